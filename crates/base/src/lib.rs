@@ -1,0 +1,38 @@
+//! Ground floor: the words and bytes that every other room shares.
+//!
+//! Relies on: nothing of ours.  Promises: pure functions and plain data; the same input gives the
+//! same bytes on every machine.  Does not: read a clock, touch a file, or know what a transaction does.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `ids` | numbers that must not be mixed: log positions, timestamps, spaces, tables |
+//! | `level`, `durability` | what a transaction may ask for |
+//! | `limits` | every bound, with its reason |
+//! | `error` | [`SqlError`] with its SQLSTATE, the only error a client ever sees |
+//! | `types`, `value` | SQL types and values |
+//! | `numeric`, `datetime` | exact decimals and calendar arithmetic as PostgreSQL defines them |
+//! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
+//! | `key`, `row` | order-preserving keys and rows as the stores keep them |
+
+pub mod binary_format;
+pub mod datetime;
+pub mod durability;
+pub mod error;
+pub mod ids;
+pub mod key;
+pub mod level;
+pub mod limits;
+pub mod numeric;
+pub mod row;
+pub mod text_format;
+pub mod types;
+pub mod value;
+
+pub use bytes::Bytes;
+pub use durability::Durability;
+pub use error::{SqlError, SqlResult, SqlState};
+pub use ids::{IndexId, Lsn, SequenceId, SpaceId, TableId, Timestamp, TxnId};
+pub use level::Level;
+pub use numeric::Numeric;
+pub use types::{SqlType, TypeMod};
+pub use value::{Array, Str, Value};

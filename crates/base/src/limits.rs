@@ -1,0 +1,60 @@
+//! Every bound in one place, each with its reason.
+//!
+//! Relies on: nothing.  Promises: constants tied together are checked at compile time.
+//! Does not: hold settings; what an operator may change starts from a default here and lives in the
+//! configuration of its room.
+
+/// Longest key the stores take, in bytes. A key is compared on every index step, and PostgreSQL's
+/// own limit for an index entry is about 2,700 bytes.
+pub const KEY_BYTES_MAX: usize = 8 * 1024;
+
+/// Longest row the stores take, in bytes. Large enough for documents; small enough that one row
+/// cannot fill a log segment.
+pub const ROW_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Most columns in a table, as in PostgreSQL.
+pub const TABLE_COLUMNS_MAX: usize = 1600;
+
+/// Most parameters of one statement: the protocol counts them in 16 bits.
+pub const PARAMETERS_MAX: usize = 65_535;
+
+/// Longest identifier in bytes; longer ones are cut with a notice, as PostgreSQL does.
+pub const IDENTIFIER_BYTES_MAX: usize = 63;
+
+/// Longest message a client may send. PostgreSQL allows 1 GiB; a length beyond this is taken for
+/// garbage and the connection is closed with an error.
+pub const MESSAGE_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// Longest startup packet, as in PostgreSQL: nothing honest is longer, and it arrives before we
+/// know who is calling.
+pub const STARTUP_BYTES_MAX: usize = 10_000;
+
+/// Connections served at once unless configured otherwise.
+pub const CONNECTIONS_DEFAULT: usize = 256;
+
+/// How long a commit under [`crate::Durability::Async`] may wait for its sync, in milliseconds.
+/// PostgreSQL's `wal_writer_delay` default is the same 200.
+pub const ASYNC_FLUSH_INTERVAL_MS: u64 = 200;
+
+/// Size of one log segment file, in bytes. Large enough that a switch (one preallocation, one
+/// rename) is rare, small enough that a truncated log gives space back soon.
+pub const LOG_SEGMENT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Default bound on all memory the stores use for rows, caches and buffers, in bytes.
+pub const MEMORY_BYTES_DEFAULT: usize = 2 * 1024 * 1024 * 1024;
+
+/// Rows a scan takes from the memtable under one latch hold: long enough to pay for the descent,
+/// short enough that a writer waits microseconds.
+pub const SCAN_CHUNK_ROWS: usize = 128;
+
+/// How often a statement at READ COMMITTED is run again because a row changed under it, before
+/// the transaction is refused. Each repeat holds at least one more row lock than the one before,
+/// so honest statements need few.
+pub const STATEMENT_RESTARTS_MAX: usize = 10_000;
+
+/// Most transactions that wait for one row's lock; the next one is refused with 53300.
+pub const LOCK_WAITERS_MAX: usize = 10_000;
+
+const _: () = assert!(ROW_BYTES_MAX < LOG_SEGMENT_BYTES);
+const _: () = assert!(KEY_BYTES_MAX < ROW_BYTES_MAX);
+const _: () = assert!(STARTUP_BYTES_MAX < MESSAGE_BYTES_MAX);

@@ -1,0 +1,333 @@
+//! Rows as the stores keep them.
+//!
+//! Relies on: a [`RowLayout`] made from the table's column types.  Promises: a fixed-width column
+//! is read at an offset known before the row is seen; a row written when the table had fewer columns
+//! stays readable.  Does not: check NOT NULL or lengths.
+//!
+//! ```text
+//! offset 0      u16 LE   columns in this row, n
+//! offset 2      bytes    null bitmap, ceil(n/8): bit i set = column i is NULL
+//! then          fixed    every fixed-width column in column order, little-endian, zeroed if NULL
+//! then          u32 LE × variable columns: end of each, counted from the start of the next part
+//! then          bytes    variable columns back to back
+//! ```
+//! Fixed: bool 1, int2 2, int4/float4/date/oid 4, int8/float8/timestamps 8, uuid 16.
+//! Variable: text family as UTF-8, bytea as is, numeric as `Numeric::to_bytes`, arrays as
+//! `binary_format` writes them.
+
+use crate::error::{SqlError, SqlResult, SqlState};
+use crate::numeric::Numeric;
+use crate::types::SqlType;
+use crate::value::{Str, Value};
+
+/// Where each column of a table sits in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowLayout {
+    columns: Vec<SqlType>,
+    /// For column i: its offset in the fixed part, or its number among the variable columns.
+    slots: Vec<Slot>,
+    /// Fixed bytes and variable columns among the first i columns, for rows with fewer columns.
+    prefix: Vec<(usize, usize)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Fixed(usize),
+    Variable(usize),
+}
+
+fn fixed_width(ty: SqlType) -> Option<usize> {
+    use SqlType::*;
+    Some(match ty {
+        Bool => 1,
+        Int2 => 2,
+        Int4 | Float4 | Date | Oid => 4,
+        Int8 | Float8 | Timestamp | TimestampTz => 8,
+        Uuid => 16,
+        _ => return None,
+    })
+}
+
+fn corrupt(what: &str) -> SqlError {
+    SqlError::new(
+        SqlState::DATA_CORRUPTED,
+        format!("stored row is damaged: {what}"),
+    )
+}
+
+impl RowLayout {
+    /// The layout of a table with these columns, in order. Dropped columns keep their place.
+    pub fn new(columns: Vec<SqlType>) -> RowLayout {
+        let mut slots = Vec::with_capacity(columns.len());
+        let mut prefix = vec![(0, 0)];
+        let (mut fixed, mut variable) = (0, 0);
+        for &ty in &columns {
+            match fixed_width(ty) {
+                Some(width) => {
+                    slots.push(Slot::Fixed(fixed));
+                    fixed += width;
+                }
+                None => {
+                    slots.push(Slot::Variable(variable));
+                    variable += 1;
+                }
+            }
+            prefix.push((fixed, variable));
+        }
+        RowLayout {
+            columns,
+            slots,
+            prefix,
+        }
+    }
+
+    /// Column types in order.
+    pub fn columns(&self) -> &[SqlType] {
+        &self.columns
+    }
+
+    /// Writes a row. `values` must have one value per column, each NULL or of the column's type.
+    ///
+    /// # Errors
+    /// `54000` if the row is longer than [`crate::limits::ROW_BYTES_MAX`].
+    pub fn encode(&self, values: &[Value]) -> SqlResult<Vec<u8>> {
+        assert_eq!(values.len(), self.columns.len(), "one value per column");
+        let n = values.len();
+        let bitmap = n.div_ceil(8);
+        let (fixed, variable) = self.prefix[n];
+        let head = 2 + bitmap + fixed;
+        let mut out = vec![0u8; head + 4 * variable];
+        out[..2].copy_from_slice(&(n as u16).to_le_bytes());
+        let mut ends_at = head;
+        let body_start = head + 4 * variable;
+        for (i, value) in values.iter().enumerate() {
+            if value.is_null() {
+                out[2 + i / 8] |= 1 << (i % 8);
+            }
+            match self.slots[i] {
+                Slot::Fixed(offset) => write_fixed(&mut out[2 + bitmap + offset..], value),
+                Slot::Variable(_) => {
+                    write_variable(&mut out, value);
+                    let end = (out.len() - body_start) as u32;
+                    out[ends_at..ends_at + 4].copy_from_slice(&end.to_le_bytes());
+                    ends_at += 4;
+                }
+            }
+        }
+        if out.len() > crate::limits::ROW_BYTES_MAX {
+            return Err(SqlError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "row of {} bytes exceeds the maximum of {}",
+                    out.len(),
+                    crate::limits::ROW_BYTES_MAX
+                ),
+            ));
+        }
+        Ok(out)
+    }
+
+    /// Opens a stored row for reading.
+    ///
+    /// # Errors
+    /// `XX001` if the bytes cannot be a row of this layout.
+    pub fn open<'a>(&'a self, bytes: &'a [u8]) -> SqlResult<RowReader<'a>> {
+        if bytes.len() < 2 {
+            return Err(corrupt("no header"));
+        }
+        let n = u16::from_le_bytes([bytes[0], bytes[1]]) as usize;
+        if n > self.columns.len() {
+            return Err(corrupt("more columns than the table has"));
+        }
+        let (fixed, variable) = self.prefix[n];
+        let fixed_at = 2 + n.div_ceil(8);
+        let ends_at = fixed_at + fixed;
+        let body_at = ends_at + 4 * variable;
+        if bytes.len() < body_at {
+            return Err(corrupt("shorter than its fixed part"));
+        }
+        Ok(RowReader {
+            layout: self,
+            bytes,
+            n,
+            fixed_at,
+            ends_at,
+            body_at,
+        })
+    }
+
+    /// Reads all columns, appending to `out`; columns that the row lacks come out as NULL.
+    ///
+    /// # Errors
+    /// `XX001` if the bytes cannot be a row of this layout.
+    pub fn decode_into(&self, bytes: &[u8], out: &mut Vec<Value>) -> SqlResult<()> {
+        let row = self.open(bytes)?;
+        out.reserve(self.columns.len());
+        for i in 0..self.columns.len() {
+            out.push(row.get(i)?);
+        }
+        Ok(())
+    }
+}
+
+/// A stored row opened for reading.
+#[derive(Clone, Copy, Debug)]
+pub struct RowReader<'a> {
+    layout: &'a RowLayout,
+    bytes: &'a [u8],
+    n: usize,
+    fixed_at: usize,
+    ends_at: usize,
+    body_at: usize,
+}
+
+impl RowReader<'_> {
+    /// How many columns the row was written with; a column at or beyond it takes the table's
+    /// default for rows older than the column.
+    pub fn stored_columns(&self) -> usize {
+        self.n
+    }
+
+    /// Column `i`, NULL if the row is older than the column.
+    ///
+    /// # Errors
+    /// `XX001` if the bytes are no value of the column's type.
+    pub fn get(&self, i: usize) -> SqlResult<Value> {
+        if i >= self.n || self.bytes[2 + i / 8] & (1 << (i % 8)) != 0 {
+            return Ok(Value::Null);
+        }
+        let ty = self.layout.columns[i];
+        match self.layout.slots[i] {
+            Slot::Fixed(offset) => Ok(read_fixed(ty, &self.bytes[self.fixed_at + offset..])),
+            Slot::Variable(number) => {
+                let end_of = |k: usize| {
+                    let at = self.ends_at + 4 * k;
+                    u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("4 bytes")) as usize
+                };
+                let start = if number == 0 { 0 } else { end_of(number - 1) };
+                let bytes = self
+                    .bytes
+                    .get(self.body_at + start..self.body_at + end_of(number))
+                    .ok_or_else(|| corrupt("variable column out of bounds"))?;
+                read_variable(ty, bytes)
+            }
+        }
+    }
+}
+
+fn write_fixed(out: &mut [u8], value: &Value) {
+    let mut put = |bytes: &[u8]| out[..bytes.len()].copy_from_slice(bytes);
+    match value {
+        Value::Null => {}
+        Value::Bool(v) => put(&[u8::from(*v)]),
+        Value::Int2(v) => put(&v.to_le_bytes()),
+        Value::Int4(v) | Value::Date(v) => put(&v.to_le_bytes()),
+        Value::Oid(v) => put(&v.to_le_bytes()),
+        Value::Float4(v) => put(&v.to_le_bytes()),
+        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) => put(&v.to_le_bytes()),
+        Value::Float8(v) => put(&v.to_le_bytes()),
+        Value::Uuid(v) => put(v),
+        other => panic!("{other:?} in a fixed-width column: the binder let a wrong type through"),
+    }
+}
+
+fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
+    fn take<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        bytes[..N].try_into().expect("checked by open")
+    }
+    match ty {
+        SqlType::Bool => Value::Bool(bytes[0] != 0),
+        SqlType::Int2 => Value::Int2(i16::from_le_bytes(take(bytes))),
+        SqlType::Int4 => Value::Int4(i32::from_le_bytes(take(bytes))),
+        SqlType::Int8 => Value::Int8(i64::from_le_bytes(take(bytes))),
+        SqlType::Float4 => Value::Float4(f32::from_le_bytes(take(bytes))),
+        SqlType::Float8 => Value::Float8(f64::from_le_bytes(take(bytes))),
+        SqlType::Date => Value::Date(i32::from_le_bytes(take(bytes))),
+        SqlType::Oid => Value::Oid(u32::from_le_bytes(take(bytes))),
+        SqlType::Timestamp => Value::Timestamp(i64::from_le_bytes(take(bytes))),
+        SqlType::TimestampTz => Value::TimestampTz(i64::from_le_bytes(take(bytes))),
+        SqlType::Uuid => Value::Uuid(take(bytes)),
+        other => unreachable!("{other:?} is no fixed-width type"),
+    }
+}
+
+fn write_variable(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Null => {}
+        Value::Text(s) => out.extend_from_slice(s.as_bytes()),
+        Value::Bytea(b) => out.extend_from_slice(b),
+        Value::Numeric(n) => out.extend_from_slice(&n.to_bytes()),
+        Value::Array(_) => crate::binary_format::write(value, out),
+        other => panic!("{other:?} in a variable column: the binder let a wrong type through"),
+    }
+}
+
+fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
+    use crate::types::TypeFamily;
+    match ty.family() {
+        TypeFamily::Text | TypeFamily::Unknown => {
+            let text = std::str::from_utf8(bytes).map_err(|_| corrupt("text is not UTF-8"))?;
+            Ok(Value::Text(Str::from(text)))
+        }
+        TypeFamily::Binary => Ok(Value::Bytea(bytes.into())),
+        TypeFamily::Exact => Ok(Value::numeric(
+            Numeric::from_bytes(bytes).ok_or_else(|| corrupt("numeric"))?,
+        )),
+        _ => crate::binary_format::read(ty, bytes).map_err(|_| corrupt("array")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_reads_back_and_older_rows_stay_readable() {
+        let old = RowLayout::new(vec![SqlType::Int4, SqlType::Text]);
+        let new = RowLayout::new(vec![
+            SqlType::Int4,
+            SqlType::Text,
+            SqlType::Int8,
+            SqlType::Bytea,
+        ]);
+        let bytes = old.encode(&[Value::Int4(7), Value::text("seven")]).unwrap();
+        let mut out = vec![];
+        new.decode_into(&bytes, &mut out).unwrap();
+        assert_eq!(
+            out,
+            vec![
+                Value::Int4(7),
+                Value::text("seven"),
+                Value::Null,
+                Value::Null
+            ]
+        );
+
+        let row = vec![
+            Value::Null,
+            Value::text(""),
+            Value::Int8(-1),
+            Value::Bytea(vec![0, 255].into()),
+        ];
+        let bytes = new.encode(&row).unwrap();
+        let mut out = vec![];
+        new.decode_into(&bytes, &mut out).unwrap();
+        assert_eq!(out, row);
+    }
+
+    #[test]
+    fn damaged_rows_are_refused_not_read() {
+        let layout = RowLayout::new(vec![SqlType::Int4, SqlType::Text, SqlType::Text]);
+        let good = layout
+            .encode(&[Value::Int4(1), Value::text("ab"), Value::text("cd")])
+            .unwrap();
+        for cut in 0..good.len() {
+            let mut out = vec![];
+            assert!(
+                layout.decode_into(&good[..cut], &mut out).is_err(),
+                "cut at {cut}"
+            );
+        }
+        assert!(layout.open(&[9, 0, 0]).is_err());
+    }
+}

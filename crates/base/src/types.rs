@@ -1,0 +1,308 @@
+//! SQL types: names, object identifiers, modifiers, families.
+//!
+//! Relies on: PostgreSQL's fixed type OIDs, which drivers hard-code.  Promises: one variant per
+//! type that a column or an expression can have.  Does not: convert values (`text_format`,
+//! `binary_format`) or decide which casts exist (`ir`).
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The type of a column, parameter or expression.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)] // each variant is the PostgreSQL type of that name
+pub enum SqlType {
+    Bool,
+    Int2,
+    Int4,
+    Int8,
+    Float4,
+    Float8,
+    Numeric,
+    Text,
+    Varchar,
+    /// `char(n)`: blank padded.
+    Bpchar,
+    /// The catalogue's 63-byte identifier.
+    Name,
+    /// The catalogue's one-byte `"char"`.
+    InternalChar,
+    Bytea,
+    Date,
+    Timestamp,
+    TimestampTz,
+    Uuid,
+    Oid,
+    /// A literal or parameter whose type the context decides.
+    Unknown,
+    /// What a function without a result returns.
+    Void,
+    BoolArray,
+    Int2Array,
+    Int4Array,
+    Int8Array,
+    Float8Array,
+    NumericArray,
+    TextArray,
+    VarcharArray,
+    NameArray,
+    OidArray,
+    UuidArray,
+    TimestampArray,
+    TimestampTzArray,
+    DateArray,
+}
+
+/// How text of several types compares and which operators a type has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum TypeFamily {
+    Boolean,
+    Integer,
+    Float,
+    Exact,
+    Text,
+    Binary,
+    DateTime,
+    Uuid,
+    Array,
+    Unknown,
+    Void,
+}
+
+/// (variant, OID, SQL name, array variant's OID holder) in one table, so that nothing drifts apart.
+const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
+    use SqlType::*;
+    &[
+        (Bool, 16, "boolean", Some(BoolArray)),
+        (Bytea, 17, "bytea", None),
+        (InternalChar, 18, "\"char\"", None),
+        (Name, 19, "name", Some(NameArray)),
+        (Int8, 20, "bigint", Some(Int8Array)),
+        (Int2, 21, "smallint", Some(Int2Array)),
+        (Int4, 23, "integer", Some(Int4Array)),
+        (Text, 25, "text", Some(TextArray)),
+        (Oid, 26, "oid", Some(OidArray)),
+        (Float4, 700, "real", None),
+        (Float8, 701, "double precision", Some(Float8Array)),
+        (Unknown, 705, "unknown", None),
+        (Bpchar, 1042, "character", None),
+        (Varchar, 1043, "character varying", Some(VarcharArray)),
+        (Date, 1082, "date", Some(DateArray)),
+        (
+            Timestamp,
+            1114,
+            "timestamp without time zone",
+            Some(TimestampArray),
+        ),
+        (
+            TimestampTz,
+            1184,
+            "timestamp with time zone",
+            Some(TimestampTzArray),
+        ),
+        (Numeric, 1700, "numeric", Some(NumericArray)),
+        (Void, 2278, "void", None),
+        (Uuid, 2950, "uuid", Some(UuidArray)),
+        (BoolArray, 1000, "boolean[]", None),
+        (NameArray, 1003, "name[]", None),
+        (Int2Array, 1005, "smallint[]", None),
+        (Int4Array, 1007, "integer[]", None),
+        (TextArray, 1009, "text[]", None),
+        (VarcharArray, 1015, "character varying[]", None),
+        (Int8Array, 1016, "bigint[]", None),
+        (Float8Array, 1022, "double precision[]", None),
+        (OidArray, 1028, "oid[]", None),
+        (TimestampArray, 1115, "timestamp without time zone[]", None),
+        (DateArray, 1182, "date[]", None),
+        (TimestampTzArray, 1185, "timestamp with time zone[]", None),
+        (NumericArray, 1231, "numeric[]", None),
+        (UuidArray, 2951, "uuid[]", None),
+    ]
+};
+
+impl SqlType {
+    fn entry(self) -> &'static (SqlType, u32, &'static str, Option<SqlType>) {
+        TABLE
+            .iter()
+            .find(|e| e.0 == self)
+            .expect("every variant has a row in TABLE; a test checks")
+    }
+
+    /// PostgreSQL's OID of the type.
+    pub fn oid(self) -> u32 {
+        self.entry().1
+    }
+
+    /// The type with this OID, if Quintet has it. 0 means "not told".
+    pub fn from_oid(oid: u32) -> Option<SqlType> {
+        TABLE.iter().find(|e| e.1 == oid).map(|e| e.0)
+    }
+
+    /// The name as `format_type` prints it, without modifier.
+    pub fn name(self) -> &'static str {
+        self.entry().2
+    }
+
+    /// The type for a (lower-case) name as SQL text or `pg_type` writes it, arrays excluded.
+    pub fn from_name(name: &str) -> Option<SqlType> {
+        use SqlType::*;
+        Some(match name {
+            "bool" | "boolean" => Bool,
+            "int2" | "smallint" => Int2,
+            "int4" | "int" | "integer" => Int4,
+            "int8" | "bigint" => Int8,
+            "float4" | "real" => Float4,
+            "float8" | "double precision" | "float" => Float8,
+            "numeric" | "decimal" => Numeric,
+            "text" => Text,
+            "varchar" | "character varying" => Varchar,
+            "bpchar" | "character" => Bpchar,
+            "name" => Name,
+            "char" => InternalChar,
+            "bytea" => Bytea,
+            "date" => Date,
+            "timestamp" | "timestamp without time zone" => Timestamp,
+            "timestamptz" | "timestamp with time zone" => TimestampTz,
+            "uuid" => Uuid,
+            "oid" => Oid,
+            "void" => Void,
+            "unknown" => Unknown,
+            _ => return None,
+        })
+    }
+
+    /// The array type over this element type.
+    pub fn array_of(self) -> Option<SqlType> {
+        self.entry().3
+    }
+
+    /// The element type of an array type.
+    pub fn element(self) -> Option<SqlType> {
+        TABLE.iter().find(|e| e.3 == Some(self)).map(|e| e.0)
+    }
+
+    /// Fixed width in bytes as PostgreSQL's `typlen` says it, -1 for variable, -2 for unknown text.
+    pub fn type_len(self) -> i16 {
+        use SqlType::*;
+        match self {
+            Bool | InternalChar => 1,
+            Int2 => 2,
+            Int4 | Float4 | Date | Oid | Void => 4,
+            Int8 | Float8 | Timestamp | TimestampTz => 8,
+            Uuid => 16,
+            Name => 64,
+            Unknown => -2,
+            _ => -1,
+        }
+    }
+
+    /// The family.
+    pub fn family(self) -> TypeFamily {
+        use SqlType::*;
+        match self {
+            Bool => TypeFamily::Boolean,
+            Int2 | Int4 | Int8 | Oid => TypeFamily::Integer,
+            Float4 | Float8 => TypeFamily::Float,
+            Numeric => TypeFamily::Exact,
+            Text | Varchar | Bpchar | Name | InternalChar => TypeFamily::Text,
+            Bytea => TypeFamily::Binary,
+            Date | Timestamp | TimestampTz => TypeFamily::DateTime,
+            Uuid => TypeFamily::Uuid,
+            Unknown => TypeFamily::Unknown,
+            Void => TypeFamily::Void,
+            _ => TypeFamily::Array,
+        }
+    }
+
+    /// True for int2, int4, int8, float4, float8, numeric.
+    pub fn is_numeric(self) -> bool {
+        use SqlType::*;
+        matches!(self, Int2 | Int4 | Int8 | Float4 | Float8 | Numeric)
+    }
+}
+
+impl fmt::Display for SqlType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A type modifier with PostgreSQL's packing: `varchar(n)`/`char(n)` is n+4, `numeric(p,s)` is
+/// `(p << 16 | s) + 4`, timestamps carry their precision, -1 means none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct TypeMod(pub i32);
+
+impl TypeMod {
+    /// No modifier.
+    pub const NONE: TypeMod = TypeMod(-1);
+
+    /// For `varchar(n)` and `char(n)`.
+    pub fn length(n: u32) -> TypeMod {
+        TypeMod(n as i32 + 4)
+    }
+
+    /// For `numeric(precision, scale)`.
+    pub fn precision_scale(precision: u16, scale: u16) -> TypeMod {
+        TypeMod((i32::from(precision) << 16 | i32::from(scale)) + 4)
+    }
+
+    /// The length of a `varchar(n)`/`char(n)` modifier, in characters.
+    pub fn as_length(self) -> Option<usize> {
+        (self.0 >= 4).then_some((self.0 - 4) as usize)
+    }
+
+    /// Precision and scale of a `numeric(p,s)` modifier.
+    pub fn as_precision_scale(self) -> Option<(u16, u16)> {
+        (self.0 >= 4).then_some((((self.0 - 4) >> 16) as u16, ((self.0 - 4) & 0x7ff) as u16))
+    }
+}
+
+/// `name(modifier)` as `format_type` prints it.
+pub fn format_type(ty: SqlType, modifier: TypeMod) -> String {
+    match ty {
+        SqlType::Varchar | SqlType::Bpchar => match modifier.as_length() {
+            Some(n) => format!("{}({n})", ty.name()),
+            None => ty.name().to_string(),
+        },
+        SqlType::Numeric => match modifier.as_precision_scale() {
+            Some((p, s)) => format!("numeric({p},{s})"),
+            None => ty.name().to_string(),
+        },
+        _ => ty.name().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_is_a_bijection_and_arrays_point_back() {
+        for entry in TABLE {
+            assert_eq!(SqlType::from_oid(entry.1), Some(entry.0));
+            assert_eq!(
+                TABLE.iter().filter(|e| e.0 == entry.0).count(),
+                1,
+                "{:?}",
+                entry.0
+            );
+            if let Some(array) = entry.3 {
+                assert_eq!(array.element(), Some(entry.0));
+                assert_eq!(array.family(), TypeFamily::Array);
+            }
+        }
+    }
+
+    #[test]
+    fn modifiers_print_as_declared() {
+        assert_eq!(
+            format_type(SqlType::Numeric, TypeMod::precision_scale(12, 2)),
+            "numeric(12,2)"
+        );
+        assert_eq!(
+            format_type(SqlType::Bpchar, TypeMod::length(22)),
+            "character(22)"
+        );
+        assert_eq!(format_type(SqlType::Int4, TypeMod::NONE), "integer");
+    }
+}
