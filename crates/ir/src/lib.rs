@@ -1,1 +1,40 @@
-//! (being built)
+//! The procedure IR: one source, several readers (design §3).
+//!
+//! SQL statements and procedures lower to this representation. A lone statement is a procedure
+//! with one block. Whoever wants to know what a call may touch, run it, print it or route it, reads
+//! the same tree.
+//!
+//! Relies on: `base`.  Promises: names are resolved, types are decided, plans are fixed; nothing
+//! in here needs the catalogue or the text again.  Does not: do I/O, read a clock, or know which
+//! engine runs it.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `schema` | tables, columns, indexes, sequences as plans see them |
+//! | `expr` | typed scalar expressions |
+//! | `function` | the built-in functions and operators, by name and types |
+//! | `eval` | what an expression means |
+//! | `cast` | conversions between types, and which of them are implicit |
+//! | `aggregate` | what an aggregate means |
+//! | `plan` | sources of rows: access paths, joins, sorts, groups |
+//! | `statement` | queries, inserts, updates, deletes; procedures |
+//! | `ddl` | physical work that a schema change asks an engine to do |
+//! | `explain` | the printed form |
+
+pub mod aggregate;
+pub mod cast;
+pub mod ddl;
+pub mod eval;
+pub mod explain;
+pub mod expr;
+pub mod function;
+pub mod plan;
+pub mod schema;
+pub mod statement;
+
+pub use eval::{Host, eval, eval_predicate};
+pub use expr::{CompareOp, Expr};
+pub use function::Function;
+pub use plan::{Access, KeyRange, Path, Plan};
+pub use schema::{ColumnDef, IndexDef, SequenceDef, TableDef};
+pub use statement::{OutputColumn, Procedure, Statement};

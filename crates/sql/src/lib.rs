@@ -1,1 +1,3 @@
-//! (being built)
+//! SQL text to IR. (being built)
+pub mod catalog;
+pub mod command;

@@ -1,0 +1,53 @@
+//! Physical work that a schema change asks an engine to do, inside the transaction that changes
+//! the catalogue.
+//!
+//! Relies on: `schema`.  Promises: each item is complete in itself and ordered by the planner.
+//! Does not: change the catalogue; the session writes those records in the same transaction.
+
+use crate::expr::Expr;
+use crate::schema::{SequenceDef, TableRef};
+use quintet_base::{SequenceId, SpaceId};
+
+/// One piece of work.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Fills the entries of one index from the rows of the table.
+    /// Fails with 23505 if it is unique and the rows are not.
+    BuildIndex {
+        /// The table as it will be (with the index in it).
+        table: TableRef,
+        /// Number of the index in `TableDef::indexes`.
+        index: usize,
+    },
+    /// Copies all rows to a new space under a new definition (new key, new column types).
+    Rewrite {
+        /// As it is.
+        from: TableRef,
+        /// As it will be, with fresh spaces for rows and indexes.
+        to: TableRef,
+        /// One per column of `to`, over the frame of `from`.
+        columns: Vec<Expr>,
+    },
+    /// Refuses the change unless every row passes: SET NOT NULL (23502), ADD CHECK (23514).
+    Verify {
+        /// The table as it will be.
+        table: TableRef,
+        /// Columns that must not be NULL.
+        not_null: Vec<usize>,
+        /// Numbers of the checks in `TableDef::checks`.
+        checks: Vec<usize>,
+    },
+    /// From this commit on, writes planned against an older definition of these spaces are refused.
+    Fence(Vec<SpaceId>),
+    /// The spaces are no longer used after this commit.
+    DropSpaces(Vec<SpaceId>),
+    /// Gives a new or restarted sequence its state.
+    StartSequence {
+        /// Which.
+        sequence: SequenceDef,
+        /// Next value.
+        next: i64,
+    },
+    /// Forgets a sequence's state.
+    DropSequence(SequenceId),
+}

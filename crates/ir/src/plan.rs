@@ -1,0 +1,266 @@
+//! Sources of rows.
+//!
+//! Relies on: `schema`, `expr`.  Promises: a plan is a tree of fixed choices; running it twice on
+//! the same snapshot and parameters gives the same rows.  Does not: write anything; writes are
+//! statements.
+//!
+//! ## Frames
+//!
+//! Every node yields *frames*: flat rows of values. Expressions of a node refer to places in the
+//! frame of its input. A scan yields the table's frame ([`TableDef::frame_width`]: all columns, and
+//! the hidden row id where there is no primary key); a join yields the outer frame followed by the
+//! inner one; a projection or an aggregation starts a new frame.
+
+use crate::aggregate::AggregateCall;
+use crate::expr::Expr;
+use crate::schema::TableRef;
+use quintet_base::SqlType;
+
+/// A source of rows.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// Given rows, evaluated without a frame. One row of no columns stands for "no FROM".
+    Values {
+        /// The rows.
+        rows: Vec<Vec<Expr>>,
+        /// Types of the columns.
+        types: Vec<SqlType>,
+    },
+    /// Rows of one table by one access path.
+    Scan(Access),
+    /// `generate_series(start, stop, step)`: bigint or integer.
+    Series {
+        /// First value.
+        start: Expr,
+        /// Bound, inclusive.
+        stop: Expr,
+        /// Step, not 0.
+        step: Expr,
+        /// int4 or int8.
+        ty: SqlType,
+    },
+    /// Elements of an array, as `unnest` in FROM.
+    Unnest {
+        /// An array.
+        array: Expr,
+    },
+    /// For each outer frame the inner rows that match. Nested loops: the inner plan's expressions
+    /// (its key ranges above all) may refer to the outer frame, which is its frame's prefix: inside
+    /// `inner`, a scan's own columns begin at `outer_width`.
+    Join {
+        /// Drives the loop.
+        outer: Box<Plan>,
+        /// Run once per outer frame.
+        inner: Box<Plan>,
+        /// Width of the outer frame.
+        outer_width: usize,
+        /// Width of the inner frame, for the NULLs of a left join.
+        inner_width: usize,
+        /// Inner or left.
+        kind: JoinKind,
+        /// The condition, over the joined frame.
+        on: Option<Expr>,
+    },
+    /// Frames for which the predicate is true.
+    Filter {
+        /// From where.
+        input: Box<Plan>,
+        /// A boolean.
+        predicate: Expr,
+    },
+    /// A new frame.
+    Project {
+        /// From where.
+        input: Box<Plan>,
+        /// Its columns.
+        exprs: Vec<Expr>,
+    },
+    /// One frame per group: the keys, then the results of the calls. Without keys: one frame always.
+    Aggregate {
+        /// From where.
+        input: Box<Plan>,
+        /// GROUP BY.
+        keys: Vec<Expr>,
+        /// The aggregates.
+        calls: Vec<AggregateCall>,
+    },
+    /// Ordered frames.
+    Sort {
+        /// From where.
+        input: Box<Plan>,
+        /// Most significant first.
+        keys: Vec<SortKey>,
+        /// At most this many are needed (a LIMIT above), for a bounded heap.
+        top: Option<Box<Expr>>,
+    },
+    /// Frames without repetition (all columns), first occurrence wins.
+    Unique {
+        /// From where.
+        input: Box<Plan>,
+    },
+    /// Some of the frames. Expressions are bigint, without a frame; NULL means no bound.
+    Limit {
+        /// From where.
+        input: Box<Plan>,
+        /// At most so many.
+        limit: Option<Expr>,
+        /// After skipping so many.
+        offset: Option<Expr>,
+    },
+    /// FOR UPDATE/SHARE: locks the rows of these tables, and passes frames on unchanged. Sits above
+    /// Sort and below Limit and Project, so that only rows that are returned are locked.
+    Lock {
+        /// From where.
+        input: Box<Plan>,
+        /// Which tables' rows.
+        targets: Vec<LockTarget>,
+    },
+    /// All rows of each input in turn (UNION ALL; other set operations put Unique above).
+    Append {
+        /// The inputs, with equal frames.
+        inputs: Vec<Plan>,
+    },
+}
+
+/// How a join treats outer frames without a match.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum JoinKind {
+    /// Drops them.
+    Inner,
+    /// Keeps them with NULLs.
+    Left,
+}
+
+/// One ORDER BY key.
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    /// What to order by.
+    pub expr: Expr,
+    /// DESC.
+    pub descending: bool,
+    /// NULLS FIRST (PostgreSQL's default for DESC).
+    pub nulls_first: bool,
+}
+
+/// Which rows FOR UPDATE/SHARE locks.
+#[derive(Clone, Debug)]
+pub struct LockTarget {
+    /// The table.
+    pub table: TableRef,
+    /// Where its frame begins.
+    pub offset: usize,
+    /// Exclusive or shared.
+    pub strength: LockStrength,
+    /// What to do when another holds the lock.
+    pub wait: LockWait,
+}
+
+/// Strength of a row lock.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LockStrength {
+    /// FOR SHARE, FOR KEY SHARE.
+    Share,
+    /// FOR UPDATE, FOR NO KEY UPDATE.
+    Update,
+}
+
+/// What FOR UPDATE does when a row is locked by another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LockWait {
+    /// Waits its turn.
+    Block,
+    /// NOWAIT: error 55P03.
+    Refuse,
+    /// SKIP LOCKED: leaves the row out.
+    Skip,
+}
+
+/// Rows of one table.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The table.
+    pub table: TableRef,
+    /// How they are found.
+    pub path: Path,
+    /// Which of them, over the table's own frame placed at `offset`.
+    pub filter: Option<Expr>,
+    /// From the end of the range to its beginning.
+    pub reverse: bool,
+    /// Where the table's frame begins in the frame the expressions see: 0, or the outer width
+    /// inside a join.
+    pub offset: usize,
+    /// Which of the table's columns anybody looks at; the others come out as NULL. `None` = all.
+    pub needed: Option<Vec<bool>>,
+}
+
+/// How rows are found.
+#[derive(Clone, Debug)]
+pub enum Path {
+    /// Every row, in key order.
+    Full,
+    /// By the row key (primary key or row id).
+    Primary(Vec<KeyRange>),
+    /// By a secondary index: number in `TableDef::indexes`.
+    Index(usize, Vec<KeyRange>),
+}
+
+/// A contiguous range of keys: equal on a prefix of the key columns, then a bound on the next one.
+/// Expressions have the key column's type and see the outer frame only. A NULL in it: no rows.
+/// Several ranges of one path (IN lists) are read in the given order; duplicates among them are
+/// read once.
+#[derive(Clone, Debug, Default)]
+pub struct KeyRange {
+    /// Equality on the first columns.
+    pub equal: Vec<Expr>,
+    /// Lower bound on the column after those.
+    pub lower: Option<KeyBound>,
+    /// Upper bound on the column after those.
+    pub upper: Option<KeyBound>,
+}
+
+/// One end of a range.
+#[derive(Clone, Debug)]
+pub struct KeyBound {
+    /// The value.
+    pub value: Expr,
+    /// ≤ or ≥, else < or >.
+    pub inclusive: bool,
+}
+
+impl Plan {
+    /// True if the plan reads at most a handful of rows by key, so that running it inline on a
+    /// server thread disturbs nobody.
+    pub fn is_short(&self) -> bool {
+        match self {
+            Plan::Values { rows, .. } => rows.len() <= 64,
+            Plan::Scan(access) => access.is_point(),
+            Plan::Series { .. } | Plan::Unnest { .. } => false,
+            Plan::Join { outer, inner, .. } => outer.is_short() && inner.is_short(),
+            Plan::Filter { input, .. }
+            | Plan::Project { input, .. }
+            | Plan::Aggregate { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Unique { input }
+            | Plan::Limit { input, .. }
+            | Plan::Lock { input, .. } => input.is_short(),
+            Plan::Append { inputs } => inputs.len() <= 4 && inputs.iter().all(Plan::is_short),
+        }
+    }
+}
+
+impl Access {
+    /// True if every range names at most one row.
+    pub fn is_point(&self) -> bool {
+        match &self.path {
+            Path::Full => false,
+            Path::Primary(ranges) => {
+                let width = self.table.key_columns().len();
+                ranges.len() <= 64 && ranges.iter().all(|r| r.equal.len() == width)
+            }
+            Path::Index(number, ranges) => {
+                let index = &self.table.indexes[*number];
+                index.unique && ranges.len() <= 64 && ranges.iter().all(|r| r.equal.len() == index.columns.len())
+            }
+        }
+    }
+}

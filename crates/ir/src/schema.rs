@@ -1,0 +1,177 @@
+//! Tables, indexes and sequences as plans see them: resolved, typed, immutable.
+//!
+//! Relies on: `base::RowLayout`.  Promises: a `TableDef` is a value; a schema change makes a new
+//! one with a higher `revision`.  Does not: persist itself (`sql` keeps the catalogue's records) or
+//! hold rows.
+//!
+//! ## Where rows and entries live
+//!
+//! | what | space | key | value |
+//! |---|---|---|---|
+//! | row | `TableDef::space` | primary key columns, or the hidden row id as bigint | all columns, [`RowLayout`] |
+//! | entry of a unique index, no NULL in it | `IndexDef::space` | index columns | the row's key |
+//! | any other index entry | `IndexDef::space` | index columns, then the row's key | the row's key |
+//!
+//! Key columns are encoded by `base::key`; `char(n)` without its trailing blanks, because
+//! PostgreSQL compares it so.
+
+use crate::expr::Expr;
+use quintet_base::row::RowLayout;
+use quintet_base::{IndexId, SequenceId, SpaceId, SqlType, TableId, TypeMod};
+use std::sync::Arc;
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct TableDef {
+    /// Stays for the table's life.
+    pub id: TableId,
+    /// Counts the changes of its definition.
+    pub revision: u64,
+    /// Schema name, `public` unless created elsewhere.
+    pub schema: String,
+    /// Name, folded as PostgreSQL does.
+    pub name: String,
+    /// Where the rows live now; TRUNCATE and rewrites give a fresh one.
+    pub space: SpaceId,
+    /// Columns in order; dropped ones keep their place.
+    pub columns: Vec<ColumnDef>,
+    /// Columns of the primary key, in key order; `None`: rows are kept by a hidden row id.
+    pub primary_key: Option<PrimaryKey>,
+    /// Secondary indexes.
+    pub indexes: Vec<IndexDef>,
+    /// CHECK constraints over the table's frame.
+    pub checks: Vec<CheckDef>,
+    /// How rows are laid out.
+    pub layout: RowLayout,
+}
+
+/// The primary key of a table.
+#[derive(Clone, Debug)]
+pub struct PrimaryKey {
+    /// Constraint name, for messages.
+    pub name: String,
+    /// Column numbers in key order.
+    pub columns: Vec<usize>,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct ColumnDef {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// Modifier, as in `varchar(20)`.
+    pub modifier: TypeMod,
+    /// NULL is refused.
+    pub not_null: bool,
+    /// What INSERT puts where nothing was given, already of the column's type; `None` = NULL.
+    pub default: Option<Expr>,
+    /// What a row written before the column existed reads as; `None` = NULL.
+    pub missing: Option<quintet_base::Value>,
+    /// GENERATED … AS IDENTITY.
+    pub identity: Option<Identity>,
+    /// Dropped: invisible, its place is kept.
+    pub dropped: bool,
+}
+
+/// How an identity column takes values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Identity {
+    /// A value given by INSERT is refused without OVERRIDING SYSTEM VALUE.
+    Always,
+    /// A value given by INSERT wins.
+    ByDefault,
+}
+
+/// A secondary index.
+#[derive(Clone, Debug)]
+pub struct IndexDef {
+    /// Stays for the index's life.
+    pub id: IndexId,
+    /// Name.
+    pub name: String,
+    /// Where the entries live.
+    pub space: SpaceId,
+    /// Column numbers in key order.
+    pub columns: Vec<usize>,
+    /// No two rows with equal, non-NULL columns.
+    pub unique: bool,
+    /// Made by a UNIQUE constraint (and dropped only with it).
+    pub constraint: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug)]
+pub struct CheckDef {
+    /// Name.
+    pub name: String,
+    /// The condition; a row passes unless it is false.
+    pub condition: Expr,
+    /// As written, for catalogue and messages.
+    pub text: String,
+}
+
+/// A sequence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SequenceDef {
+    /// Stays for the sequence's life; key of its counter.
+    pub id: SequenceId,
+    /// Schema name.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// Type of the values: int2, int4 or int8.
+    pub ty: SqlType,
+    /// First value.
+    pub start: i64,
+    /// Step, not 0.
+    pub increment: i64,
+    /// Smallest value.
+    pub min: i64,
+    /// Largest value.
+    pub max: i64,
+    /// Starts over at the end instead of failing.
+    pub cycle: bool,
+    /// The column that owns it (SERIAL, identity), dropped together.
+    pub owned_by: Option<(TableId, usize)>,
+}
+
+impl TableDef {
+    /// Number of values in the table's frame (see [`crate::plan`]): its columns, and the hidden row
+    /// id behind them if there is no primary key.
+    pub fn frame_width(&self) -> usize {
+        self.columns.len() + usize::from(self.primary_key.is_none())
+    }
+
+    /// Place of the hidden row id in the frame, if the table has one.
+    pub fn rowid_column(&self) -> Option<usize> {
+        self.primary_key.is_none().then_some(self.columns.len())
+    }
+
+    /// Numbers of the frame's columns that form the row's key, in order.
+    pub fn key_columns(&self) -> Vec<usize> {
+        match &self.primary_key {
+            Some(key) => key.columns.clone(),
+            None => vec![self.columns.len()],
+        }
+    }
+
+    /// Type of a frame column.
+    pub fn frame_type(&self, column: usize) -> SqlType {
+        self.columns.get(column).map_or(SqlType::Int8, |c| c.ty)
+    }
+
+    /// Number of the visible column with this name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| !c.dropped && c.name == name)
+    }
+
+    /// Visible columns with their numbers.
+    pub fn visible_columns(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
+        self.columns.iter().enumerate().filter(|(_, c)| !c.dropped)
+    }
+}
+
+/// How plans share a table.
+pub type TableRef = Arc<TableDef>;

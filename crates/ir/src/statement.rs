@@ -1,0 +1,139 @@
+//! Statements and procedures.
+//!
+//! Relies on: `plan`.  Promises: a statement carries everything an engine needs to run it.
+//! Does not: contain session commands (BEGIN, SET, COPY …); those never become IR.
+
+use crate::expr::Expr;
+use crate::plan::Plan;
+use crate::schema::TableRef;
+use quintet_base::{SqlType, TableId, TypeMod};
+
+/// A procedure: parameters and one block. A lone SQL statement is a procedure without a name.
+#[derive(Clone, Debug)]
+pub struct Procedure {
+    /// Name, if it was created with one.
+    pub name: Option<String>,
+    /// Types of `$1 …`.
+    pub params: Vec<SqlType>,
+    /// What it does, in order.
+    pub body: Vec<Statement>,
+    /// What it returns.
+    pub result: Vec<OutputColumn>,
+}
+
+/// A column of a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutputColumn {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// Modifier.
+    pub modifier: TypeMod,
+    /// The table column it comes from, if it is one: table and column number from 1.
+    pub origin: Option<(TableId, u16)>,
+}
+
+/// One statement.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// Returns the rows of a plan.
+    Query(Plan),
+    /// Adds rows.
+    Insert(Insert),
+    /// Changes rows.
+    Update(Update),
+    /// Removes rows.
+    Delete(Delete),
+}
+
+/// INSERT.
+#[derive(Clone, Debug)]
+pub struct Insert {
+    /// Into which table.
+    pub table: TableRef,
+    /// Rows to insert, in a frame of their own.
+    pub source: Plan,
+    /// One per table column (dropped ones: NULL), over the source's frame: defaults filled in,
+    /// converted and length-checked.
+    pub values: Vec<Expr>,
+    /// ON CONFLICT.
+    pub conflict: Option<OnConflict>,
+    /// RETURNING, over the new row's frame.
+    pub returning: Option<Vec<Expr>>,
+}
+
+/// ON CONFLICT.
+#[derive(Clone, Debug)]
+pub struct OnConflict {
+    /// Which key must clash for the clause to apply; `None` = any (DO NOTHING only).
+    pub arbiter: Option<Arbiter>,
+    /// What to do.
+    pub action: ConflictAction,
+}
+
+/// A unique key of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arbiter {
+    /// The primary key.
+    Primary,
+    /// The index with this number in `TableDef::indexes`.
+    Index(usize),
+}
+
+/// What ON CONFLICT does.
+#[derive(Clone, Debug)]
+pub enum ConflictAction {
+    /// Leaves the old row.
+    Nothing,
+    /// Updates the old row. Frame: the old row's frame, then the row proposed (`excluded`, all
+    /// table columns).
+    Update {
+        /// Column numbers with their new values.
+        assignments: Vec<(usize, Expr)>,
+        /// WHERE: leaves the row alone unless true.
+        filter: Option<Expr>,
+    },
+}
+
+/// UPDATE.
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// Which table.
+    pub table: TableRef,
+    /// Rows to change: the table's frame first, joined tables behind it. A row that comes twice is
+    /// changed once.
+    pub source: Plan,
+    /// Column numbers with their new values, over the source's frame.
+    pub assignments: Vec<(usize, Expr)>,
+    /// RETURNING, over the source's frame with the table's part replaced by the new row.
+    pub returning: Option<Vec<Expr>>,
+}
+
+/// DELETE.
+#[derive(Clone, Debug)]
+pub struct Delete {
+    /// Which table.
+    pub table: TableRef,
+    /// Rows to remove: the table's frame first, joined tables behind it.
+    pub source: Plan,
+    /// RETURNING, over the source's frame.
+    pub returning: Option<Vec<Expr>>,
+}
+
+impl Statement {
+    /// True if the statement may write, or lock rows.
+    pub fn is_write(&self) -> bool {
+        !matches!(self, Statement::Query(_))
+    }
+
+    /// True if it touches a handful of rows by key; see [`Plan::is_short`].
+    pub fn is_short(&self) -> bool {
+        match self {
+            Statement::Query(plan) => plan.is_short(),
+            Statement::Insert(insert) => insert.source.is_short(),
+            Statement::Update(update) => update.source.is_short(),
+            Statement::Delete(delete) => delete.source.is_short(),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a statement asks for, after names and types are resolved.
+//!
+//! Relies on: `ir`.  Promises: a command needs neither text nor catalogue to be carried out; those
+//! of the transactional path hold IR, the rest are for the session.  Does not: carry anything out.
+
+use crate::catalog::CatalogChange;
+use quintet_base::{Level, SqlType};
+use quintet_ir::ddl::Work;
+use quintet_ir::plan::Plan;
+use quintet_ir::schema::TableRef;
+use quintet_ir::statement::{OutputColumn, Procedure};
+use std::sync::Arc;
+
+/// A planned statement.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What to do.
+    pub command: Command,
+    /// Types of `$1 …`, as declared or inferred.
+    pub params: Vec<SqlType>,
+    /// Columns of the result; empty if it returns no rows.
+    pub columns: Vec<OutputColumn>,
+    /// The command tag, without counts: `SELECT`, `INSERT`, `BEGIN`, `CREATE TABLE` …
+    pub tag: &'static str,
+    /// Notices to send when it is carried out (`relation "x" does not exist, skipping`).
+    pub notices: Vec<Notice>,
+}
+
+/// A message beside the result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notice {
+    /// NOTICE or WARNING.
+    pub severity: &'static str,
+    /// SQLSTATE.
+    pub state: quintet_base::SqlState,
+    /// The line.
+    pub message: String,
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Nothing: an empty statement.
+    Empty,
+    /// Run IR.
+    Run(Arc<Procedure>),
+    /// Change the schema. Planned against one catalogue: the session takes the schema lock, plans
+    /// again if the catalogue has moved, does the work and writes the changes.
+    Ddl(DdlPlan),
+    /// BEGIN, START TRANSACTION.
+    Begin(TransactionModes),
+    /// COMMIT, END.
+    Commit {
+        /// AND CHAIN.
+        chain: bool,
+    },
+    /// ROLLBACK, ABORT.
+    Rollback {
+        /// AND CHAIN.
+        chain: bool,
+    },
+    /// SAVEPOINT name.
+    Savepoint(String),
+    /// ROLLBACK TO name.
+    RollbackTo(String),
+    /// RELEASE name.
+    Release(String),
+    /// SET name = value; `None` = DEFAULT, and RESET.
+    Set {
+        /// SET LOCAL.
+        local: bool,
+        /// Lower-case name.
+        name: String,
+        /// Values joined with ", " as PostgreSQL does.
+        value: Option<String>,
+    },
+    /// RESET ALL.
+    ResetAll,
+    /// SET TRANSACTION.
+    SetTransaction(TransactionModes),
+    /// SET SESSION CHARACTERISTICS AS TRANSACTION.
+    SetSessionTransaction(TransactionModes),
+    /// SHOW name.
+    Show(String),
+    /// SHOW ALL.
+    ShowAll,
+    /// DISCARD ALL (other kinds do nothing here and arrive as `Nothing`).
+    DiscardAll,
+    /// PREPARE name (types) AS statement: the text of the statement.
+    Prepare {
+        /// Its name.
+        name: String,
+        /// Declared types, `Unknown` where not.
+        types: Vec<SqlType>,
+        /// The statement's own text.
+        text: String,
+    },
+    /// EXECUTE name (values): constant expressions.
+    Execute {
+        /// Which.
+        name: String,
+        /// Arguments as a one-row plan of texts to read with the parameter types; NULL allowed.
+        arguments: Vec<quintet_ir::Expr>,
+    },
+    /// DEALLOCATE name; `None` = ALL.
+    Deallocate(Option<String>),
+    /// DECLARE name CURSOR FOR query.
+    Declare {
+        /// Portal name.
+        name: String,
+        /// WITH HOLD.
+        hold: bool,
+        /// The query.
+        query: Arc<Procedure>,
+    },
+    /// FETCH or MOVE forward.
+    Fetch {
+        /// Portal name.
+        name: String,
+        /// How many rows; `None` = ALL.
+        count: Option<u64>,
+        /// MOVE: do not return them.
+        discard: bool,
+    },
+    /// CLOSE name; `None` = ALL.
+    Close(Option<String>),
+    /// COPY table FROM STDIN.
+    CopyFrom(CopyFrom),
+    /// COPY … TO STDOUT.
+    CopyTo(CopyTo),
+    /// EXPLAIN.
+    Explain {
+        /// Run it, too.
+        analyze: bool,
+        /// What is explained: only `Run` for now.
+        inner: Box<Planned>,
+    },
+    /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE in a weak mode and the like: accepted, nothing to do
+    /// (CHECKPOINT asks for a compaction).
+    Nothing {
+        /// CHECKPOINT.
+        checkpoint: bool,
+    },
+}
+
+/// Modes in BEGIN and SET TRANSACTION.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TransactionModes {
+    /// ISOLATION LEVEL.
+    pub level: Option<Level>,
+    /// READ ONLY / READ WRITE.
+    pub read_only: Option<bool>,
+    /// DEFERRABLE.
+    pub deferrable: Option<bool>,
+}
+
+/// A schema change.
+#[derive(Clone, Debug)]
+pub struct DdlPlan {
+    /// Catalogue records to write and remove.
+    pub changes: Vec<CatalogChange>,
+    /// Physical work, in order, before the records are written.
+    pub work: Vec<Work>,
+}
+
+/// COPY table (columns) FROM STDIN.
+#[derive(Clone, Debug)]
+pub struct CopyFrom {
+    /// The table.
+    pub table: TableRef,
+    /// Column number of each field of the input.
+    pub columns: Vec<usize>,
+    /// An INSERT whose parameters are the fields, already of the columns' types.
+    pub insert: Arc<Procedure>,
+    /// The format.
+    pub format: CopyFormat,
+}
+
+/// COPY … TO STDOUT.
+#[derive(Clone, Debug)]
+pub struct CopyTo {
+    /// Where rows come from: one query.
+    pub query: Arc<Procedure>,
+    /// Its columns.
+    pub columns: Vec<OutputColumn>,
+    /// The format.
+    pub format: CopyFormat,
+}
+
+/// How COPY writes rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CopyFormat {
+    /// Text, CSV or binary.
+    pub kind: CopyKind,
+    /// Between fields.
+    pub delimiter: u8,
+    /// What stands for NULL.
+    pub null: String,
+    /// A first line with names.
+    pub header: bool,
+    /// CSV quote.
+    pub quote: u8,
+    /// CSV escape.
+    pub escape: u8,
+}
+
+/// Kinds of COPY data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum CopyKind {
+    Text,
+    Csv,
+    Binary,
+}
+
+impl Planned {
+    /// The plan of a single query, if that is what the command runs.
+    pub fn as_query(&self) -> Option<&Plan> {
+        match &self.command {
+            Command::Run(procedure) => match procedure.body.as_slice() {
+                [quintet_ir::Statement::Query(plan)] => Some(plan),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
