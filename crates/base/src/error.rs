@@ -43,6 +43,8 @@ states! {
     INVALID_DATETIME_FORMAT = b"22007";
     /// A date outside the calendar.
     DATETIME_FIELD_OVERFLOW = b"22008";
+    /// An offset from UTC that no zone has.
+    INVALID_TIME_ZONE_DISPLACEMENT = b"22009";
     /// Division by zero.
     DIVISION_BY_ZERO = b"22012";
     /// Bytes that are no text in the encoding.
@@ -63,6 +65,8 @@ states! {
     INVALID_ROW_COUNT_IN_OFFSET = b"2201X";
     /// A value out of the domain of a function (logarithm, square root, power).
     INVALID_ARGUMENT = b"2201E";
+    /// A root or power that is no real number.
+    INVALID_ARGUMENT_FOR_POWER = b"2201F";
     /// A sequence is used up.
     SEQUENCE_LIMIT_EXCEEDED = b"2200H";
     /// An array index or shape that does not fit.

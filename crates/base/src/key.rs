@@ -1,1 +1,300 @@
-//! (being built)
+//! Order-preserving keys: comparing bytes is comparing values.
+//!
+//! Relies on: nothing but the values.  Promises: the byte order of concatenated encodings is
+//! [`Value::order`] column by column, values that compare equal have equal bytes, and no encoding is
+//! a prefix of another of its type, so keys can be concatenated and cut.  Does not: keep the scale of
+//! a numeric or the sign of a zero (rows keep the value), bound the length (`limits::KEY_BYTES_MAX`
+//! is checked where keys enter the stores), or know of `DESC`.
+//!
+//! ```text
+//! NULL              02
+//! anything else     01, then
+//!   bool            00 or 01
+//!   int2 int4 int8  big-endian, sign bit flipped; so date and the timestamps
+//!   oid             big-endian
+//!   float4 float8   big-endian bits; positive: sign bit set; negative: all bits flipped;
+//!                   -0 is written as 0, every NaN as the one above infinity
+//!   text bytea      the bytes with 00 written as 00 FF, then 00 00
+//!   uuid            16 bytes
+//!   numeric         class byte: 10 -Infinity, 20 below zero, 30 zero, 40 above zero,
+//!                   50 Infinity, 60 NaN. After 40: exponent e as 3 bytes big-endian with
+//!                   800000 added (value = 0.d1d2d3… × 10^e, d1 not 0); pairs of digits d1d2, d3d4, …
+//!                   each as 1 + pair, the last filled with 0, trailing 00 pairs left out; 00.
+//!                   After 20: the same for the absolute value with all bits flipped.
+//!   array           each element as above, then 00
+//! ```
+//! `char(n)` compares without its trailing blanks. Values of one column are all padded to the same
+//! length, so comparing the padded text gives the same answer within a column (except below the
+//! blank: control characters). A key that must meet values of other columns, or of `char` without
+//! length, is encoded from text whose trailing blanks the caller has cut; in one key space always do
+//! the one or always the other.
+
+use crate::error::{SqlError, SqlResult, SqlState};
+use crate::numeric::Numeric;
+use crate::types::{SqlType, TypeFamily};
+use crate::value::{Array, Str, Value};
+
+const NOT_NULL: u8 = 0x01;
+const NULL: u8 = 0x02;
+/// Ends the elements of an array; below both tags above, so that a shorter array sorts first.
+const ARRAY_END: u8 = 0x00;
+
+/// In text: a zero byte, then [`ESCAPED_ZERO`] or [`TEXT_END`].
+const ESCAPE: u8 = 0x00;
+const ESCAPED_ZERO: u8 = 0xFF;
+const TEXT_END: u8 = 0x00;
+
+const NUMERIC_NEGATIVE_INFINITY: u8 = 0x10;
+const NUMERIC_NEGATIVE: u8 = 0x20;
+const NUMERIC_ZERO: u8 = 0x30;
+const NUMERIC_POSITIVE: u8 = 0x40;
+const NUMERIC_INFINITY: u8 = 0x50;
+const NUMERIC_NAN: u8 = 0x60;
+/// Added to exponents (-16383 to 131072) so that they are positive in 3 bytes.
+const EXPONENT_BIAS: i32 = 0x80_0000;
+/// Ends the digit pairs; below each of them.
+const DIGITS_END: u8 = 0x00;
+
+/// Appends the encoding of one value.
+pub fn encode(value: &Value, out: &mut Vec<u8>) {
+    if value.is_null() {
+        out.push(NULL);
+        return;
+    }
+    out.push(NOT_NULL);
+    match value {
+        Value::Null => unreachable!("written above"),
+        Value::Bool(v) => out.push(u8::from(*v)),
+        Value::Int2(v) => out.extend_from_slice(&(*v ^ i16::MIN).to_be_bytes()),
+        Value::Int4(v) | Value::Date(v) => out.extend_from_slice(&(*v ^ i32::MIN).to_be_bytes()),
+        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) => {
+            out.extend_from_slice(&(*v ^ i64::MIN).to_be_bytes());
+        }
+        Value::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
+        Value::Float4(v) => out.extend_from_slice(&float4_bits(*v).to_be_bytes()),
+        Value::Float8(v) => out.extend_from_slice(&float8_bits(*v).to_be_bytes()),
+        Value::Numeric(v) => encode_numeric(v, out),
+        Value::Text(v) => encode_bytes(v.as_bytes(), out),
+        Value::Bytea(v) => encode_bytes(v, out),
+        Value::Uuid(v) => out.extend_from_slice(v),
+        Value::Array(v) => {
+            for element in &v.values {
+                encode(element, out);
+            }
+            out.push(ARRAY_END);
+        }
+    }
+}
+
+/// The encodings of several values, one after the other.
+pub fn encode_all<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(32);
+    for value in values {
+        encode(value, &mut out);
+    }
+    out
+}
+
+fn float4_bits(value: f32) -> u32 {
+    if value.is_nan() {
+        return u32::MAX;
+    }
+    // Adding 0 turns -0 into 0 and leaves everything else.
+    let bits = (value + 0.0).to_bits();
+    if bits >> 31 == 0 {
+        bits | 1 << 31
+    } else {
+        !bits
+    }
+}
+
+fn float8_bits(value: f64) -> u64 {
+    if value.is_nan() {
+        return u64::MAX;
+    }
+    let bits = (value + 0.0).to_bits();
+    if bits >> 63 == 0 {
+        bits | 1 << 63
+    } else {
+        !bits
+    }
+}
+
+fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    for (i, run) in bytes.split(|b| *b == ESCAPE).enumerate() {
+        if i > 0 {
+            out.extend_from_slice(&[ESCAPE, ESCAPED_ZERO]);
+        }
+        out.extend_from_slice(run);
+    }
+    out.extend_from_slice(&[ESCAPE, TEXT_END]);
+}
+
+fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
+    let Some((negative, digits)) = value.digits() else {
+        out.push(match (value.is_nan(), value.is_negative()) {
+            (true, _) => NUMERIC_NAN,
+            (_, true) => NUMERIC_NEGATIVE_INFINITY,
+            _ => NUMERIC_INFINITY,
+        });
+        return;
+    };
+    if digits.is_empty() {
+        out.push(NUMERIC_ZERO);
+        return;
+    }
+    let flip = if negative { 0xFF } else { 0x00 };
+    out.push(if negative {
+        NUMERIC_NEGATIVE
+    } else {
+        NUMERIC_POSITIVE
+    });
+    let exponent = digits.len() as i32 - i32::from(value.scale());
+    let biased = (exponent + EXPONENT_BIAS).to_be_bytes();
+    out.extend(biased[1..].iter().map(|b| b ^ flip));
+    let digits = digits.trim_end_matches('0').as_bytes();
+    for pair in digits.chunks(2) {
+        let low = pair.get(1).map_or(0, |d| d - b'0');
+        let pair = 10 * (pair[0] - b'0') + low;
+        out.push((1 + pair) ^ flip);
+    }
+    out.push(DIGITS_END ^ flip);
+}
+
+fn corrupt() -> SqlError {
+    SqlError::new(SqlState::DATA_CORRUPTED, "stored key is damaged")
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> SqlResult<[u8; N]> {
+    let (head, rest) = bytes.split_first_chunk::<N>().ok_or_else(corrupt)?;
+    *bytes = rest;
+    Ok(*head)
+}
+
+/// Reads one value of type `ty` and advances `bytes` past it. A numeric comes back with the
+/// smallest scale that shows its value.
+///
+/// # Errors
+/// `XX001` if the bytes are no encoding of such a value.
+pub fn decode(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
+    match take::<1>(bytes)? {
+        [NULL] => Ok(Value::Null),
+        [NOT_NULL] => decode_some(ty, bytes),
+        _ => Err(corrupt()),
+    }
+}
+
+fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
+    let signed_8 = |bytes: &mut &[u8]| Ok(i64::from_be_bytes(take(bytes)?) ^ i64::MIN);
+    let signed_4 = |bytes: &mut &[u8]| Ok(i32::from_be_bytes(take(bytes)?) ^ i32::MIN);
+    Ok(match ty {
+        SqlType::Bool => match take::<1>(bytes)? {
+            [0] => Value::Bool(false),
+            [1] => Value::Bool(true),
+            _ => return Err(corrupt()),
+        },
+        SqlType::Int2 => Value::Int2(i16::from_be_bytes(take(bytes)?) ^ i16::MIN),
+        SqlType::Int4 => Value::Int4(signed_4(bytes)?),
+        SqlType::Int8 => Value::Int8(signed_8(bytes)?),
+        SqlType::Date => Value::Date(signed_4(bytes)?),
+        SqlType::Timestamp => Value::Timestamp(signed_8(bytes)?),
+        SqlType::TimestampTz => Value::TimestampTz(signed_8(bytes)?),
+        SqlType::Oid => Value::Oid(u32::from_be_bytes(take(bytes)?)),
+        SqlType::Float4 => {
+            let key = u32::from_be_bytes(take(bytes)?);
+            let bits = if key >> 31 == 1 { key ^ 1 << 31 } else { !key };
+            Value::Float4(f32::from_bits(bits))
+        }
+        SqlType::Float8 => {
+            let key = u64::from_be_bytes(take(bytes)?);
+            let bits = if key >> 63 == 1 { key ^ 1 << 63 } else { !key };
+            Value::Float8(f64::from_bits(bits))
+        }
+        SqlType::Numeric => Value::numeric(decode_numeric(bytes)?),
+        SqlType::Bytea => Value::Bytea(decode_bytes(bytes)?.into()),
+        SqlType::Uuid => Value::Uuid(take(bytes)?),
+        SqlType::Void => return Err(corrupt()),
+        _ if matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown) => {
+            let text = String::from_utf8(decode_bytes(bytes)?).map_err(|_| corrupt())?;
+            Value::Text(Str::from(text))
+        }
+        _ => {
+            let element = ty.element().ok_or_else(corrupt)?;
+            let mut values = Vec::new();
+            while bytes.first() != Some(&ARRAY_END) {
+                values.push(decode(element, bytes)?);
+            }
+            take::<1>(bytes)?;
+            Value::Array(Box::new(Array { element, values }))
+        }
+    })
+}
+
+fn decode_bytes(bytes: &mut &[u8]) -> SqlResult<Vec<u8>> {
+    let mut out = Vec::new();
+    loop {
+        let zero = bytes
+            .iter()
+            .position(|b| *b == ESCAPE)
+            .ok_or_else(corrupt)?;
+        out.extend_from_slice(&bytes[..zero]);
+        let after = bytes.get(zero + 1).copied();
+        *bytes = bytes.get(zero + 2..).ok_or_else(corrupt)?;
+        match after {
+            Some(TEXT_END) => return Ok(out),
+            Some(ESCAPED_ZERO) => out.push(ESCAPE),
+            _ => return Err(corrupt()),
+        }
+    }
+}
+
+fn decode_numeric(bytes: &mut &[u8]) -> SqlResult<Numeric> {
+    let negative = match take::<1>(bytes)?[0] {
+        NUMERIC_NEGATIVE_INFINITY => return Ok(Numeric::NEGATIVE_INFINITY),
+        NUMERIC_INFINITY => return Ok(Numeric::INFINITY),
+        NUMERIC_NAN => return Ok(Numeric::NAN),
+        NUMERIC_ZERO => return Ok(Numeric::ZERO),
+        NUMERIC_NEGATIVE => true,
+        NUMERIC_POSITIVE => false,
+        _ => return Err(corrupt()),
+    };
+    let flip = if negative { 0xFF } else { 0x00 };
+    let [a, b, c] = take::<3>(bytes)?.map(|b| b ^ flip);
+    let exponent = i32::from_be_bytes([0, a, b, c]) - EXPONENT_BIAS;
+    let end = bytes.iter().position(|b| b ^ flip == DIGITS_END);
+    let end = end.ok_or_else(corrupt)?;
+    let mut digits = Vec::with_capacity(2 * end);
+    for byte in &bytes[..end] {
+        let pair = (byte ^ flip) - 1;
+        if pair > 99 {
+            return Err(corrupt());
+        }
+        digits.extend_from_slice(&[b'0' + pair / 10, b'0' + pair % 10]);
+    }
+    *bytes = &bytes[end + 1..];
+    if digits.last() == Some(&b'0') {
+        digits.pop();
+    }
+    // Only what `encode` writes: a first digit, no empty pair at the end, an exponent in range.
+    let canonical = digits.first().is_some_and(|d| *d != b'0')
+        && digits.last().is_some_and(|d| *d != b'0')
+        && (-(i32::from(crate::numeric::SCALE_MAX))..=crate::numeric::INTEGER_DIGITS_MAX as i32)
+            .contains(&exponent);
+    if !canonical {
+        return Err(corrupt());
+    }
+    let scale = digits.len() as i32 - exponent;
+    if scale < 0 {
+        digits.resize(exponent as usize, b'0');
+    }
+    Numeric::from_digits(negative, &digits, scale.max(0) as u32).map_err(|_| corrupt())
+}
+
+/// The smallest byte string above every string that begins with `prefix`; `None` if there is no
+/// such string (`prefix` is empty or all FF).
+pub fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|b| *b != 0xFF)?;
+    let mut next = prefix[..=last].to_vec();
+    next[last] += 1;
+    Some(next)
+}
