@@ -1,0 +1,188 @@
+//! The machine's files.
+//!
+//! Relies on: a POSIX file system whose `fdatasync` is honest.  Promises: what [`crate::disk`] asks
+//! of every disk.  Does not: cache anything itself or use direct I/O.
+
+// The real form of the seam: the one place that may name the operating system's files.
+#![allow(clippy::disallowed_methods)]
+
+use crate::disk::{Disk, DiskFile, OpenMode};
+use crate::error::Error;
+use rustix::fs::FallocateFlags;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, IoSlice};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Zeros are written in pieces of this size: large enough that the call costs nothing beside the
+/// copy, small enough to live in the binary's zero page.
+const ZEROS_BYTES: usize = 256 * 1024;
+static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
+
+/// Parts given to one vectored write; every system takes at least this many (`IOV_MAX`).
+const PARTS_MAX: usize = 1024;
+
+/// The machine's disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, Error> {
+        let mut options = File::options();
+        options
+            .read(true)
+            .write(mode != OpenMode::Read)
+            .create(mode == OpenMode::Create);
+        let file = options
+            .open(path)
+            .map_err(|e| Error::new("open", path, e))?;
+        Ok(Arc::new(RealFile {
+            file,
+            path: path.to_path_buf(),
+        }))
+    }
+
+    fn list(&self, directory: &Path) -> Result<Vec<String>, Error> {
+        let fault = |e| Error::new("list", directory, e);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(directory).map_err(fault)? {
+            if let Ok(name) = entry.map_err(fault)?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), Error> {
+        fs::remove_file(path).map_err(|e| Error::new("remove", path, e))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
+        fs::rename(from, to).map_err(|e| Error::new("rename", from, e))
+    }
+
+    fn create_dir_all(&self, directory: &Path) -> Result<(), Error> {
+        fs::create_dir_all(directory).map_err(|e| Error::new("create directory", directory, e))
+    }
+
+    fn sync_dir(&self, directory: &Path) -> Result<(), Error> {
+        File::open(directory)
+            .and_then(|opened| opened.sync_all())
+            .map_err(|e| Error::new("sync directory", directory, e))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, Error> {
+        path.try_exists()
+            .map_err(|e| Error::new("look up", path, e))
+    }
+
+    fn free_bytes(&self, directory: &Path) -> Result<u64, Error> {
+        let stat = rustix::fs::statvfs(directory)
+            .map_err(|e| Error::new("ask for free space", directory, e.into()))?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+}
+
+#[derive(Debug)]
+struct RealFile {
+    file: File,
+    /// As it was opened, for messages; a rename does not change it.
+    path: PathBuf,
+}
+
+impl RealFile {
+    fn fault(&self, operation: &'static str, source: io::Error) -> Error {
+        Error::new(operation, &self.path, source)
+    }
+}
+
+impl DiskFile for RealFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, Error> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.file.read_at(&mut buffer[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.fault("read", e)),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
+        self.file
+            .write_all_at(bytes, offset)
+            .map_err(|e| self.fault("write", e))
+    }
+
+    fn write_all_vectored_at(&self, parts: &[&[u8]], mut offset: u64) -> Result<(), Error> {
+        let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+        let mut rest = &mut slices[..];
+        // Drops empty parts at the front, so that a write of nothing cannot loop.
+        IoSlice::advance_slices(&mut rest, 0);
+        while !rest.is_empty() {
+            let now = rest.len().min(PARTS_MAX);
+            match rustix::io::pwritev(&self.file, &rest[..now], offset) {
+                Ok(0) => return Err(self.fault("write", io::ErrorKind::WriteZero.into())),
+                Ok(n) => {
+                    offset += n as u64;
+                    IoSlice::advance_slices(&mut rest, n);
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(self.fault("write", e.into())),
+            }
+        }
+        Ok(())
+    }
+
+    fn sync_data(&self) -> Result<(), Error> {
+        self.file.sync_data().map_err(|e| self.fault("sync", e))
+    }
+
+    fn len(&self) -> Result<u64, Error> {
+        let metadata = self.file.metadata();
+        metadata
+            .map(|m| m.len())
+            .map_err(|e| self.fault("ask for the length", e))
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), Error> {
+        self.file
+            .set_len(len)
+            .map_err(|e| self.fault("set the length", e))
+    }
+
+    fn allocate(&self, len: u64) -> Result<(), Error> {
+        let old = self.len()?;
+        if len <= old {
+            return Ok(());
+        }
+        // Reserving first finds a full disk before anything is written. The zeros are needed all
+        // the same: a reserved block that was never written costs a metadata change at its first
+        // write, and every sync of it would pay for that.
+        match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), old, len - old) {
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+            Err(e) => return Err(self.fault("allocate", e.into())),
+        }
+        let mut at = old;
+        while at < len {
+            let piece = (len - at).min(ZEROS_BYTES as u64);
+            self.file
+                .write_all_at(&ZEROS[..piece as usize], at)
+                .map_err(|e| self.fault("allocate", e))?;
+            at += piece;
+        }
+        Ok(())
+    }
+
+    fn try_lock(&self) -> Result<bool, Error> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(e)) => Err(self.fault("lock", e)),
+        }
+    }
+}
