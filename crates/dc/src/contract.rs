@@ -357,8 +357,9 @@ mod tests {
 
     #[test]
     fn ranges_contain_what_their_bounds_say() {
-        // range, keys inside, keys outside
-        let table: &[(KeyRange, &[&[u8]], &[&[u8]])] = &[
+        // Range, keys inside, keys outside.
+        type Case<'a> = (KeyRange, &'a [&'a [u8]], &'a [&'a [u8]]);
+        let table: &[Case] = &[
             (KeyRange::all(), &[b"", b"a", b"\xff\xff"], &[]),
             (
                 KeyRange::prefix(&b"ab"[..]),

@@ -181,3 +181,13 @@ impl RecordScan for MemoryScan {
         Ok(self.walk.next())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::conformance_suite!(|| {
+        let medium = MemoryMedium::default();
+        Box::new(move || Arc::new(MemoryStore::open(&medium)) as Arc<dyn DataComponent>)
+    });
+}
