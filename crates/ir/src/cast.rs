@@ -1,7 +1,21 @@
-//! Conversions between types. (being built)
+//! Conversions between types: which exist, which happen by themselves, and the common type of many.
+//!
+//! Relies on: `convert`, which turns one value into another type.  Promises: the matrix is
+//! PostgreSQL's `pg_cast` plus its conversions through text, for the types that Quintet has.
+//! Does not: decide where a conversion goes; the binder does.
+//!
+//! | from → to | context |
+//! |---|---|
+//! | narrow number → wider, integers → oid, text kinds among each other, date → timestamps | implicit |
+//! | wide number → narrower, timestamps → date, anything → text kinds | assignment |
+//! | text kinds → anything, bool ↔ integer | explicit |
+//! | arrays | as their elements |
+
+mod convert;
 
 use crate::eval::Host;
-use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
+use quintet_base::types::TypeFamily;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value, text_format};
 
 /// When a conversion happens by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -14,19 +28,123 @@ pub enum CastContext {
     Explicit,
 }
 
+/// PostgreSQL's type categories, which steer the choice among overloaded functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Category {
+    Array,
+    Boolean,
+    DateTime,
+    Internal,
+    Numeric,
+    String,
+    Unknown,
+    User,
+}
+
+/// The category of a type.
+pub(crate) fn category(ty: SqlType) -> Category {
+    match ty.family() {
+        TypeFamily::Boolean => Category::Boolean,
+        TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact => Category::Numeric,
+        TypeFamily::Text if ty == SqlType::InternalChar => Category::Internal,
+        TypeFamily::Text => Category::String,
+        TypeFamily::DateTime => Category::DateTime,
+        TypeFamily::Array => Category::Array,
+        TypeFamily::Unknown => Category::Unknown,
+        TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Void => Category::User,
+    }
+}
+
+/// True for the types that a category prefers over its others.
+pub(crate) fn is_preferred(ty: SqlType) -> bool {
+    use SqlType::*;
+    matches!(ty, Bool | Float8 | Oid | Text | TimestampTz)
+}
+
 /// The weakest context in which `from` converts to `to`; `None`: never.
 pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
-    (from == to).then_some(CastContext::Implicit)
+    use CastContext::*;
+    use SqlType::*;
+    if from == to || from == Unknown {
+        return Some(Implicit);
+    }
+    if to == Unknown || from == Void || to == Void {
+        return None;
+    }
+    if let (Some(a), Some(b)) = (from.element(), to.element()) {
+        return cast_context(a, b);
+    }
+    Some(match (from, to) {
+        (Int2, Int4 | Int8 | Float4 | Float8 | Numeric | Oid) => Implicit,
+        (Int4, Int8 | Float4 | Float8 | Numeric | Oid) => Implicit,
+        (Int8, Float4 | Float8 | Numeric | Oid) => Implicit,
+        (Numeric, Float4 | Float8) | (Float4, Float8) => Implicit,
+        (Int4, Int2) | (Int8, Int2 | Int4) | (Oid, Int4 | Int8) => Assignment,
+        (Numeric | Float4 | Float8, Int2 | Int4 | Int8) => Assignment,
+        (Float4 | Float8, Numeric) | (Float8, Float4) => Assignment,
+        (Int4, Bool) | (Bool, Int4) | (Int4, InternalChar) | (InternalChar, Int4) => Explicit,
+        (Text | Varchar | Bpchar, Text | Varchar | Bpchar | Name) => Implicit,
+        (Name | InternalChar, Text) => Implicit,
+        (Text | Varchar | Bpchar, InternalChar) => Assignment,
+        (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) => Implicit,
+        (Timestamp | TimestampTz, Date) | (TimestampTz, Timestamp) => Assignment,
+        // Everything else goes through text, or not at all.
+        (_, to) if category(to) == Category::String => Assignment,
+        (from, _) if category(from) == Category::String => Explicit,
+        _ => return None,
+    })
+}
+
+/// True if the conversion happens by itself anywhere.
+pub(crate) fn is_implicit(from: SqlType, to: SqlType) -> bool {
+    cast_context(from, to) == Some(CastContext::Implicit)
+}
+
+/// True if the result depends on nothing but the input: not on the session's zone or on how many
+/// digits of a float it wants to see.
+pub(crate) fn is_immutable(from: SqlType, to: SqlType) -> bool {
+    use SqlType::*;
+    let (from, to) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
+    if from == to {
+        return true;
+    }
+    let is_text = |ty: SqlType| matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown);
+    let prints_by_setting = matches!(from, Float4 | Float8) && is_text(to);
+    !prints_by_setting && from != TimestampTz && to != TimestampTz
 }
 
 /// The type that all of these convert to implicitly, by PostgreSQL's rules for UNION, CASE, IN,
 /// COALESCE; `what` names the construct for the message. All unknown gives `Text`.
 ///
 /// # Errors
-/// `42804`.
+/// `42804` if they belong to different categories, `42846` if one of them does not convert.
 pub fn common_type(types: &[SqlType], what: &str) -> SqlResult<SqlType> {
-    let _ = what;
-    types.first().copied().ok_or_else(|| SqlError::internal("no types"))
+    let known = |ty: &&SqlType| **ty != SqlType::Unknown;
+    let Some(&first) = types.iter().find(known) else {
+        return Ok(SqlType::Text);
+    };
+    let mut chosen = first;
+    for &ty in types.iter().filter(known) {
+        if ty == chosen {
+            continue;
+        }
+        if category(ty) != category(chosen) {
+            return Err(SqlError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("{what} types {chosen} and {ty} cannot be matched"),
+            ));
+        }
+        if !is_preferred(chosen) && is_implicit(chosen, ty) && !is_implicit(ty, chosen) {
+            chosen = ty;
+        }
+    }
+    match types.iter().find(|&&ty| !is_implicit(ty, chosen)) {
+        Some(ty) => Err(SqlError::new(
+            SqlState::CANNOT_COERCE,
+            format!("{what} could not convert type {ty} to {chosen}"),
+        )),
+        None => Ok(chosen),
+    }
 }
 
 /// Converts a value, then applies the modifier.
@@ -41,6 +159,13 @@ pub fn cast(
     explicit: bool,
     host: &dyn Host,
 ) -> SqlResult<Value> {
-    let _ = (from, to, modifier, explicit, host);
-    Ok(value)
+    let converted = if from == to || value.is_null() {
+        value
+    } else {
+        convert::convert(value, from, to, host)?
+    };
+    if modifier == TypeMod::NONE || converted.is_null() {
+        return Ok(converted);
+    }
+    text_format::coerce_length(converted, to, modifier, explicit)
 }

@@ -6,6 +6,7 @@
 
 use crate::function::Function;
 use quintet_base::{SequenceId, SqlType, TypeMod, Value};
+use std::cmp::Ordering;
 
 /// Comparison operators; both sides have the same type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,6 +18,20 @@ pub enum CompareOp {
     Le,
     Gt,
     Ge,
+}
+
+impl CompareOp {
+    /// True if the operator holds for two values in this order.
+    pub fn accepts(self, order: Ordering) -> bool {
+        match self {
+            CompareOp::Eq => order.is_eq(),
+            CompareOp::Ne => order.is_ne(),
+            CompareOp::Lt => order.is_lt(),
+            CompareOp::Le => order.is_le(),
+            CompareOp::Gt => order.is_gt(),
+            CompareOp::Ge => order.is_ge(),
+        }
+    }
 }
 
 /// What `IS [NOT] TRUE | FALSE | UNKNOWN` asks for.
@@ -196,8 +211,14 @@ impl Expr {
     /// Calls `visit` on every direct part.
     pub fn for_each_part<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         match self {
-            Expr::Const(..) | Expr::Param(..) | Expr::Column(..) | Expr::NextVal(_) | Expr::CurrVal(_) => {}
-            Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) => args.iter().for_each(visit),
+            Expr::Const(..)
+            | Expr::Param(..)
+            | Expr::Column(..)
+            | Expr::NextVal(_)
+            | Expr::CurrVal(_) => {}
+            Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) => {
+                args.iter().for_each(visit)
+            }
             Expr::Coalesce { args, .. } | Expr::Extreme { args, .. } => args.iter().for_each(visit),
             Expr::Array { elements, .. } => elements.iter().for_each(visit),
             Expr::Compare { left, right, .. } | Expr::Distinct { left, right, .. } => {
@@ -205,8 +226,14 @@ impl Expr {
                 visit(right);
             }
             Expr::Not(input) => visit(input),
-            Expr::IsNull { input, .. } | Expr::IsTruth { input, .. } | Expr::Cast { input, .. } => visit(input),
-            Expr::Case { branches, otherwise, .. } => {
+            Expr::IsNull { input, .. } | Expr::IsTruth { input, .. } | Expr::Cast { input, .. } => {
+                visit(input)
+            }
+            Expr::Case {
+                branches,
+                otherwise,
+                ..
+            } => {
                 for (condition, result) in branches {
                     visit(condition);
                     visit(result);
@@ -223,7 +250,62 @@ impl Expr {
                 visit(input);
                 visit(array);
             }
-            Expr::SetVal { value, is_called, .. } => {
+            Expr::SetVal {
+                value, is_called, ..
+            } => {
+                visit(value);
+                visit(is_called);
+            }
+        }
+    }
+
+    /// Calls `visit` on every direct part, which it may change or replace by one of the same type.
+    pub fn for_each_part_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Expr::Const(..)
+            | Expr::Param(..)
+            | Expr::Column(..)
+            | Expr::NextVal(_)
+            | Expr::CurrVal(_) => {}
+            Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) => {
+                args.iter_mut().for_each(visit)
+            }
+            Expr::Coalesce { args, .. } | Expr::Extreme { args, .. } => {
+                args.iter_mut().for_each(visit)
+            }
+            Expr::Array { elements, .. } => elements.iter_mut().for_each(visit),
+            Expr::Compare { left, right, .. } | Expr::Distinct { left, right, .. } => {
+                visit(left);
+                visit(right);
+            }
+            Expr::Not(input) => visit(input),
+            Expr::IsNull { input, .. } | Expr::IsTruth { input, .. } | Expr::Cast { input, .. } => {
+                visit(input)
+            }
+            Expr::Case {
+                branches,
+                otherwise,
+                ..
+            } => {
+                for (condition, result) in branches {
+                    visit(condition);
+                    visit(result);
+                }
+                if let Some(otherwise) = otherwise {
+                    visit(otherwise);
+                }
+            }
+            Expr::InList { input, list, .. } => {
+                visit(input);
+                list.iter_mut().for_each(visit);
+            }
+            Expr::Quantified { input, array, .. } => {
+                visit(input);
+                visit(array);
+            }
+            Expr::SetVal {
+                value, is_called, ..
+            } => {
                 visit(value);
                 visit(is_called);
             }

@@ -1,7 +1,47 @@
-//! Built-in functions and operators, found by name and argument types. (being built)
+//! Built-in functions and operators, found by name and argument types.
+//!
+//! Relies on: `cast` for which conversions happen by themselves; the families below for what the
+//! functions do.  Promises: the overload chosen is the one PostgreSQL 15 chooses, among the
+//! functions that Quintet has; a function is a pure function of its arguments and the [`Host`].
+//! Does not: convert arguments (the binder puts the casts), or know GREATEST, COALESCE and the other
+//! forms that are nodes of `expr`.
+//!
+//! | file | family |
+//! |---|---|
+//! | `choose` | the choice among overloads |
+//! | `arithmetic` | integers: operators, bits, abs, mod, sign |
+//! | `float` | float4, float8 |
+//! | `decimal` | numeric |
+//! | `text`, `text_edit` | text and bytea: measures and searches; cutting, padding, replacing |
+//! | `encoding` | bytes as text, quoting, digests |
+//! | `like`, `pattern` | LIKE; regular expressions |
+//! | `calendar` | dates and timestamps |
+//! | `array` | arrays: polymorphic, with a resolution of their own |
+//! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
+//! | `system` | session and catalogue information, random numbers |
 
+pub(crate) mod arithmetic;
+mod array;
+mod calendar;
+pub(crate) mod choose;
+mod compare;
+mod decimal;
+mod encoding;
+pub(crate) mod float;
+mod like;
+mod pattern;
+mod system;
+mod text;
+mod text_edit;
+
+use crate::cast::{Category, category};
 use crate::eval::Host;
-use quintet_base::{SqlError, SqlResult, SqlType, Value};
+use choose::{Choice, Signature, choose};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+pub use compare::{compare_type, operator_symbol};
 
 /// When a function gives the same answer for the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +58,7 @@ pub enum Volatility {
 pub struct Function {
     /// Name, or the operator's symbol.
     pub name: &'static str,
-    /// Parameter types.
+    /// Parameter types; `Unknown` stands for any type, taken as it comes.
     pub args: &'static [SqlType],
     /// The last parameter may be repeated.
     pub variadic: bool,
@@ -38,6 +78,62 @@ impl std::fmt::Debug for Function {
     }
 }
 
+/// What the functions of the families look like.
+type Body = fn(&[Value], &dyn Host) -> SqlResult<Value>;
+
+/// A strict, immutable function: most are.
+const fn builtin(
+    name: &'static str,
+    args: &'static [SqlType],
+    result: SqlType,
+    eval: Body,
+) -> Function {
+    Function {
+        name,
+        args,
+        variadic: false,
+        result,
+        strict: true,
+        volatility: Volatility::Immutable,
+        eval,
+    }
+}
+
+impl Function {
+    const fn stable(mut self) -> Function {
+        self.volatility = Volatility::Stable;
+        self
+    }
+
+    const fn volatile(mut self) -> Function {
+        self.volatility = Volatility::Volatile;
+        self
+    }
+
+    /// Is called with NULLs, too.
+    const fn lenient(mut self) -> Function {
+        self.strict = false;
+        self
+    }
+
+    const fn variadic(mut self) -> Function {
+        self.variadic = true;
+        self
+    }
+
+    fn signature(&self) -> Signature {
+        Signature {
+            args: self.args,
+            variadic: self.variadic,
+        }
+    }
+
+    /// True if the name is an operator's symbol.
+    pub fn is_operator(&self) -> bool {
+        is_operator(self.name)
+    }
+}
+
 /// What a call by name resolved to.
 #[derive(Debug)]
 pub struct Resolved {
@@ -49,12 +145,147 @@ pub struct Resolved {
     pub result: SqlType,
 }
 
+/// Every family's functions by name. Built once, read by the binder only.
+static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyLock::new(|| {
+    let families = [
+        arithmetic::FUNCTIONS,
+        float::FUNCTIONS,
+        decimal::FUNCTIONS,
+        text::FUNCTIONS,
+        text_edit::FUNCTIONS,
+        encoding::FUNCTIONS,
+        like::FUNCTIONS,
+        pattern::FUNCTIONS,
+        calendar::FUNCTIONS,
+        system::FUNCTIONS,
+    ];
+    let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for function in families.into_iter().flatten() {
+        by_name.entry(function.name).or_default().push(function);
+    }
+    by_name
+});
+
+fn is_operator(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+/// True if some function (not operator) has this name; for messages and for telling a call from a
+/// function-style cast.
+pub fn is_function_name(name: &str) -> bool {
+    !is_operator(name) && (BY_NAME.contains_key(name) || array::has(name))
+}
+
 /// Finds the function or operator (`+`, `||`, `~~` …) that PostgreSQL would choose for these
 /// argument types; `Unknown` stands for an untyped literal or parameter.
 ///
 /// # Errors
 /// `42883` if there is none, `42725` if several fit equally well.
 pub fn resolve(name: &str, args: &[SqlType]) -> SqlResult<Resolved> {
-    let _ = args;
-    Err(SqlError::unsupported(name))
+    if let Some(resolved) = array::resolve(name, args) {
+        return resolved;
+    }
+    if let Some(resolved) = compare::resolve(name, args) {
+        return resolved;
+    }
+    let candidates: Vec<&'static Function> = BY_NAME
+        .get(name)
+        .into_iter()
+        .flatten()
+        .copied()
+        .filter(|function| function.signature().takes(args.len()))
+        .collect();
+    let signatures: Vec<Signature> = candidates.iter().map(|f| f.signature()).collect();
+    match choose(&signatures, args, is_operator(name)) {
+        Choice::One(number) => Ok(finish(candidates[number], args)),
+        Choice::None if name == "||" => text::resolve_concatenation(args),
+        Choice::None => Err(does_not_exist(name, args)),
+        Choice::Several => Err(is_not_unique(name, args)),
+    }
+}
+
+fn finish(function: &'static Function, args: &[SqlType]) -> Resolved {
+    let types =
+        args.iter()
+            .enumerate()
+            .map(|(i, &given)| match (function.signature().param(i), given) {
+                (SqlType::Unknown, SqlType::Unknown) => SqlType::Text,
+                (SqlType::Unknown, given) => given,
+                (declared, _) => declared,
+            });
+    Resolved {
+        function,
+        args: types.collect(),
+        result: function.result,
+    }
+}
+
+/// `name(types)` or `left op right`, as PostgreSQL's messages write a call.
+fn describe(name: &str, args: &[SqlType]) -> String {
+    match args {
+        [right] if is_operator(name) => format!("{name} {right}"),
+        [left, right] if is_operator(name) => format!("{left} {name} {right}"),
+        _ => {
+            let types: Vec<_> = args.iter().map(|ty| ty.name()).collect();
+            format!("{name}({})", types.join(", "))
+        }
+    }
+}
+
+/// `42883` for a call by name.
+pub(crate) fn does_not_exist(name: &str, args: &[SqlType]) -> SqlError {
+    let call = describe(name, args);
+    let operator = is_operator(name);
+    let message = match operator {
+        true => format!("operator does not exist: {call}"),
+        false => format!("function {call} does not exist"),
+    };
+    let kind = if operator { "operator" } else { "function" };
+    // PostgreSQL counts the argument types of operators only.
+    let (types, casts) = match operator && args.len() == 1 {
+        true => ("argument type", "an explicit type cast"),
+        false => ("argument types", "explicit type casts"),
+    };
+    SqlError::new(SqlState::UNDEFINED_FUNCTION, message).hint(format!(
+        "No {kind} matches the given name and {types}. You might need to add {casts}."
+    ))
+}
+
+/// `42725` for a call by name.
+pub(crate) fn is_not_unique(name: &str, args: &[SqlType]) -> SqlError {
+    let call = describe(name, args);
+    let (kind, message) = if is_operator(name) {
+        ("operator", format!("operator is not unique: {call}"))
+    } else {
+        ("function", format!("function {call} is not unique"))
+    };
+    SqlError::new(SqlState::AMBIGUOUS_FUNCTION, message).hint(format!(
+        "Could not choose a best candidate {kind}. You might need to add explicit type casts."
+    ))
+}
+
+/// True for the types that `||` takes as text.
+fn is_string(ty: SqlType) -> bool {
+    matches!(category(ty), Category::String | Category::Internal)
+}
+
+/// What a function says about an argument of a type it does not have: a bug in the binder.
+#[cold]
+fn wrong_type(value: &Value) -> ! {
+    panic!("{value:?} as an argument: the binder let a wrong type through")
+}
+
+/// Any integer argument, widened.
+fn int(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_else(|| wrong_type(value))
+}
+
+/// A text argument.
+fn str(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| wrong_type(value))
+}
+
+/// An error with a state and a message.
+fn fail<T>(state: SqlState, message: impl Into<String>) -> SqlResult<T> {
+    Err(SqlError::new(state, message))
 }

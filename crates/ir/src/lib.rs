@@ -14,6 +14,7 @@
 //! | `expr` | typed scalar expressions |
 //! | `function` | the built-in functions and operators, by name and types |
 //! | `eval` | what an expression means |
+//! | `fold` | constants computed once |
 //! | `cast` | conversions between types, and which of them are implicit |
 //! | `aggregate` | what an aggregate means |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
@@ -27,6 +28,7 @@ pub mod ddl;
 pub mod eval;
 pub mod explain;
 pub mod expr;
+pub mod fold;
 pub mod function;
 pub mod plan;
 pub mod schema;
@@ -34,6 +36,7 @@ pub mod statement;
 
 pub use eval::{Host, eval, eval_predicate};
 pub use expr::{CompareOp, Expr};
+pub use fold::{DetachedHost, fold};
 pub use function::Function;
 pub use plan::{Access, KeyRange, Path, Plan};
 pub use schema::{ColumnDef, IndexDef, SequenceDef, TableDef};

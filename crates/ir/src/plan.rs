@@ -259,7 +259,9 @@ impl Access {
             }
             Path::Index(number, ranges) => {
                 let index = &self.table.indexes[*number];
-                index.unique && ranges.len() <= 64 && ranges.iter().all(|r| r.equal.len() == index.columns.len())
+                index.unique
+                    && ranges.len() <= 64
+                    && ranges.iter().all(|r| r.equal.len() == index.columns.len())
             }
         }
     }

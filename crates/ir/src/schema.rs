@@ -164,7 +164,9 @@ impl TableDef {
 
     /// Number of the visible column with this name.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| !c.dropped && c.name == name)
+        self.columns
+            .iter()
+            .position(|c| !c.dropped && c.name == name)
     }
 
     /// Visible columns with their numbers.

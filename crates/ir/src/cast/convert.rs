@@ -1,0 +1,265 @@
+//! One value into another type.
+//!
+//! Relies on: `base::text_format` for what goes through text, `base::datetime` for zones.
+//! Promises: rounding and range errors as PostgreSQL's: floats round half to even, numerics half
+//! away from zero, a number outside its type is 22003.  Does not: apply length modifiers.
+
+use crate::eval::Host;
+use quintet_base::datetime::ClockWord;
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::value::Array;
+use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value, datetime};
+
+fn out_of_range(ty: SqlType) -> SqlError {
+    let name = if ty == SqlType::Oid { "OID" } else { ty.name() };
+    SqlError::new(
+        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+        format!("{name} out of range"),
+    )
+}
+
+/// Converts a value that is not NULL between different types.
+pub(super) fn convert(
+    value: Value,
+    from: SqlType,
+    to: SqlType,
+    host: &dyn Host,
+) -> SqlResult<Value> {
+    use SqlType::*;
+    let format = host.format();
+    if let (Value::Array(array), Some(element)) = (&value, to.element()) {
+        return convert_array(array, element, host);
+    }
+    match to {
+        Int2 | Int4 | Int8 | Oid => match value {
+            Value::Text(text) if from == InternalChar && to == Int4 => Ok(Value::Int4(
+                text.bytes().next().map_or(0, |b| i32::from(b as i8)),
+            )),
+            Value::Text(text) => text_format::read(to, &text, format),
+            value => to_integer(&value, from, to),
+        },
+        Float4 | Float8 | Numeric => match value {
+            Value::Text(text) => text_format::read(to, &text, format),
+            value => to_fraction(&value, from, to),
+        },
+        Bool => match value {
+            Value::Int4(v) => Ok(Value::Bool(v != 0)),
+            value => through_text(&value, from, to, format),
+        },
+        Text | Varchar | Bpchar | Name | InternalChar => to_text(value, from, to, format),
+        Date | Timestamp | TimestampTz => to_datetime(value, from, to, host),
+        _ => through_text(&value, from, to, format),
+    }
+}
+
+fn cannot(from: SqlType, to: SqlType) -> SqlError {
+    SqlError::new(
+        SqlState::CANNOT_COERCE,
+        format!("cannot cast type {from} to {to}"),
+    )
+}
+
+fn through_text(
+    value: &Value,
+    from: SqlType,
+    to: SqlType,
+    format: &FormatContext,
+) -> SqlResult<Value> {
+    match value {
+        Value::Text(text) => text_format::read(to, text, format),
+        _ => Err(cannot(from, to)),
+    }
+}
+
+fn convert_array(array: &Array, to: SqlType, host: &dyn Host) -> SqlResult<Value> {
+    let values = array.values.iter().map(|value| {
+        if value.is_null() || array.element == to {
+            Ok(value.clone())
+        } else {
+            convert(value.clone(), array.element, to, host)
+        }
+    });
+    Ok(Value::Array(Box::new(Array {
+        element: to,
+        values: values.collect::<SqlResult<_>>()?,
+    })))
+}
+
+/// Puts a wide integer into an integer type.
+fn narrow(wide: i64, to: SqlType) -> SqlResult<Value> {
+    let value = match to {
+        SqlType::Int2 => i16::try_from(wide).ok().map(Value::Int2),
+        SqlType::Int4 => i32::try_from(wide).ok().map(Value::Int4),
+        SqlType::Oid => u32::try_from(wide).ok().map(Value::Oid),
+        _ => Some(Value::Int8(wide)),
+    };
+    value.ok_or_else(|| out_of_range(to))
+}
+
+fn to_integer(value: &Value, from: SqlType, to: SqlType) -> SqlResult<Value> {
+    match value {
+        // integer and oid are the same four bytes; PostgreSQL reinterprets them.
+        Value::Oid(v) if to == SqlType::Int4 => Ok(Value::Int4(*v as i32)),
+        Value::Int4(v) if to == SqlType::Oid => Ok(Value::Oid(*v as u32)),
+        Value::Int2(v) if to == SqlType::Oid => Ok(Value::Oid(i32::from(*v) as u32)),
+        Value::Bool(v) if to == SqlType::Int4 => Ok(Value::Int4(i32::from(*v))),
+        Value::Float4(v) => float_to_integer(f64::from(*v), to),
+        Value::Float8(v) => float_to_integer(*v, to),
+        Value::Numeric(v) if !v.is_finite() => {
+            let what = if v.is_nan() { "NaN" } else { "infinity" };
+            Err(SqlError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("cannot convert {what} to {to}"),
+            ))
+        }
+        Value::Numeric(v) => v
+            .to_i64()
+            .ok_or_else(|| out_of_range(to))
+            .and_then(|wide| narrow(wide, to)),
+        value => match value.as_i64() {
+            Some(wide) => narrow(wide, to),
+            None => Err(cannot(from, to)),
+        },
+    }
+}
+
+fn float_to_integer(value: f64, to: SqlType) -> SqlResult<Value> {
+    // 2^63 is exact in a double, and the first one too large.
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    let rounded = value.round_ties_even();
+    if (-BOUND..BOUND).contains(&rounded) {
+        narrow(rounded as i64, to)
+    } else {
+        Err(out_of_range(to))
+    }
+}
+
+fn to_fraction(value: &Value, from: SqlType, to: SqlType) -> SqlResult<Value> {
+    match to {
+        SqlType::Numeric => Ok(Value::numeric(match value {
+            Value::Float4(v) => Numeric::from_f32(*v),
+            Value::Float8(v) => Numeric::from_f64(*v),
+            value => Numeric::from_i64(value.as_i64().ok_or_else(|| cannot(from, to))?),
+        })),
+        SqlType::Float8 => Ok(Value::Float8(match value {
+            Value::Float4(v) => f64::from(*v),
+            Value::Numeric(v) => numeric_to_f64(v, to)?,
+            value => value.as_i64().ok_or_else(|| cannot(from, to))? as f64,
+        })),
+        _ => Ok(Value::Float4(match value {
+            Value::Float8(v) => narrow_float(*v)?,
+            Value::Numeric(v) => {
+                let wide = numeric_to_f64(v, to)?;
+                narrow_float(wide).map_err(|_| numeric_out_of_range(v, to))?
+            }
+            value => value.as_i64().ok_or_else(|| cannot(from, to))? as f32,
+        })),
+    }
+}
+
+fn numeric_out_of_range(value: &Numeric, to: SqlType) -> SqlError {
+    SqlError::new(
+        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+        format!("\"{value}\" is out of range for type {to}"),
+    )
+}
+
+fn numeric_to_f64(value: &Numeric, to: SqlType) -> SqlResult<f64> {
+    let float = value.to_f64();
+    let lost = value.is_finite() && (float.is_infinite() || float == 0.0 && !value.is_zero());
+    if lost {
+        return Err(numeric_out_of_range(value, to));
+    }
+    Ok(float)
+}
+
+fn narrow_float(wide: f64) -> SqlResult<f32> {
+    let value = wide as f32;
+    let refuse = |what: &str| {
+        SqlError::new(
+            SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("value out of range: {what}"),
+        )
+    };
+    if value.is_infinite() && wide.is_finite() {
+        return Err(refuse("overflow"));
+    }
+    if value == 0.0 && wide != 0.0 {
+        return Err(refuse("underflow"));
+    }
+    Ok(value)
+}
+
+fn to_text(value: Value, from: SqlType, to: SqlType, format: &FormatContext) -> SqlResult<Value> {
+    use SqlType::*;
+    let text = match value {
+        // char(n) loses its padding where it becomes another kind of text.
+        Value::Text(text) if from == Bpchar && to != InternalChar => {
+            Str::from(text.trim_end_matches(' '))
+        }
+        Value::Text(text) => text,
+        // The cast spells a boolean out, unlike its output function.
+        Value::Bool(v) if matches!(to, Text | Varchar | Bpchar) => {
+            Str::from(if v { "true" } else { "false" })
+        }
+        Value::Int4(code) if to == InternalChar => match u8::try_from(code) {
+            Ok(0) => Str::default(),
+            Ok(byte) if byte.is_ascii() => Str::from(char::from(byte).to_string()),
+            _ => return Err(out_of_range(to)),
+        },
+        value => Str::from(text_format::to_string(&value, from, format)),
+    };
+    match to {
+        // Both are cut to what they hold, at a character boundary.
+        Name | InternalChar => text_format::read(to, &text, format),
+        _ => Ok(Value::Text(text)),
+    }
+}
+
+fn to_datetime(value: Value, from: SqlType, to: SqlType, host: &dyn Host) -> SqlResult<Value> {
+    let zone = &host.format().zone;
+    Ok(match (value, to) {
+        (Value::Text(text), _) => match ClockWord::parse(&text) {
+            Some(word) => return from_clock(word, to, host),
+            None => text_format::read(to, &text, host.format())?,
+        },
+        (Value::Date(v), SqlType::Timestamp) => Value::Timestamp(datetime::date_to_timestamp(v)?),
+        (Value::Date(v), SqlType::TimestampTz) => {
+            Value::TimestampTz(datetime::date_to_timestamptz(v, zone)?)
+        }
+        (Value::Timestamp(v), SqlType::Date) => Value::Date(datetime::timestamp_to_date(v)),
+        (Value::Timestamp(v), SqlType::TimestampTz) => {
+            Value::TimestampTz(datetime::timestamp_to_timestamptz(v, zone)?)
+        }
+        (Value::TimestampTz(v), SqlType::Date) => {
+            Value::Date(datetime::timestamptz_to_date(v, zone)?)
+        }
+        (Value::TimestampTz(v), SqlType::Timestamp) => {
+            Value::Timestamp(datetime::timestamptz_to_timestamp(v, zone)?)
+        }
+        _ => return Err(cannot(from, to)),
+    })
+}
+
+/// `'now'`, `'today'` and the like: by the transaction's clock, in the session's zone.
+fn from_clock(word: ClockWord, to: SqlType, host: &dyn Host) -> SqlResult<Value> {
+    let (now, zone) = (host.transaction_time(), &host.format().zone);
+    let today = datetime::timestamptz_to_date(now, zone)?;
+    let day = match word {
+        ClockWord::Now => match to {
+            SqlType::Date => return Ok(Value::Date(today)),
+            SqlType::Timestamp => {
+                return datetime::timestamptz_to_timestamp(now, zone).map(Value::Timestamp);
+            }
+            _ => return Ok(Value::TimestampTz(now)),
+        },
+        ClockWord::Today => today,
+        ClockWord::Tomorrow => today + 1,
+        ClockWord::Yesterday => today - 1,
+    };
+    match to {
+        SqlType::Date => Ok(Value::Date(day)),
+        SqlType::Timestamp => datetime::date_to_timestamp(day).map(Value::Timestamp),
+        _ => datetime::date_to_timestamptz(day, zone).map(Value::TimestampTz),
+    }
+}

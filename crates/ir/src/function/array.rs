@@ -1,0 +1,315 @@
+//! Functions on arrays: polymorphic, resolved by shape.
+//!
+//! Relies on: `cast::common_type` for the element type that all arguments share.  Promises: the
+//! result's type follows the arguments'.  Does not: have arrays of more than one dimension, or of
+//! other lower bounds than 1.
+
+use super::text::count;
+use super::{Function, Resolved, builtin as new, does_not_exist, int, str, wrong_type};
+use crate::cast::{common_type, is_implicit};
+use crate::eval::Host;
+use quintet_base::value::Array;
+use quintet_base::{SqlResult, SqlType, Str, Value, text_format};
+
+/// What a parameter or result is, relative to the element type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// An array of the element type.
+    Whole,
+    /// The element type.
+    Element,
+    /// A type of its own.
+    Fixed(SqlType),
+}
+
+use Kind::{Element, Fixed, Whole};
+const INT: Kind = Fixed(SqlType::Int4);
+const TEXT: Kind = Fixed(SqlType::Text);
+const BOOL: Kind = Fixed(SqlType::Bool);
+
+struct Polymorphic {
+    function: Function,
+    args: &'static [Kind],
+    result: Kind,
+}
+
+const fn poly(
+    name: &'static str,
+    args: &'static [Kind],
+    result: Kind,
+    eval: super::Body,
+) -> Polymorphic {
+    // The declared types say nothing here; the expression node carries the result's.
+    Polymorphic {
+        function: new(name, &[], SqlType::Unknown, eval),
+        args,
+        result,
+    }
+}
+
+impl Polymorphic {
+    const fn lenient(mut self) -> Polymorphic {
+        self.function = self.function.lenient();
+        self
+    }
+
+    const fn stable(mut self) -> Polymorphic {
+        self.function = self.function.stable();
+        self
+    }
+
+    /// The element type that fits all arguments.
+    fn element(&self, args: &[SqlType]) -> Option<SqlType> {
+        let mut elements = vec![];
+        for (&kind, &given) in self.args.iter().zip(args) {
+            match kind {
+                _ if given == SqlType::Unknown => {}
+                Whole => elements.push(given.element()?),
+                Element if given.element().is_some() => return None,
+                Element => elements.push(given),
+                Fixed(ty) if is_implicit(given, ty) => {}
+                Fixed(_) => return None,
+            }
+        }
+        common_type(&elements, "ARRAY").ok()
+    }
+
+    fn resolve(&'static self, args: &[SqlType]) -> Option<Resolved> {
+        let element = self.element(args)?;
+        let place = |kind: &Kind| match kind {
+            Whole => element.array_of(),
+            Element => Some(element),
+            Fixed(ty) => Some(*ty),
+        };
+        Some(Resolved {
+            function: &self.function,
+            args: self.args.iter().map(place).collect::<Option<_>>()?,
+            result: place(&self.result)?,
+        })
+    }
+}
+
+fn array(value: &Value) -> &Array {
+    match value {
+        Value::Array(array) => array,
+        other => wrong_type(other),
+    }
+}
+
+fn make(element: SqlType, values: Vec<Value>) -> Value {
+    Value::Array(Box::new(Array { element, values }))
+}
+
+fn length(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    let values = &array(&args[0]).values;
+    Ok(match int(&args[1]) == 1 && !values.is_empty() {
+        true => count(values.len()),
+        false => Value::Null,
+    })
+}
+
+fn lower(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+    Ok(match length(args, host)? {
+        Value::Null => Value::Null,
+        _ => Value::Int4(1),
+    })
+}
+
+fn dimensions(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match array(&args[0]).values.is_empty() {
+        true => Value::Null,
+        false => Value::Int4(1),
+    })
+}
+
+fn cardinality(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(count(array(&args[0]).values.len()))
+}
+
+fn subscript(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    let at = usize::try_from(int(&args[1]) - 1).ok();
+    let values = &array(&args[0]).values;
+    Ok(at
+        .and_then(|at| values.get(at))
+        .cloned()
+        .unwrap_or_default())
+}
+
+fn position(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    let start = args.get(2).unwrap_or(&Value::Int4(1));
+    if args[0].is_null() || start.is_null() {
+        return Ok(Value::Null);
+    }
+    let skipped = usize::try_from(int(start) - 1).unwrap_or(0);
+    let values = array(&args[0]).values.iter().enumerate().skip(skipped);
+    let found = values
+        .into_iter()
+        .find(|(_, value)| value.order(&args[1]).is_eq());
+    Ok(found.map_or(Value::Null, |(at, _)| count(at + 1)))
+}
+
+fn join(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+    if args[0].is_null() || args[1].is_null() {
+        return Ok(Value::Null);
+    }
+    let (array, separator) = (array(&args[0]), str(&args[1]));
+    let null = args.get(2).and_then(Value::as_str);
+    let mut text = Str::default();
+    let mut first = true;
+    for value in &array.values {
+        let printed = match value {
+            Value::Null => match null {
+                Some(null) => null.to_string(),
+                None => continue,
+            },
+            value => text_format::to_string(value, array.element, host.format()),
+        };
+        if !first {
+            text.push_str(separator);
+        }
+        first = false;
+        text.push_str(&printed);
+    }
+    Ok(Value::Text(text))
+}
+
+/// The element type where the array itself may be NULL.
+fn element_type(whole: &Value, element: &Value) -> SqlType {
+    match (whole, element) {
+        (Value::Array(array), _) => array.element,
+        (_, Value::Null) => SqlType::Text,
+        (_, value) => value.natural_type(),
+    }
+}
+
+fn values(whole: &Value) -> &[Value] {
+    match whole {
+        Value::Null => &[],
+        whole => &array(whole).values,
+    }
+}
+
+fn append(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    let mut all = values(&args[0]).to_vec();
+    all.push(args[1].clone());
+    Ok(make(element_type(&args[0], &args[1]), all))
+}
+
+fn prepend(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    let mut all = vec![args[0].clone()];
+    all.extend_from_slice(values(&args[1]));
+    Ok(make(element_type(&args[1], &args[0]), all))
+}
+
+fn concatenate(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match (&args[0], &args[1]) {
+        (Value::Null, only) | (only, Value::Null) => only.clone(),
+        (left, right) => make(array(left).element, [values(left), values(right)].concat()),
+    })
+}
+
+fn remove(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let array = array(&args[0]);
+    let keeps = |value: &&Value| value.order(&args[1]).is_ne();
+    let kept = array.values.iter().filter(keeps).cloned().collect();
+    Ok(make(array.element, kept))
+}
+
+/// True if every element of `part` occurs in `whole`; NULL equals nothing.
+fn includes(whole: &Value, part: &Value) -> bool {
+    let has = |wanted: &Value| {
+        let mut own = values(whole).iter();
+        !wanted.is_null() && own.any(|value| value.order(wanted).is_eq())
+    };
+    values(part).iter().all(has)
+}
+
+fn contains(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(includes(&args[0], &args[1])))
+}
+
+fn is_contained(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(includes(&args[1], &args[0])))
+}
+
+fn overlaps(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    let shared = |value: &Value| {
+        let mut others = values(&args[1]).iter();
+        !value.is_null() && others.any(|other| other.order(value).is_eq())
+    };
+    Ok(Value::Bool(values(&args[0]).iter().any(shared)))
+}
+
+fn split(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let text = str(&args[0]);
+    let null = args.get(2).and_then(Value::as_str);
+    let part = |part: &str| match null == Some(part) {
+        true => Value::Null,
+        false => Value::text(part),
+    };
+    let parts = match &args[1] {
+        _ if text.is_empty() => vec![],
+        // Without a separator every character is an element.
+        Value::Null => text
+            .chars()
+            .map(|c| part(c.encode_utf8(&mut [0; 4])))
+            .collect(),
+        Value::Text(separator) if separator.is_empty() => vec![part(text)],
+        separator => text.split(str(separator)).map(part).collect(),
+    };
+    Ok(make(SqlType::Text, parts))
+}
+
+const TEXTS: Kind = Fixed(SqlType::TextArray);
+
+static FUNCTIONS: &[Polymorphic] = &[
+    poly("array_length", &[Whole, INT], INT, length),
+    poly("array_upper", &[Whole, INT], INT, length),
+    poly("array_lower", &[Whole, INT], INT, lower),
+    poly("array_ndims", &[Whole], INT, dimensions),
+    poly("cardinality", &[Whole], INT, cardinality),
+    // A subscript; SQL has no name for it.
+    poly("[]", &[Whole, INT], Element, subscript),
+    poly("array_position", &[Whole, Element], INT, position).lenient(),
+    poly("array_position", &[Whole, Element, INT], INT, position).lenient(),
+    poly("array_to_string", &[Whole, TEXT], TEXT, join).stable(),
+    poly("array_to_string", &[Whole, TEXT, TEXT], TEXT, join)
+        .lenient()
+        .stable(),
+    poly("array_append", &[Whole, Element], Whole, append).lenient(),
+    poly("array_prepend", &[Element, Whole], Whole, prepend).lenient(),
+    poly("array_cat", &[Whole, Whole], Whole, concatenate).lenient(),
+    poly("array_remove", &[Whole, Element], Whole, remove).lenient(),
+    poly("string_to_array", &[TEXT, TEXT], TEXTS, split).lenient(),
+    poly("string_to_array", &[TEXT, TEXT, TEXT], TEXTS, split).lenient(),
+    poly("||", &[Whole, Whole], Whole, concatenate).lenient(),
+    poly("||", &[Whole, Element], Whole, append).lenient(),
+    poly("||", &[Element, Whole], Whole, prepend).lenient(),
+    poly("@>", &[Whole, Whole], BOOL, contains),
+    poly("<@", &[Whole, Whole], BOOL, is_contained),
+    poly("&&", &[Whole, Whole], BOOL, overlaps),
+];
+
+/// True if some array function has this name.
+pub(super) fn has(name: &str) -> bool {
+    FUNCTIONS.iter().any(|f| f.function.name == name)
+}
+
+/// An array function; `None` if the name is none of them, or an operator without an array.
+pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved>> {
+    let no_array = args.iter().all(|ty| ty.element().is_none());
+    if name == "||" && no_array || !has(name) {
+        return None;
+    }
+    let mut fitting = FUNCTIONS
+        .iter()
+        .filter(|f| f.function.name == name && f.args.len() == args.len());
+    let found = fitting.find_map(|f| f.resolve(args));
+    Some(found.ok_or_else(|| does_not_exist(name, args)))
+}
