@@ -79,12 +79,13 @@ fn write_array(array: &Array, out: &mut Vec<u8>) {
 fn write_numeric(value: &Numeric, out: &mut Vec<u8>) {
     let mut put = |v: u16| out.extend_from_slice(&v.to_be_bytes());
     let Some((negative, mut digits)) = value.digits() else {
-        let sign = match (value.is_nan(), value.is_negative()) {
-            (true, _) => NUMERIC_NAN,
-            (_, true) => NUMERIC_NEGATIVE_INFINITY,
-            _ => NUMERIC_INFINITY,
+        // PostgreSQL puts 32 where the scale of an infinity would be; so do we.
+        let (sign, scale) = match (value.is_nan(), value.is_negative()) {
+            (true, _) => (NUMERIC_NAN, 0),
+            (_, true) => (NUMERIC_NEGATIVE_INFINITY, 0x20),
+            _ => (NUMERIC_INFINITY, 0x20),
         };
-        return [0, 0, sign, 0].into_iter().for_each(put);
+        return [0, 0, sign, scale].into_iter().for_each(put);
     };
     let scale = i32::from(value.scale());
     // Fill the fraction to whole base-10000 digits, then cut from the right.
@@ -152,7 +153,7 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Void => return Err(SqlError::unsupported("binary input of type void")),
         // A single zero byte is how the catalogue's "char" says "empty".
         SqlType::InternalChar if bytes == [0] => Value::Text(Str::default()),
-        SqlType::InternalChar if bytes.len() != 1 => return Err(invalid(ty)),
+        SqlType::InternalChar if bytes.len() > 1 => return Err(invalid(ty)),
         _ => match ty.element() {
             Some(element) => read_array(ty, element, bytes)?,
             None => {

@@ -1,0 +1,159 @@
+//! Random types and values, for every property test of this crate.
+
+#![allow(dead_code)] // each test binary takes what it needs
+
+use proptest::prelude::*;
+use quintet_base::{Array, Numeric, SqlType, Str, Value};
+
+/// Every type whose values can be stored and sent, arrays included.
+pub const TYPES: [SqlType; 32] = [
+    SqlType::Bool,
+    SqlType::Int2,
+    SqlType::Int4,
+    SqlType::Int8,
+    SqlType::Float4,
+    SqlType::Float8,
+    SqlType::Numeric,
+    SqlType::Text,
+    SqlType::Varchar,
+    SqlType::Bpchar,
+    SqlType::Name,
+    SqlType::InternalChar,
+    SqlType::Bytea,
+    SqlType::Date,
+    SqlType::Timestamp,
+    SqlType::TimestampTz,
+    SqlType::Uuid,
+    SqlType::Oid,
+    SqlType::BoolArray,
+    SqlType::Int2Array,
+    SqlType::Int4Array,
+    SqlType::Int8Array,
+    SqlType::Float8Array,
+    SqlType::NumericArray,
+    SqlType::TextArray,
+    SqlType::VarcharArray,
+    SqlType::NameArray,
+    SqlType::OidArray,
+    SqlType::UuidArray,
+    SqlType::TimestampArray,
+    SqlType::TimestampTzArray,
+    SqlType::DateArray,
+];
+
+pub fn any_type() -> impl Strategy<Value = SqlType> {
+    prop::sample::select(TYPES.to_vec())
+}
+
+/// Few different characters, so that equal beginnings and special bytes meet often.
+fn text() -> BoxedStrategy<String> {
+    prop_oneof![
+        "[ab{}\",\\\\ \t\u{1}\u{ff}ä]{0,6}",
+        "(NULL|null|Null)",
+        "\\PC{0,12}",
+    ]
+    .boxed()
+}
+
+fn numeric() -> BoxedStrategy<Numeric> {
+    let digits = prop_oneof!["-?[0-9]{1,4}", "-?[0-9]{1,60}", "-?[19]0{0,30}"];
+    let fraction = prop_oneof![Just(String::new()), "\\.[0-9]{1,4}", "\\.0{0,9}[0-9]{1,30}"];
+    prop_oneof![
+        20 => (digits, fraction).prop_map(|(d, f)| Numeric::parse(&(d + &f)).expect("digits")),
+        1 => Just(Numeric::NAN),
+        1 => Just(Numeric::INFINITY),
+        1 => Just(Numeric::NEGATIVE_INFINITY),
+    ]
+    .boxed()
+}
+
+/// Days in PostgreSQL's calendar, and the infinities.
+fn days() -> BoxedStrategy<i32> {
+    prop_oneof![
+        9 => -2_451_545i32..=2_145_031_948,
+        9 => -40_000i32..40_000,
+        1 => Just(i32::MAX),
+        1 => Just(i32::MIN),
+    ]
+    .boxed()
+}
+
+/// Microseconds in PostgreSQL's range, and the infinities.
+fn micros() -> BoxedStrategy<i64> {
+    prop_oneof![
+        9 => -211_813_488_000_000_000i64..9_223_371_331_200_000_000,
+        9 => -3_000_000_000_000_000i64..3_000_000_000_000_000,
+        1 => Just(i64::MAX),
+        1 => Just(i64::MIN),
+    ]
+    .boxed()
+}
+
+/// A value of the type, not NULL.
+pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
+    match ty {
+        SqlType::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        SqlType::Int2 => any::<i16>().prop_map(Value::Int2).boxed(),
+        SqlType::Int4 => any::<i32>().prop_map(Value::Int4).boxed(),
+        SqlType::Int8 => any::<i64>().prop_map(Value::Int8).boxed(),
+        SqlType::Oid => any::<u32>().prop_map(Value::Oid).boxed(),
+        SqlType::Float4 => prop_oneof![
+            prop::num::f32::ANY,
+            prop::sample::select(vec![0.0, -0.0, 1.0, f32::NAN, f32::INFINITY])
+        ]
+        .prop_map(Value::Float4)
+        .boxed(),
+        SqlType::Float8 => prop_oneof![
+            prop::num::f64::ANY,
+            prop::sample::select(vec![0.0, -0.0, 1.0, f64::NAN, f64::NEG_INFINITY])
+        ]
+        .prop_map(Value::Float8)
+        .boxed(),
+        SqlType::Numeric => numeric().prop_map(Value::numeric).boxed(),
+        SqlType::InternalChar => "[a-z ]".prop_map(|s| Value::Text(Str::from(s))).boxed(),
+        SqlType::Text | SqlType::Varchar | SqlType::Bpchar | SqlType::Name | SqlType::Unknown => {
+            text().prop_map(|s| Value::Text(Str::from(s))).boxed()
+        }
+        SqlType::Bytea => prop::collection::vec(prop_oneof![Just(0), Just(255), any::<u8>()], 0..6)
+            .prop_map(|b| Value::Bytea(b.into()))
+            .boxed(),
+        SqlType::Date => days().prop_map(Value::Date).boxed(),
+        SqlType::Timestamp => micros().prop_map(Value::Timestamp).boxed(),
+        SqlType::TimestampTz => micros().prop_map(Value::TimestampTz).boxed(),
+        SqlType::Uuid => prop_oneof![any::<[u8; 16]>(), any::<u8>().prop_map(|b| [b; 16])]
+            .prop_map(Value::Uuid)
+            .boxed(),
+        SqlType::Void => panic!("void has no values"),
+        array => {
+            let element = array.element().expect("all others are arrays");
+            prop::collection::vec(value_or_null(element), 0..4)
+                .prop_map(move |values| Value::Array(Box::new(Array { element, values })))
+                .boxed()
+        }
+    }
+}
+
+/// A value of the type, or now and then NULL.
+pub fn value_or_null(ty: SqlType) -> BoxedStrategy<Value> {
+    prop_oneof![6 => value(ty), 1 => Just(Value::Null)].boxed()
+}
+
+/// Equal in every respect that storing and sending must keep: value, NULLs, scale of numerics, sign
+/// of zeros. NaN equals NaN.
+pub fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Float4(a), Value::Float4(b)) => {
+            a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+        }
+        (Value::Float8(a), Value::Float8(b)) => {
+            a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+        }
+        (Value::Numeric(a), Value::Numeric(b)) => a.to_string() == b.to_string(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.element == b.element
+                && a.values.len() == b.values.len()
+                && a.values.iter().zip(&b.values).all(|(a, b)| same(a, b))
+        }
+        _ => a == b,
+    }
+}
