@@ -43,7 +43,7 @@ macro_rules! conformance_suite {
             ranges_are_read_in_both_directions_with_every_kind_of_bound
             removed_records_are_seen_by_no_read
             a_scan_goes_on_when_all_else_is_dropped
-            keys_and_values_may_be_empty_and_long
+            values_may_be_empty_and_both_keys_and_values_long
             a_run_sent_again_changes_nothing
             an_older_run_sent_again_changes_no_record
             removals_sent_again_after_older_puts_win

@@ -6,7 +6,7 @@
 //!
 //! **The caller promises**
 //!
-//! * One merge per space at a time, and the operations of a run strictly ascend by key.
+//! * One merge per space at a time; the operations of a run strictly ascend by key; no key is empty.
 //! * Per key, the positions of successive runs never go down, with one exception: after a failure
 //!   or a reopening it sends again, whole and in the old order, every run since some point at or
 //!   before the redo start. While it does so it reads nothing through the store that such a run
@@ -99,8 +99,9 @@ impl Operation {
     /// [`Error::TooLong`].
     ///
     /// # Panics
-    /// If `previous` is not below this key: the run is not ascending, a bug of the caller.
+    /// If the key is empty, or `previous` is not below it: a bug of the caller.
     pub fn check(&self, previous: Option<&Bytes>) -> Result<(), Error> {
+        assert!(!self.key.is_empty(), "an empty key in a run");
         if let Some(previous) = previous {
             assert!(
                 *previous < self.key,

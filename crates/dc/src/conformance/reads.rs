@@ -40,12 +40,16 @@ pub fn ranges_are_read_in_both_directions_with_every_kind_of_bound(open: &Opener
         assert_eq!(record.position, Lsn(*position), "{key:?}");
     }
     assert_eq!(generation.get(SPACE, &key(1)).unwrap(), None);
+    assert_eq!(generation.get(SPACE, b"").unwrap(), None);
 
     let mut bounds = vec![Bound::Unbounded];
     for number in [0, 1, 6, 7, 8, 39, 50] {
         bounds.push(Bound::Included(key(number)));
         bounds.push(Bound::Excluded(key(number)));
     }
+    // An empty bound is fine, though no key is empty.
+    bounds.push(Bound::Included(Bytes::new()));
+    bounds.push(Bound::Excluded(Bytes::new()));
     bounds.push(Bound::Excluded(Bytes::from_static(b"key-00000")));
     bounds.push(Bound::Included(Bytes::from_static(b"zzz")));
     for lower in &bounds {
@@ -121,7 +125,7 @@ pub fn a_scan_goes_on_when_all_else_is_dropped(open: &Opener) {
 }
 
 /// The extremes of length, among ordinary records, also after a reopening.
-pub fn keys_and_values_may_be_empty_and_long(open: &Opener) {
+pub fn values_may_be_empty_and_both_keys_and_values_long(open: &Opener) {
     let long = |bytes: usize| Bytes::from(vec![0xFE; bytes]);
     let entries = [
         (Bytes::from_static(b"\0"), Bytes::new()),

@@ -1,0 +1,54 @@
+//! What an operator may set.
+//!
+//! Relies on: nothing.  Promises: defaults that suit a small machine.  Does not: read a file.
+
+use std::path::PathBuf;
+
+/// Default for the block cache. A quarter of `base::limits::MEMORY_BYTES_DEFAULT`: the component
+/// above keeps the hottest records itself.
+const CACHE_BYTES_DEFAULT: u64 = 512 * 1024 * 1024;
+
+/// Default target size of a tablet: large enough that few files are open, small enough that a
+/// compaction step stays within seconds.
+const TABLET_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
+
+/// Default for open tablet files, well under the usual limit of 1,024 open files in a process.
+const OPEN_FILES_DEFAULT: usize = 256;
+
+/// Whether blocks are compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Compression {
+    /// Stored as they are.
+    None,
+    /// LZ4 for all but the newest tablets, which are soon rewritten anyway.
+    #[default]
+    Lz4,
+}
+
+/// Settings of an [`crate::LsmStore`].
+#[derive(Clone, Debug)]
+pub struct LsmConfig {
+    /// Where everything is; made if it is not there.
+    pub directory: PathBuf,
+    /// Bound on cached blocks (data, index and filter), in bytes.
+    pub cache_bytes: u64,
+    /// Target size of a tablet made by compaction, in bytes.
+    pub tablet_bytes: u64,
+    /// Bound on tablet files held open.
+    pub open_files_max: usize,
+    /// For blocks written from now on; existing ones stay readable.
+    pub compression: Compression,
+}
+
+impl LsmConfig {
+    /// The defaults, in a directory.
+    pub fn new(directory: impl Into<PathBuf>) -> LsmConfig {
+        LsmConfig {
+            directory: directory.into(),
+            cache_bytes: CACHE_BYTES_DEFAULT,
+            tablet_bytes: TABLET_BYTES_DEFAULT,
+            open_files_max: OPEN_FILES_DEFAULT,
+            compression: Compression::default(),
+        }
+    }
+}

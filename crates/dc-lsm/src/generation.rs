@@ -1,0 +1,129 @@
+//! Reads: a fixed view of all spaces.
+//!
+//! Relies on: `space` keeps what a pin needs.  Promises: never changes; holds the space's folder
+//! (and the store's lock file) until it and its scans are dropped.  Does not: cache records.
+//!
+//! Hot path: `get`. No lock of ours is taken and nothing but the tree's own lookup is done.
+
+use crate::space::Space;
+use crate::{fault, record};
+use bytes::Bytes;
+use lsm_tree::{AbstractTree, Guard, IterGuardImpl, SeqNo, Slice};
+use quintet_base::SpaceId;
+use quintet_dc::{Direction, Error, Generation, KeyRange, Record, RecordScan};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// One space at one sequence number of its tree. Made by [`Space::pin`], which counts it.
+pub(crate) struct Pinned {
+    pub(crate) space: Arc<Space>,
+    pub(crate) at: SeqNo,
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        self.space.unpin(self.at);
+    }
+}
+
+/// See the header. Unchanged spaces share their pin with the generation before.
+#[derive(Clone, Default)]
+pub(crate) struct LsmGeneration {
+    pub(crate) spaces: BTreeMap<SpaceId, Arc<Pinned>>,
+}
+
+impl Generation for LsmGeneration {
+    fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Record>, Error> {
+        match self.spaces.get(&space) {
+            Some(pinned) => pinned.space.read(key, pinned.at),
+            None => Ok(None),
+        }
+    }
+
+    fn scan(
+        &self,
+        space: SpaceId,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> Result<Box<dyn RecordScan>, Error> {
+        let Some(pinned) = self.spaces.get(&space).filter(|_| !range.is_empty()) else {
+            return Ok(Box::new(EmptyScan));
+        };
+        // The tree knows no empty keys, in bounds neither.
+        let lower = match &range.lower {
+            Bound::Included(key) | Bound::Excluded(key) if key.is_empty() => Bound::Unbounded,
+            other => other.clone(),
+        };
+        if matches!(&range.upper, Bound::Included(key) | Bound::Excluded(key) if key.is_empty()) {
+            return Ok(Box::new(EmptyScan));
+        }
+        let bounds: (Bound<Bytes>, Bound<Bytes>) = (lower, range.upper.clone());
+        let entries = pinned.space.tree().range(bounds, pinned.at, None);
+        Ok(Box::new(LsmScan {
+            entries,
+            direction,
+            space: Arc::clone(&pinned.space),
+            done: false,
+        }))
+    }
+}
+
+struct EmptyScan;
+
+impl RecordScan for EmptyScan {
+    fn next(&mut self) -> Result<Option<(Bytes, Record)>, Error> {
+        Ok(None)
+    }
+}
+
+/// A scan holds the tablets it reads by itself; it needs no pin, only that the folder stays.
+struct LsmScan {
+    // Before `space`, so that it is dropped first.
+    entries: Box<dyn DoubleEndedIterator<Item = IterGuardImpl> + Send>,
+    direction: Direction,
+    space: Arc<Space>,
+    done: bool,
+}
+
+impl RecordScan for LsmScan {
+    fn next(&mut self) -> Result<Option<(Bytes, Record)>, Error> {
+        if self.done {
+            return Ok(None);
+        }
+        let entry = match self.direction {
+            Direction::Forward => self.entries.next(),
+            Direction::Backward => self.entries.next_back(),
+        };
+        let Some(entry) = entry else {
+            self.done = true;
+            return Ok(None);
+        };
+        let (key, stored) = entry
+            .into_inner()
+            .map_err(|e| fault::tree("scan", self.space.folder(), e))?;
+        let record = self.space.decode(stored)?;
+        Ok(Some((key.into(), record)))
+    }
+}
+
+impl Space {
+    /// The newest record below a sequence number.
+    pub(crate) fn read(&self, key: &[u8], at: SeqNo) -> Result<Option<Record>, Error> {
+        if key.is_empty() {
+            return Ok(None); // the tree would take it for a bug
+        }
+        let stored = self
+            .tree()
+            .get(key, at)
+            .map_err(|e| fault::tree("read", self.folder(), e))?;
+        stored.map(|stored| self.decode(stored)).transpose()
+    }
+
+    fn decode(&self, stored: Slice) -> Result<Record, Error> {
+        record::decode(stored).ok_or_else(|| Error::Damaged {
+            path: self.folder().to_path_buf(),
+            what: "a record without a position".to_owned(),
+        })
+    }
+}

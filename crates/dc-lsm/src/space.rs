@@ -1,0 +1,416 @@
+//! One space: a tree in a folder of its own, its pins, its merges and its compaction.
+//!
+//! Relies on: one merge at a time (`merging`); one compaction at a time (`compacting`), by the
+//! background thread alone.  Promises: a merge is in the tree whole or not at all, and durable when
+//! it returns; what a pin needs stays; files left by a failed merge or compaction are removed.
+//! Does not: know which generation is the newest; `store` does.
+//!
+//! ```text
+//!   Live ──leave()──► Leaving (no new pins) ──last pin, scan and holder gone──► folder removed
+//! ```
+//!
+//! The tree keeps a history of versions (sets of tablets). A pin at sequence number s needs the
+//! newest version below s; everything older than what the lowest pin needs is let go by
+//! [`Space::tidy`], and the files of tablets that no version names go with it.
+
+use crate::compactor::Queue;
+use crate::config::{Compression, LsmConfig};
+use crate::generation::Pinned;
+use crate::{fault, record};
+use lsm_tree::compaction::Leveled;
+use lsm_tree::config::{CompressionPolicy, PinningPolicy};
+use lsm_tree::{
+    AbstractTree, AnyTree, Cache, CompressionType, DescriptorTable, SeqNo, SequenceNumberCounter,
+    Table, TableId,
+};
+use parking_lot::Mutex;
+use quintet_base::{Lsn, SpaceId};
+use quintet_dc::{Change, Error, MergeReport, Operation};
+use quintet_rt::{Disk, DiskFile, RealDisk, disk};
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What all spaces of a store share.
+pub(crate) struct Shared {
+    pub(crate) cache: Arc<Cache>,
+    descriptors: Arc<DescriptorTable>,
+    strategy: Arc<Leveled>,
+    compression: CompressionPolicy,
+    /// The folder of folders.
+    pub(crate) directory: PathBuf,
+    pub(crate) queue: Arc<Queue>,
+    /// Spaces that were dropped and are still read. Up in `leave`, down when the last holder goes.
+    pub(crate) leaving: AtomicU64,
+    /// Keeps others out of the directory while any space is alive.
+    _lock: Arc<dyn DiskFile>,
+}
+
+impl Shared {
+    pub(crate) fn new(config: &LsmConfig, directory: PathBuf, lock: Arc<dyn DiskFile>) -> Shared {
+        let compression = match config.compression {
+            Compression::None => CompressionPolicy::all(CompressionType::None),
+            Compression::Lz4 => {
+                CompressionPolicy::new([CompressionType::None, CompressionType::Lz4])
+            }
+        };
+        Shared {
+            cache: Arc::new(Cache::with_capacity_bytes(config.cache_bytes)),
+            descriptors: Arc::new(DescriptorTable::new(config.open_files_max)),
+            strategy: Arc::new(Leveled::default().with_table_target_size(config.tablet_bytes)),
+            compression,
+            directory,
+            queue: Arc::default(),
+            leaving: AtomicU64::new(0),
+            _lock: lock,
+        }
+    }
+
+    pub(crate) fn folder(&self, number: u64) -> PathBuf {
+        self.directory.join(number.to_string())
+    }
+}
+
+/// See the header.
+pub(crate) struct Space {
+    pub(crate) id: SpaceId,
+    pub(crate) number: u64,
+    folder: PathBuf,
+    tree: AnyTree,
+    /// One above the newest version's sequence number; the tree moves it when a version is in.
+    visible: SequenceNumberCounter,
+    /// The turn to merge, and what only its holder may change.
+    merging: Mutex<Merging>,
+    /// The turn to compact. Also taken, after `merging`, to look for leftovers.
+    compacting: Mutex<()>,
+    /// Tablets that compactions registered since the running merge began: the merge clears it, the
+    /// background thread adds to it at the end of a turn.
+    registered: Mutex<HashSet<TableId>>,
+    /// How many pins there are for each sequence number.
+    pins: Mutex<BTreeMap<SeqNo, usize>>,
+    leaving: AtomicBool,
+    shared: Arc<Shared>,
+}
+
+struct Merging {
+    /// No stored position is above.
+    high: Lsn,
+}
+
+impl Space {
+    /// An empty space in a folder that is not there yet. Its name is durable when this returns.
+    pub(crate) fn create(
+        shared: &Arc<Shared>,
+        id: SpaceId,
+        number: u64,
+    ) -> Result<Arc<Space>, Error> {
+        let space = Space::open_tree(shared, id, number, Lsn::ZERO)?;
+        RealDisk.sync_dir(&shared.directory).map_err(fault::disk)?;
+        Ok(Arc::new(space))
+    }
+
+    /// A space that the manifest lists; `high` is the manifest's ceiling.
+    pub(crate) fn reopen(
+        shared: &Arc<Shared>,
+        id: SpaceId,
+        number: u64,
+        high: Lsn,
+    ) -> Result<Arc<Space>, Error> {
+        let folder = shared.folder(number);
+        let current = folder.join(CURRENT_FILE);
+        // The tree would make a new, empty one without a word.
+        if !RealDisk.exists(&current).map_err(fault::disk)? {
+            return Err(Error::Damaged {
+                path: current,
+                what: format!("space {id} has no tree"),
+            });
+        }
+        remove_temporary_files(&folder)?;
+        Space::open_tree(shared, id, number, high).map(Arc::new)
+    }
+
+    fn open_tree(
+        shared: &Arc<Shared>,
+        id: SpaceId,
+        number: u64,
+        high: Lsn,
+    ) -> Result<Space, Error> {
+        let folder = shared.folder(number);
+        // From 1 on: number 0 means "whatever is oldest" to the tree.
+        let (next, visible) = (SequenceNumberCounter::new(1), SequenceNumberCounter::new(1));
+        let tree = lsm_tree::Config::new(&folder, next.clone(), visible.clone())
+            .use_cache(Arc::clone(&shared.cache))
+            .use_descriptor_table(Some(Arc::clone(&shared.descriptors)))
+            .data_block_compression_policy(shared.compression.clone())
+            // Index and filter blocks count against the cache like all others, so that one bound
+            // holds for everything.
+            .index_block_pinning_policy(PinningPolicy::all(false))
+            .filter_block_pinning_policy(PinningPolicy::all(false))
+            .open()
+            .map_err(|e| fault::tree("open", &folder, e))?;
+        let used = tree.get_highest_persisted_seqno().unwrap_or(0);
+        next.fetch_max(used + 1);
+        visible.fetch_max(used + 1);
+        Ok(Space {
+            id,
+            number,
+            folder,
+            tree,
+            visible,
+            merging: Mutex::new(Merging { high }),
+            compacting: Mutex::default(),
+            registered: Mutex::default(),
+            pins: Mutex::default(),
+            leaving: AtomicBool::new(false),
+            shared: Arc::clone(shared),
+        })
+    }
+
+    pub(crate) fn tree(&self) -> &AnyTree {
+        &self.tree
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The space as it is now.
+    pub(crate) fn pin(self: &Arc<Space>) -> Arc<Pinned> {
+        // Under the lock, so that `watermark` can not pass by between the look and the count.
+        let mut pins = self.pins.lock();
+        let at = self.visible.get();
+        *pins.entry(at).or_insert(0) += 1;
+        Arc::new(Pinned {
+            space: Arc::clone(self),
+            at,
+        })
+    }
+
+    pub(crate) fn unpin(&self, at: SeqNo) {
+        let mut pins = self.pins.lock();
+        let count = pins
+            .get_mut(&at)
+            .expect("every pin was counted when it was made");
+        *count -= 1;
+        if *count == 0 {
+            pins.remove(&at);
+            drop(pins);
+            self.shared.queue.visit(self.id); // to tidy up
+        }
+    }
+
+    /// Nobody reads below this number, now or later.
+    fn watermark(&self) -> SeqNo {
+        let pins = self.pins.lock();
+        match pins.first_key_value() {
+            Some((at, _)) => *at,
+            None => self.visible.get(),
+        }
+    }
+
+    /// Takes a run. `reserve` is told the highest position in it before the run becomes visible.
+    pub(crate) fn merge(
+        &self,
+        run: &mut dyn Iterator<Item = Operation>,
+        reserve: &dyn Fn(Lsn) -> Result<(), Error>,
+    ) -> Result<MergeReport, Error> {
+        let mut merging = self.merging.lock();
+        self.registered.lock().clear();
+        let before = self.table_files()?;
+        match self.ingest(merging.high, run, reserve) {
+            Ok((report, high)) => {
+                merging.high = high;
+                Ok(report)
+            }
+            Err(error) => {
+                let _turn = self.compacting.lock();
+                // Whatever came since the start is ours, unless a compaction put it there.
+                let registered = self.registered.lock().clone();
+                self.remove_leftovers(|table| {
+                    !before.contains(table) && !registered.contains(table)
+                });
+                Err(error)
+            }
+        }
+    }
+
+    fn ingest(
+        &self,
+        high: Lsn,
+        run: &mut dyn Iterator<Item = Operation>,
+        reserve: &dyn Fn(Lsn) -> Result<(), Error>,
+    ) -> Result<(MergeReport, Lsn), Error> {
+        let failed = |e| fault::tree("merge into", &self.folder, e);
+        let mut report = MergeReport::default();
+        let mut new_high = high;
+        let mut previous = None;
+        // Made with the first operation that writes: it makes a file at once.
+        let mut ingestion = None;
+        for operation in run {
+            operation.check(previous.as_ref())?;
+            let Operation {
+                key,
+                position,
+                change,
+            } = operation;
+            previous = Some(key.clone());
+            report.bytes += key.len() as u64;
+            if let Change::Put(value) = &change {
+                report.bytes += value.len() as u64;
+            }
+            if position <= high {
+                match self.read(&key, self.visible.get())? {
+                    Some(stored) if position <= stored.position => {
+                        report.skipped += 1;
+                        continue;
+                    }
+                    None if change == Change::Remove => {
+                        report.applied += 1;
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
+            new_high = new_high.max(position);
+            let writer = match &mut ingestion {
+                Some(writer) => writer,
+                None => ingestion.insert(self.tree.ingestion().map_err(failed)?),
+            };
+            match change {
+                Change::Put(value) => writer.write(key, record::encode(position, &value)),
+                Change::Remove => writer.write_tombstone(key),
+            }
+            .map_err(failed)?;
+            report.applied += 1;
+        }
+        if let Some(writer) = ingestion {
+            reserve(new_high)?;
+            writer.finish().map_err(failed)?;
+        }
+        Ok((report, new_high))
+    }
+
+    /// Compacts until there is nothing to do or `stop` says so; returns how many steps were made.
+    pub(crate) fn compact(&self, stop: &dyn Fn() -> bool) -> Result<u64, Error> {
+        let mut steps = 0;
+        while !stop() && !self.leaving.load(Ordering::SeqCst) {
+            let (before, outcome, changed) = {
+                let _turn = self.compacting.lock();
+                let before = self.table_files()?;
+                let version = self.tree.current_version().id();
+                let outcome = self
+                    .tree
+                    .compact(Arc::clone(&self.shared.strategy) as _, self.watermark());
+                let tables = self.tree.current_version();
+                self.registered
+                    .lock()
+                    .extend(tables.iter_tables().map(Table::id));
+                // A merge may have come between; then the next round finds nothing to do.
+                (before, outcome, tables.id() != version)
+            };
+            if let Err(error) = outcome {
+                // Nothing was compacted since, so every tablet in use was there before or is named
+                // by the newest version.
+                let _merging = self.merging.lock();
+                let _turn = self.compacting.lock();
+                self.remove_leftovers(|table| !before.contains(table));
+                return Err(fault::tree("compact", &self.folder, error));
+            }
+            if !changed {
+                break;
+            }
+            steps += 1;
+        }
+        Ok(steps)
+    }
+
+    /// Lets go what no pin needs.
+    pub(crate) fn tidy(&self) -> Result<(), Error> {
+        if self.tree.version_free_list_len() == 0 {
+            return Ok(());
+        }
+        let watermark = self.watermark();
+        let mut history = self.tree.get_version_history_lock();
+        history
+            .maintenance(&self.folder, watermark)
+            .map_err(|e| fault::tree("tidy", &self.folder, e))
+    }
+
+    /// Merges that reads have to look through.
+    pub(crate) fn overlapping_runs(&self) -> usize {
+        self.tree.l0_run_count()
+    }
+
+    pub(crate) fn tablets(&self) -> u64 {
+        self.tree.table_count() as u64
+    }
+
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        self.tree.disk_space()
+    }
+
+    /// The folder goes with the last holder of the space.
+    pub(crate) fn leave(&self) {
+        if !self.leaving.swap(true, Ordering::SeqCst) {
+            self.shared.leaving.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Removes tablet files that fulfil a condition and that the newest version does not name. Best
+    /// effort: what stays is removed at the next opening. The caller holds both turns.
+    fn remove_leftovers(&self, is_candidate: impl Fn(&TableId) -> bool) {
+        let version = self.tree.current_version();
+        // When the version on disk is another than the one in memory (its writing failed at the
+        // very end), it may name tablets that memory does not.
+        if self.version_on_disk() != Some(version.id()) {
+            return;
+        }
+        let named: HashSet<TableId> = version.iter_tables().map(Table::id).collect();
+        let Ok(files) = self.table_files() else {
+            return;
+        };
+        for table in files
+            .iter()
+            .filter(|table| is_candidate(table) && !named.contains(table))
+        {
+            // Not worth an error on top of the one being reported.
+            let _ = RealDisk.remove(&self.folder.join(TABLES_FOLDER).join(table.to_string()));
+        }
+    }
+
+    fn table_files(&self) -> Result<HashSet<TableId>, Error> {
+        let names = RealDisk
+            .list(&self.folder.join(TABLES_FOLDER))
+            .map_err(fault::disk)?;
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    fn version_on_disk(&self) -> Option<u64> {
+        let bytes = disk::read_file(&RealDisk, &self.folder.join(CURRENT_FILE)).ok()?;
+        Some(u64::from_le_bytes(*bytes.first_chunk()?))
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        if self.leaving.load(Ordering::SeqCst) {
+            self.shared.queue.remove(self.folder.clone());
+        }
+    }
+}
+
+/// Names inside a tree's folder, as the tree writes them.
+const CURRENT_FILE: &str = "current";
+const TABLES_FOLDER: &str = "tables";
+const TEMPORARY_PREFIX: &str = ".tmp";
+
+/// What a kill left of a file that was about to replace another.
+fn remove_temporary_files(folder: &Path) -> Result<(), Error> {
+    for name in RealDisk.list(folder).map_err(fault::disk)? {
+        if name.starts_with(TEMPORARY_PREFIX) {
+            RealDisk.remove(&folder.join(name)).map_err(fault::disk)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,415 @@
+//! The store: the contract's operations, the manifest, and the thread behind.
+//!
+//! Relies on: `space`, `manifest`.  Promises: the contract; dropping it ends the thread.
+//! Does not: read records; generations do.
+
+use crate::compactor::{Job, Queue};
+use crate::config::LsmConfig;
+use crate::fault;
+use crate::generation::LsmGeneration;
+use crate::manifest::{CEILING_AHEAD, Manifest};
+use crate::space::{Shared, Space};
+use parking_lot::Mutex;
+use quintet_base::{Lsn, SpaceId};
+use quintet_dc::{DataComponent, DcStats, Error, Generation, MergeReport, Operation};
+use quintet_rt::{Disk, OpenMode, RealDisk, disk, threads};
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Overlapping runs in a space above which a merge waits for the compactor: every read has to ask
+/// each of them. Compaction starts at four.
+const OVERLAPPING_RUNS_MAX: usize = 16;
+
+/// How often, and how long each time, a merge waits for the compactor; then it goes on, since a
+/// full log above is worse than slow reads.
+const COMPACTION_WAITS_MAX: u32 = 20;
+const COMPACTION_WAIT: Duration = Duration::from_millis(100);
+
+/// STORE in files; see the crate's header.
+pub struct LsmStore {
+    inner: Arc<Inner>,
+    thread: Option<threads::JoinHandle<()>>,
+}
+
+struct Inner {
+    manifest_path: PathBuf,
+    shared: Arc<Shared>,
+    /// What is on disk, and the turn to change it or the set of spaces.
+    manifest: Mutex<OnDisk>,
+    live: Mutex<Live>,
+    counters: Counters,
+}
+
+struct OnDisk {
+    manifest: Manifest,
+    /// No folder has this number or a higher one.
+    next_folder: u64,
+    /// The highest position merged, or that may have been merged before this opening.
+    high: Lsn,
+}
+
+struct Live {
+    /// The newest generation; its spaces are the live ones.
+    generation: Arc<LsmGeneration>,
+    redo_start: Lsn,
+}
+
+/// Counted since opening, read by `stats`; nothing hangs on them.
+#[derive(Default)]
+struct Counters {
+    merges: AtomicU64,
+    operations: AtomicU64,
+    checkpoints: AtomicU64,
+    compactions: AtomicU64,
+    compactions_failed: AtomicU64,
+}
+
+impl LsmStore {
+    /// Opens the store in the directory, or makes one.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] while another handle or one of its generations is alive; what is damaged or
+    /// of another format is refused as such.
+    pub fn open(config: &LsmConfig) -> Result<LsmStore, Error> {
+        let disk: &dyn Disk = &RealDisk;
+        let spaces_directory = config.directory.join("spaces");
+        disk.create_dir_all(&spaces_directory)
+            .map_err(fault::disk)?;
+        disk.sync_dir(&config.directory).map_err(fault::disk)?;
+        let lock_path = config.directory.join("lock");
+        let lock = disk
+            .open(&lock_path, OpenMode::Create)
+            .map_err(fault::disk)?;
+        if !lock.try_lock().map_err(fault::disk)? {
+            return Err(Error::InUse {
+                path: config.directory.clone(),
+            });
+        }
+        let manifest_path = config.directory.join("manifest");
+        let folders = disk.list(&spaces_directory).map_err(fault::disk)?;
+        let manifest = if disk.exists(&manifest_path).map_err(fault::disk)? {
+            let bytes = disk::read_file(disk, &manifest_path).map_err(fault::disk)?;
+            Manifest::decode(&bytes, &manifest_path)?
+        } else if folders.is_empty() {
+            // Written before the first space, so that spaces without a manifest are a loss.
+            let manifest = Manifest::default();
+            write(&manifest_path, &manifest)?;
+            manifest
+        } else {
+            let what = "there are spaces, and no manifest".to_owned();
+            return Err(Error::Damaged {
+                path: manifest_path,
+                what,
+            });
+        };
+
+        let shared = Arc::new(Shared::new(config, spaces_directory, lock));
+        let next_folder = remove_unlisted(&shared, &manifest, &folders)?;
+        let mut generation = LsmGeneration::default();
+        for (id, number) in &manifest.spaces {
+            let space = Space::reopen(&shared, *id, *number, manifest.ceiling)?;
+            generation.spaces.insert(*id, space.pin());
+            shared.queue.visit(*id); // a kill may have come before its compaction
+        }
+        let live = Live {
+            generation: Arc::new(generation),
+            redo_start: manifest.redo_start,
+        };
+        let high = manifest.ceiling;
+        let inner = Arc::new(Inner {
+            manifest_path,
+            shared,
+            manifest: Mutex::new(OnDisk {
+                manifest,
+                next_folder,
+                high,
+            }),
+            live: Mutex::new(live),
+            counters: Counters::default(),
+        });
+        let worker = Arc::clone(&inner);
+        let thread = threads::spawn("dc-compactor", move || worker.work());
+        Ok(LsmStore {
+            inner,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for LsmStore {
+    fn drop(&mut self) {
+        self.inner.queue().stop();
+        if let Some(thread) = self.thread.take() {
+            // Its panic was printed when it happened, and nothing is lost with it.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl DataComponent for LsmStore {
+    fn generation(&self) -> Arc<dyn Generation> {
+        Arc::clone(&self.inner.live.lock().generation) as Arc<dyn Generation>
+    }
+
+    fn merge(
+        &self,
+        id: SpaceId,
+        run: &mut dyn Iterator<Item = Operation>,
+    ) -> Result<MergeReport, Error> {
+        let inner = &*self.inner;
+        let mut run = run.peekable();
+        if run.peek().is_none() {
+            inner.counters.merges.fetch_add(1, Ordering::Relaxed);
+            return Ok(MergeReport::default());
+        }
+        let space = inner.space(id)?;
+        for _ in 0..COMPACTION_WAITS_MAX {
+            if space.overlapping_runs() <= OVERLAPPING_RUNS_MAX {
+                break;
+            }
+            inner.queue().visit(id);
+            inner.queue().wait_for_visit(COMPACTION_WAIT);
+        }
+        let report = space.merge(&mut run, &|position| inner.reserve(position))?;
+        inner.publish(&space);
+        inner.queue().visit(id);
+        inner.counters.merges.fetch_add(1, Ordering::Relaxed);
+        inner
+            .counters
+            .operations
+            .fetch_add(report.applied, Ordering::Relaxed);
+        Ok(report)
+    }
+
+    fn checkpoint(&self, redo_start: Lsn) -> Result<(), Error> {
+        let inner = &*self.inner;
+        let mut on_disk = inner.manifest.lock();
+        let before = on_disk.manifest.redo_start;
+        assert!(
+            redo_start >= before,
+            "redo start would go down from {before} to {redo_start}"
+        );
+        // Merges are durable when they return, so the list of spaces is all there is to write.
+        let generation = Arc::clone(&inner.live.lock().generation);
+        let spaces = generation.spaces.iter();
+        let ahead = Lsn(on_disk.high.0.saturating_add(CEILING_AHEAD));
+        let manifest = Manifest {
+            redo_start,
+            ceiling: on_disk.manifest.ceiling.max(ahead),
+            spaces: spaces
+                .map(|(id, pinned)| (*id, pinned.space.number))
+                .collect(),
+        };
+        inner.replace_manifest(&mut on_disk, manifest)?;
+        inner.live.lock().redo_start = redo_start;
+        inner.counters.checkpoints.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn redo_start(&self) -> Lsn {
+        self.inner.live.lock().redo_start
+    }
+
+    fn drop_space(&self, id: SpaceId) -> Result<(), Error> {
+        let inner = &*self.inner;
+        let mut on_disk = inner.manifest.lock();
+        if on_disk.manifest.spaces.contains_key(&id) {
+            // Before any file goes: a space that is listed must be whole.
+            let mut manifest = on_disk.manifest.clone();
+            manifest.spaces.remove(&id);
+            inner.replace_manifest(&mut on_disk, manifest)?;
+        }
+        let removed = {
+            let mut live = inner.live.lock();
+            let mut generation = LsmGeneration::clone(&live.generation);
+            let removed = generation.spaces.remove(&id);
+            if removed.is_some() {
+                live.generation = Arc::new(generation);
+            }
+            removed
+        };
+        if let Some(pinned) = removed {
+            pinned.space.leave();
+        }
+        Ok(())
+    }
+
+    fn spaces(&self) -> Vec<SpaceId> {
+        self.inner
+            .live
+            .lock()
+            .generation
+            .spaces
+            .keys()
+            .copied()
+            .collect()
+    }
+
+    fn stats(&self) -> DcStats {
+        let inner = &*self.inner;
+        let generation = Arc::clone(&inner.live.lock().generation);
+        let counters = &inner.counters;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let spaces = || generation.spaces.values().map(|pinned| &pinned.space);
+        DcStats {
+            spaces: generation.spaces.len() as u64,
+            tablets: spaces().map(|space| space.tablets()).sum(),
+            disk_bytes: spaces().map(|space| space.disk_bytes()).sum(),
+            memory_bytes: inner.shared.cache.size(),
+            spaces_leaving: inner.shared.leaving.load(Ordering::SeqCst),
+            merges: count(&counters.merges),
+            operations: count(&counters.operations),
+            checkpoints: count(&counters.checkpoints),
+            compactions: count(&counters.compactions),
+            compactions_failed: count(&counters.compactions_failed),
+        }
+    }
+}
+
+impl Inner {
+    fn queue(&self) -> &Queue {
+        &self.shared.queue
+    }
+
+    /// The live space of this number, made if there is none.
+    fn space(&self, id: SpaceId) -> Result<Arc<Space>, Error> {
+        let find = || {
+            let live = self.live.lock();
+            live.generation
+                .spaces
+                .get(&id)
+                .map(|pinned| Arc::clone(&pinned.space))
+        };
+        if let Some(space) = find() {
+            return Ok(space);
+        }
+        let mut on_disk = self.manifest.lock();
+        if let Some(space) = find() {
+            return Ok(space); // somebody was faster
+        }
+        let number = on_disk.next_folder;
+        on_disk.next_folder += 1;
+        let space = match Space::create(&self.shared, id, number) {
+            Ok(space) => space,
+            Err(error) => {
+                // What is there of it would be removed at the next opening anyway.
+                let _ = remove_folder(&self.shared.folder(number));
+                return Err(error);
+            }
+        };
+        let mut live = self.live.lock();
+        let mut generation = LsmGeneration::clone(&live.generation);
+        generation.spaces.insert(id, space.pin());
+        live.generation = Arc::new(generation);
+        Ok(space)
+    }
+
+    /// Generations taken from now on see the space as it is now.
+    fn publish(&self, space: &Arc<Space>) {
+        let before = {
+            let mut live = self.live.lock();
+            let is_live = live
+                .generation
+                .spaces
+                .get(&space.id)
+                .is_some_and(|pinned| Arc::ptr_eq(&pinned.space, space));
+            if !is_live {
+                return; // dropped meanwhile
+            }
+            let mut generation = LsmGeneration::clone(&live.generation);
+            generation.spaces.insert(space.id, space.pin());
+            std::mem::replace(&mut live.generation, Arc::new(generation))
+        };
+        drop(before); // after the lock: it may unpin, or end a space
+    }
+
+    /// Makes the ceiling on disk reach above a position that is about to be stored.
+    fn reserve(&self, position: Lsn) -> Result<(), Error> {
+        let mut on_disk = self.manifest.lock();
+        on_disk.high = on_disk.high.max(position);
+        if position <= on_disk.manifest.ceiling {
+            return Ok(());
+        }
+        let mut manifest = on_disk.manifest.clone();
+        manifest.ceiling = Lsn(position.0.saturating_add(CEILING_AHEAD));
+        self.replace_manifest(&mut on_disk, manifest)
+    }
+
+    fn replace_manifest(&self, on_disk: &mut OnDisk, manifest: Manifest) -> Result<(), Error> {
+        write(&self.manifest_path, &manifest)?;
+        on_disk.manifest = manifest;
+        Ok(())
+    }
+
+    /// The thread's life.
+    fn work(&self) {
+        loop {
+            match self.queue().next() {
+                Job::Stop => return,
+                Job::Visit(id) => {
+                    if self.visit(id).is_err() {
+                        self.counters
+                            .compactions_failed
+                            .fetch_add(1, Ordering::Relaxed);
+                    }
+                    self.queue().end_visit();
+                }
+                Job::Remove(folder) => {
+                    // A failure leaves garbage until the next opening, nothing worse.
+                    let _ = remove_folder(&folder);
+                    self.shared.leaving.fetch_sub(1, Ordering::SeqCst);
+                }
+            }
+        }
+    }
+
+    fn visit(&self, id: SpaceId) -> Result<(), Error> {
+        let space = {
+            let live = self.live.lock();
+            match live.generation.spaces.get(&id) {
+                Some(pinned) => Arc::clone(&pinned.space),
+                None => return Ok(()),
+            }
+        };
+        space.tidy()?;
+        let steps = space.compact(&|| self.queue().is_stopping())?;
+        if steps > 0 {
+            self.counters
+                .compactions
+                .fetch_add(steps, Ordering::Relaxed);
+            // Unpins what was compacted, which brings us here again to tidy up.
+            self.publish(&space);
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, manifest: &Manifest) -> Result<(), Error> {
+    disk::replace_file(&RealDisk, path, &manifest.encode()).map_err(fault::disk)
+}
+
+/// Removes folders that the manifest does not list: of spaces that no checkpoint saw, or that were
+/// dropped while they were read. Returns a number above all those left.
+fn remove_unlisted(shared: &Shared, manifest: &Manifest, folders: &[String]) -> Result<u64, Error> {
+    let listed: HashSet<String> = manifest.spaces.values().map(u64::to_string).collect();
+    for name in folders.iter().filter(|name| !listed.contains(*name)) {
+        remove_folder(&shared.directory.join(name))?;
+    }
+    Ok(manifest
+        .spaces
+        .values()
+        .max()
+        .map_or(0, |highest| highest + 1))
+}
+
+fn remove_folder(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path, error)),
+        _ => Ok(()),
+    }
+}
