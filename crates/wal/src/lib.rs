@@ -1,1 +1,70 @@
-//! (being built)
+//! The redo log: one endless stream of checksummed records, made durable in groups.
+//!
+//! Relies on: `quintet_rt::Disk` keeps what was synced and writes a sector whole or not at all; one
+//! process at a time opens the directory (whoever owns the data directory holds its lock).
+//! Promises: records are kept in the order of [`Wal::append`]; a record at or below
+//! [`Wal::durable`] survives power loss; after a crash the log is a prefix of what was appended that
+//! holds everything that was durable; after a failed write or sync nothing more is acknowledged.
+//! Does not: know what a record means, retry, or keep anything below the redo start.
+//!
+//! ```text
+//!  committers             log writer (one thread)                 disk
+//!  wait_for_room
+//!  append ──► tail ─────► takes what has gathered: a group
+//!  append ──► (the next   header, payload, padding ────────────► pwrite
+//!  append ──►  group                                             fdatasync
+//!              gathers)   publishes `durable`, wakes in order ◄── done
+//!  when_durable ◄──────────────────┘
+//!
+//!  log segment keeper (one thread): the next segment file, written with zeros before it is needed
+//! ```
+//!
+//! Where a record is in its life, and who moves it on:
+//!
+//! ```text
+//!  Appended ──Writer::write──► Written ──Writer::sync──► Durable ──truncate──► (space reused)
+//!      └────────────┴─ a write or sync fails: Poisoned, the outcome is unknown until recovery
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `wal` | [`Wal`], what others call |
+//! | `record` | [`Payload`], the bytes of a record |
+//! | `segment` | the bytes and names of a segment file |
+//! | `stream` | the segments as one stream of bytes |
+//! | `shared` | the tail: appends, flush, truncate |
+//! | `space` | making, reusing and removing segments |
+//! | `writer` | the thread that writes and syncs groups |
+//! | `durable` | [`Durable`], waiting for a position |
+//! | `recover` | finding the end, torn tail or damage |
+//! | `reader` | [`LogReader`], [`inspect`] |
+//!
+//! Lock order: `space` before `tail`, `space` before `stream`; `waiters` alone. No lock but `space` is
+//! held across I/O.
+
+mod config;
+mod durable;
+mod error;
+mod reader;
+mod record;
+mod recover;
+mod segment;
+mod shared;
+mod space;
+mod stats;
+mod stream;
+mod wal;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::WalConfig;
+pub use durable::Durable;
+pub use error::Error;
+pub use reader::{LogReader, inspect};
+pub use record::{Payload, RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
+pub use recover::WalReport;
+pub use segment::SEGMENT_HEADER_BYTES;
+pub use stats::WalStats;
+pub use wal::Wal;

@@ -1,0 +1,182 @@
+//! The bytes of a record.
+//!
+//! Relies on: CRC-32C.  Promises: a header that parses was written by this log for exactly this
+//! position, and a payload that matches it is whole.  Does not: know what a payload means.
+//!
+//! Little-endian, at a position of the stream that is a multiple of 8. A record may run over the
+//! end of one segment file into the next at any byte.
+//!
+//! ```text
+//! offset  0   u32    magic "QREC"
+//! offset  4   u32    n, bytes of the payload
+//! offset  8   u64    position of this record's first byte in the stream
+//! offset 16   u64    position up to which the log had been synced when the record was written
+//! offset 24   u32    CRC-32C of the payload
+//! offset 28   u32    CRC-32C of the log's id and of bytes 0..28
+//! offset 32   bytes  payload
+//! then        zeros  up to a multiple of 8; the record's `Lsn` is the position after them
+//! ```
+//!
+//! The position inside the checksum is why a reused segment cannot bring back an old record, and
+//! the log's id is why a file of another log cannot. The synced position is why a torn tail can be
+//! told from damage: a record that was written knowing "synced up to S" is a witness that
+//! everything below S had been acknowledged.
+
+use bytes::Bytes;
+
+/// Bytes before the payload.
+pub const RECORD_HEADER_BYTES: usize = 32;
+
+/// Longest payload. A commit may carry many rows of up to 16 MiB; the bound keeps a length in 32
+/// bits and one record within what can be held in memory while it is read back.
+pub const RECORD_BYTES_MAX: usize = 1 << 30;
+
+/// Records begin at multiples of this, so that a search for one has few places to look at.
+pub(crate) const ALIGNMENT: u64 = 8;
+
+const MAGIC: [u8; 4] = *b"QREC";
+
+const _: () = assert!(RECORD_BYTES_MAX < u32::MAX as usize);
+const _: () = assert!((RECORD_HEADER_BYTES as u64).is_multiple_of(ALIGNMENT));
+const _: () = assert!(quintet_base::limits::ROW_BYTES_MAX < RECORD_BYTES_MAX);
+
+/// Bytes to be logged with their checksum, made outside of any critical section.
+#[derive(Clone, Debug)]
+pub struct Payload {
+    bytes: Bytes,
+    crc: u32,
+}
+
+impl Payload {
+    /// Takes the bytes and computes their checksum.
+    pub fn new(bytes: Bytes) -> Payload {
+        let crc = crc32c::crc32c(&bytes);
+        Payload { bytes, crc }
+    }
+
+    /// The bytes; they share the memory that was given.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+}
+
+/// What the stream takes for a payload of this length.
+pub(crate) fn record_bytes(payload: usize) -> u64 {
+    ((RECORD_HEADER_BYTES + payload) as u64).next_multiple_of(ALIGNMENT)
+}
+
+/// A header that has been checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    pub payload_bytes: usize,
+    pub position: u64,
+    pub synced: u64,
+    pub payload_crc: u32,
+}
+
+impl Header {
+    pub fn of(payload: &Payload, position: u64, synced: u64) -> Header {
+        Header {
+            payload_bytes: payload.bytes.len(),
+            position,
+            synced,
+            payload_crc: payload.crc,
+        }
+    }
+
+    /// Position after the record.
+    pub fn end(&self) -> u64 {
+        self.position + record_bytes(self.payload_bytes)
+    }
+
+    pub fn encode(&self, log_id: u64) -> [u8; RECORD_HEADER_BYTES] {
+        assert!(
+            self.synced <= self.position,
+            "synced {} past {}",
+            self.synced,
+            self.position
+        );
+        let mut out = [0u8; RECORD_HEADER_BYTES];
+        out[0..4].copy_from_slice(&MAGIC);
+        out[4..8].copy_from_slice(&(self.payload_bytes as u32).to_le_bytes());
+        out[8..16].copy_from_slice(&self.position.to_le_bytes());
+        out[16..24].copy_from_slice(&self.synced.to_le_bytes());
+        out[24..28].copy_from_slice(&self.payload_crc.to_le_bytes());
+        let crc = header_crc(log_id, &out);
+        out[28..32].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads the header that stands at `position`, if there is one.
+    pub fn parse(bytes: &[u8], position: u64, log_id: u64) -> Option<Header> {
+        let bytes: &[u8; RECORD_HEADER_BYTES] = bytes.first_chunk()?;
+        if bytes[0..4] != MAGIC {
+            return None;
+        }
+        let u32_at = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().expect("inside"));
+        let u64_at = |at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("inside"));
+        let header = Header {
+            payload_bytes: u32_at(4) as usize,
+            position: u64_at(8),
+            synced: u64_at(16),
+            payload_crc: u32_at(24),
+        };
+        let genuine = u32_at(28) == header_crc(log_id, bytes)
+            && header.position == position
+            && header.synced <= position
+            && header.payload_bytes <= RECORD_BYTES_MAX;
+        genuine.then_some(header)
+    }
+
+    pub fn fits(&self, payload: &[u8]) -> bool {
+        payload.len() == self.payload_bytes && crc32c::crc32c(payload) == self.payload_crc
+    }
+}
+
+fn header_crc(log_id: u64, header: &[u8; RECORD_HEADER_BYTES]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&log_id.to_le_bytes()), &header[..28])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        Header::of(&Payload::new(Bytes::from_static(b"hello")), 4096, 1024)
+    }
+
+    #[test]
+    fn a_header_reads_back_at_its_own_position_of_its_own_log_only() {
+        let bytes = header().encode(7);
+        assert_eq!(Header::parse(&bytes, 4096, 7), Some(header()));
+        assert_eq!(Header::parse(&bytes, 4104, 7), None);
+        assert_eq!(Header::parse(&bytes, 4096, 8), None);
+        assert_eq!(Header::parse(&bytes[..31], 4096, 7), None);
+        assert_eq!(header().end(), 4096 + 40);
+        assert!(header().fits(b"hello"));
+        assert!(!header().fits(b"hellp") && !header().fits(b"hell"));
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_header_is_noticed() {
+        let good = header().encode(7);
+        for bit in 0..RECORD_HEADER_BYTES * 8 {
+            let mut bad = good;
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Header::parse(&bad, 4096, 7), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn the_layout_on_disk_does_not_change() {
+        let bytes = header().encode(7);
+        assert_eq!(&bytes[..8], b"QREC\x05\0\0\0");
+        assert_eq!(&bytes[8..16], &4096u64.to_le_bytes());
+        assert_eq!(&bytes[16..24], &1024u64.to_le_bytes());
+        // CRC-32C of "hello" by any other implementation.
+        assert_eq!(&bytes[24..28], &0x9A71_BB4C_u32.to_le_bytes());
+        assert_eq!(record_bytes(0), 32);
+        assert_eq!(record_bytes(1), 40);
+        assert_eq!(record_bytes(8), 40);
+    }
+}

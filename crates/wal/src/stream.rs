@@ -1,0 +1,190 @@
+//! The segments as one stream of bytes.
+//!
+//! Relies on: segments that follow each other without a gap.  Promises: reads and writes run over
+//! the ends of files.  Does not: know records; does not sync.
+
+use crate::error::Error;
+use crate::segment::Segment;
+use quintet_rt::DiskFile;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How much is read at once: large enough that calls cost nothing, small enough for any cache.
+const WINDOW_BYTES: usize = 256 * 1024;
+
+/// Segments in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    segments: VecDeque<Segment>,
+}
+
+impl Stream {
+    /// Adds a segment at the end.
+    pub fn push(&mut self, segment: Segment) {
+        if let Some(last) = self.segments.back() {
+            assert_eq!(last.end, segment.start, "segments follow each other");
+        }
+        self.segments.push_back(segment);
+    }
+
+    /// Takes away the first segment if it ends at or before `position` and is not the only one.
+    pub fn pop_below(&mut self, position: u64) -> Option<Segment> {
+        let goes = self.segments.len() > 1 && self.segments.front()?.end <= position;
+        goes.then(|| self.segments.pop_front()).flatten()
+    }
+
+    pub fn segments(&self) -> &VecDeque<Segment> {
+        &self.segments
+    }
+
+    /// First position that is there.
+    pub fn start(&self) -> u64 {
+        self.segments.front().map_or(0, |segment| segment.start)
+    }
+
+    /// Position after the last byte that has space.
+    pub fn end(&self) -> u64 {
+        self.segments.back().map_or(0, |segment| segment.end)
+    }
+
+    /// The segment that holds the byte at `position`.
+    pub fn segment_at(&self, position: u64) -> Option<&Segment> {
+        let after = self.segments.partition_point(|s| s.end <= position);
+        self.segments.get(after).filter(|s| s.start <= position)
+    }
+
+    /// Damage at a position, with the file that it is in.
+    pub fn damaged(&self, position: u64, reason: &'static str) -> Error {
+        match self.segment_at(position).or(self.segments.back()) {
+            Some(segment) => segment.damaged(position.clamp(segment.start, segment.end), reason),
+            None => unreachable!("a stream has a segment before anything is read from it"),
+        }
+    }
+
+    /// Reads exactly `buffer` at `position`.
+    pub fn read(&self, position: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let mut at = position;
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            let segment = self
+                .segment_at(at)
+                .expect("the caller stays inside the stream");
+            let here = rest.len().min((segment.end - at) as usize);
+            let (now, later) = rest.split_at_mut(here);
+            let got = segment.file.read_at(now, segment.offset_of(at))?;
+            if got < here {
+                return Err(segment.damaged(at + got as u64, "the segment has been cut short"));
+            }
+            at += here as u64;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Writes `bytes` at `position` and adds the files that were touched to `unsynced`.
+    pub fn write(
+        &self,
+        position: u64,
+        bytes: &[u8],
+        unsynced: &mut Unsynced,
+    ) -> Result<(), quintet_rt::Error> {
+        let mut at = position;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let segment = self.segment_at(at).expect("space was taken before writing");
+            let here = rest.len().min((segment.end - at) as usize);
+            // Before the write: a write that fails may have changed the file as well.
+            unsynced.add(segment);
+            segment
+                .file
+                .write_at(&rest[..here], segment.offset_of(at))?;
+            at += here as u64;
+            rest = &rest[here..];
+        }
+        Ok(())
+    }
+}
+
+/// Files with writes that no sync has covered, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Unsynced {
+    files: Vec<(u64, Arc<dyn DiskFile>)>,
+}
+
+impl Unsynced {
+    fn add(&mut self, segment: &Segment) {
+        if self.files.iter().all(|(start, _)| *start != segment.start) {
+            self.files.push((segment.start, Arc::clone(&segment.file)));
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    pub fn len(&self) -> u64 {
+        self.files.len() as u64
+    }
+
+    /// Syncs all of them; how many there were.
+    pub fn sync(&mut self) -> Result<u64, quintet_rt::Error> {
+        let count = self.len();
+        for (_, file) in &self.files {
+            file.sync_data()?;
+        }
+        self.files.clear();
+        Ok(count)
+    }
+}
+
+/// A stretch of the stream in memory, moved along by a reader.
+#[derive(Debug)]
+pub(crate) struct Window {
+    stream: Stream,
+    /// Nothing at or behind this position is read.
+    limit: u64,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    pub fn new(stream: Stream, limit: u64) -> Window {
+        assert!(limit <= stream.end(), "limit {limit} past {}", stream.end());
+        Window {
+            stream,
+            limit,
+            start: 0,
+            bytes: Vec::new(),
+        }
+    }
+
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The `len` bytes at `position`, or `None` if they reach past the limit.
+    pub fn get(&mut self, position: u64, len: usize) -> Result<Option<&[u8]>, Error> {
+        if position > self.limit || len as u64 > self.limit - position {
+            return Ok(None);
+        }
+        if len == 0 {
+            return Ok(Some(&[]));
+        }
+        let held = self.start..self.start + self.bytes.len() as u64;
+        if position < held.start || position + len as u64 > held.end {
+            let ahead = WINDOW_BYTES.max(len).min((self.limit - position) as usize);
+            // Taken out, so that a read that fails leaves an empty window and not a wrong one.
+            let mut bytes = std::mem::take(&mut self.bytes);
+            bytes.resize(ahead, 0);
+            self.stream.read(position, &mut bytes)?;
+            self.bytes = bytes;
+            self.start = position;
+        }
+        let at = (position - self.start) as usize;
+        Ok(Some(&self.bytes[at..at + len]))
+    }
+}

@@ -1,0 +1,186 @@
+//! The log as others call it.
+//!
+//! Relies on: the other files of this crate.  Promises: see the crate.  Does not: hold logic of its
+//! own beyond starting and ending the two threads.
+//!
+//! ```no_run
+//! # use std::sync::Arc;
+//! # use quintet_wal::{Error, Payload, Wal, WalConfig};
+//! # fn main() -> Result<(), Error> {
+//! let disk = Arc::new(quintet_rt::RealDisk);
+//! let (log, report) = Wal::open(disk, WalConfig::new("data/log"), None)?;
+//! for record in log.read_from(report.begin)? {
+//!     let (lsn, payload) = record?;
+//!     println!("{lsn}: {} bytes", payload.len());
+//! }
+//! let payload = Payload::new("a commit".into()); // outside of the critical section
+//! log.wait_for_room()?; //                          outside of it
+//! let lsn = log.append(payload)?; //                inside of it
+//! log.when_durable(lsn).wait()?; //                 or `.await`
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::config::WalConfig;
+use crate::durable::Durable;
+use crate::error::Error;
+use crate::reader::LogReader;
+use crate::record::Payload;
+use crate::recover::WalReport;
+use crate::shared::Shared;
+use crate::stats::WalStats;
+use crate::writer::Writer;
+use parking_lot::Mutex;
+use quintet_base::{Durability, Lsn};
+use quintet_rt::threads::{self, JoinHandle};
+use quintet_rt::{Disk, RealClock};
+use std::sync::Arc;
+
+/// A redo log, open for appending. The last handle to go shuts it down.
+#[derive(Debug)]
+pub struct Wal {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Wal {
+    /// Opens the log of a directory, or makes one; finds its end, cuts a torn tail, and starts the
+    /// writer. `redo_start` is where the caller will begin to read: everything below it is
+    /// neither checked nor kept. `None` keeps and checks everything that is there.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if something that was acknowledged is not there as it was written, with
+    /// its position and nothing changed; [`Error::DiskFull`], [`Error::Io`].
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        config: WalConfig,
+        redo_start: Option<Lsn>,
+    ) -> Result<(Arc<Wal>, WalReport), Error> {
+        let (shared, report) = Shared::open(disk, config, redo_start, Arc::new(RealClock))?;
+        let shared = Arc::new(shared);
+        let writer = Writer::new(Arc::clone(&shared));
+        let keeper = Arc::clone(&shared);
+        let threads = vec![
+            threads::spawn("wal-writer", move || writer.run()),
+            threads::spawn("wal-segments", move || keeper.keep_segments()),
+        ];
+        let wal = Wal {
+            shared,
+            threads: Mutex::new(threads),
+        };
+        Ok((Arc::new(wal), report))
+    }
+
+    /// Reads the records from `from`, which must be the redo start or the lsn of a record, up to
+    /// what has been written by now. Meant for recovery, before appends.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if the log does not reach back (or forward) to `from`.
+    pub fn read_from(&self, from: Lsn) -> Result<LogReader, Error> {
+        let written = self.shared.written();
+        let stream = self.shared.stream();
+        if from.0 < stream.start() || from.0 > written {
+            return Err(stream.damaged(from.0, "the log does not hold this position"));
+        }
+        Ok(LogReader::new(stream, from.0, written, self.shared.log_id))
+    }
+
+    /// Puts a record at the end; its lsn is the position after it. The order of appends is the
+    /// order of the log. Cheap, and never waits for the disk but when the space is used up and the
+    /// next segment is not ready.
+    ///
+    /// # Errors
+    /// Refusals, after which nothing has changed: [`Error::DiskFull`], [`Error::Io`] (the next
+    /// segment could not be made), [`Error::TooLong`], [`Error::Closed`], [`Error::Poisoned`].
+    pub fn append(&self, payload: Payload) -> Result<Lsn, Error> {
+        self.shared.append(payload)
+    }
+
+    /// Waits while more than the configured bytes are appended and not yet written. To be called
+    /// before a critical section that appends: `append` itself does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`], [`Error::Closed`].
+    pub fn wait_for_room(&self) -> Result<(), Error> {
+        self.shared.wait_for_room()
+    }
+
+    /// Whether [`Wal::wait_for_room`] would return at once.
+    pub fn has_room(&self) -> bool {
+        self.shared.has_room()
+    }
+
+    /// Position after the last record that was appended.
+    pub fn end(&self) -> Lsn {
+        Lsn(self.shared.end())
+    }
+
+    /// Everything at or below is durable: synced, or under [`Durability::None`] written.
+    pub fn durable(&self) -> Lsn {
+        Lsn(self.shared.marks.durable())
+    }
+
+    /// Resolves when [`Wal::durable`] has reached `lsn`, or with why it will not. Under
+    /// [`Durability::Async`] that may take the whole flush interval; whoever does not want to wait
+    /// does not ask. Allocates nothing when it is durable already.
+    pub fn when_durable(self: &Arc<Self>, lsn: Lsn) -> Durable {
+        Durable::new(Arc::clone(&self.shared.marks), lsn)
+    }
+
+    /// Writes and syncs everything that has been appended, whatever the durability. Must have
+    /// succeeded before a redo start at or below [`Wal::end`] is recorded elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`], [`Error::Closed`].
+    pub fn flush(&self) -> Result<(), Error> {
+        self.shared.flush()
+    }
+
+    /// Nothing before `redo_start` is needed any more: segments wholly below it go, but a few that
+    /// are kept to be reused. The new redo start must be on disk elsewhere before.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a file could not be removed, which the next opening makes up for;
+    /// [`Error::Poisoned`], [`Error::Closed`].
+    ///
+    /// # Panics
+    /// If `redo_start` is past the end of the log.
+    pub fn truncate(&self, redo_start: Lsn) -> Result<(), Error> {
+        self.shared.truncate(redo_start)
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> WalStats {
+        self.shared.stats()
+    }
+
+    /// The durability that the log was opened with.
+    pub fn durability(&self) -> Durability {
+        self.shared.config.durability
+    }
+
+    /// Whether a write or sync has failed: nothing more will be acknowledged.
+    pub fn is_poisoned(&self) -> bool {
+        self.shared.marks.poisoned().is_some()
+    }
+
+    /// Takes no more appends, makes everything durable that was appended (under every durability)
+    /// and ends the threads. May be called again.
+    pub fn shutdown(&self) {
+        self.shared.close();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // A waker may drop the last handle on the writer's own thread; it ends by itself.
+            if !thread.is_current() {
+                // A panic has poisoned the log and was printed; there is nothing to add.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Drop for Wal {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}

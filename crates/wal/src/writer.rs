@@ -1,0 +1,237 @@
+//! The one writer: takes a group, writes it, syncs it, says so.
+//!
+//! Relies on: being the only one that writes records into the stream.  Promises: `durable` is
+//! published after the sync that covers it, never before; after a failure nothing is.  Does not:
+//! wait for a group to fill: what gathers during one sync is the next group.
+//!
+//! ```text
+//!            ┌──────────────────────────────────────────────────────────┐
+//!            ▼                                                          │
+//!   asleep ──► take group ──► write ──► sync, if due ──► publish ───────┘
+//!     ▲              nothing to do        │ fails                │ closing
+//!     └──────────────────┘                ▼                      ▼
+//!                                      Poisoned                Stopped
+//! ```
+//!
+//! When a sync is due:
+//!
+//! | durability | when |
+//! |---|---|
+//! | sync | after every group |
+//! | async | the oldest unsynced write is `async_flush_interval_ms` old |
+//! | none | never by itself |
+//! | any | `flush` asks for it, or the log closes |
+
+use crate::config::Planted;
+use crate::record::{Header, Payload, RECORD_HEADER_BYTES};
+use crate::shared::{Shared, Task};
+use crate::stream::Unsynced;
+use quintet_base::Durability;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Small records are copied together and written at once up to this; a longer payload is written
+/// from where it is. At a few gigabytes per second the copy is far below the cost of a call.
+const STAGE_BYTES: usize = 256 * 1024;
+
+/// Room for this many records is kept from group to group.
+const GROUP_RECORDS_KEPT: usize = 4096;
+
+/// The writer's own state; nobody else sees it.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    shared: Arc<Shared>,
+    group: Vec<Payload>,
+    stage: Vec<u8>,
+    /// Position in the stream of the first byte of `stage`.
+    stage_start: u64,
+    written: u64,
+    synced: u64,
+    unsynced: Unsynced,
+    /// When the oldest of the unsynced writes was made.
+    unsynced_since: u64,
+}
+
+/// What became of one turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// Go on.
+    Done,
+    /// The log is closing and everything in it is synced.
+    Closed,
+}
+
+impl Writer {
+    pub fn new(shared: Arc<Shared>) -> Writer {
+        let position = shared.end();
+        Writer {
+            shared,
+            group: Vec::new(),
+            stage: Vec::with_capacity(STAGE_BYTES),
+            stage_start: position,
+            written: position,
+            synced: position,
+            unsynced: Unsynced::default(),
+            unsynced_since: 0,
+        }
+    }
+
+    /// The writer thread.
+    pub fn run(mut self) {
+        // A panic here is a bug; whoever waits must hear of it all the same.
+        let _guard = PoisonOnUnwind(Arc::clone(&self.shared));
+        loop {
+            self.shared.sleep_writer(self.until_sync_due());
+            match self.turn() {
+                Turn::Done if self.shared.marks.poisoned().is_none() => {}
+                Turn::Done | Turn::Closed => break,
+            }
+        }
+        self.shared.stopped();
+    }
+
+    /// Takes what has gathered and does everything that is due.
+    pub fn turn(&mut self) -> Turn {
+        let task = self.shared.take_group(&mut self.group);
+        match self.attempt(&task) {
+            Ok(turn) => turn,
+            Err(error) => {
+                self.shared.poison(Arc::new(error));
+                Turn::Done
+            }
+        }
+    }
+
+    fn attempt(&mut self, task: &Task) -> Result<Turn, quintet_rt::Error> {
+        if !self.group.is_empty() {
+            self.write(task)?;
+            self.shared.set_written(self.written);
+            self.shared.counters.groups.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.sync_is_due(task) {
+            self.sync()?;
+        }
+        let durable = match self.shared.config.durability {
+            Durability::Sync | Durability::Async => self.synced,
+            Durability::None => self.written,
+        };
+        if durable > self.shared.marks.durable() {
+            self.shared.marks.publish(durable);
+        }
+        // Freed after the answers have gone out.
+        self.group.clear();
+        self.group.shrink_to(GROUP_RECORDS_KEPT);
+        Ok(match task.closing {
+            true => Turn::Closed,
+            false => Turn::Done,
+        })
+    }
+
+    fn write(&mut self, task: &Task) -> Result<(), quintet_rt::Error> {
+        assert_eq!(task.start, self.written, "groups follow each other");
+        if self.unsynced.is_empty() {
+            self.unsynced_since = self.shared.clock.monotonic_nanos();
+        }
+        let stream = self.shared.stream();
+        let group = std::mem::take(&mut self.group);
+        let mut position = task.start;
+        self.stage_start = position;
+        for payload in &group {
+            let header = Header::of(payload, position, self.synced);
+            let end = header.end();
+            let padding = (end - position) as usize - RECORD_HEADER_BYTES - payload.bytes().len();
+            self.put(&stream, &header.encode(self.shared.log_id))?;
+            self.put(&stream, payload.bytes())?;
+            self.put(&stream, &[0; 8][..padding])?;
+            position = end;
+        }
+        self.write_stage(&stream)?;
+        assert_eq!(
+            position,
+            task.start + task.bytes,
+            "the records take the space that was given to them"
+        );
+        self.group = group;
+        self.written = position;
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        stream: &crate::stream::Stream,
+        bytes: &[u8],
+    ) -> Result<(), quintet_rt::Error> {
+        if self.stage.len() + bytes.len() > STAGE_BYTES {
+            self.write_stage(stream)?;
+        }
+        if bytes.len() > STAGE_BYTES {
+            stream.write(self.stage_start, bytes, &mut self.unsynced)?;
+            self.stage_start += bytes.len() as u64;
+        } else {
+            self.stage.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn write_stage(&mut self, stream: &crate::stream::Stream) -> Result<(), quintet_rt::Error> {
+        stream.write(self.stage_start, &self.stage, &mut self.unsynced)?;
+        self.stage_start += self.stage.len() as u64;
+        self.stage.clear();
+        Ok(())
+    }
+
+    fn sync_is_due(&self, task: &Task) -> bool {
+        if self.unsynced.is_empty() {
+            return false;
+        }
+        let asked = task.closing || task.flush_to > self.synced;
+        asked
+            || match self.shared.config.durability {
+                Durability::Sync => true,
+                Durability::Async => self.until_sync_due() == Some(Duration::ZERO),
+                Durability::None => false,
+            }
+    }
+
+    /// Under [`Durability::Async`], how long the oldest unsynced write may still wait.
+    fn until_sync_due(&self) -> Option<Duration> {
+        if self.unsynced.is_empty() || self.shared.config.durability != Durability::Async {
+            return None;
+        }
+        let interval = Duration::from_millis(self.shared.config.async_flush_interval_ms);
+        let now = self.shared.clock.monotonic_nanos();
+        let waited = Duration::from_nanos(now.saturating_sub(self.unsynced_since));
+        Some(interval.saturating_sub(waited))
+    }
+
+    fn sync(&mut self) -> Result<(), quintet_rt::Error> {
+        let before = self.shared.clock.monotonic_nanos();
+        let files = match self.shared.config.plants(Planted::SkipSync) {
+            true => std::mem::take(&mut self.unsynced).len(),
+            false => self.unsynced.sync()?,
+        };
+        let after = self.shared.clock.monotonic_nanos();
+        self.shared
+            .counters
+            .synced(files, after.saturating_sub(before));
+        self.synced = self.written;
+        self.shared.set_synced(self.synced);
+        Ok(())
+    }
+}
+
+struct PoisonOnUnwind(Arc<Shared>);
+
+impl Drop for PoisonOnUnwind {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let source = io::Error::other("the log writer has panicked");
+            let directory = &self.0.config.directory;
+            let error = quintet_rt::Error::new("write", directory, source);
+            self.0.poison(Arc::new(error));
+            self.0.stopped();
+        }
+    }
+}
