@@ -356,6 +356,7 @@ fn timestamps_are_read_in_the_forms_that_clients_write() {
         ("2024-01-31T12:00Z", "2024-01-31 12:00:00+00"),
         ("2024-01-31 12:00 UTC", "2024-01-31 12:00:00+00"),
         ("2024-01-31+02", "2024-01-30 22:00:00+00"),
+        ("2024-01-31Z", "2024-01-31 00:00:00+00"),
         ("2024-01-31 12:00+15:59", "2024-01-30 20:01:00+00"),
         ("infinity", "infinity"),
         ("-infinity", "-infinity"),
@@ -372,6 +373,13 @@ fn what_is_no_date_is_refused_with_postgresqls_words() {
     use SqlState as S;
     let order = Some("Perhaps you need a different \"datestyle\" setting.");
     for (ty, text, state, message, hint) in [
+        (
+            SqlType::TimestampTz,
+            "2024-01-31-0330",
+            S::INVALID_DATETIME_FORMAT,
+            "invalid input syntax for type timestamp with time zone: \"2024-01-31-0330\"",
+            None,
+        ),
         (
             SqlType::Date,
             "abc",

@@ -58,6 +58,8 @@ fn floats_print_the_shortest_digits_that_read_back() {
         ("9.5e-5", "9.5e-05"),
         ("3.4e38", "3.4e+38"),
         ("1e-45", "1e-45"),
+        ("-3681242.25", "-3.6812422e+06"),
+        ("439344.125", "439344.12"),
     ] {
         let value = read(SqlType::Float4, text, &context()).unwrap();
         assert_eq!(print(&value), expected, "{text}");

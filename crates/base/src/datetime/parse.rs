@@ -223,7 +223,8 @@ impl<'a> Cursor<'a> {
             self.peek() == Some(b't') && self.rest.get(1).is_some_and(u8::is_ascii_digit);
         if t_before_digit {
             self.take(b't');
-        } else if self.peek().is_some_and(|b| b.is_ascii_alphanumeric()) {
+        } else if self.peek() == Some(b'-') {
+            // A fourth part of the date, not an offset to the west.
             return Err(Refusal::Syntax);
         }
         loop {

@@ -2,7 +2,9 @@
 //!
 //! Relies on: the standard library's shortest and rounded decimal digits.  Promises: PostgreSQL's
 //! spelling (`1e+20`, `0.0001`, `1e-05`, `-Infinity`) at every setting of `extra_float_digits`, and
-//! its refusal of literals that overflow or underflow.  Does not: read hexadecimal floats.
+//! its refusal of literals that overflow or underflow.  Does not: read hexadecimal floats; print the
+//! one or two digits more that PostgreSQL prints for the about one in a thousand large doubles whose
+//! shortest spelling lies exactly half-way to a neighbour (both read back to the same double).
 
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::types::SqlType;
@@ -21,7 +23,14 @@ pub(super) fn write_f64(value: f64, extra_digits: i32, out: &mut Vec<u8>) {
         return;
     }
     if extra_digits > 0 {
-        spell(&format!("{value:e}"), DOUBLE_DIGITS, out);
+        let shortest = format!("{value:e}");
+        let even = format!("{value:.*e}", decimals(&shortest));
+        let closest = if even.parse() == Ok(value) {
+            even
+        } else {
+            shortest
+        };
+        spell(&closest, DOUBLE_DIGITS, out);
     } else {
         let digits = (DOUBLE_DIGITS + extra_digits).max(1);
         let rounded = format!("{value:.*e}", digits as usize - 1);
@@ -34,12 +43,27 @@ pub(super) fn write_f32(value: f32, extra_digits: i32, out: &mut Vec<u8>) {
         return;
     }
     if extra_digits > 0 {
-        spell(&format!("{value:e}"), REAL_DIGITS, out);
+        let shortest = format!("{value:e}");
+        let even = format!("{value:.*e}", decimals(&shortest));
+        let closest = if even.parse() == Ok(value) {
+            even
+        } else {
+            shortest
+        };
+        spell(&closest, REAL_DIGITS, out);
     } else {
         let digits = (REAL_DIGITS + extra_digits).max(1);
         let rounded = format!("{value:.*e}", digits as usize - 1);
         spell(&rounded, digits, out);
     }
+}
+
+/// Digits after the point of `-d.ddde-x`. Where two shortest spellings are equally close, the
+/// standard library takes the upper one and PostgreSQL the even one, which is what rounding to that
+/// many digits gives.
+fn decimals(scientific: &str) -> usize {
+    let number = scientific.split('e').next().unwrap_or(scientific);
+    number.split_once('.').map_or(0, |(_, digits)| digits.len())
 }
 
 /// Writes what is no finite number; true if it was one of those.
