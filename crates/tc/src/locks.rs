@@ -1,0 +1,425 @@
+//! Row locks: fair queues, and no ring of waiting transactions.
+//!
+//! Relies on: a transaction waits for at most one lock at a time.  Promises: locks are granted in
+//! the order they were asked for; readers in a row share; a wait that would close a ring is refused
+//! at once.  Does not: protect versions (the sequencer orders those), block a thread (a wait is a
+//! future), or survive a restart.
+//!
+//! A lock exists only while somebody holds it or waits for it.
+//!
+//! ```text
+//!   ask ──free──► held ──release──► granted to the head of the queue (and to sharers behind it)
+//!    └──taken──► queued ──grant──► held            └─ nobody waits: forgotten
+//!                   └──ring──► Deadlock
+//! ```
+
+use crate::error::Error;
+use parking_lot::Mutex;
+use quintet_base::limits::LOCK_WAITERS_MAX;
+use quintet_base::{Bytes, SpaceId, TxnId};
+use std::collections::hash_map::{Entry, HashMap};
+use std::collections::{HashSet, VecDeque};
+use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// Shards of the lock table: enough that two threads rarely meet.
+const SHARDS: usize = 64;
+
+/// Strength of a row lock.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Strength {
+    /// Others may share it; nobody may write the row.
+    Shared,
+    /// Nobody else may lock or write the row.
+    Exclusive,
+}
+
+/// What to do when the lock is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WaitPolicy {
+    /// Queue up: [`Error::Blocked`].
+    Queue,
+    /// [`Error::Locked`].
+    Refuse,
+}
+
+pub(crate) type LockKey = (SpaceId, Bytes);
+
+struct Waiter {
+    txn: TxnId,
+    strength: Strength,
+    signal: Arc<Signal>,
+}
+
+#[derive(Default)]
+struct Lock {
+    holders: Vec<(TxnId, Strength)>,
+    queue: VecDeque<Waiter>,
+}
+
+pub(crate) struct LockTable {
+    shards: Vec<Mutex<HashMap<LockKey, Lock>>>,
+    hasher: RandomState,
+    /// What each waiting transaction waits for. Written when one queues up or is granted; read by
+    /// the search for rings.
+    waiting: Mutex<HashMap<TxnId, LockKey>>,
+}
+
+impl Lock {
+    fn held_by(&self, txn: TxnId) -> Option<Strength> {
+        self.holders
+            .iter()
+            .find(|(holder, _)| *holder == txn)
+            .map(|(_, strength)| *strength)
+    }
+
+    /// True if `txn` could hold the lock beside the present holders.
+    fn admits(&self, txn: TxnId, strength: Strength) -> bool {
+        self.holders.iter().all(|(holder, held)| {
+            *holder == txn || (strength == Strength::Shared && *held == Strength::Shared)
+        })
+    }
+
+    fn hold(&mut self, txn: TxnId, strength: Strength) {
+        match self.holders.iter_mut().find(|(holder, _)| *holder == txn) {
+            Some((_, held)) if strength == Strength::Exclusive => *held = strength,
+            Some(_) => {}
+            None => self.holders.push((txn, strength)),
+        }
+    }
+
+    /// Grants to the head of the queue while it is admitted; returns who was granted.
+    fn grant(&mut self, granted: &mut Vec<Waiter>) {
+        while let Some(head) = self.queue.front() {
+            if !self.admits(head.txn, head.strength) {
+                return;
+            }
+            let head = self.queue.pop_front().expect("just seen");
+            self.hold(head.txn, head.strength);
+            granted.push(head);
+        }
+    }
+}
+
+impl LockTable {
+    pub fn new() -> LockTable {
+        LockTable {
+            shards: (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect(),
+            hasher: RandomState::new(),
+            waiting: Mutex::new(HashMap::new()),
+        }
+    }
+
+    fn shard(&self, key: &LockKey) -> &Mutex<HashMap<LockKey, Lock>> {
+        &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
+    }
+
+    /// Takes the lock, or queues up for it. `true`: it was not held by this transaction before, so
+    /// the caller owes a `release`. A transaction that queued up owes one too, from then on.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`] (queued; ask again when the wait is over), [`Error::Locked`],
+    /// [`Error::Deadlock`], [`Error::TooManyWaiters`].
+    pub fn acquire(
+        &self,
+        txn: TxnId,
+        key: &LockKey,
+        strength: Strength,
+        policy: WaitPolicy,
+    ) -> Result<bool, Error> {
+        let mut shard = self.shard(key).lock();
+        let lock = match shard.entry(key.clone()) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Lock {
+                    holders: vec![(txn, strength)],
+                    queue: VecDeque::new(),
+                });
+                return Ok(true);
+            }
+            Entry::Occupied(occupied) => occupied.into_mut(),
+        };
+        let held = lock.held_by(txn);
+        if held == Some(Strength::Exclusive) || held == Some(strength) {
+            return Ok(false);
+        }
+        if let Some(waiter) = lock.queue.iter().find(|waiter| waiter.txn == txn) {
+            return Err(Error::Blocked(Wait {
+                signal: Arc::clone(&waiter.signal),
+            }));
+        }
+        // An upgrade does not wait behind the queue: those behind cannot go before it anyway.
+        if lock.admits(txn, strength) && (lock.queue.is_empty() || held.is_some()) {
+            lock.hold(txn, strength);
+            return Ok(held.is_none());
+        }
+        if policy == WaitPolicy::Refuse {
+            return Err(Error::Locked);
+        }
+        if lock.queue.len() >= LOCK_WAITERS_MAX {
+            return Err(Error::TooManyWaiters);
+        }
+        let signal = Arc::new(Signal::default());
+        let waiter = Waiter {
+            txn,
+            strength,
+            signal: Arc::clone(&signal),
+        };
+        if held.is_some() {
+            lock.queue.push_front(waiter);
+        } else {
+            lock.queue.push_back(waiter);
+        }
+        drop(shard);
+        let mut waiting = self.waiting.lock();
+        waiting.insert(txn, key.clone());
+        if self.closes_ring(txn, &waiting) {
+            waiting.remove(&txn);
+            drop(waiting);
+            self.leave_queue(txn, key);
+            return Err(Error::Deadlock);
+        }
+        drop(waiting);
+        // The lock may have been granted before we were entered into the graph.
+        if signal.is_set() {
+            self.waiting.lock().remove(&txn);
+        }
+        Err(Error::Blocked(Wait { signal }))
+    }
+
+    /// Gives up the lock or the place in its queue.
+    pub fn release(&self, txn: TxnId, key: &LockKey) {
+        self.leave(txn, key, true);
+    }
+
+    fn leave_queue(&self, txn: TxnId, key: &LockKey) {
+        self.leave(txn, key, false);
+    }
+
+    fn leave(&self, txn: TxnId, key: &LockKey, and_lock: bool) {
+        let mut granted = Vec::new();
+        {
+            let mut shard = self.shard(key).lock();
+            let Entry::Occupied(mut entry) = shard.entry(key.clone()) else {
+                return;
+            };
+            let lock = entry.get_mut();
+            if and_lock {
+                lock.holders.retain(|(holder, _)| *holder != txn);
+            }
+            lock.queue.retain(|waiter| waiter.txn != txn);
+            lock.grant(&mut granted);
+            if lock.holders.is_empty() {
+                entry.remove();
+            }
+        }
+        if granted.is_empty() {
+            return;
+        }
+        let mut waiting = self.waiting.lock();
+        for waiter in &granted {
+            waiting.remove(&waiter.txn);
+        }
+        drop(waiting);
+        for waiter in granted {
+            waiter.signal.set();
+        }
+    }
+
+    /// Forgets that a transaction waits (it gave up).
+    pub fn stop_waiting(&self, txn: TxnId) {
+        self.waiting.lock().remove(&txn);
+    }
+
+    /// Depth-first search from `start` over "waits for": holders of the lock it waits for, and
+    /// those before it in the queue that it would have to wait for as well.
+    fn closes_ring(&self, start: TxnId, waiting: &HashMap<TxnId, LockKey>) -> bool {
+        let mut seen = HashSet::new();
+        let mut stack = vec![start];
+        while let Some(txn) = stack.pop() {
+            let Some(key) = waiting.get(&txn) else {
+                continue;
+            };
+            let shard = self.shard(key).lock();
+            let Some(lock) = shard.get(key) else {
+                continue;
+            };
+            if !lock.queue.iter().any(|waiter| waiter.txn == txn) {
+                continue; // granted meanwhile
+            }
+            let holders = lock.holders.iter().map(|(holder, _)| *holder);
+            let before = lock
+                .queue
+                .iter()
+                .map(|waiter| waiter.txn)
+                .take_while(|waiter| *waiter != txn);
+            for next in holders.chain(before) {
+                if next == start && txn != start {
+                    return true;
+                }
+                if next != txn && seen.insert(next) {
+                    stack.push(next);
+                }
+            }
+        }
+        false
+    }
+
+    /// Number of transactions that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.lock().len()
+    }
+}
+
+#[derive(Default)]
+struct Signal {
+    state: Mutex<(bool, Option<Waker>)>,
+}
+
+impl Signal {
+    fn set(&self) {
+        let waker = {
+            let mut state = self.state.lock();
+            state.0 = true;
+            state.1.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        self.state.lock().0
+    }
+}
+
+/// A place in a queue. Resolves when it is this transaction's turn; then do the same operation
+/// again. Dropping it does not give the place up; aborting the transaction does.
+pub struct Wait {
+    signal: Arc<Signal>,
+}
+
+impl Wait {
+    /// A wait that is over when the returned closure is called.
+    pub(crate) fn manual() -> (Wait, impl FnOnce() + Send + Sync) {
+        let signal = Arc::new(Signal::default());
+        let setter = Arc::clone(&signal);
+        (Wait { signal }, move || setter.set())
+    }
+
+    /// Blocks the thread until it is over.
+    pub fn wait(self) {
+        quintet_rt::block_on(self);
+    }
+}
+
+impl Future for Wait {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.signal.state.lock();
+        if state.0 {
+            return Poll::Ready(());
+        }
+        state.1 = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl std::fmt::Debug for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Wait {{ over: {} }}", self.signal.is_set())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Strength::{Exclusive, Shared};
+
+    fn key(name: &'static str) -> LockKey {
+        (SpaceId(1), Bytes::from_static(name.as_bytes()))
+    }
+
+    fn ask(table: &LockTable, txn: u64, name: &'static str, strength: Strength) -> &'static str {
+        match table.acquire(TxnId(txn), &key(name), strength, WaitPolicy::Queue) {
+            Ok(true) => "granted",
+            Ok(false) => "held",
+            Err(Error::Blocked(wait)) if wait.signal.is_set() => "turn",
+            Err(Error::Blocked(_)) => "waits",
+            Err(Error::Deadlock) => "deadlock",
+            Err(_) => "refused",
+        }
+    }
+
+    #[test]
+    fn waiters_are_served_in_order_and_sharers_together() {
+        let table = LockTable::new();
+        assert_eq!(ask(&table, 1, "a", Exclusive), "granted");
+        assert_eq!(ask(&table, 2, "a", Shared), "waits");
+        assert_eq!(ask(&table, 3, "a", Shared), "waits");
+        assert_eq!(ask(&table, 4, "a", Exclusive), "waits");
+        assert_eq!(ask(&table, 5, "a", Shared), "waits");
+        table.release(TxnId(1), &key("a"));
+        assert_eq!(ask(&table, 2, "a", Shared), "held");
+        assert_eq!(ask(&table, 3, "a", Shared), "held");
+        assert_eq!(
+            ask(&table, 5, "a", Shared),
+            "waits",
+            "a sharer must not pass a waiting writer"
+        );
+        table.release(TxnId(2), &key("a"));
+        table.release(TxnId(3), &key("a"));
+        assert_eq!(ask(&table, 4, "a", Exclusive), "held");
+        table.release(TxnId(4), &key("a"));
+        assert_eq!(ask(&table, 5, "a", Shared), "held");
+        table.release(TxnId(5), &key("a"));
+        assert!(
+            table.shards.iter().all(|shard| shard.lock().is_empty()),
+            "locks are forgotten"
+        );
+        assert_eq!(table.waiting(), 0);
+    }
+
+    #[test]
+    fn a_ring_is_refused_at_its_last_edge() {
+        let table = LockTable::new();
+        for (txn, name) in [(1, "a"), (2, "b"), (3, "c")] {
+            assert_eq!(ask(&table, txn, name, Exclusive), "granted");
+        }
+        assert_eq!(ask(&table, 1, "b", Exclusive), "waits");
+        assert_eq!(ask(&table, 2, "c", Exclusive), "waits");
+        assert_eq!(ask(&table, 3, "a", Exclusive), "deadlock");
+        table.release(TxnId(3), &key("c"));
+        assert_eq!(ask(&table, 2, "c", Exclusive), "held");
+    }
+
+    #[test]
+    fn two_upgrades_of_one_shared_lock_are_a_ring_and_one_is_not() {
+        let table = LockTable::new();
+        assert_eq!(ask(&table, 1, "a", Shared), "granted");
+        assert_eq!(ask(&table, 1, "a", Exclusive), "held");
+        table.release(TxnId(1), &key("a"));
+        assert_eq!(ask(&table, 1, "a", Shared), "granted");
+        assert_eq!(ask(&table, 2, "a", Shared), "granted");
+        assert_eq!(ask(&table, 1, "a", Exclusive), "waits");
+        assert_eq!(ask(&table, 2, "a", Exclusive), "deadlock");
+        table.release(TxnId(2), &key("a"));
+        assert_eq!(ask(&table, 1, "a", Exclusive), "held");
+    }
+
+    #[test]
+    fn giving_up_a_place_lets_those_behind_move_up() {
+        let table = LockTable::new();
+        assert_eq!(ask(&table, 1, "a", Shared), "granted");
+        assert_eq!(ask(&table, 2, "a", Exclusive), "waits");
+        assert_eq!(ask(&table, 3, "a", Shared), "waits");
+        table.stop_waiting(TxnId(2));
+        table.release(TxnId(2), &key("a"));
+        assert_eq!(ask(&table, 3, "a", Shared), "held");
+        let refused = table.acquire(TxnId(4), &key("a"), Exclusive, WaitPolicy::Refuse);
+        assert!(matches!(refused, Err(Error::Locked)));
+    }
+}

@@ -1,0 +1,532 @@
+//! A transaction: reads at a snapshot, buffered writes, row locks, savepoints.
+//!
+//! Relies on: `view` for reads, `locks` for rows, `commit` for the end.  Promises: sees its own
+//! writes; until it commits nobody else sees them; dropping it undoes it.
+//! Does not: run on two threads at once (it may move between them).
+//!
+//! ```text
+//!   Active ──commit──► Finished (committed, or refused without effects)
+//!     │ ▲
+//!     │ └─ Blocked: still active, wait and do the same again
+//!     └──abort, drop──► Finished
+//! ```
+
+use crate::component::Shared;
+use crate::error::{ConflictKind, Error};
+use crate::locks::{LockKey, Strength, WaitPolicy};
+use crate::memtable::{Entry, Progress, as_slice, is_empty};
+use crate::scan::Scan;
+use crate::snapshots::Snapshot;
+use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
+use quintet_dc::{Direction, KeyRange};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Point reads remembered one by one; beyond this many they are widened to whole spaces, so that a
+/// huge serializable transaction has a bounded read set (and may be refused needlessly).
+const READ_KEYS_MAX: usize = 1 << 20;
+
+/// Buffered writes of one space.
+pub(crate) struct SpaceWrites {
+    /// Timestamp of the oldest schema that a write to the space was planned with.
+    pub schema: Timestamp,
+    /// Key to row (`None`: removed).
+    pub rows: BTreeMap<Bytes, Option<Bytes>>,
+}
+
+/// Buffered writes in the order the log will have them.
+pub(crate) type WriteSet = BTreeMap<SpaceId, SpaceWrites>;
+
+/// What a serializable transaction has read.
+#[derive(Default)]
+pub(crate) struct ReadSet {
+    pub keys: Vec<(SpaceId, Bytes)>,
+    pub ranges: Vec<ReadRange>,
+}
+
+/// A range that was scanned, as far as it was scanned.
+pub(crate) struct ReadRange {
+    pub space: SpaceId,
+    pub lower: Bound<Bytes>,
+    pub upper: Bound<Bytes>,
+}
+
+/// A point to roll back to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    undo: usize,
+    fenced: usize,
+    dropped: usize,
+}
+
+/// The answer to a commit.
+#[derive(Debug)]
+pub struct Committed {
+    /// Place in the order of commits; for a transaction that wrote nothing, its snapshot.
+    pub timestamp: Timestamp,
+    /// The log must be durable up to here before the client is told ([`crate::Tc::when_durable`]), as
+    /// the durability asked for demands; `None`: it may be told at once.
+    pub durable_at: Option<Lsn>,
+}
+
+/// A running transaction. See the module's picture.
+pub struct Txn {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) id: TxnId,
+    pub(crate) level: Level,
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// A statement has used the present snapshot; the next one at READ COMMITTED takes a new one.
+    snapshot_used: bool,
+    pub(crate) writes: WriteSet,
+    pub(crate) write_bytes: usize,
+    /// What to put back, newest last: (space, key, what the write set held before).
+    undo: Vec<(SpaceId, Bytes, Option<Option<Bytes>>)>,
+    /// Locks held or queued for; each is owed a release.
+    held: Vec<LockKey>,
+    waited: bool,
+    pub(crate) reads: RefCell<ReadSet>,
+    /// Newest commit that a read returned; decides what a reader's answer waits for.
+    pub(crate) newest_read: Cell<Timestamp>,
+    /// Timestamp of the schema that the present statement was planned with.
+    schema: Timestamp,
+    pub(crate) fenced: Vec<SpaceId>,
+    pub(crate) dropped: Vec<SpaceId>,
+    /// Spaces that nobody else may commit to until this transaction ends.
+    closed: Vec<SpaceId>,
+    finished: bool,
+}
+
+impl Txn {
+    pub(crate) fn new(shared: Arc<Shared>, id: TxnId, level: Level) -> Txn {
+        let snapshot = shared.snapshots.take();
+        Txn {
+            shared,
+            id,
+            level,
+            snapshot,
+            snapshot_used: false,
+            writes: WriteSet::new(),
+            write_bytes: 0,
+            undo: Vec::new(),
+            held: Vec::new(),
+            waited: false,
+            reads: RefCell::default(),
+            newest_read: Cell::new(Timestamp::ZERO),
+            schema: Timestamp::MAX,
+            fenced: Vec::new(),
+            dropped: Vec::new(),
+            closed: Vec::new(),
+            finished: false,
+        }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> TxnId {
+        self.id
+    }
+
+    /// Its isolation level.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// What it reads at now.
+    pub fn snapshot(&self) -> Timestamp {
+        self.snapshot.timestamp
+    }
+
+    /// True if it has buffered a write (or a schema change).
+    pub fn has_writes(&self) -> bool {
+        !self.writes.is_empty() || !self.fenced.is_empty() || !self.dropped.is_empty()
+    }
+
+    /// Begins a statement: a new snapshot at READ COMMITTED, and a mark to undo the statement to.
+    pub fn begin_statement(&mut self) -> Mark {
+        if self.level == Level::ReadCommitted && self.snapshot_used {
+            self.snapshot = self.shared.snapshots.take();
+        }
+        self.snapshot_used = true;
+        self.mark()
+    }
+
+    /// A point to roll back to.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            undo: self.undo.len(),
+            fenced: self.fenced.len(),
+            dropped: self.dropped.len(),
+        }
+    }
+
+    /// Undoes every write since the mark. Locks taken since then are kept, so that running the
+    /// statement again finds its rows locked already.
+    pub fn rollback_to(&mut self, mark: Mark) {
+        self.fenced.truncate(mark.fenced);
+        self.dropped.truncate(mark.dropped);
+        while self.undo.len() > mark.undo {
+            let (space, key, before) = self.undo.pop().expect("longer than the mark");
+            let writes = self
+                .writes
+                .get_mut(&space)
+                .expect("the space was written, or nothing to undo");
+            let restored = before
+                .as_ref()
+                .and_then(Option::as_ref)
+                .map_or(0, Bytes::len);
+            let now = match before {
+                Some(before) => writes.rows.insert(key, before),
+                None => writes.rows.remove(&key),
+            };
+            self.write_bytes += restored;
+            self.write_bytes -= now.flatten().map_or(0, |value| value.len());
+            if writes.rows.is_empty() {
+                self.writes.remove(&space);
+            }
+        }
+    }
+
+    /// What follows was planned with a schema of this age. Spaces that were fenced after it can no
+    /// longer be read, and a commit that wrote one is refused.
+    pub fn use_schema(&mut self, schema: Timestamp) {
+        self.schema = schema;
+    }
+
+    /// The row at a key, own writes first.
+    ///
+    /// # Errors
+    /// [`Error::Store`]; [`Error::Conflict`] if the space was replaced after this snapshot.
+    pub fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        if let Some(own) = self
+            .writes
+            .get(&space)
+            .and_then(|writes| writes.rows.get(key))
+        {
+            return Ok(own.clone());
+        }
+        self.check_fence(space)?;
+        let (value, timestamp) = self
+            .snapshot
+            .view
+            .get(space, key, self.snapshot.timestamp)?;
+        if timestamp > self.newest_read.get() {
+            self.newest_read.set(timestamp);
+        }
+        if self.level == Level::Serializable {
+            self.note_read(space, key);
+        }
+        Ok(value)
+    }
+
+    /// Rows of a range in key order, own writes included.
+    ///
+    /// # Errors
+    /// [`Error::Store`]; [`Error::Conflict`] if the space was replaced after this snapshot.
+    pub fn scan(
+        &self,
+        space: SpaceId,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> Result<Scan, Error> {
+        self.check_fence(space)?;
+        self.newest_read.set(self.snapshot.timestamp);
+        let footprint = (self.level == Level::Serializable).then(|| {
+            // Nothing read yet: a range that holds no key.
+            let nothing = || Bound::Excluded(Bytes::new());
+            let ranges = &mut self.reads.borrow_mut().ranges;
+            ranges.push(ReadRange {
+                space,
+                lower: nothing(),
+                upper: nothing(),
+            });
+            ranges.len() - 1
+        });
+        Scan::new(
+            Arc::clone(&self.snapshot),
+            space,
+            range,
+            direction,
+            footprint,
+        )
+    }
+
+    /// Locks a row (whether it exists or not) and makes sure that it has not changed since the
+    /// snapshot.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`], [`Error::Stale`] (READ COMMITTED), [`Error::Conflict`] (stronger levels),
+    /// [`Error::Deadlock`], [`Error::Locked`], [`Error::TooManyWaiters`], [`Error::SnapshotTooOld`].
+    pub fn lock(
+        &mut self,
+        space: SpaceId,
+        key: &Bytes,
+        strength: Strength,
+        policy: WaitPolicy,
+    ) -> Result<(), Error> {
+        self.take_lock((space, key.clone()), strength, policy)?;
+        match (self.check_unchanged(space, key), self.level) {
+            (Err(Error::Conflict { .. } | Error::SnapshotTooOld), Level::ReadCommitted) => {
+                Err(Error::Stale)
+            }
+            (result, _) => result,
+        }
+    }
+
+    pub(crate) fn take_lock(
+        &mut self,
+        key: LockKey,
+        strength: Strength,
+        policy: WaitPolicy,
+    ) -> Result<(), Error> {
+        match self.shared.locks.acquire(self.id, &key, strength, policy) {
+            Ok(true) => self.held.push(key),
+            Ok(false) => {}
+            Err(Error::Blocked(wait)) => {
+                // In the queue from now on; asked again it may be there twice, which release allows.
+                self.held.push(key);
+                self.waited = true;
+                return Err(Error::Blocked(wait));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// First committer wins: nobody committed to the key after this snapshot.
+    pub(crate) fn check_unchanged(&self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+        let view = self.shared.snapshots.view();
+        if self.snapshot.timestamp < view.validation_floor {
+            return Err(Error::SnapshotTooOld);
+        }
+        match view.newer_than(space, key, self.snapshot.timestamp) {
+            None => Ok(()),
+            Some(winner) => Err(Error::Conflict {
+                kind: ConflictKind::WriteWrite,
+                space,
+                key: Some(key.clone()),
+                winner,
+            }),
+        }
+    }
+
+    /// Buffers a row. Takes no lock: without [`Txn::lock`] before, the commit does it.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn put(&mut self, space: SpaceId, key: Bytes, value: Bytes) -> Result<(), Error> {
+        self.write(space, key, Some(value))
+    }
+
+    /// Buffers a removal.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn delete(&mut self, space: SpaceId, key: Bytes) -> Result<(), Error> {
+        self.write(space, key, None)
+    }
+
+    fn write(&mut self, space: SpaceId, key: Bytes, value: Option<Bytes>) -> Result<(), Error> {
+        let added = value.as_ref().map_or(0, Bytes::len);
+        let limit = self.shared.config.transaction_bytes_max;
+        if self.write_bytes + added > limit {
+            return Err(Error::TooLarge { limit });
+        }
+        let schema = self.schema;
+        let writes = self.writes.entry(space).or_insert_with(|| SpaceWrites {
+            schema,
+            rows: BTreeMap::new(),
+        });
+        writes.schema = writes.schema.min(schema);
+        let before = writes.rows.insert(key.clone(), value);
+        self.write_bytes += added;
+        self.write_bytes -= before
+            .as_ref()
+            .and_then(Option::as_ref)
+            .map_or(0, Bytes::len);
+        self.undo.push((space, key, before));
+        Ok(())
+    }
+
+    /// Closes a space: until this transaction ends, commits of others that wrote to it wait. What
+    /// this transaction reads there from now on is therefore what it will find at its own commit;
+    /// at READ COMMITTED it gets a new snapshot for that. For schema changes that read every row.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`] (another transaction has closed it; call again), [`Error::Deadlock`],
+    /// [`Error::Conflict`] (above READ COMMITTED: the space changed after the snapshot).
+    pub fn close_space(&mut self, space: SpaceId) -> Result<(), Error> {
+        self.take_lock(space_lock(space), Strength::Exclusive, WaitPolicy::Queue)?;
+        if !self.closed.contains(&space) {
+            self.shared.close_space(space, self.id);
+            self.closed.push(space);
+        }
+        if self.level == Level::ReadCommitted {
+            self.snapshot = self.shared.snapshots.take();
+            return Ok(());
+        }
+        let view = self.shared.snapshots.view();
+        if self.snapshot.timestamp < view.validation_floor {
+            return Err(Error::SnapshotTooOld);
+        }
+        let (all, snapshot) = (Bound::Unbounded, self.snapshot.timestamp);
+        match view.newer_in_range(space, &all, &all, snapshot) {
+            None => Ok(()),
+            Some((_, winner)) => Err(Error::Conflict {
+                kind: ConflictKind::Schema,
+                space,
+                key: None,
+                winner,
+            }),
+        }
+    }
+
+    /// From this commit on, transactions whose schema is older may not write to the space, and
+    /// snapshots older than it may not read it.
+    pub fn fence(&mut self, space: SpaceId) {
+        self.fenced.push(space);
+    }
+
+    /// The space is not used after this commit; its rows go when nobody can read them any more.
+    pub fn drop_space(&mut self, space: SpaceId) {
+        self.dropped.push(space);
+    }
+
+    /// Commits. After [`Error::Blocked`] the transaction is as before: wait and commit again. After
+    /// any other error it is over, without effects.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`], [`Error::Conflict`], [`Error::Deadlock`], [`Error::SnapshotTooOld`],
+    /// [`Error::Log`].
+    pub fn commit(&mut self, durability: Durability) -> Result<Committed, Error> {
+        assert!(!self.finished, "a finished transaction cannot commit");
+        let result = crate::commit::commit(self, durability);
+        if !matches!(result, Err(Error::Blocked(_))) {
+            self.finish();
+        }
+        result
+    }
+
+    /// Ends without effects. Dropping does the same.
+    pub fn abort(mut self) {
+        self.finish();
+    }
+
+    fn finish(&mut self) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        for space in self.closed.drain(..) {
+            self.shared.open_space(space);
+        }
+        if self.waited {
+            self.shared.locks.stop_waiting(self.id);
+        }
+        for key in self.held.drain(..) {
+            self.shared.locks.release(self.id, &key);
+        }
+        self.writes.clear();
+        self.undo.clear();
+    }
+
+    fn check_fence(&self, space: SpaceId) -> Result<(), Error> {
+        match self
+            .shared
+            .fence_above(space, self.snapshot.timestamp.min(self.schema))
+        {
+            None => Ok(()),
+            Some(winner) => Err(Error::Conflict {
+                kind: ConflictKind::Schema,
+                space,
+                key: None,
+                winner,
+            }),
+        }
+    }
+
+    fn note_read(&self, space: SpaceId, key: &[u8]) {
+        let reads = &mut *self.reads.borrow_mut();
+        if reads.keys.len() >= READ_KEYS_MAX {
+            let mut spaces: Vec<SpaceId> = reads.keys.drain(..).map(|(space, _)| space).collect();
+            spaces.sort();
+            spaces.dedup();
+            reads
+                .ranges
+                .extend(spaces.into_iter().map(|space| ReadRange {
+                    space,
+                    lower: Bound::Unbounded,
+                    upper: Bound::Unbounded,
+                }));
+        }
+        reads.keys.push((space, Bytes::copy_from_slice(key)));
+    }
+
+    /// A scan has come as far as `key`.
+    pub(crate) fn note_range_key(
+        &self,
+        slot: usize,
+        whole: &KeyRange,
+        direction: Direction,
+        key: &Bytes,
+    ) {
+        let range = &mut self.reads.borrow_mut().ranges[slot];
+        match direction {
+            Direction::Forward => {
+                range.lower = whole.lower.clone();
+                range.upper = Bound::Included(key.clone());
+            }
+            Direction::Backward => {
+                range.upper = whole.upper.clone();
+                range.lower = Bound::Included(key.clone());
+            }
+        }
+    }
+
+    /// A scan has come to its end.
+    pub(crate) fn note_range_end(&self, slot: usize, whole: &KeyRange) {
+        let range = &mut self.reads.borrow_mut().ranges[slot];
+        range.lower = whole.lower.clone();
+        range.upper = whole.upper.clone();
+    }
+
+    /// Own writes of a range, at most `limit`.
+    pub(crate) fn own_chunk(
+        &self,
+        space: SpaceId,
+        lower: &Bound<Bytes>,
+        upper: &Bound<Bytes>,
+        direction: Direction,
+        limit: usize,
+        into: &mut Vec<Entry>,
+    ) -> Progress {
+        let Some(writes) = self.writes.get(&space) else {
+            return Progress::End;
+        };
+        if is_empty(lower, upper) {
+            return Progress::End;
+        }
+        let range = writes
+            .rows
+            .range::<[u8], _>((as_slice(lower), as_slice(upper)));
+        let copy = |(key, value): (&Bytes, &Option<Bytes>)| (key.clone(), value.clone());
+        match direction {
+            Direction::Forward => into.extend(range.take(limit).map(copy)),
+            Direction::Backward => into.extend(range.rev().take(limit).map(copy)),
+        }
+        match into.last() {
+            Some((last, _)) if into.len() == limit => Progress::At(last.clone()),
+            _ => Progress::End,
+        }
+    }
+}
+
+/// Stands for a whole space in the lock table; no row has this key's space and emptiness alone.
+pub(crate) fn space_lock(space: SpaceId) -> LockKey {
+    (space, Bytes::new())
+}
+
+impl Drop for Txn {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
