@@ -1,9 +1,395 @@
-//! The printed form of statements and plans. (being built)
+//! The printed form of statements and plans.
+//!
+//! Relies on: `text`, which prints expressions.  Promises: PostgreSQL's words and indentation, so
+//! that people and tools read it at once; the same plan always prints the same lines.  Does not:
+//! show costs or row counts, for nothing estimates them; projections print nothing, as in
+//! PostgreSQL.
+//!
+//! ```text
+//! Limit
+//!   ->  Sort
+//!         Sort Key: a DESC
+//!         ->  Index Scan using t_pkey on t
+//!               Index Cond: (a > $1)
+//!               Filter: (b = 2)
+//! ```
 
-use crate::statement::Statement;
+mod text;
+
+use crate::aggregate::AggregateCall;
+use crate::expr::{CompareOp, Expr};
+use crate::function::operator_symbol;
+use crate::plan::{Access, JoinKind, KeyRange, Path, Plan, SortKey};
+use crate::schema::TableDef;
+use crate::statement::{Arbiter, ConflictAction, Insert, Statement};
+pub use text::{constant_text, expr_text};
+
+/// What the hidden row id is called.
+const ROW_ID: &str = "rowid";
 
 /// EXPLAIN's lines for a statement, indented as PostgreSQL does (`->  `).
 pub fn explain(statement: &Statement) -> Vec<String> {
-    let _ = statement;
-    vec![]
+    let root = match statement {
+        Statement::Query(plan) => Printer::over(&[plan]).node(plan, &[]),
+        Statement::Insert(insert) => insert_node(insert),
+        Statement::Update(update) => {
+            let child = Printer::over(&[&update.source]).node(&update.source, &[]);
+            Node::new(format!("Update on {}", update.table.name)).with(child)
+        }
+        Statement::Delete(delete) => {
+            let child = Printer::over(&[&delete.source]).node(&delete.source, &[]);
+            Node::new(format!("Delete on {}", delete.table.name)).with(child)
+        }
+    };
+    let mut lines = vec![];
+    root.print(0, &mut lines);
+    lines
+}
+
+/// Names of a plan's frame, for printing expressions over it.
+pub fn frame_names(plan: &Plan) -> Vec<String> {
+    Printer::over(&[plan]).names(plan, &[])
+}
+
+fn insert_node(insert: &Insert) -> Node {
+    let child = Printer::over(&[&insert.source]).node(&insert.source, &[]);
+    let mut node = Node::new(format!("Insert on {}", insert.table.name)).with(child);
+    let Some(conflict) = &insert.conflict else {
+        return node;
+    };
+    let action = match conflict.action {
+        ConflictAction::Nothing => "NOTHING",
+        ConflictAction::Update { .. } => "UPDATE",
+    };
+    node.property("Conflict Resolution", action);
+    if let Some(arbiter) = conflict.arbiter {
+        let index = match arbiter {
+            Arbiter::Primary => key_name(&insert.table),
+            Arbiter::Index(number) => &insert.table.indexes[number].name,
+        };
+        node.property("Conflict Arbiter Indexes", index);
+    }
+    if let ConflictAction::Update {
+        filter: Some(filter),
+        ..
+    } = &conflict.action
+    {
+        let mut names = table_names(&insert.table, true);
+        names.extend(
+            insert
+                .table
+                .columns
+                .iter()
+                .map(|c| format!("excluded.{}", c.name)),
+        );
+        node.property("Conflict Filter", &expr_text(filter, &names));
+    }
+    node
+}
+
+/// A line with what hangs on it.
+struct Node {
+    title: String,
+    properties: Vec<String>,
+    children: Vec<Node>,
+}
+
+impl Node {
+    fn new(title: impl Into<String>) -> Node {
+        Node {
+            title: title.into(),
+            properties: vec![],
+            children: vec![],
+        }
+    }
+
+    fn with(mut self, child: Node) -> Node {
+        self.children.push(child);
+        self
+    }
+
+    fn property(&mut self, name: &str, value: &str) {
+        self.properties.push(format!("{name}: {value}"));
+    }
+
+    fn print(&self, indent: usize, lines: &mut Vec<String>) {
+        let arrow = if indent == 0 { "" } else { "->  " };
+        lines.push(format!("{:indent$}{arrow}{}", "", self.title));
+        // What belongs to a node stands two columns right of its title.
+        let inner = indent + arrow.len() + 2;
+        for property in &self.properties {
+            lines.push(format!("{:inner$}{property}", ""));
+        }
+        for child in &self.children {
+            child.print(inner, lines);
+        }
+    }
+}
+
+fn table_names(table: &TableDef, qualified: bool) -> Vec<String> {
+    let columns = table.columns.iter().map(|column| column.name.as_str());
+    let row_id = table.rowid_column().map(|_| ROW_ID);
+    columns
+        .chain(row_id)
+        .map(|name| match qualified {
+            true => format!("{}.{name}", table.name),
+            false => name.to_string(),
+        })
+        .collect()
+}
+
+fn key_name(table: &TableDef) -> &str {
+    table.primary_key.as_ref().map_or(ROW_ID, |key| &key.name)
+}
+
+/// Turns plans into nodes.
+struct Printer {
+    /// Columns carry their table's name: there is more than one table.
+    qualified: bool,
+}
+
+fn count_scans(plan: &Plan) -> usize {
+    match plan {
+        Plan::Scan(_) => 1,
+        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } => 0,
+        Plan::Join { outer, inner, .. } => count_scans(outer) + count_scans(inner),
+        Plan::Filter { input, .. }
+        | Plan::Project { input, .. }
+        | Plan::Aggregate { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Unique { input }
+        | Plan::Limit { input, .. }
+        | Plan::Lock { input, .. } => count_scans(input),
+        Plan::Append { inputs } => inputs.iter().map(count_scans).sum(),
+    }
+}
+
+fn list(exprs: &[Expr], names: &[String]) -> String {
+    let texts: Vec<_> = exprs.iter().map(|e| expr_text(e, names)).collect();
+    texts.join(", ")
+}
+
+impl Printer {
+    fn over(plans: &[&Plan]) -> Printer {
+        let scans: usize = plans.iter().map(|plan| count_scans(plan)).sum();
+        Printer {
+            qualified: scans > 1,
+        }
+    }
+
+    /// The frame of `plan`, without the outer frame it may look at.
+    fn names(&self, plan: &Plan, outer: &[String]) -> Vec<String> {
+        match plan {
+            Plan::Values { types, .. } => (1..=types.len()).map(|n| format!("column{n}")).collect(),
+            Plan::Scan(access) => table_names(&access.table, self.qualified),
+            Plan::Series { .. } => vec!["generate_series".to_string()],
+            Plan::Unnest { .. } => vec!["unnest".to_string()],
+            Plan::Join {
+                outer: left, inner, ..
+            } => {
+                let mut names = self.names(left, outer);
+                let visible = [outer, &names].concat();
+                names.extend(self.names(inner, &visible));
+                names
+            }
+            Plan::Filter { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Unique { input }
+            | Plan::Limit { input, .. }
+            | Plan::Lock { input, .. } => self.names(input, outer),
+            Plan::Project { input, exprs } => {
+                let visible = self.visible(input, outer);
+                exprs.iter().map(|e| expr_text(e, &visible)).collect()
+            }
+            Plan::Aggregate { input, keys, calls } => {
+                let visible = self.visible(input, outer);
+                let keys = keys.iter().map(|key| expr_text(key, &visible));
+                let calls = calls.iter().map(|call| call_text(call, &visible));
+                keys.chain(calls).collect()
+            }
+            Plan::Append { inputs } => inputs
+                .first()
+                .map_or_else(Vec::new, |first| self.names(first, outer)),
+        }
+    }
+
+    /// What expressions over the output of `plan` see: the outer frame, then its own.
+    fn visible(&self, plan: &Plan, outer: &[String]) -> Vec<String> {
+        [outer, &self.names(plan, outer)].concat()
+    }
+
+    fn node(&self, plan: &Plan, outer: &[String]) -> Node {
+        match plan {
+            Plan::Values { rows, .. } if rows.len() <= 1 => Node::new("Result"),
+            Plan::Values { .. } => Node::new("Values Scan on \"*VALUES*\""),
+            Plan::Scan(access) => self.scan(access, outer),
+            Plan::Series { .. } => Node::new("Function Scan on generate_series"),
+            Plan::Unnest { .. } => Node::new("Function Scan on unnest"),
+            Plan::Join {
+                outer: left,
+                inner,
+                kind,
+                on,
+                ..
+            } => {
+                let visible = self.visible(left, outer);
+                let mut node = Node::new(match kind {
+                    JoinKind::Inner => "Nested Loop",
+                    JoinKind::Left => "Nested Loop Left Join",
+                });
+                if let Some(on) = on {
+                    node.property("Join Filter", &expr_text(on, &self.visible(plan, outer)));
+                }
+                node.with(self.node(left, outer))
+                    .with(self.node(inner, &visible))
+            }
+            Plan::Filter { input, predicate } => {
+                let predicate = expr_text(predicate, &self.visible(input, outer));
+                let own = matches!(
+                    **input,
+                    Plan::Scan(_)
+                        | Plan::Join { .. }
+                        | Plan::Aggregate { .. }
+                        | Plan::Series { .. }
+                        | Plan::Unnest { .. }
+                );
+                let child = self.node(input, outer);
+                // PostgreSQL shows a filter on the node that it filters.
+                let mut node = match own {
+                    true => child,
+                    false => Node::new("Result").with(child),
+                };
+                node.property("Filter", &predicate);
+                node
+            }
+            Plan::Project { input, .. } => self.node(input, outer),
+            Plan::Aggregate { input, keys, .. } => {
+                let mut node = Node::new(match keys.is_empty() {
+                    true => "Aggregate",
+                    false => "HashAggregate",
+                });
+                if !keys.is_empty() {
+                    node.property("Group Key", &list(keys, &self.visible(input, outer)));
+                }
+                node.with(self.node(input, outer))
+            }
+            Plan::Sort { input, keys, .. } => {
+                let mut node = Node::new("Sort");
+                let visible = self.visible(input, outer);
+                node.property("Sort Key", &sort_keys(keys, &visible));
+                node.with(self.node(input, outer))
+            }
+            Plan::Unique { input } => Node::new("Unique").with(self.node(input, outer)),
+            Plan::Limit { input, .. } => Node::new("Limit").with(self.node(input, outer)),
+            Plan::Lock { input, .. } => Node::new("LockRows").with(self.node(input, outer)),
+            Plan::Append { inputs } => inputs.iter().fold(Node::new("Append"), |node, input| {
+                node.with(self.node(input, outer))
+            }),
+        }
+    }
+
+    fn scan(&self, access: &Access, outer: &[String]) -> Node {
+        let table = &access.table;
+        let mut names = outer.to_vec();
+        names.resize(access.offset, String::new());
+        names.extend(table_names(table, self.qualified));
+        let own = &names[access.offset..];
+        let (index, columns, ranges) = match &access.path {
+            Path::Full => (None, vec![], &[][..]),
+            Path::Primary(ranges) => (Some(key_name(table)), table.key_columns(), &ranges[..]),
+            Path::Index(number, ranges) => {
+                let index = &table.indexes[*number];
+                (Some(&index.name[..]), index.columns.clone(), &ranges[..])
+            }
+        };
+        let columns: Vec<&str> = columns.iter().map(|&c| own[c].as_str()).collect();
+        let backward = if access.reverse { " Backward" } else { "" };
+        let mut node = Node::new(match index {
+            None => format!("Seq Scan{backward} on {}", table.name),
+            Some(index) => format!("Index Scan{backward} using {index} on {}", table.name),
+        });
+        if let Some(condition) = range_text(ranges, &columns, &names) {
+            node.property("Index Cond", &condition);
+        }
+        if let Some(filter) = &access.filter {
+            node.property("Filter", &expr_text(filter, &names));
+        }
+        node
+    }
+}
+
+/// `count(*)`, `sum(DISTINCT a)`.
+fn call_text(call: &AggregateCall, names: &[String]) -> String {
+    let distinct = if call.distinct { "DISTINCT " } else { "" };
+    let args = match call.args.is_empty() {
+        true => "*".to_string(),
+        false => list(&call.args, names),
+    };
+    let order = match call.order.is_empty() {
+        true => String::new(),
+        false => format!(" ORDER BY {}", sort_keys(&call.order, names)),
+    };
+    let filter = call.filter.as_ref().map_or_else(String::new, |filter| {
+        format!(" FILTER (WHERE {})", expr_text(filter, names))
+    });
+    format!("{}({distinct}{args}{order}){filter}", call.function.name())
+}
+
+fn sort_keys(keys: &[SortKey], names: &[String]) -> String {
+    let texts: Vec<_> = keys
+        .iter()
+        .map(|key| {
+            let nulls = match (key.descending, key.nulls_first) {
+                (false, true) => " NULLS FIRST",
+                (true, false) => " NULLS LAST",
+                _ => "",
+            };
+            let descending = if key.descending { " DESC" } else { "" };
+            format!("{}{descending}{nulls}", expr_text(&key.expr, names))
+        })
+        .collect();
+    texts.join(", ")
+}
+
+/// Several conditions as one.
+fn join_conditions(mut conditions: Vec<String>, word: &str) -> Option<String> {
+    match conditions.len() {
+        0 => None,
+        1 => conditions.pop(),
+        _ => Some(format!("({})", conditions.join(word))),
+    }
+}
+
+/// The condition that ranges over key columns stand for; `None` if they let every row through.
+fn range_text(ranges: &[KeyRange], columns: &[&str], names: &[String]) -> Option<String> {
+    let condition = |range: &KeyRange| {
+        let compare = |column: usize, op: CompareOp, value: &Expr| {
+            let value = expr_text(value, names);
+            format!("({} {} {value})", columns[column], operator_symbol(op))
+        };
+        let equal = range.equal.iter().enumerate();
+        let mut parts: Vec<_> = equal
+            .map(|(column, value)| compare(column, CompareOp::Eq, value))
+            .collect();
+        let next = parts.len();
+        if let Some(lower) = &range.lower {
+            let op = if lower.inclusive {
+                CompareOp::Ge
+            } else {
+                CompareOp::Gt
+            };
+            parts.push(compare(next, op, &lower.value));
+        }
+        if let Some(upper) = &range.upper {
+            let op = if upper.inclusive {
+                CompareOp::Le
+            } else {
+                CompareOp::Lt
+            };
+            parts.push(compare(next, op, &upper.value));
+        }
+        join_conditions(parts, " AND ")
+    };
+    let conditions = ranges.iter().map(condition).collect::<Option<Vec<_>>>()?;
+    join_conditions(conditions, " OR ")
 }

@@ -42,6 +42,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use compare::{compare_type, operator_symbol};
+pub(crate) use encoding::quoted_identifier;
 
 /// When a function gives the same answer for the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

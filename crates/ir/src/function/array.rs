@@ -9,7 +9,7 @@ use super::{Function, Resolved, builtin as new, does_not_exist, int, str, wrong_
 use crate::cast::{common_type, is_implicit};
 use crate::eval::Host;
 use quintet_base::value::Array;
-use quintet_base::{SqlResult, SqlType, Str, Value, text_format};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Str, Value, text_format};
 
 /// What a parameter or result is, relative to the element type.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,9 @@ impl Polymorphic {
                 Fixed(ty) if is_implicit(given, ty) => {}
                 Fixed(_) => return None,
             }
+        }
+        if elements.is_empty() && self.args.contains(&Whole) {
+            return None;
         }
         common_type(&elements, "ARRAY").ok()
     }
@@ -311,5 +314,12 @@ pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved
         .iter()
         .filter(|f| f.function.name == name && f.args.len() == args.len());
     let found = fitting.find_map(|f| f.resolve(args));
-    Some(found.ok_or_else(|| does_not_exist(name, args)))
+    let untyped = found.is_none() && args.iter().all(|ty| *ty == SqlType::Unknown);
+    Some(found.ok_or_else(|| match untyped {
+        true => SqlError::new(
+            SqlState::DATATYPE_MISMATCH,
+            "could not determine polymorphic type because input has type unknown",
+        ),
+        false => does_not_exist(name, args),
+    }))
 }

@@ -10,7 +10,8 @@ use quintet_base::SqlType::{
     Bool, Date, Float8, Int4, Numeric as Decimal, Text, Timestamp, TimestampTz,
 };
 use quintet_base::datetime::{self, Field};
-use quintet_base::{Numeric, SqlResult, SqlState, SqlType, Value};
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Value};
 
 /// Between 1970-01-01 and 2000-01-01.
 const EPOCH_SECONDS: f64 = 946_684_800.0;
@@ -35,8 +36,7 @@ fn shift(date: i32, by: i64) -> SqlResult<Value> {
     if datetime::is_date_infinite(date) {
         return Ok(Value::Date(date));
     }
-    let refuse =
-        |_| quintet_base::SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "date out of range");
+    let refuse = |_| SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "date out of range");
     datetime::check_date(i64::from(date) + by)
         .map(Value::Date)
         .map_err(refuse)
@@ -99,7 +99,12 @@ fn extract(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(part(args, host)?.map_or(Value::Null, Value::numeric))
 }
 
+/// Takes a date as the timestamp of its midnight, unlike `extract`.
 fn date_part(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+    if let Value::Date(days) = args[1] {
+        let midnight = Value::Timestamp(datetime::date_to_timestamp(days)?);
+        return date_part(&[args[0].clone(), midnight], host);
+    }
     Ok(part(args, host)?.map_or(Value::Null, |n| Value::Float8(n.to_f64())))
 }
 
@@ -170,12 +175,17 @@ fn to_timestamp(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
         return Ok(Value::TimestampTz(end));
     }
     let micros = ((seconds - EPOCH_SECONDS) * 1e6).round_ties_even();
-    // The cast saturates, and both ends are out of range.
+    // Beyond 64 bits the cast saturates to what stands for the infinities.
     datetime::check_timestamp(micros as i64)
+        .ok()
+        .filter(|&micros| !datetime::is_infinite(micros))
         .map(Value::TimestampTz)
-        .map_err(|error| quintet_base::SqlError {
-            message: format!("timestamp out of range: \"{seconds}\""),
-            ..error
+        .ok_or_else(|| {
+            let printed = text_format::to_string(&args[0], Float8, &FormatContext::default());
+            SqlError::new(
+                SqlState::DATETIME_FIELD_OVERFLOW,
+                format!("timestamp out of range: \"{printed}\""),
+            )
         })
 }
 

@@ -51,19 +51,22 @@ pub(crate) fn like(text: &str, pattern: &str) -> SqlResult<bool> {
     let (mut text, mut pattern) = (text, pattern);
     let mut last_run: Option<(&str, &str)> = None;
     loop {
+        if text.is_empty() {
+            // Only runs match nothing; giving an earlier run more text would leave even less.
+            return Ok(pattern.bytes().all(|b| b == b'%'));
+        }
         let matched = match step(pattern)? {
             Some((Step::Run, rest)) => {
                 last_run = Some((text, rest));
                 pattern = rest;
                 continue;
             }
-            None if text.is_empty() => return Ok(true),
             None => false,
             Some((wanted, rest)) => {
                 let mut chars = text.chars();
                 let fits = match (wanted, chars.next()) {
                     (Step::Literal(c), Some(next)) => c == next,
-                    (_, next) => next.is_some(),
+                    _ => true,
                 };
                 if fits {
                     (text, pattern) = (chars.as_str(), rest);
@@ -78,9 +81,7 @@ pub(crate) fn like(text: &str, pattern: &str) -> SqlResult<bool> {
             return Ok(false);
         };
         let mut chars = from.chars();
-        if chars.next().is_none() {
-            return Ok(false);
-        }
+        chars.next();
         (text, pattern) = (chars.as_str(), rest);
         last_run = Some((text, rest));
     }

@@ -214,7 +214,7 @@ fn character(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     }
     if code < 0 {
         return fail(
-            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            SqlState::INVALID_PARAMETER_VALUE,
             "character number must be positive",
         );
     }
