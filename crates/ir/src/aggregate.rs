@@ -174,6 +174,10 @@ fn resolve(
                 .map(|array| (function, vec![known(*ty)], array))
                 .ok_or_else(|| does_not_exist(name, args));
         }
+        // PostgreSQL hesitates between float8 and interval here.
+        (AggregateFunction::Sum | AggregateFunction::Avg, [SqlType::Unknown]) => {
+            return Err(is_not_unique(name, args));
+        }
         (_, [ty]) if extreme && category(*ty) == Category::Array => {
             return Ok((function, vec![*ty], *ty));
         }

@@ -4,6 +4,7 @@
 //! The call is built as a binder would build it (`resolve`, casts where types differ), evaluated,
 //! and printed through the cast to text. It is folded first, too: both must give the same.
 //! `DEVIATIONS` lists the answers that differ on purpose or for now, with what we answer.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use quintet_base::types::format_type;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};

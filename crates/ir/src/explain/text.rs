@@ -134,6 +134,8 @@ pub fn constant_text(value: &Value, ty: SqlType) -> String {
     };
     match bare {
         true => printed,
+        // `character` without a length would be character(1).
+        false if ty == SqlType::Bpchar => format!("'{}'::bpchar", printed.replace('\'', "''")),
         false => format!("'{}'::{ty}", printed.replace('\'', "''")),
     }
 }
