@@ -1,0 +1,236 @@
+// pgjdbc against a running server: java -cp postgresql.jar PgJdbc.java HOST PORT
+//
+// Each check prints one line; the first that fails ends the program with code 1.
+
+import java.math.BigDecimal;
+import java.sql.*;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.util.Arrays;
+import java.util.Properties;
+
+public class PgJdbc {
+    interface Check {
+        void run(Connection connection) throws Exception;
+    }
+
+    static String url;
+
+    public static void main(String[] arguments) throws Exception {
+        url = "jdbc:postgresql://" + arguments[0] + ":" + arguments[1] + "/quintet?sslmode=disable";
+        run("types_round_trip", PgJdbc::types);
+        run("statements_become_prepared_after_five_uses", PgJdbc::prepared);
+        run("batches", connection -> batch(connection));
+        run("rewritten_batches", connection -> {
+            try (Connection rewriting = connect("reWriteBatchedInserts", "true")) {
+                batch(rewriting);
+            }
+        });
+        run("fetch_size_uses_a_portal", PgJdbc::fetchSize);
+        run("each_level", PgJdbc::levels);
+        run("error_codes", PgJdbc::errors);
+        run("savepoints", PgJdbc::savepoints);
+        run("is_valid_sends_an_empty_query", connection -> equal(connection.isValid(5), true));
+    }
+
+    static Connection connect(String... more) throws SQLException {
+        Properties properties = new Properties();
+        properties.setProperty("user", "quintet");
+        for (int i = 0; i < more.length; i += 2) properties.setProperty(more[i], more[i + 1]);
+        return DriverManager.getConnection(url, properties);
+    }
+
+    static void run(String name, Check check) throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            statement.execute("drop table if exists t");
+            check.run(connection);
+            System.out.println("ok " + name);
+        } catch (Exception | AssertionError error) {
+            System.out.println("FAILED " + name);
+            error.printStackTrace(System.out);
+            System.exit(1);
+        }
+    }
+
+    static void equal(Object found, Object expected) {
+        if (!expected.equals(found)) throw new AssertionError("found " + found + ", expected " + expected);
+    }
+
+    static void types(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("create table t (id int primary key, a bool, b smallint, c bigint, d double precision,"
+                + " e numeric(20, 5), f text, g varchar(20), h bytea, i date, j timestamp, k char(5))");
+        }
+        byte[] bytes = {0, 1, -1};
+        try (PreparedStatement insert = connection.prepareStatement("insert into t values (?,?,?,?,?,?,?,?,?,?,?,?)")) {
+            for (int id = 0; id < 10; id++) {
+                insert.setInt(1, id);
+                insert.setBoolean(2, true);
+                insert.setShort(3, (short) -7);
+                insert.setLong(4, 1L << 50);
+                insert.setDouble(5, 0.1);
+                insert.setBigDecimal(6, new BigDecimal("123456789.12345"));
+                insert.setString(7, "n\u00e4ive \u2603");
+                insert.setNull(8, Types.VARCHAR);
+                insert.setBytes(9, bytes);
+                insert.setObject(10, LocalDate.of(2026, 2, 28));
+                insert.setObject(11, LocalDateTime.of(2026, 2, 28, 23, 59, 59, 123456000));
+                insert.setString(12, "ab");
+                equal(insert.executeUpdate(), 1);
+            }
+        }
+        // More than five uses: text results at first, binary ones later.
+        try (PreparedStatement select = connection.prepareStatement("select * from t where id = ?")) {
+            for (int id = 0; id < 10; id++) {
+                select.setInt(1, id);
+                try (ResultSet row = select.executeQuery()) {
+                    equal(row.next(), true);
+                    equal(row.getInt(1), id);
+                    equal(row.getBoolean(2), true);
+                    equal(row.getShort(3), (short) -7);
+                    equal(row.getLong(4), 1L << 50);
+                    equal(row.getDouble(5), 0.1);
+                    equal(row.getBigDecimal(6), new BigDecimal("123456789.12345"));
+                    equal(row.getString(7), "n\u00e4ive \u2603");
+                    equal(row.getString(8) == null && row.wasNull(), true);
+                    equal(Arrays.equals(row.getBytes(9), bytes), true);
+                    equal(row.getObject(10, LocalDate.class), LocalDate.of(2026, 2, 28));
+                    equal(row.getObject(11, LocalDateTime.class), LocalDateTime.of(2026, 2, 28, 23, 59, 59, 123456000));
+                    equal(row.getString(12), "ab   ");
+                    equal(row.next(), false);
+                }
+            }
+        }
+    }
+
+    static void prepared(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("create table t (id int primary key, v int)");
+        }
+        connection.setAutoCommit(false);
+        try (PreparedStatement insert = connection.prepareStatement("insert into t values (?, ?)");
+             PreparedStatement update = connection.prepareStatement("update t set v = v + ? where id = ?");
+             PreparedStatement select = connection.prepareStatement("select v from t where id = ?")) {
+            for (int i = 0; i < 20; i++) {
+                insert.setInt(1, i);
+                insert.setInt(2, 0);
+                insert.executeUpdate();
+                update.setInt(1, i);
+                update.setInt(2, i);
+                equal(update.executeUpdate(), 1);
+                select.setInt(1, i);
+                try (ResultSet row = select.executeQuery()) {
+                    equal(row.next(), true);
+                    equal(row.getInt(1), i);
+                }
+                connection.commit();
+            }
+        }
+    }
+
+    static void batch(Connection connection) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("drop table if exists t");
+            statement.execute("create table t (id int primary key, v text)");
+            connection.commit();
+            try (PreparedStatement insert = connection.prepareStatement("insert into t (id, v) values (?, ?)")) {
+                for (int i = 0; i < 1000; i++) {
+                    insert.setInt(1, i);
+                    insert.setString(2, "row " + i);
+                    insert.addBatch();
+                }
+                equal(insert.executeBatch().length, 1000);
+            }
+            connection.commit();
+            try (ResultSet row = statement.executeQuery("select count(*), max(id) from t")) {
+                row.next();
+                equal(row.getLong(1), 1000L);
+                equal(row.getInt(2), 999);
+            }
+        }
+        connection.commit();
+    }
+
+    static void fetchSize(Connection connection) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("create table t (id int primary key)");
+            statement.execute("insert into t select * from generate_series(1, 1000)");
+            statement.setFetchSize(33);
+            try (ResultSet rows = statement.executeQuery("select id from t order by id")) {
+                int expected = 0;
+                while (rows.next()) equal(rows.getInt(1), ++expected);
+                equal(expected, 1000);
+            }
+        }
+        connection.commit();
+    }
+
+    static void levels(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("create table t (id int primary key, v int)");
+            statement.execute("insert into t values (1, 0)");
+        }
+        int[] levels = {Connection.TRANSACTION_READ_COMMITTED, Connection.TRANSACTION_REPEATABLE_READ,
+            Connection.TRANSACTION_SERIALIZABLE};
+        for (int level : levels) {
+            try (Connection other = connect(); Statement mine = connection.createStatement();
+                 Statement theirs = other.createStatement()) {
+                connection.setAutoCommit(true);
+                mine.execute("update t set v = 0");
+                connection.setTransactionIsolation(level);
+                equal(connection.getTransactionIsolation(), level);
+                connection.setAutoCommit(false);
+                mine.executeQuery("select v from t").close();
+                theirs.execute("update t set v = 1");
+                String state = "00000";
+                try {
+                    mine.execute("update t set v = v + 10");
+                    connection.commit();
+                } catch (SQLException error) {
+                    state = error.getSQLState();
+                    connection.rollback();
+                }
+                equal(state, level == Connection.TRANSACTION_READ_COMMITTED ? "00000" : "40001");
+            }
+        }
+    }
+
+    static void errors(Connection connection) throws SQLException {
+        String[][] cases = {{"selec", "42601"}, {"select * from nothing", "42P01"}, {"insert into t values (1)", "23505"},
+            {"insert into t values (null)", "23502"}, {"select 1 / 0", "22012"}};
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("create table t (id int primary key)");
+            statement.execute("insert into t values (1)");
+            for (String[] one : cases) {
+                String state = "none";
+                try {
+                    statement.execute(one[0]);
+                } catch (SQLException error) {
+                    state = error.getSQLState();
+                }
+                equal(one[0] + " " + state, one[0] + " " + one[1]);
+            }
+        }
+    }
+
+    static void savepoints(Connection connection) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("create table t (id int primary key)");
+            statement.execute("insert into t values (1)");
+            Savepoint savepoint = connection.setSavepoint("here");
+            statement.execute("insert into t values (2)");
+            connection.rollback(savepoint);
+            statement.execute("insert into t values (3)");
+            connection.commit();
+            try (ResultSet row = statement.executeQuery("select count(*), sum(id) from t")) {
+                row.next();
+                equal(row.getInt(1), 2);
+                equal(row.getInt(2), 4);
+            }
+        }
+        connection.commit();
+    }
+}

@@ -1,0 +1,82 @@
+"""pgbench: every built-in script in every protocol mode, and sums that agree afterwards."""
+
+import re
+
+from harness import Options, check, equal, run, server, test
+
+SCRIPTS = ["tpcb-like", "simple-update", "select-only"]
+MODES = ["simple", "extended", "prepared"]
+
+
+def pgbench(s, *arguments):
+    return run(["pgbench", *s.arguments(), *arguments, "quintet"])
+
+
+def initialize(s, scale, *arguments):
+    return pgbench(s, "-i", "-q", "-s", scale, *arguments)
+
+
+def balances(s):
+    """The four sums that tpcb-like keeps equal."""
+    with s.connect() as connection:
+        one = lambda sql: connection.execute(sql).fetchone()[0]  # noqa: E731
+        return (
+            one("select sum(abalance) from pgbench_accounts"),
+            one("select sum(tbalance) from pgbench_tellers"),
+            one("select sum(bbalance) from pgbench_branches"),
+            one("select coalesce(sum(delta), 0) from pgbench_history"),
+        )
+
+
+@test
+def every_script_in_every_mode_and_the_sums_agree():
+    scale, seconds = (10, 10) if Options.thorough else (1, 2)
+    with server() as s:
+        initialize(s, scale)
+        equal(balances(s), (0, 0, 0, 0))
+        history = 0
+        for script in SCRIPTS:
+            if script == "simple-update":
+                # It leaves tellers and branches alone: what tpcb-like left must agree by now.
+                accounts, tellers, branches, delta = balances(s)
+                equal((tellers, branches, delta), (accounts, accounts, accounts))
+            for mode in MODES:
+                out = pgbench(s, "-n", "-b", script, "-M", mode, "-c", 8, "-j", 2, "-T", seconds)
+                done = int(re.search(r"number of transactions actually processed: (\d+)", out)[1])
+                equal(re.search(r"number of failed transactions: (\d+)", out)[1], "0", out)
+                rate = re.search(r"tps = ([\d.]+)", out)[1]
+                print(f"  {script:14} {mode:9} {done:7} transactions, {float(rate):9.0f} tps")
+                check(done > 0, out)
+                if script != "select-only":
+                    history += done
+        accounts, _, _, delta = balances(s)
+        equal(accounts, delta)
+        with s.connect() as connection:
+            equal(connection.execute("select count(*) from pgbench_history").fetchone()[0], history)
+
+
+@test
+def every_way_to_initialize():
+    with server() as s:
+        initialize(s, 1)
+        # Again over what is there, with rows made by the server.
+        initialize(s, 1, "-I", "dtGvp")
+        with s.connect() as connection:
+            count = connection.execute("select count(*), min(aid), max(aid) from pgbench_accounts").fetchone()
+            equal(count, (100_000, 1, 100_000))
+        # Without -n pgbench vacuums and truncates first.
+        out = pgbench(s, "-t", 50, "-c", 2)
+        check("number of transactions actually processed: 100/100" in out, out)
+
+
+@test
+def serializable_retries_until_all_are_done():
+    with server() as s:
+        initialize(s, 1)
+        out = run(
+            ["pgbench", *s.arguments(), "-n", "-c", 8, "-j", 2, "-t", 200, "--max-tries", 1000, "quintet"],
+            env={"PGOPTIONS": "-c default_transaction_isolation=serializable"},
+        )
+        check("number of transactions actually processed: 1600/1600" in out, out)
+        accounts, tellers, branches, delta = balances(s)
+        equal((tellers, branches, delta), (accounts, accounts, accounts))
