@@ -1,1 +1,62 @@
-//! (being built)
+//! The direct engine: runs the IR at a snapshot and commits by validation.
+//!
+//! Relies on: `ir` (resolved plans), `tc` (snapshots, row locks, buffered writes).  Promises: the
+//! engine contract (`quintet_engine`); a statement takes place whole or not at all; nothing blocks a
+//! thread: what must be waited for comes out as [`Stop::Blocked`], and the same call goes on later.
+//! Does not: plan, keep the catalogue, begin or commit on its own (sequences excepted).
+//!
+//! ```text
+//!            Run::next
+//!               │ reads                       │ writes, FOR UPDATE
+//!               ▼                             ▼
+//!   cursor ◄─ pulls ─ cursor        the whole statement, then its rows
+//!     │ scan, join, sort …            find ─► lock ─► check ─► buffer
+//!     ▼                                 │ blocked: undo, wait, run again
+//!   tc::Txn (get, scan)                 │ stale:   undo, new snapshot, run again
+//!                                       ▼
+//!                                     tc::Txn (lock, get, put, delete)
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `run` | [`Run`]: one execution of a statement; restarts |
+//! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
+//! | `cursor` | pulling frames through a plan; the small operators |
+//! | `scan`, `join`, `sort`, `aggregate`, `series`, `lock` | the larger operators |
+//! | `keys` | where rows and entries live, and which keys a range means |
+//! | `rows` | stored rows to frames and back; what rows must fulfil |
+//! | `write` | one row with its index entries: add, change, remove |
+//! | `insert`, `update` | the writing statements |
+//! | `rowid`, `sequence` | numbers that are given out once |
+//! | `work` | the physical part of schema changes |
+//! | `translate` | `tc`'s errors in SQL's words |
+//!
+//! **Lock order**: a sequence's mutex comes before everything of `tc`; the maps of counters are
+//! leaves: nothing else is taken while one of them is held.
+
+mod aggregate;
+mod context;
+mod cursor;
+mod direct;
+mod insert;
+mod join;
+mod keys;
+mod lock;
+mod rowid;
+mod rows;
+mod run;
+mod scan;
+mod sequence;
+mod series;
+mod sort;
+mod translate;
+mod update;
+mod work;
+mod write;
+
+pub use context::{Context, STATEMENT_MEMORY_MAX, Stop};
+pub use direct::Direct;
+pub use insert::insert_row;
+pub use run::Run;
+pub use sequence::SEQUENCE_SPACE;
+pub use translate::translate;

@@ -1,0 +1,194 @@
+//! Groups and their aggregates.
+//!
+//! Relies on: `ir::aggregate` for what each aggregate computes.  Promises: groups in the order of
+//! their first row; without keys there is one group, also of no rows; DISTINCT, FILTER and ORDER BY
+//! of a call are applied here.  Does not: spill to disk.
+
+use crate::context::{Env, Halt, row_bytes};
+use crate::cursor::{Cursor, encode_group};
+use crate::sort::{compare, sort_values};
+use quintet_base::{SqlType, Value};
+use quintet_ir::aggregate::{Accumulator, AggregateCall};
+use quintet_ir::{Expr, Plan};
+use std::collections::{HashMap, HashSet};
+
+/// What a group takes beside its keys: map slot, accumulators.
+const GROUP_BYTES: usize = 128;
+
+/// Where an aggregation has come to.
+pub(crate) struct AggregateCursor {
+    input: Cursor,
+    /// Finished groups; `None` until the input has been read.
+    groups: Option<std::vec::IntoIter<Vec<Value>>>,
+    bytes: usize,
+}
+
+struct Group {
+    keys: Vec<Value>,
+    calls: Vec<Running>,
+}
+
+/// One call over one group.
+struct Running {
+    accumulator: Accumulator,
+    /// DISTINCT: images of the arguments seen.
+    seen: HashSet<Vec<u8>>,
+    /// ORDER BY: sort values and arguments, fed to the accumulator at the end.
+    waiting: Vec<(Vec<Value>, Vec<Value>)>,
+}
+
+impl AggregateCursor {
+    pub fn new(input: &Plan) -> AggregateCursor {
+        AggregateCursor {
+            input: Cursor::new(input),
+            groups: None,
+            bytes: 0,
+        }
+    }
+
+    pub fn rewind(&mut self, input: &Plan, env: &mut Env<'_>) {
+        self.groups = None;
+        env.release(std::mem::take(&mut self.bytes));
+        self.input.rewind(input, env);
+    }
+
+    /// See [`Cursor::next`].
+    pub fn next(
+        &mut self,
+        input: &Plan,
+        keys: &[Expr],
+        calls: &[AggregateCall],
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<bool, Halt> {
+        if self.groups.is_none() {
+            let groups = self.group(input, keys, calls, env, frame, base)?;
+            self.groups = Some(groups.into_iter());
+        }
+        frame.truncate(base);
+        match self.groups.as_mut().and_then(Iterator::next) {
+            Some(group) => {
+                frame.extend(group);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn group(
+        &mut self,
+        input: &Plan,
+        keys: &[Expr],
+        calls: &[AggregateCall],
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<Vec<Vec<Value>>, Halt> {
+        let types: Vec<SqlType> = keys.iter().map(Expr::ty).collect();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
+        if keys.is_empty() {
+            groups.push(Group::new(Vec::new(), calls));
+        }
+        while self.input.next(input, env, frame, base)? {
+            let place = if keys.is_empty() {
+                0
+            } else {
+                let values = keys
+                    .iter()
+                    .map(|key| env.eval(key, frame))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let image = encode_group(&values, &types);
+                match places.get(&image) {
+                    Some(place) => *place,
+                    None => {
+                        let bytes =
+                            image.len() + row_bytes(&values) + GROUP_BYTES * (1 + calls.len());
+                        self.charge(bytes, env)?;
+                        places.insert(image, groups.len());
+                        groups.push(Group::new(values, calls));
+                        groups.len() - 1
+                    }
+                }
+            };
+            for (running, call) in groups[place].calls.iter_mut().zip(calls) {
+                let kept = running.add(call, env, frame)?;
+                self.charge(kept, env)?;
+            }
+        }
+        drop(places);
+        let finished = groups.into_iter().map(|group| group.finish(calls));
+        finished.collect::<Result<Vec<_>, _>>()
+    }
+
+    fn charge(&mut self, bytes: usize, env: &mut Env<'_>) -> Result<(), Halt> {
+        if bytes > 0 {
+            env.charge(bytes)?;
+            self.bytes += bytes;
+        }
+        Ok(())
+    }
+}
+
+impl Group {
+    fn new(keys: Vec<Value>, calls: &[AggregateCall]) -> Group {
+        let running = |call| Running {
+            accumulator: Accumulator::new(call),
+            seen: HashSet::new(),
+            waiting: Vec::new(),
+        };
+        Group {
+            keys,
+            calls: calls.iter().map(running).collect(),
+        }
+    }
+
+    fn finish(self, calls: &[AggregateCall]) -> Result<Vec<Value>, Halt> {
+        let mut row = self.keys;
+        for (mut running, call) in self.calls.into_iter().zip(calls) {
+            running
+                .waiting
+                .sort_by(|(a, _), (b, _)| compare(a, b, &call.order));
+            for (_, args) in running.waiting {
+                running.accumulator.add(&args)?;
+            }
+            row.push(running.accumulator.finish()?);
+        }
+        Ok(row)
+    }
+}
+
+impl Running {
+    /// Adds a row; returns the bytes that are kept of it.
+    fn add(&mut self, call: &AggregateCall, env: &Env<'_>, frame: &[Value]) -> Result<usize, Halt> {
+        if let Some(filter) = &call.filter
+            && !env.holds(filter, frame)?
+        {
+            return Ok(0);
+        }
+        let args = call
+            .args
+            .iter()
+            .map(|arg| env.eval(arg, frame))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut kept = 0;
+        if call.distinct {
+            let types: Vec<SqlType> = call.args.iter().map(Expr::ty).collect();
+            let image = encode_group(&args, &types);
+            let bytes = image.len() + 48;
+            if !self.seen.insert(image) {
+                return Ok(0);
+            }
+            kept += bytes;
+        }
+        if call.order.is_empty() {
+            self.accumulator.add(&args)?;
+        } else {
+            let keys = sort_values(&call.order, env, frame)?;
+            kept += row_bytes(&keys) + row_bytes(&args);
+            self.waiting.push((keys, args));
+        }
+        Ok(kept)
+    }
+}

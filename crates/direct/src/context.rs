@@ -1,0 +1,167 @@
+//! What a statement runs in: transaction, session, parameters; memory and cancellation.
+//!
+//! Relies on: the caller owns all of it for the time of a call.  Promises: a statement's sorts,
+//! groups and buffered rows stay below [`STATEMENT_MEMORY_MAX`]; a cancel request is noticed within
+//! [`ROWS_PER_CHECK`] rows.  Does not: count what the transaction itself buffers (`tc` bounds that).
+
+use crate::translate::halt;
+use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_ir::{Expr, Host};
+use quintet_tc::Txn;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes one statement may hold in sorts, groups, and rows kept until it is done. An eighth of the
+/// default memory of a whole database: one careless query must not take it all.
+pub const STATEMENT_MEMORY_MAX: usize = 256 * 1024 * 1024;
+
+/// Rows between two looks at the cancel flag: a fraction of a millisecond.
+const ROWS_PER_CHECK: u32 = 1024;
+
+/// Why a statement gave no answer: blocked (nothing of it remains; wait, then call again) or failed.
+pub type Stop = quintet_engine::Stop<quintet_tc::Wait>;
+
+/// What a caller lends to a statement for one call.
+pub struct Context<'a> {
+    /// The transaction to run in.
+    pub txn: &'a mut Txn,
+    /// The session: time, settings, sequences.
+    pub host: &'a dyn Host,
+    /// Values of `$1 …`, of the types the procedure declares.
+    pub params: &'a [Value],
+    /// Set by anybody to interrupt; cleared when the statement ends with 57014.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Why a step inside a statement came to nothing.
+pub(crate) enum Halt {
+    /// Another transaction is in the way.
+    Blocked(quintet_tc::Wait),
+    /// READ COMMITTED: a row changed since the snapshot; run the statement again on a new one.
+    Stale,
+    /// The statement fails.
+    Error(SqlError),
+}
+
+impl From<SqlError> for Halt {
+    fn from(error: SqlError) -> Halt {
+        Halt::Error(error)
+    }
+}
+
+/// What a statement carries from call to call.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    rows: u32,
+    memory: usize,
+    /// For keys of point reads: no allocation per row.
+    pub key: Vec<u8>,
+}
+
+/// What every operator is given: the context, and the statement's workspace.
+pub(crate) struct Env<'e> {
+    pub txn: &'e mut Txn,
+    pub host: &'e dyn Host,
+    pub params: &'e [Value],
+    cancel: &'e AtomicBool,
+    pub workspace: &'e mut Workspace,
+    /// Scans give every column, whoever looks at it: the row will be written back or locked.
+    pub whole_rows: bool,
+}
+
+impl<'e> Env<'e> {
+    pub fn new<'a: 'e>(context: &'e mut Context<'a>, workspace: &'e mut Workspace) -> Env<'e> {
+        Env {
+            txn: context.txn,
+            host: context.host,
+            params: context.params,
+            cancel: context.cancel,
+            workspace,
+            whole_rows: false,
+        }
+    }
+
+    /// Evaluates an expression over a frame.
+    pub fn eval(&self, expr: &Expr, frame: &[Value]) -> SqlResult<Value> {
+        quintet_ir::eval(expr, frame, self.params, self.host)
+    }
+
+    /// True only if the predicate is TRUE.
+    pub fn holds(&self, predicate: &Expr, frame: &[Value]) -> SqlResult<bool> {
+        quintet_ir::eval_predicate(predicate, frame, self.params, self.host)
+    }
+
+    /// One more row was looked at.
+    pub fn tick(&mut self) -> SqlResult<()> {
+        self.workspace.rows = self.workspace.rows.wrapping_add(1);
+        if self.workspace.rows.is_multiple_of(ROWS_PER_CHECK) {
+            self.check_cancel()?;
+        }
+        Ok(())
+    }
+
+    /// `57014` if somebody asked for it. Acquire pairs with the Release of whoever sets the flag.
+    pub fn check_cancel(&self) -> SqlResult<()> {
+        if self.cancel.load(Ordering::Acquire) && self.cancel.swap(false, Ordering::AcqRel) {
+            return Err(SqlError::new(
+                SqlState::QUERY_CANCELED,
+                "canceling statement due to user request",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The statement is going to keep so many bytes more.
+    pub fn charge(&mut self, bytes: usize) -> SqlResult<()> {
+        if !self.may_charge(bytes) {
+            return Err(SqlError::new(
+                SqlState::OUT_OF_MEMORY,
+                "statement needs more memory than one may have",
+            )
+            .detail(format!(
+                "Its sorts, groups and kept rows exceed {STATEMENT_MEMORY_MAX} bytes."
+            ))
+            .hint("Restrict the rows with WHERE or LIMIT, or add an index that gives the order."));
+        }
+        Ok(())
+    }
+
+    /// As `charge`, for what can be done without.
+    pub fn may_charge(&mut self, bytes: usize) -> bool {
+        let fits = self.workspace.memory.saturating_add(bytes) <= STATEMENT_MEMORY_MAX;
+        if fits {
+            self.workspace.memory += bytes;
+        }
+        fits
+    }
+
+    /// Gives back what was charged.
+    pub fn release(&mut self, bytes: usize) {
+        self.workspace.memory = self.workspace.memory.saturating_sub(bytes);
+    }
+
+    /// The statement starts over.
+    pub fn release_all(&mut self) {
+        self.workspace.memory = 0;
+    }
+
+    /// What an error of the transaction, met at this relation, means for the statement.
+    pub fn halt(&self, error: quintet_tc::Error, relation: &str) -> Halt {
+        halt(error, self.txn.level(), relation)
+    }
+}
+
+/// What a kept row takes, roughly.
+pub(crate) fn row_bytes(row: &[Value]) -> usize {
+    size_of::<Vec<Value>>() + row.iter().map(value_bytes).sum::<usize>()
+}
+
+fn value_bytes(value: &Value) -> usize {
+    let beyond = match value {
+        Value::Text(text) if text.is_heap_allocated() => text.len(),
+        Value::Bytea(bytes) => bytes.len() + 16,
+        Value::Numeric(_) => 48,
+        Value::Array(array) => 48 + array.values.iter().map(value_bytes).sum::<usize>(),
+        _ => 0,
+    };
+    size_of::<Value>() + beyond
+}

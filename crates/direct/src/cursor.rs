@@ -1,0 +1,417 @@
+//! Pulling frames through a plan, one at a time; the small operators.
+//!
+//! Relies on: the plan given to `next` is the one the cursor was made for.  Promises: frames come in
+//! the plan's order; nothing is read before somebody asks for it.  Does not: hold the plan: a
+//! cursor is only where it has come to, so that whoever owns the plan can own the cursor too.
+//!
+//! ## Frames
+//!
+//! ```text
+//!   frame:  0 ………… base ………… len
+//!           │ outer  │ own     │
+//! ```
+//! `next` finds the frames of the enclosing joins in `frame[..base]`, and leaves its own behind them.
+//! Between two calls the caller leaves all of it as it is: a join keeps its outer row right there.
+//! An operator that changes the frame (projection, aggregation, sort) keeps its input's frame apart.
+
+use crate::aggregate::AggregateCursor;
+use crate::context::{Env, Halt, row_bytes};
+use crate::join::JoinCursor;
+use crate::lock::lock_frame;
+use crate::scan::ScanCursor;
+use crate::series::{SeriesCursor, UnnestCursor};
+use crate::sort::SortCursor;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value, key};
+use quintet_ir::{Expr, Plan};
+use std::collections::HashSet;
+
+/// Where a run of a plan has come to.
+pub(crate) enum Cursor {
+    Values(usize),
+    Scan(Box<ScanCursor>),
+    Series(SeriesCursor),
+    Unnest(UnnestCursor),
+    Join(Box<JoinCursor>),
+    Filter(Box<Cursor>),
+    Project(Box<ProjectCursor>),
+    Aggregate(Box<AggregateCursor>),
+    Sort(Box<SortCursor>),
+    Unique(Box<UniqueCursor>),
+    Limit(Box<LimitCursor>),
+    Lock(Box<Cursor>),
+    Append(Box<AppendCursor>),
+}
+
+fn misfit() -> Halt {
+    Halt::Error(SqlError::internal(
+        "a cursor was run with a plan that it was not made for",
+    ))
+}
+
+impl Cursor {
+    /// Before the first frame.
+    pub fn new(plan: &Plan) -> Cursor {
+        match plan {
+            Plan::Values { .. } => Cursor::Values(0),
+            Plan::Scan(_) => Cursor::Scan(Box::default()),
+            Plan::Series { .. } => Cursor::Series(SeriesCursor::default()),
+            Plan::Unnest { .. } => Cursor::Unnest(UnnestCursor::default()),
+            Plan::Join { outer, inner, .. } => {
+                Cursor::Join(Box::new(JoinCursor::new(outer, inner)))
+            }
+            Plan::Filter { input, .. } => Cursor::Filter(Box::new(Cursor::new(input))),
+            Plan::Project { input, .. } => Cursor::Project(Box::new(ProjectCursor::new(input))),
+            Plan::Aggregate { input, .. } => {
+                Cursor::Aggregate(Box::new(AggregateCursor::new(input)))
+            }
+            Plan::Sort { input, .. } => Cursor::Sort(Box::new(SortCursor::new(input))),
+            Plan::Unique { input } => Cursor::Unique(Box::new(UniqueCursor::new(input))),
+            Plan::Limit { input, .. } => Cursor::Limit(Box::new(LimitCursor::new(input))),
+            Plan::Lock { input, .. } => Cursor::Lock(Box::new(Cursor::new(input))),
+            Plan::Append { inputs } => Cursor::Append(Box::new(AppendCursor {
+                at: 0,
+                inputs: inputs.iter().map(Cursor::new).collect(),
+            })),
+        }
+    }
+
+    /// The next frame behind `frame[..base]`; false at the end, with nothing behind it.
+    pub fn next(
+        &mut self,
+        plan: &Plan,
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<bool, Halt> {
+        match (self, plan) {
+            (Cursor::Values(at), Plan::Values { rows, .. }) => {
+                frame.truncate(base);
+                let Some(row) = rows.get(*at) else {
+                    return Ok(false);
+                };
+                *at += 1;
+                env.tick()?;
+                for expr in row {
+                    let value = env.eval(expr, &frame[..base])?;
+                    frame.push(value);
+                }
+                Ok(true)
+            }
+            (Cursor::Scan(cursor), Plan::Scan(access)) => cursor.next(access, env, frame, base),
+            (
+                Cursor::Series(cursor),
+                Plan::Series {
+                    start,
+                    stop,
+                    step,
+                    ty,
+                },
+            ) => {
+                frame.truncate(base);
+                env.tick()?;
+                cursor.next([start, stop, step], *ty, env, frame)
+            }
+            (Cursor::Unnest(cursor), Plan::Unnest { array }) => {
+                frame.truncate(base);
+                env.tick()?;
+                cursor.next(array, env, frame)
+            }
+            (Cursor::Join(cursor), Plan::Join { .. }) => cursor.next(plan, env, frame, base),
+            (Cursor::Filter(cursor), Plan::Filter { input, predicate }) => {
+                while cursor.next(input, env, frame, base)? {
+                    if env.holds(predicate, frame)? {
+                        return Ok(true);
+                    }
+                    env.tick()?;
+                }
+                Ok(false)
+            }
+            (Cursor::Project(cursor), Plan::Project { input, exprs }) => {
+                cursor.next(input, exprs, env, frame, base)
+            }
+            (Cursor::Aggregate(cursor), Plan::Aggregate { input, keys, calls }) => {
+                cursor.next(input, keys, calls, env, frame, base)
+            }
+            (Cursor::Sort(cursor), Plan::Sort { input, keys, top }) => {
+                cursor.next(input, keys, top.as_deref(), env, frame, base)
+            }
+            (Cursor::Unique(cursor), Plan::Unique { input }) => {
+                cursor.next(input, env, frame, base)
+            }
+            (
+                Cursor::Limit(cursor),
+                Plan::Limit {
+                    input,
+                    limit,
+                    offset,
+                },
+            ) => cursor.next(input, limit.as_ref(), offset.as_ref(), env, frame, base),
+            (Cursor::Lock(cursor), Plan::Lock { input, targets }) => {
+                while cursor.next(input, env, frame, base)? {
+                    if lock_frame(targets, env, frame)? {
+                        return Ok(true);
+                    }
+                    env.tick()?;
+                }
+                Ok(false)
+            }
+            (Cursor::Append(cursor), Plan::Append { inputs }) => {
+                frame.truncate(base);
+                while let (Some(input), Some(plan)) =
+                    (cursor.inputs.get_mut(cursor.at), inputs.get(cursor.at))
+                {
+                    if input.next(plan, env, frame, base)? {
+                        return Ok(true);
+                    }
+                    cursor.at += 1;
+                }
+                Ok(false)
+            }
+            _ => Err(misfit()),
+        }
+    }
+
+    /// Back to before the first frame, for another outer frame.
+    pub fn rewind(&mut self, plan: &Plan, env: &mut Env<'_>) {
+        match (self, plan) {
+            (Cursor::Values(at), _) => *at = 0,
+            (Cursor::Scan(cursor), _) => cursor.rewind(),
+            (Cursor::Series(cursor), _) => *cursor = SeriesCursor::default(),
+            (Cursor::Unnest(cursor), _) => *cursor = UnnestCursor::default(),
+            (Cursor::Join(cursor), Plan::Join { outer, inner, .. }) => {
+                cursor.rewind(outer, inner, env)
+            }
+            (Cursor::Filter(cursor), Plan::Filter { input, .. })
+            | (Cursor::Lock(cursor), Plan::Lock { input, .. }) => cursor.rewind(input, env),
+            (Cursor::Project(cursor), Plan::Project { input, .. }) => {
+                cursor.started = false;
+                cursor.input.rewind(input, env);
+            }
+            (Cursor::Aggregate(cursor), Plan::Aggregate { input, .. }) => cursor.rewind(input, env),
+            (Cursor::Sort(cursor), Plan::Sort { input, .. }) => cursor.rewind(input, env),
+            (Cursor::Unique(cursor), Plan::Unique { input }) => {
+                env.release(std::mem::take(&mut cursor.bytes));
+                cursor.seen.clear();
+                cursor.input.rewind(input, env);
+            }
+            (Cursor::Limit(cursor), Plan::Limit { input, .. }) => {
+                cursor.left = None;
+                cursor.input.rewind(input, env);
+            }
+            (Cursor::Append(cursor), Plan::Append { inputs }) => {
+                cursor.at = 0;
+                for (input, plan) in cursor.inputs.iter_mut().zip(inputs) {
+                    input.rewind(plan, env);
+                }
+            }
+            (cursor, plan) => *cursor = Cursor::new(plan),
+        }
+    }
+}
+
+/// A projection: its input's frame is kept apart.
+pub(crate) struct ProjectCursor {
+    input: Cursor,
+    frame: Vec<Value>,
+    started: bool,
+}
+
+impl ProjectCursor {
+    fn new(input: &Plan) -> ProjectCursor {
+        ProjectCursor {
+            input: Cursor::new(input),
+            frame: Vec::new(),
+            started: false,
+        }
+    }
+
+    fn next(
+        &mut self,
+        input: &Plan,
+        exprs: &[Expr],
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<bool, Halt> {
+        if !self.started {
+            self.frame.clear();
+            self.frame.extend_from_slice(&frame[..base]);
+            self.started = true;
+        }
+        frame.truncate(base);
+        if !self.input.next(input, env, &mut self.frame, base)? {
+            return Ok(false);
+        }
+        frame.reserve(exprs.len());
+        for expr in exprs {
+            frame.push(env.eval(expr, &self.frame)?);
+        }
+        Ok(true)
+    }
+}
+
+/// Drops frames that came before.
+pub(crate) struct UniqueCursor {
+    input: Cursor,
+    types: Vec<SqlType>,
+    seen: HashSet<Vec<u8>>,
+    bytes: usize,
+}
+
+impl UniqueCursor {
+    fn new(input: &Plan) -> UniqueCursor {
+        UniqueCursor {
+            input: Cursor::new(input),
+            types: frame_types(input),
+            seen: HashSet::new(),
+            bytes: 0,
+        }
+    }
+
+    fn next(
+        &mut self,
+        input: &Plan,
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<bool, Halt> {
+        while self.input.next(input, env, frame, base)? {
+            let image = encode_group(&frame[base..], &self.types);
+            let bytes = image.len() + 48;
+            if self.seen.insert(image) {
+                env.charge(bytes)?;
+                self.bytes += bytes;
+                return Ok(true);
+            }
+            env.tick()?;
+        }
+        Ok(false)
+    }
+}
+
+/// Values that are equal for DISTINCT and GROUP BY have equal images.
+pub(crate) fn encode_group(values: &[Value], types: &[SqlType]) -> Vec<u8> {
+    let mut image = Vec::with_capacity(16 * values.len());
+    for (i, value) in values.iter().enumerate() {
+        match types.get(i) {
+            Some(ty) => crate::keys::push(value, *ty, &mut image),
+            None => key::encode(value, &mut image),
+        }
+    }
+    image
+}
+
+/// Types of a plan's own frame.
+pub(crate) fn frame_types(plan: &Plan) -> Vec<SqlType> {
+    match plan {
+        Plan::Values { types, .. } => types.clone(),
+        Plan::Scan(access) => (0..access.table.frame_width())
+            .map(|c| access.table.frame_type(c))
+            .collect(),
+        Plan::Series { ty, .. } => vec![*ty],
+        Plan::Unnest { array } => vec![array.ty().element().unwrap_or(SqlType::Unknown)],
+        Plan::Join { outer, inner, .. } => {
+            let mut types = frame_types(outer);
+            types.extend(frame_types(inner));
+            types
+        }
+        Plan::Filter { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Unique { input }
+        | Plan::Limit { input, .. }
+        | Plan::Lock { input, .. } => frame_types(input),
+        Plan::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
+        Plan::Aggregate { keys, calls, .. } => keys
+            .iter()
+            .map(Expr::ty)
+            .chain(calls.iter().map(|call| call.ty))
+            .collect(),
+        Plan::Append { inputs } => inputs.first().map(frame_types).unwrap_or_default(),
+    }
+}
+
+/// LIMIT and OFFSET.
+pub(crate) struct LimitCursor {
+    input: Cursor,
+    /// Frames still to give; `None` before the first.
+    left: Option<u64>,
+}
+
+impl LimitCursor {
+    fn new(input: &Plan) -> LimitCursor {
+        LimitCursor {
+            input: Cursor::new(input),
+            left: None,
+        }
+    }
+
+    fn next(
+        &mut self,
+        input: &Plan,
+        limit: Option<&Expr>,
+        offset: Option<&Expr>,
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<bool, Halt> {
+        let left = match self.left {
+            Some(left) => left,
+            None => {
+                let limit = row_count(limit, "LIMIT", SqlState::INVALID_ROW_COUNT_IN_LIMIT, env)?;
+                let skip = row_count(offset, "OFFSET", SqlState::INVALID_ROW_COUNT_IN_OFFSET, env)?;
+                let mut left = limit.unwrap_or(u64::MAX);
+                for _ in 0..skip.unwrap_or(0) {
+                    if left == 0 || !self.input.next(input, env, frame, base)? {
+                        left = 0;
+                        break;
+                    }
+                    env.tick()?;
+                }
+                left
+            }
+        };
+        if left == 0 || !self.input.next(input, env, frame, base)? {
+            self.left = Some(0);
+            frame.truncate(base);
+            return Ok(false);
+        }
+        self.left = Some(left - 1);
+        Ok(true)
+    }
+}
+
+/// A LIMIT or OFFSET; `None`: no bound.
+pub(crate) fn row_count(
+    expr: Option<&Expr>,
+    what: &str,
+    state: SqlState,
+    env: &Env<'_>,
+) -> SqlResult<Option<u64>> {
+    let Some(expr) = expr else {
+        return Ok(None);
+    };
+    match env.eval(expr, &[])?.as_i64() {
+        None => Ok(None),
+        Some(count) => u64::try_from(count)
+            .map(Some)
+            .map_err(|_| SqlError::new(state, format!("{what} must not be negative"))),
+    }
+}
+
+/// One input after the other.
+pub(crate) struct AppendCursor {
+    at: usize,
+    inputs: Vec<Cursor>,
+}
+
+/// Runs a plan to its end and keeps the rows.
+pub(crate) fn collect(plan: &Plan, env: &mut Env<'_>) -> Result<Vec<Vec<Value>>, Halt> {
+    let mut cursor = Cursor::new(plan);
+    let mut frame = Vec::new();
+    let mut rows = Vec::new();
+    while cursor.next(plan, env, &mut frame, 0)? {
+        env.charge(row_bytes(&frame))?;
+        rows.push(frame.clone());
+    }
+    Ok(rows)
+}

@@ -1,0 +1,85 @@
+//! [`Direct`]: the engine as others hold it.
+//!
+//! Relies on: one `Direct` per [`Tc`], because it gives out row ids and sequence values.
+//! Promises: clones share everything.  Does not: own a thread.
+
+use crate::context::{Context, Env, Stop, Workspace};
+use crate::rowid::RowIds;
+use crate::sequence::Sequences;
+use crate::work;
+use quintet_base::{Level, SqlResult};
+use quintet_ir::SequenceDef;
+use quintet_ir::ddl::Work;
+use quintet_tc::{Tc, Txn};
+use std::sync::Arc;
+
+/// The direct engine. Clones share it.
+#[derive(Clone)]
+pub struct Direct {
+    shared: Arc<Shared>,
+}
+
+/// What clones share.
+pub(crate) struct Shared {
+    pub tc: Tc,
+    pub row_ids: RowIds,
+    pub sequences: Sequences,
+}
+
+impl Direct {
+    /// An engine over a transaction component.
+    pub fn new(tc: Tc) -> Direct {
+        let shared = Shared {
+            tc,
+            row_ids: RowIds::default(),
+            sequences: Sequences::default(),
+        };
+        Direct {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The component it runs on.
+    pub fn tc(&self) -> &Tc {
+        &self.shared.tc
+    }
+
+    /// Begins a transaction.
+    pub fn begin(&self, level: Level) -> Txn {
+        self.shared.tc.begin(level)
+    }
+
+    /// The next value of a sequence. Not part of any transaction: a value once given is never given
+    /// again, whatever becomes of who asked for it, crashes included.
+    ///
+    /// # Errors
+    /// `2200H` at the end of a sequence that does not cycle; storage errors.
+    pub fn nextval(&self, sequence: &SequenceDef) -> SqlResult<i64> {
+        self.shared.sequences.next(sequence, &self.shared.tc)
+    }
+
+    /// Sets a sequence: the next value is `value` if it is not `is_called`, else the one after.
+    ///
+    /// # Errors
+    /// `22003` if the value is out of the sequence's bounds; storage errors.
+    pub fn setval(&self, sequence: &SequenceDef, value: i64, is_called: bool) -> SqlResult<i64> {
+        self.shared
+            .sequences
+            .set(sequence, value, is_called, &self.shared.tc)
+    }
+
+    /// The physical part of a schema change, inside the transaction that changes the catalogue.
+    /// Begins no statement: the caller has begun one, and rolls back to its mark on [`Stop`].
+    ///
+    /// # Errors
+    /// `23505`, `23502`, `23514` when rows do not fit the change; storage errors.
+    pub fn work(&self, context: &mut Context<'_>, work: &[Work]) -> Result<(), Stop> {
+        let mut workspace = Workspace::default();
+        let mut env = Env::new(context, &mut workspace);
+        work::run(self, &mut env, work).map_err(crate::run::stop_outside_a_run)
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+}

@@ -1,0 +1,317 @@
+//! INSERT, with ON CONFLICT.
+//!
+//! Relies on: `write` for keys and entries.  Promises: a row's keys are locked before they are found
+//! free or taken, so what is decided still holds at commit; a row that conflicts costs no write.
+//! Does not: wait in the middle: a lock that is taken stops the statement, which is run again whole.
+//!
+//! ```text
+//!   values ─► NOT NULL, CHECK ─► lock and look: arbiter, row key, unique entries
+//!                                  │ all free        │ arbiter taken      │ another taken
+//!                                  ▼                 ▼                    ▼
+//!                                 put        nothing, or update        23505
+//! ```
+
+use crate::context::{Context, Env, Halt, Stop, Workspace, row_bytes};
+use crate::cursor::{Cursor, collect};
+use crate::direct::Direct;
+use crate::keys::{EntryKey, entry_key, row_key};
+use crate::rowid::NoId;
+use crate::rows::{check_row, read_row};
+use crate::run::{Restarts, stop_outside_a_run};
+use crate::write::{
+    Change, Taken, entry_taken, lock_key, occupy, primary_taken, put_new, taken_error, vacate,
+};
+use quintet_base::limits::STATEMENT_RESTARTS_MAX;
+use quintet_base::{Bytes, SqlError, SqlState, Value};
+use quintet_ir::statement::{Arbiter, ConflictAction, Insert, OnConflict};
+use quintet_ir::{Expr, Plan, TableDef};
+use std::collections::HashSet;
+
+/// What a writing statement did.
+#[derive(Default)]
+pub(crate) struct Written {
+    pub count: u64,
+    /// RETURNING.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Written {
+    /// Counts a row and keeps what is returned of it.
+    pub fn add(
+        &mut self,
+        returning: Option<&[Expr]>,
+        frame: &[Value],
+        env: &mut Env<'_>,
+    ) -> Result<(), Halt> {
+        self.count += 1;
+        if let Some(exprs) = returning {
+            let row = exprs
+                .iter()
+                .map(|expr| env.eval(expr, frame))
+                .collect::<Result<Vec<_>, _>>()?;
+            env.charge(row_bytes(&row))?;
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+}
+
+/// Inserts one row, as COPY does; `insert.source` gives exactly that row. Atomic by itself, and no
+/// statement of its own: the caller has begun one.
+///
+/// # Errors
+/// [`Stop`]; nothing of the row remains then.
+pub fn insert_row(
+    direct: &Direct,
+    context: &mut Context<'_>,
+    insert: &Insert,
+) -> Result<u64, Stop> {
+    let mark = context.txn.mark();
+    let mut restarts = Restarts::default();
+    loop {
+        let mut workspace = Workspace::default();
+        let mut env = Env::new(context, &mut workspace);
+        match run(direct, insert, &mut env) {
+            Ok(written) => return Ok(written.count),
+            Err(Halt::Stale) => {
+                context.txn.rollback_to(mark);
+                restarts.count(STATEMENT_RESTARTS_MAX)?;
+                // Nothing was read but the keys that are locked now: a newer snapshot changes
+                // nothing that the rows before this one have seen.
+                context.txn.begin_statement();
+            }
+            Err(halt) => {
+                context.txn.rollback_to(mark);
+                return Err(stop_outside_a_run(halt));
+            }
+        }
+    }
+}
+
+/// Runs the whole statement once.
+pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result<Written, Halt> {
+    let mut inserter = Inserter {
+        direct,
+        insert,
+        touched: HashSet::new(),
+        written: Written::default(),
+    };
+    if reads_table(&insert.source, &insert.table) {
+        // What the statement adds must not be found by its own source.
+        for frame in collect(&insert.source, env)? {
+            inserter.insert(&frame, env)?;
+        }
+        return Ok(inserter.written);
+    }
+    let mut cursor = Cursor::new(&insert.source);
+    let mut frame = Vec::new();
+    while cursor.next(&insert.source, env, &mut frame, 0)? {
+        inserter.insert(&frame, env)?;
+    }
+    Ok(inserter.written)
+}
+
+fn reads_table(plan: &Plan, table: &TableDef) -> bool {
+    match plan {
+        Plan::Scan(access) => access.table.space == table.space,
+        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } => false,
+        Plan::Join { outer, inner, .. } => reads_table(outer, table) || reads_table(inner, table),
+        Plan::Filter { input, .. }
+        | Plan::Project { input, .. }
+        | Plan::Aggregate { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Unique { input }
+        | Plan::Limit { input, .. }
+        | Plan::Lock { input, .. } => reads_table(input, table),
+        Plan::Append { inputs } => inputs.iter().any(|input| reads_table(input, table)),
+    }
+}
+
+struct Inserter<'i> {
+    direct: &'i Direct,
+    insert: &'i Insert,
+    /// ON CONFLICT DO UPDATE: keys of rows that this statement has written.
+    touched: HashSet<Bytes>,
+    written: Written,
+}
+
+impl Inserter<'_> {
+    fn insert(&mut self, source: &[Value], env: &mut Env<'_>) -> Result<(), Halt> {
+        let Insert {
+            table,
+            values,
+            conflict,
+            returning,
+            ..
+        } = self.insert;
+        let mut row = Vec::with_capacity(table.frame_width());
+        for value in values {
+            row.push(env.eval(value, source)?);
+        }
+        if table.primary_key.is_none() {
+            row.push(Value::Int8(self.row_id(env)?));
+        }
+        check_row(table, &row, env)?;
+        let key = row_key(table, &row);
+        let entries: Vec<EntryKey> = table
+            .indexes
+            .iter()
+            .map(|index| entry_key(table, index, &row, &key))
+            .collect();
+
+        if let Some(taken) = find_taken(table, conflict.as_ref(), &key, &entries, env)? {
+            return match conflict {
+                Some(conflict) if conflict.applies(taken.by) => {
+                    self.conflict(&conflict.action, taken, row, env)
+                }
+                _ => Err(taken_error(table, taken.by, &row, env)),
+            };
+        }
+        put_new(table, &key, &row, entries, env)?;
+        if matches!(
+            conflict,
+            Some(OnConflict {
+                action: ConflictAction::Update { .. },
+                ..
+            })
+        ) {
+            self.touch(key, env)?;
+        }
+        self.written.add(returning.as_deref(), &row, env)
+    }
+
+    fn row_id(&self, env: &Env<'_>) -> Result<i64, Halt> {
+        let shared = self.direct.shared();
+        let table = &self.insert.table;
+        shared
+            .row_ids
+            .next(table.space, &shared.tc)
+            .map_err(|no_id| match no_id {
+                NoId::Unreadable(error) => env.halt(error, &table.name),
+                NoId::Impossible(error) => Halt::Error(error),
+            })
+    }
+
+    fn touch(&mut self, key: Bytes, env: &mut Env<'_>) -> Result<(), Halt> {
+        env.charge(key.len() + 48)?;
+        if self.touched.insert(key) {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            SqlState::CARDINALITY_VIOLATION,
+            "ON CONFLICT DO UPDATE command cannot affect row a second time",
+        )
+        .hint(
+            "Ensure that no rows proposed for insertion within the same command have duplicate \
+             constrained values.",
+        )
+        .into())
+    }
+
+    /// The arbiter's key is taken, and locked by us.
+    fn conflict(
+        &mut self,
+        action: &ConflictAction,
+        taken: Taken,
+        proposed: Vec<Value>,
+        env: &mut Env<'_>,
+    ) -> Result<(), Halt> {
+        let Insert {
+            table, returning, ..
+        } = self.insert;
+        let ConflictAction::Update {
+            assignments,
+            filter,
+        } = action
+        else {
+            return Ok(());
+        };
+        if let Arbiter::Index(_) = taken.by {
+            lock_key(table, table.space, &taken.row_key, env)?;
+        }
+        let stored = env
+            .txn
+            .get(table.space, &taken.row_key)
+            .map_err(|e| env.halt(e, &table.name))?;
+        let Some(stored) = stored else {
+            let message = format!(
+                "an index of table \"{}\" names a row that is not there",
+                table.name
+            );
+            return Err(SqlError::new(SqlState::DATA_CORRUPTED, message).into());
+        };
+        let old = read_row(table, &taken.row_key, &stored)?;
+        let mut frame = old.clone();
+        frame.extend_from_slice(&proposed[..table.columns.len()]);
+        if let Some(filter) = filter
+            && !env.holds(filter, &frame)?
+        {
+            return Ok(());
+        }
+        self.touch(taken.row_key.clone(), env)?;
+        let new = assigned(table, &old, assignments, &frame, env)?;
+        check_row(table, &new, env)?;
+        let change = Change {
+            old_key: taken.row_key,
+            new_key: row_key(table, &new),
+            old,
+            new,
+        };
+        vacate(table, &change, env)?;
+        occupy(table, &change, env)?;
+        if change.new_key != change.old_key {
+            self.touch(change.new_key, env)?;
+        }
+        self.written.add(returning.as_deref(), &change.new, env)
+    }
+}
+
+/// The old row with the assigned columns replaced.
+pub(crate) fn assigned(
+    table: &TableDef,
+    old: &[Value],
+    assignments: &[(usize, Expr)],
+    frame: &[Value],
+    env: &Env<'_>,
+) -> Result<Vec<Value>, Halt> {
+    let mut new = old[..table.frame_width()].to_vec();
+    for (column, expr) in assignments {
+        new[*column] = env.eval(expr, frame)?;
+    }
+    Ok(new)
+}
+
+trait Applies {
+    fn applies(&self, by: Arbiter) -> bool;
+}
+
+impl Applies for OnConflict {
+    fn applies(&self, by: Arbiter) -> bool {
+        self.arbiter.is_none_or(|arbiter| arbiter == by)
+    }
+}
+
+/// Locks all keys that must be the row's own, the arbiter's first, and says which is taken.
+fn find_taken(
+    table: &TableDef,
+    conflict: Option<&OnConflict>,
+    key: &Bytes,
+    entries: &[EntryKey],
+    env: &mut Env<'_>,
+) -> Result<Option<Taken>, Halt> {
+    let first = conflict.and_then(|conflict| conflict.arbiter);
+    let others = std::iter::once(Arbiter::Primary).chain((0..entries.len()).map(Arbiter::Index));
+    for arbiter in first
+        .into_iter()
+        .chain(others.filter(|other| Some(*other) != first))
+    {
+        let taken = match arbiter {
+            Arbiter::Primary => primary_taken(table, key, env)?,
+            Arbiter::Index(number) => entry_taken(table, number, &entries[number], env)?,
+        };
+        if taken.is_some() {
+            return Ok(taken);
+        }
+    }
+    Ok(None)
+}

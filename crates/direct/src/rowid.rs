@@ -1,0 +1,72 @@
+//! Hidden row ids of tables without a primary key.
+//!
+//! Relies on: one process writes a database.  Promises: no two rows of a space, committed or in
+//! flight, have the same id.  Does not: keep ids dense, or keep the counter over a restart (the
+//! greatest id in the space is looked up again).
+
+use parking_lot::RwLock;
+use quintet_base::{Level, SpaceId, SqlError, SqlState, SqlType, key};
+use quintet_dc::{Direction, KeyRange};
+use quintet_tc::{Error, Tc};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// One counter per space.
+#[derive(Default)]
+pub(crate) struct RowIds {
+    /// Last id given, by space. Written at a space's first use, read by every insert. A dropped
+    /// space leaves its few bytes here until the next start.
+    counters: RwLock<HashMap<SpaceId, Arc<AtomicI64>>>,
+}
+
+/// Why there is no id.
+pub(crate) enum NoId {
+    /// The space could not be read.
+    Unreadable(Error),
+    /// The last key is no row id, or all ids are used.
+    Impossible(SqlError),
+}
+
+impl RowIds {
+    /// An id that nobody else has.
+    pub fn next(&self, space: SpaceId, tc: &Tc) -> Result<i64, NoId> {
+        let known = self.counters.read().get(&space).cloned();
+        let counter = match known {
+            Some(counter) => counter,
+            None => {
+                // Nobody has an id of this process yet, or it is in the map by the time we come to
+                // it: then that counter is used and this look-up was for nothing.
+                let greatest = greatest(space, tc)?;
+                let mut counters = self.counters.write();
+                Arc::clone(
+                    counters
+                        .entry(space)
+                        .or_insert_with(|| Arc::new(AtomicI64::new(greatest))),
+                )
+            }
+        };
+        // Relaxed: the number alone matters; the row it goes to is published by its commit.
+        let last = counter.fetch_add(1, Ordering::Relaxed);
+        last.checked_add(1).ok_or_else(|| {
+            NoId::Impossible(SqlError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                "all row ids are used",
+            ))
+        })
+    }
+}
+
+fn greatest(space: SpaceId, tc: &Tc) -> Result<i64, NoId> {
+    let txn = tc.begin(Level::ReadCommitted);
+    let mut scan = txn
+        .scan(space, &KeyRange::all(), Direction::Backward)
+        .map_err(NoId::Unreadable)?;
+    match scan.next(&txn).map_err(NoId::Unreadable)? {
+        None => Ok(0),
+        Some((row_key, _)) => {
+            let id = key::decode(SqlType::Int8, &mut &row_key[..]).map_err(NoId::Impossible)?;
+            Ok(id.as_i64().unwrap_or(0))
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Stored rows to frames and back, and what a row must fulfil.
+//!
+//! Relies on: `base::row`.  Promises: a row written before a column existed reads with the column's
+//! `missing` value; constraint errors carry PostgreSQL's state, text and object fields.
+//! Does not: look at other rows (keys are checked in `write`).
+
+use crate::context::{Env, Halt};
+use quintet_base::error::ErrorObject;
+use quintet_base::{Bytes, SqlError, SqlResult, SqlState, SqlType, Value, key, text_format};
+use quintet_ir::{Host, TableDef};
+
+/// Longest value shown of a failing row, in bytes, as in PostgreSQL.
+const SHOWN_BYTES_MAX: usize = 64;
+
+/// Appends the table's frame of a stored row. Columns that nobody needs, and dropped ones, come out
+/// as NULL.
+pub(crate) fn push_row(
+    table: &TableDef,
+    needed: Option<&[bool]>,
+    row_key: &[u8],
+    stored: &[u8],
+    frame: &mut Vec<Value>,
+) -> SqlResult<()> {
+    let row = table.layout.open(stored)?;
+    frame.reserve(table.frame_width());
+    for (i, column) in table.columns.iter().enumerate() {
+        let wanted = needed.is_none_or(|needed| needed.get(i).copied().unwrap_or(true));
+        frame.push(if !wanted || column.dropped {
+            Value::Null
+        } else if i < row.stored_columns() {
+            row.get(i)?
+        } else {
+            column.missing.clone().unwrap_or_default()
+        });
+    }
+    if table.primary_key.is_none() {
+        frame.push(key::decode(SqlType::Int8, &mut &row_key[..])?);
+    }
+    Ok(())
+}
+
+/// The whole frame of a stored row.
+pub(crate) fn read_row(table: &TableDef, row_key: &[u8], stored: &[u8]) -> SqlResult<Vec<Value>> {
+    let mut frame = Vec::new();
+    push_row(table, None, row_key, stored, &mut frame)?;
+    Ok(frame)
+}
+
+/// The bytes to store for a frame.
+pub(crate) fn encode_row(table: &TableDef, frame: &[Value]) -> SqlResult<Bytes> {
+    Ok(Bytes::from(
+        table.layout.encode(&frame[..table.columns.len()])?,
+    ))
+}
+
+/// NOT NULL and CHECK for a row about to be written.
+pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Result<(), Halt> {
+    for (value, column) in row.iter().zip(&table.columns) {
+        if column.not_null && value.is_null() && !column.dropped {
+            let message = format!(
+                "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                column.name, table.name
+            );
+            let error = SqlError::new(SqlState::NOT_NULL_VIOLATION, message)
+                .detail(failing_row(table, row, env.host))
+                .about(about(table, Some(&column.name), None));
+            return Err(error.into());
+        }
+    }
+    for check in &table.checks {
+        // A row passes unless the condition is false; NULL passes.
+        if env.eval(&check.condition, row)?.as_bool() == Some(false) {
+            let message = format!(
+                "new row for relation \"{}\" violates check constraint \"{}\"",
+                table.name, check.name
+            );
+            let error = SqlError::new(SqlState::CHECK_VIOLATION, message)
+                .detail(failing_row(table, row, env.host))
+                .about(about(table, None, Some(&check.name)));
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+/// `23505` for a key that is taken.
+pub(crate) fn duplicate_key(
+    table: &TableDef,
+    constraint: &str,
+    columns: &[usize],
+    row: &[Value],
+    host: &dyn Host,
+) -> SqlError {
+    SqlError::new(
+        SqlState::UNIQUE_VIOLATION,
+        format!("duplicate key value violates unique constraint \"{constraint}\""),
+    )
+    .detail(format!(
+        "Key {} already exists.",
+        key_text(table, columns, row, host)
+    ))
+    .about(about(table, None, Some(constraint)))
+}
+
+/// `23505` for rows that a new unique index finds equal.
+pub(crate) fn duplicate_rows(
+    table: &TableDef,
+    index: &str,
+    columns: &[usize],
+    row: &[Value],
+    host: &dyn Host,
+) -> SqlError {
+    SqlError::new(
+        SqlState::UNIQUE_VIOLATION,
+        format!("could not create unique index \"{index}\""),
+    )
+    .detail(format!(
+        "Key {} is duplicated.",
+        key_text(table, columns, row, host)
+    ))
+    .about(about(table, None, Some(index)))
+}
+
+/// The object fields of an integrity error.
+pub(crate) fn about(
+    table: &TableDef,
+    column: Option<&str>,
+    constraint: Option<&str>,
+) -> ErrorObject {
+    ErrorObject {
+        schema: Some(table.schema.clone()),
+        table: Some(table.name.clone()),
+        column: column.map(str::to_string),
+        constraint: constraint.map(str::to_string),
+    }
+}
+
+/// `(a, b)=(1, x)`
+fn key_text(table: &TableDef, columns: &[usize], row: &[Value], host: &dyn Host) -> String {
+    let names: Vec<&str> = columns
+        .iter()
+        .map(|c| table.columns[*c].name.as_str())
+        .collect();
+    let values: Vec<String> = columns
+        .iter()
+        .map(|c| show(&row[*c], table.columns[*c].ty, host))
+        .collect();
+    format!("({})=({})", names.join(", "), values.join(", "))
+}
+
+fn failing_row(table: &TableDef, row: &[Value], host: &dyn Host) -> String {
+    let values: Vec<String> = table
+        .visible_columns()
+        .map(|(i, column)| {
+            let mut text = show(&row[i], column.ty, host);
+            if text.len() > SHOWN_BYTES_MAX {
+                text.truncate(text.floor_char_boundary(SHOWN_BYTES_MAX));
+                text.push_str("...");
+            }
+            text
+        })
+        .collect();
+    format!("Failing row contains ({}).", values.join(", "))
+}
+
+fn show(value: &Value, ty: SqlType, host: &dyn Host) -> String {
+    if value.is_null() {
+        return "null".to_string();
+    }
+    let mut out = Vec::new();
+    text_format::write(value, ty, host.format(), &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}

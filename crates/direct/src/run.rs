@@ -1,0 +1,243 @@
+//! [`Run`]: one execution of a one-statement procedure.
+//!
+//! Relies on: the caller lends the same transaction at each call.  Promises: a statement that writes
+//! or locks takes place whole before its first row comes out, or leaves nothing but its locks.
+//! Does not: commit, or run procedures of several statements.
+//!
+//! ```text
+//!   Fresh ──reads only──► Streaming ──end──► Done
+//!     │ writes, locks        │ error ─────────▲
+//!     ├─ blocked ─► Fresh    │                │
+//!     ├─ stale ──► (new snapshot, at once)    │
+//!     ├─ error ───────────────────────────────┤
+//!     └─ done ──► Ready ──rows given──────────┘
+//! ```
+
+use crate::context::{Context, Env, Halt, Stop, Workspace};
+use crate::cursor::{Cursor, collect};
+use crate::direct::Direct;
+use crate::insert::Written;
+use crate::lock::{known_target, locks};
+use crate::{insert, update};
+use quintet_base::limits::STATEMENT_RESTARTS_MAX;
+use quintet_base::{Level, SqlError, Value};
+use quintet_engine::{Clash, Refusal};
+use quintet_ir::{Procedure, Statement};
+use quintet_tc::{Error, WaitPolicy};
+use std::sync::Arc;
+
+/// One execution of a statement. See the module.
+pub struct Run {
+    direct: Direct,
+    procedure: Arc<Procedure>,
+    stage: Stage,
+    frame: Vec<Value>,
+    workspace: Workspace,
+    restarts: Restarts,
+    affected: u64,
+}
+
+enum Stage {
+    Fresh,
+    Streaming(Cursor),
+    Ready(std::vec::IntoIter<Vec<Value>>),
+    Done,
+}
+
+/// How often a statement was run again because a row changed under it.
+#[derive(Default)]
+pub(crate) struct Restarts(usize);
+
+impl Restarts {
+    /// Once more.
+    pub fn count(&mut self, limit: usize) -> Result<(), SqlError> {
+        self.0 += 1;
+        if self.0 <= limit {
+            return Ok(());
+        }
+        Err(Refusal::Conflict {
+            clash: Clash::WriteWrite,
+            relation: None,
+        }
+        .to_sql(Level::ReadCommitted))
+    }
+}
+
+impl Run {
+    /// Nothing has been done yet.
+    pub fn new(direct: &Direct, procedure: Arc<Procedure>) -> Run {
+        Run {
+            direct: direct.clone(),
+            procedure,
+            stage: Stage::Fresh,
+            frame: Vec::new(),
+            workspace: Workspace::default(),
+            restarts: Restarts::default(),
+            affected: 0,
+        }
+    }
+
+    /// The next row of the result, `None` at its end and ever after. The first call begins the
+    /// statement ([`quintet_tc::Txn::begin_statement`]).
+    ///
+    /// # Errors
+    /// [`Stop::Blocked`]: nothing of the statement remains but its locks; wait and call again.
+    /// [`Stop::Error`]: nothing of it remains, and there is nothing more to call for.
+    pub fn next(&mut self, context: &mut Context<'_>) -> Result<Option<&[Value]>, Stop> {
+        if let Stage::Fresh = self.stage {
+            self.begin(context)?;
+        }
+        match &mut self.stage {
+            Stage::Streaming(cursor) => {
+                let [Statement::Query(plan)] = self.procedure.body.as_slice() else {
+                    unreachable!("only a lone query streams");
+                };
+                let mut env = Env::new(context, &mut self.workspace);
+                match cursor.next(plan, &mut env, &mut self.frame, 0) {
+                    Ok(true) => {
+                        self.affected += 1;
+                        Ok(Some(&self.frame))
+                    }
+                    Ok(false) => {
+                        self.stage = Stage::Done;
+                        Ok(None)
+                    }
+                    Err(halt) => {
+                        self.stage = Stage::Done;
+                        Err(stop_outside_a_run(halt))
+                    }
+                }
+            }
+            Stage::Ready(rows) => match rows.next() {
+                Some(row) => {
+                    self.frame = row;
+                    Ok(Some(&self.frame))
+                }
+                None => {
+                    self.stage = Stage::Done;
+                    Ok(None)
+                }
+            },
+            Stage::Fresh | Stage::Done => Ok(None),
+        }
+    }
+
+    /// Rows inserted, updated, deleted or selected so far.
+    pub fn affected(&self) -> u64 {
+        self.affected
+    }
+
+    /// Leaves `Fresh`, or fails, or is blocked and stays there.
+    fn begin(&mut self, context: &mut Context<'_>) -> Result<(), Stop> {
+        let procedure = Arc::clone(&self.procedure);
+        let statement = match procedure.body.as_slice() {
+            [Statement::Query(plan)] if !locks(plan) => {
+                context.txn.begin_statement();
+                self.stage = Stage::Streaming(Cursor::new(plan));
+                return Ok(());
+            }
+            [statement] => statement,
+            _ => {
+                self.stage = Stage::Done;
+                return Err(SqlError::unsupported("a procedure of several statements").into());
+            }
+        };
+        self.stage = Stage::Done;
+        match self.run_whole(statement, context) {
+            Ok(written) => {
+                self.affected = written.count;
+                self.stage = Stage::Ready(written.rows.into_iter());
+                Ok(())
+            }
+            Err(stop) => {
+                if let Stop::Blocked(_) = stop {
+                    self.stage = Stage::Fresh;
+                }
+                Err(stop)
+            }
+        }
+    }
+
+    fn run_whole(
+        &mut self,
+        statement: &Statement,
+        context: &mut Context<'_>,
+    ) -> Result<Written, Stop> {
+        loop {
+            let mark = context.txn.begin_statement();
+            let mut env = Env::new(context, &mut self.workspace);
+            env.release_all();
+            let result = env
+                .check_cancel()
+                .map_err(Halt::from)
+                .and_then(|()| lock_known_target(statement, &mut env))
+                .and_then(|()| run_once(&self.direct, statement, &mut env));
+            match result {
+                Ok(written) => return Ok(written),
+                Err(Halt::Stale) => {
+                    context.txn.rollback_to(mark);
+                    self.restarts.count(STATEMENT_RESTARTS_MAX)?;
+                }
+                Err(halt) => {
+                    context.txn.rollback_to(mark);
+                    return Err(stop_outside_a_run(halt));
+                }
+            }
+        }
+    }
+}
+
+fn run_once(direct: &Direct, statement: &Statement, env: &mut Env<'_>) -> Result<Written, Halt> {
+    match statement {
+        Statement::Query(plan) => {
+            env.whole_rows = true;
+            let rows = collect(plan, env)?;
+            Ok(Written {
+                count: rows.len() as u64,
+                rows,
+            })
+        }
+        Statement::Insert(insert) => insert::run(direct, insert, env),
+        Statement::Update(update) => update::update(update, env),
+        Statement::Delete(delete) => update::delete(delete, env),
+    }
+}
+
+/// READ COMMITTED: the row that the statement names is locked before anything is read. The statement
+/// has read nothing, so if the row is newer than the snapshot, a newer snapshot will do. (The
+/// stronger levels keep their snapshot; locking first would only refuse them earlier.)
+fn lock_known_target(statement: &Statement, env: &mut Env<'_>) -> Result<(), Halt> {
+    if env.txn.level() != Level::ReadCommitted {
+        return Ok(());
+    }
+    let Some(target) = known_target(statement, env)? else {
+        return Ok(());
+    };
+    let space = target.table.space;
+    loop {
+        match env
+            .txn
+            .lock(space, &target.key, target.strength, WaitPolicy::Queue)
+        {
+            Ok(()) => return Ok(()),
+            // The mark of the statement stays good: nothing has been written since.
+            Err(Error::Stale) => env.txn.begin_statement(),
+            Err(error) => return Err(env.halt(error, &target.table.name)),
+        };
+    }
+}
+
+/// Where a stale row can not be answered by running again.
+pub(crate) fn stop_outside_a_run(halt: Halt) -> Stop {
+    match halt {
+        Halt::Blocked(wait) => Stop::Blocked(wait),
+        Halt::Error(error) => Stop::Error(error),
+        Halt::Stale => {
+            let refusal = Refusal::Conflict {
+                clash: Clash::WriteWrite,
+                relation: None,
+            };
+            Stop::Error(refusal.to_sql(Level::ReadCommitted))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The transaction component's errors in SQL's words.
+//!
+//! Relies on: `quintet_engine::Refusal` for states and texts.  Promises: an error after which a
+//! second try may succeed says so; a poisoned log is told apart from a full disk.
+//! Does not: turn an unknown outcome into anything (a commit's outcome is known to the caller of
+//! `commit`, who waits for the log).
+
+use crate::context::Halt;
+use quintet_base::{Level, SpaceId, SqlError};
+use quintet_engine::{Clash, Refusal};
+use quintet_tc::Error;
+use std::fmt::Debug;
+
+/// The error a client is told when an operation or a commit was refused. `names` says which table
+/// or index a space belongs to, if that is known.
+pub fn translate(
+    error: Error,
+    level: Level,
+    names: &dyn Fn(SpaceId) -> Option<String>,
+) -> SqlError {
+    match refusal(error, names) {
+        Some(refusal) => refusal.to_sql(level),
+        None => SqlError::internal("a wait came where none can be met"),
+    }
+}
+
+/// What an error met at a relation means for the statement.
+pub(crate) fn halt(error: Error, level: Level, relation: &str) -> Halt {
+    match error {
+        Error::Blocked(wait) => Halt::Blocked(wait),
+        Error::Stale => Halt::Stale,
+        error => Halt::Error(translate(error, level, &|_| Some(relation.to_string()))),
+    }
+}
+
+/// `None` for what is no refusal: the caller waits or starts over.
+fn refusal(error: Error, names: &dyn Fn(SpaceId) -> Option<String>) -> Option<Refusal> {
+    Some(match error {
+        Error::Blocked(_) | Error::Stale => return None,
+        Error::Conflict { kind, space, .. } => Refusal::Conflict {
+            clash: clash(&kind),
+            relation: names(space),
+        },
+        Error::Deadlock => Refusal::Deadlock,
+        // `tc` does not say which row; whoever asked for the lock knows the relation.
+        Error::Locked => Refusal::Locked {
+            relation: names(SpaceId::default()),
+        },
+        Error::TooManyWaiters => Refusal::TooManyWaiters,
+        Error::SnapshotTooOld => Refusal::SnapshotTooOld,
+        Error::TooLarge { limit } => Refusal::TooLarge { limit },
+        Error::NoRoom { reason } => Refusal::NoRoom { reason },
+        Error::Log(error) => log_refusal(&error),
+        Error::Store(error) => store_refusal(&error),
+        Error::Record { .. } => Refusal::Damaged {
+            reason: chain(&error),
+        },
+        Error::Closed => Refusal::Closed,
+    })
+}
+
+/// `tc` does not export the type of a conflict's kind, so its name has to do.
+fn clash(kind: &dyn Debug) -> Clash {
+    match format!("{kind:?}").as_str() {
+        "ReadWrite" => Clash::ReadWrite,
+        "Phantom" => Clash::Phantom,
+        "Schema" => Clash::Schema,
+        _ => Clash::WriteWrite,
+    }
+}
+
+fn log_refusal(error: &quintet_wal::Error) -> Refusal {
+    use quintet_wal::Error as Log;
+    match error {
+        Log::DiskFull { .. } => Refusal::NoRoom {
+            reason: chain(error),
+        },
+        Log::Damaged { .. } => Refusal::Damaged {
+            reason: chain(error),
+        },
+        Log::Closed => Refusal::Closed,
+        _ => Refusal::Storage {
+            reason: chain(error),
+        },
+    }
+}
+
+fn store_refusal(error: &quintet_dc::Error) -> Refusal {
+    use quintet_dc::Error as Store;
+    match error {
+        Store::DiskFull { .. } => Refusal::NoRoom {
+            reason: chain(error),
+        },
+        Store::Damaged { .. } | Store::Format { .. } => Refusal::Damaged {
+            reason: chain(error),
+        },
+        Store::Closed => Refusal::Closed,
+        _ => Refusal::Storage {
+            reason: chain(error),
+        },
+    }
+}
+
+/// An error and its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

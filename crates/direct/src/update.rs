@@ -1,0 +1,174 @@
+//! UPDATE and DELETE.
+//!
+//! Relies on: the source's frame begins with the table's own, whole (`Env::whole_rows`).
+//! Promises: each row is changed once, as it was when the statement began; a row is locked, and
+//! unchanged since the snapshot, before it is changed.  Does not: skip a row that somebody else
+//! changed meanwhile: at READ COMMITTED the statement is run again.
+//!
+//! A statement must not meet its own changes. It changes rows as it finds them where they stay at
+//! their place in what is scanned, and otherwise gathers them first:
+//!
+//! ```text
+//!   lone scan, keys stay      find ─► lock ─► change ─► find …
+//!   anything else             find ─► lock ─► keep … then vacate all, then occupy all
+//! ```
+
+use crate::context::{Env, Halt, row_bytes};
+use crate::cursor::Cursor;
+use crate::insert::{Written, assigned};
+use crate::keys::row_key;
+use crate::lock::lone_scan;
+use crate::rows::check_row;
+use crate::write::{Change, lock_key, occupy, remove, vacate};
+use quintet_base::{Bytes, Value};
+use quintet_ir::statement::{Delete, Update};
+use quintet_ir::{Path, Plan, TableDef};
+use std::collections::HashSet;
+
+/// Pulls the rows to change out of the source: each once, locked.
+struct Source<'s> {
+    plan: &'s Plan,
+    table: &'s TableDef,
+    cursor: Cursor,
+    frame: Vec<Value>,
+    /// Keys that came already; `None` where a row can not come twice.
+    seen: Option<HashSet<Bytes>>,
+}
+
+impl<'s> Source<'s> {
+    fn new(plan: &'s Plan, table: &'s TableDef) -> Source<'s> {
+        let seen = lone_scan(plan).is_none().then(HashSet::new);
+        Source {
+            plan,
+            table,
+            cursor: Cursor::new(plan),
+            frame: Vec::new(),
+            seen,
+        }
+    }
+
+    /// Key of the next row; its frame is in `frame`.
+    fn next(&mut self, env: &mut Env<'_>) -> Result<Option<Bytes>, Halt> {
+        while self.cursor.next(self.plan, env, &mut self.frame, 0)? {
+            let key = row_key(self.table, &self.frame);
+            if let Some(seen) = &mut self.seen {
+                if seen.contains(&key) {
+                    continue;
+                }
+                env.charge(key.len() + 48)?;
+                seen.insert(key.clone());
+            }
+            lock_key(self.table, self.table.space, &key, env)?;
+            return Ok(Some(key));
+        }
+        Ok(None)
+    }
+}
+
+/// Runs the whole UPDATE once.
+pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt> {
+    env.whole_rows = true;
+    let table = &*update.table;
+    let width = table.frame_width();
+    let at_once = stays_in_place(update);
+    let mut source = Source::new(&update.source, table);
+    let mut kept: Vec<(Change, Vec<Value>)> = Vec::new();
+    let mut written = Written::default();
+    while let Some(old_key) = source.next(env)? {
+        let frame = &source.frame;
+        let new = assigned(table, &frame[..width], &update.assignments, frame, env)?;
+        check_row(table, &new, env)?;
+        let new_key = row_key(table, &new);
+        let change = Change {
+            old_key,
+            old: frame[..width].to_vec(),
+            new_key,
+            new,
+        };
+        if at_once {
+            vacate(table, &change, env)?;
+            finish(update, change, &frame[width..], &mut written, env)?;
+        } else {
+            let joined = match update.returning {
+                Some(_) => frame[width..].to_vec(),
+                None => Vec::new(),
+            };
+            env.charge(row_bytes(&change.old) + row_bytes(&change.new) + row_bytes(&joined))?;
+            kept.push((change, joined));
+        }
+    }
+    for (change, _) in &kept {
+        vacate(table, change, env)?;
+    }
+    for (change, joined) in kept {
+        finish(update, change, &joined, &mut written, env)?;
+    }
+    Ok(written)
+}
+
+/// Puts the new row and returns what is asked for.
+fn finish(
+    update: &Update,
+    change: Change,
+    joined: &[Value],
+    written: &mut Written,
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    occupy(&update.table, &change, env)?;
+    let mut frame = change.new;
+    if update.returning.is_some() {
+        frame.extend_from_slice(joined);
+    }
+    written.add(update.returning.as_deref(), &frame, env)
+}
+
+/// True if a changed row can not be met again by the scan that found it, and frees no key that
+/// another row of the statement may want.
+fn stays_in_place(update: &Update) -> bool {
+    let table = &update.table;
+    let assigns = |column: &usize| {
+        update
+            .assignments
+            .iter()
+            .any(|(assigned, _)| assigned == column)
+    };
+    let Some(access) = lone_scan(&update.source) else {
+        return false;
+    };
+    let key_stays = table
+        .primary_key
+        .as_ref()
+        .is_none_or(|primary| !primary.columns.iter().any(assigns));
+    let scanned = match &access.path {
+        Path::Index(number, _) => Some(*number),
+        Path::Full | Path::Primary(_) => None,
+    };
+    key_stays
+        && table.indexes.iter().enumerate().all(|(number, index)| {
+            !(index.unique || scanned == Some(number)) || !index.columns.iter().any(assigns)
+        })
+}
+
+/// Runs the whole DELETE once.
+pub(crate) fn delete(delete: &Delete, env: &mut Env<'_>) -> Result<Written, Halt> {
+    env.whole_rows = true;
+    let table = &*delete.table;
+    let mut source = Source::new(&delete.source, table);
+    let at_once = source.seen.is_none();
+    let mut kept: Vec<(Bytes, Vec<Value>)> = Vec::new();
+    let mut written = Written::default();
+    while let Some(key) = source.next(env)? {
+        if at_once {
+            remove(table, &key, &source.frame, env)?;
+        } else {
+            let row = source.frame[..table.frame_width()].to_vec();
+            env.charge(key.len() + row_bytes(&row))?;
+            kept.push((key, row));
+        }
+        written.add(delete.returning.as_deref(), &source.frame, env)?;
+    }
+    for (key, row) in kept {
+        remove(table, &key, &row, env)?;
+    }
+    Ok(written)
+}

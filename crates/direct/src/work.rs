@@ -1,0 +1,195 @@
+//! The physical part of schema changes.
+//!
+//! Relies on: the caller's transaction holds the turn to change the schema; `tc` fences spaces.
+//! Promises: an index or a rewritten table is complete as of the transaction's snapshot, or the
+//! change is refused with the row's key.  Does not: change the catalogue; build anything larger than
+//! one transaction may buffer.
+//!
+//! A table that is read here is fenced first, so that a writer whose plan does not know of the
+//! change is refused once it has committed.
+
+use crate::context::{Env, Halt};
+use crate::cursor::Cursor;
+use crate::direct::Direct;
+use crate::keys::{check_length, entry_key, primary_name, row_key};
+use crate::rowid::NoId;
+use crate::rows::{about, check_row, duplicate_rows, encode_row};
+use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
+use quintet_ir::ddl::Work;
+use quintet_ir::schema::TableRef;
+use quintet_ir::{Access, Expr, Path, Plan, TableDef};
+use std::collections::BTreeSet;
+
+/// Does all of it, in order.
+pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(), Halt> {
+    let mut fenced = BTreeSet::new();
+    for item in work {
+        match item {
+            Work::BuildIndex { table, index } => {
+                fence(&mut fenced, [table.space], env);
+                build_index(table, *index, env)?;
+            }
+            Work::Rewrite { from, to, columns } => {
+                fence(&mut fenced, [from.space], env);
+                rewrite(direct, from, to, columns, env)?;
+            }
+            Work::Verify {
+                table,
+                not_null,
+                checks,
+            } => {
+                fence(&mut fenced, [table.space], env);
+                verify(table, not_null, checks, env)?;
+            }
+            Work::Fence(spaces) => fence(&mut fenced, spaces.iter().copied(), env),
+            Work::DropSpaces(spaces) => spaces.iter().for_each(|space| env.txn.drop_space(*space)),
+            Work::StartSequence { sequence, next } => {
+                let shared = direct.shared();
+                shared.sequences.start(sequence, *next, &shared.tc)?;
+            }
+            Work::DropSequence(id) => {
+                let dropped = direct.shared().sequences.drop_in(*id, env.txn);
+                dropped.map_err(|error| env.halt(error, "sequence"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fence(
+    fenced: &mut BTreeSet<SpaceId>,
+    spaces: impl IntoIterator<Item = SpaceId>,
+    env: &mut Env<'_>,
+) {
+    for space in spaces {
+        if fenced.insert(space) {
+            env.txn.fence(space);
+        }
+    }
+}
+
+/// Calls `each` for every row of a table with the row's whole frame.
+fn for_each_row(
+    table: &TableRef,
+    env: &mut Env<'_>,
+    mut each: impl FnMut(&[Value], &mut Env<'_>) -> Result<(), Halt>,
+) -> Result<(), Halt> {
+    let plan = Plan::Scan(Access {
+        table: TableRef::clone(table),
+        path: Path::Full,
+        filter: None,
+        reverse: false,
+        offset: 0,
+        needed: None,
+    });
+    let mut cursor = Cursor::new(&plan);
+    let mut frame = Vec::new();
+    while cursor.next(&plan, env, &mut frame, 0)? {
+        each(&frame, env)?;
+    }
+    Ok(())
+}
+
+fn build_index(table: &TableRef, number: usize, env: &mut Env<'_>) -> Result<(), Halt> {
+    for_each_row(table, env, |row, env| {
+        let key = row_key(table, row);
+        put_entry(table, number, row, &key, env)
+    })
+}
+
+/// Adds an entry to an index that nobody else can see yet.
+fn put_entry(
+    table: &TableDef,
+    number: usize,
+    row: &[Value],
+    row_key: &Bytes,
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    let index = &table.indexes[number];
+    let entry = entry_key(table, index, row, row_key);
+    check_length(&entry.key, &index.name)?;
+    if entry.exclusive && is_there(table, index.space, &entry.key, env)? {
+        return Err(duplicate_rows(table, &index.name, &index.columns, row, env.host).into());
+    }
+    let put = env.txn.put(index.space, entry.key, row_key.clone());
+    put.map_err(|error| env.halt(error, &table.name))
+}
+
+fn is_there(table: &TableDef, space: SpaceId, key: &[u8], env: &Env<'_>) -> Result<bool, Halt> {
+    let found = env
+        .txn
+        .get(space, key)
+        .map_err(|error| env.halt(error, &table.name))?;
+    Ok(found.is_some())
+}
+
+fn rewrite(
+    direct: &Direct,
+    from: &TableRef,
+    to: &TableDef,
+    columns: &[Expr],
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    let shared = direct.shared();
+    for_each_row(from, env, |old, env| {
+        let mut row = Vec::with_capacity(to.frame_width());
+        for column in columns {
+            row.push(env.eval(column, old)?);
+        }
+        if to.primary_key.is_none() {
+            let id = shared
+                .row_ids
+                .next(to.space, &shared.tc)
+                .map_err(|no_id| match no_id {
+                    NoId::Unreadable(error) => env.halt(error, &to.name),
+                    NoId::Impossible(error) => Halt::Error(error),
+                })?;
+            row.push(Value::Int8(id));
+        }
+        check_row(to, &row, env)?;
+        let key = row_key(to, &row);
+        if let Some(primary) = &to.primary_key {
+            check_length(&key, primary_name(to))?;
+            if is_there(to, to.space, &key, env)? {
+                let error = duplicate_rows(to, &primary.name, &primary.columns, &row, env.host);
+                return Err(error.into());
+            }
+        }
+        let put = env.txn.put(to.space, key.clone(), encode_row(to, &row)?);
+        put.map_err(|error| env.halt(error, &to.name))?;
+        (0..to.indexes.len()).try_for_each(|number| put_entry(to, number, &row, &key, env))
+    })
+}
+
+fn verify(
+    table: &TableRef,
+    not_null: &[usize],
+    checks: &[usize],
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    for_each_row(table, env, |row, env| {
+        for &column in not_null {
+            if row[column].is_null() {
+                let name = &table.columns[column].name;
+                let message = format!(
+                    "column \"{name}\" of relation \"{}\" contains null values",
+                    table.name
+                );
+                let error = SqlError::new(SqlState::NOT_NULL_VIOLATION, message);
+                return Err(error.about(about(table, Some(name), None)).into());
+            }
+        }
+        for &check in checks {
+            let check = &table.checks[check];
+            if env.eval(&check.condition, row)?.as_bool() == Some(false) {
+                let message = format!(
+                    "check constraint \"{}\" of relation \"{}\" is violated by some row",
+                    check.name, table.name
+                );
+                let error = SqlError::new(SqlState::CHECK_VIOLATION, message);
+                return Err(error.about(about(table, None, Some(&check.name))).into());
+            }
+        }
+        Ok(())
+    })
+}

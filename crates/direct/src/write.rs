@@ -1,0 +1,230 @@
+//! One row with its index entries: add, change, remove.
+//!
+//! Relies on: the row's key is locked by the caller where another could have it too.
+//! Promises: row and entries change together or the statement is undone; a key that must be its
+//! own is locked before anybody decides whether it is free, so two transactions can not both find it
+//! so.  Does not: check NOT NULL and CHECK (`rows`).
+
+use crate::context::{Env, Halt};
+use crate::keys::{EntryKey, check_length, entry_key, primary_name};
+use crate::rows::{duplicate_key, encode_row};
+use quintet_base::{Bytes, Value};
+use quintet_ir::statement::Arbiter;
+use quintet_ir::{IndexDef, TableDef};
+use quintet_tc::{Strength, WaitPolicy};
+
+/// Who has a key already.
+pub(crate) struct Taken {
+    /// Which key.
+    pub by: Arbiter,
+    /// Key of the row that has it.
+    pub row_key: Bytes,
+}
+
+/// Locks a key of a space that belongs to the table.
+pub(crate) fn lock_key(
+    table: &TableDef,
+    space: quintet_base::SpaceId,
+    key: &Bytes,
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    let locked = env
+        .txn
+        .lock(space, key, Strength::Exclusive, WaitPolicy::Queue);
+    locked.map_err(|error| env.halt(error, &table.name))
+}
+
+/// Locks a row's key and says whether it is taken.
+pub(crate) fn primary_taken(
+    table: &TableDef,
+    key: &Bytes,
+    env: &mut Env<'_>,
+) -> Result<Option<Taken>, Halt> {
+    if table.primary_key.is_none() {
+        return Ok(None); // a row id is nobody else's
+    }
+    check_length(key, primary_name(table))?;
+    lock_key(table, table.space, key, env)?;
+    let present = env
+        .txn
+        .get(table.space, key)
+        .map_err(|error| env.halt(error, &table.name))?;
+    Ok(present.map(|_| Taken {
+        by: Arbiter::Primary,
+        row_key: key.clone(),
+    }))
+}
+
+/// Locks a row's entry in a unique index and says whether it is taken.
+pub(crate) fn entry_taken(
+    table: &TableDef,
+    number: usize,
+    entry: &EntryKey,
+    env: &mut Env<'_>,
+) -> Result<Option<Taken>, Halt> {
+    let index = &table.indexes[number];
+    check_length(&entry.key, &index.name)?;
+    if !entry.exclusive {
+        return Ok(None);
+    }
+    lock_key(table, index.space, &entry.key, env)?;
+    let present = env
+        .txn
+        .get(index.space, &entry.key)
+        .map_err(|error| env.halt(error, &table.name))?;
+    Ok(present.map(|row_key| Taken {
+        by: Arbiter::Index(number),
+        row_key,
+    }))
+}
+
+/// `23505`, naming the key.
+pub(crate) fn taken_error(table: &TableDef, by: Arbiter, row: &[Value], env: &Env<'_>) -> Halt {
+    let (name, columns) = match by {
+        Arbiter::Primary => {
+            let columns = table
+                .primary_key
+                .as_ref()
+                .map_or(&[][..], |primary| &primary.columns);
+            (primary_name(table), columns)
+        }
+        Arbiter::Index(number) => {
+            let index = &table.indexes[number];
+            (index.name.as_str(), index.columns.as_slice())
+        }
+    };
+    duplicate_key(table, name, columns, row, env.host).into()
+}
+
+/// Buffers a new row and its entries. Its keys are free and locked.
+pub(crate) fn put_new(
+    table: &TableDef,
+    row_key: &Bytes,
+    row: &[Value],
+    entries: Vec<EntryKey>,
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    put(
+        table,
+        table.space,
+        row_key.clone(),
+        encode_row(table, row)?,
+        env,
+    )?;
+    for (index, entry) in table.indexes.iter().zip(entries) {
+        put(table, index.space, entry.key, row_key.clone(), env)?;
+    }
+    Ok(())
+}
+
+/// Buffers the removal of a row and its entries.
+pub(crate) fn remove(
+    table: &TableDef,
+    row_key: &Bytes,
+    row: &[Value],
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    for index in &table.indexes {
+        remove_entry(table, index, entry_key(table, index, row, row_key), env)?;
+    }
+    delete(table, table.space, row_key.clone(), env)
+}
+
+/// What an UPDATE is about to do to one row.
+pub(crate) struct Change {
+    pub old_key: Bytes,
+    pub old: Vec<Value>,
+    pub new_key: Bytes,
+    pub new: Vec<Value>,
+}
+
+impl Change {
+    fn moves(&self) -> bool {
+        self.old_key != self.new_key
+    }
+
+    /// The entries before and after, if they differ.
+    fn entries(&self, table: &TableDef, index: &IndexDef) -> Option<(EntryKey, EntryKey)> {
+        let same = |column: &usize| self.old[*column].order(&self.new[*column]).is_eq();
+        if !self.moves() && index.columns.iter().all(same) {
+            return None;
+        }
+        let old = entry_key(table, index, &self.old, &self.old_key);
+        let new = entry_key(table, index, &self.new, &self.new_key);
+        Some((old, new))
+    }
+}
+
+/// First half of a change: what the row no longer occupies goes. Apart from the second half, so that
+/// rows of one statement may exchange their keys.
+pub(crate) fn vacate(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Result<(), Halt> {
+    for index in &table.indexes {
+        if let Some((old, _)) = change.entries(table, index) {
+            remove_entry(table, index, old, env)?;
+        }
+    }
+    if change.moves() {
+        delete(table, table.space, change.old_key.clone(), env)?;
+    }
+    Ok(())
+}
+
+/// Second half: the row goes where it now belongs, if that is free.
+pub(crate) fn occupy(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Result<(), Halt> {
+    if change.moves()
+        && let Some(taken) = primary_taken(table, &change.new_key, env)?
+    {
+        return Err(taken_error(table, taken.by, &change.new, env));
+    }
+    for (number, index) in table.indexes.iter().enumerate() {
+        if let Some((_, new)) = change.entries(table, index) {
+            if let Some(taken) = entry_taken(table, number, &new, env)? {
+                return Err(taken_error(table, taken.by, &change.new, env));
+            }
+            put(table, index.space, new.key, change.new_key.clone(), env)?;
+        }
+    }
+    put(
+        table,
+        table.space,
+        change.new_key.clone(),
+        encode_row(table, &change.new)?,
+        env,
+    )
+}
+
+/// An entry that was its row's own stays locked: another may not take it before we commit.
+fn remove_entry(
+    table: &TableDef,
+    index: &IndexDef,
+    entry: EntryKey,
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    if entry.exclusive {
+        lock_key(table, index.space, &entry.key, env)?;
+    }
+    delete(table, index.space, entry.key, env)
+}
+
+fn put(
+    table: &TableDef,
+    space: quintet_base::SpaceId,
+    key: Bytes,
+    value: Bytes,
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    env.txn
+        .put(space, key, value)
+        .map_err(|error| env.halt(error, &table.name))
+}
+
+fn delete(
+    table: &TableDef,
+    space: quintet_base::SpaceId,
+    key: Bytes,
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    env.txn
+        .delete(space, key)
+        .map_err(|error| env.halt(error, &table.name))
+}
