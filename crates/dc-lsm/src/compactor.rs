@@ -1,18 +1,20 @@
 //! The queue of the background thread, and what the thread does with it.
 //!
 //! Relies on: `space`.  Promises: at most one entry per space, so the queue is bounded by their
-//! number; dropping the store ends the thread after the step it is in.  Does not: repeat what
-//! failed by itself; the next merge into the space asks again.
+//! number; spaces take turns; dropping the store ends the thread after the step it is in.
+//! Does not: repeat what failed by itself; the next merge into the space asks again.
 //!
 //! ```text
-//!   Waiting ──merge ended, last pin gone──► Listed ──thread──► visit: tidy, compact, publish
-//!      ▲                                                          │
-//!      └──────────────────────────────────────────────────────────┘
+//!   Waiting ──merge ended, last pin gone──► Listed ──thread──► visit: tidy, one step, publish
+//!      ▲                                       ▲                  │ │
+//!      │                                       └──a step was made─┘ │
+//!      └───────────────────────────────────────────────nothing to do┘
 //! ```
 
 use parking_lot::{Condvar, Mutex};
 use quintet_base::SpaceId;
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,6 +42,8 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct State {
     visits: BTreeSet<SpaceId>,
+    /// Visited last; the next one up is next.
+    last: SpaceId,
     removals: Vec<PathBuf>,
     stop: bool,
 }
@@ -60,10 +64,6 @@ impl Queue {
         self.filled.notify_one();
     }
 
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.state.lock().stop
-    }
-
     /// Removals come first: they give space back. Those listed before a stop are still done.
     pub(crate) fn next(&self) -> Job {
         let mut state = self.state.lock();
@@ -74,7 +74,11 @@ impl Queue {
             if state.stop {
                 return Job::Stop;
             }
-            if let Some(space) = state.visits.pop_first() {
+            let above = (Bound::Excluded(state.last), Bound::Unbounded);
+            let next = state.visits.range(above).next().or(state.visits.first());
+            if let Some(space) = next.copied() {
+                state.visits.remove(&space);
+                state.last = space;
                 return Job::Visit(space);
             }
             self.filled.wait(&mut state);
@@ -112,6 +116,11 @@ mod tests {
             Job::Visit(SpaceId(2)),
         ];
         assert_eq!(jobs, expected);
+        // A space that asks again at once waits for those that have asked meanwhile.
+        queue.visit(SpaceId(2));
+        queue.visit(SpaceId(7));
+        assert_eq!(queue.next(), Job::Visit(SpaceId(7)));
+        assert_eq!(queue.next(), Job::Visit(SpaceId(2)));
         queue.visit(SpaceId(3));
         queue.remove("other".into());
         queue.stop();

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 const CACHE_BYTES_DEFAULT: u64 = 512 * 1024 * 1024;
 
 /// Default target size of a tablet: large enough that few files are open, small enough that a
-/// compaction step stays within seconds.
-const TABLET_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
+/// compaction step stays within a second. The level that takes new runs holds four.
+const TABLET_BYTES_DEFAULT: u64 = 32 * 1024 * 1024;
 
 /// Default for open tablet files, well under the usual limit of 1,024 open files in a process.
 const OPEN_FILES_DEFAULT: usize = 256;

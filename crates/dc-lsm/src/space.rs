@@ -260,7 +260,7 @@ impl Space {
                 report.bytes += value.len() as u64;
             }
             if position <= high {
-                match self.read(&key, self.visible.get())? {
+                match self.read(&key, NEWEST)? {
                     Some(stored) if position <= stored.position => {
                         report.skipped += 1;
                         continue;
@@ -291,38 +291,36 @@ impl Space {
         Ok((report, new_high))
     }
 
-    /// Compacts until there is nothing to do or `stop` says so; returns how many steps were made.
-    pub(crate) fn compact(&self, stop: &dyn Fn() -> bool) -> Result<u64, Error> {
-        let mut steps = 0;
-        while !stop() && !self.leaving.load(Ordering::SeqCst) {
-            let (before, outcome, changed) = {
-                let _turn = self.compacting.lock();
-                let before = self.table_files()?;
-                let version = self.tree.current_version().id();
-                let outcome = self
-                    .tree
-                    .compact(Arc::clone(&self.shared.strategy) as _, self.watermark());
-                let tables = self.tree.current_version();
-                self.registered
-                    .lock()
-                    .extend(tables.iter_tables().map(Table::id));
-                // A merge may have come between; then the next round finds nothing to do.
-                (before, outcome, tables.id() != version)
-            };
-            if let Err(error) = outcome {
-                // Nothing was compacted since, so every tablet in use was there before or is named
-                // by the newest version.
-                let _merging = self.merging.lock();
-                let _turn = self.compacting.lock();
-                self.remove_leftovers(|table| !before.contains(table));
-                return Err(fault::tree("compact", &self.folder, error));
-            }
-            if !changed {
-                break;
-            }
-            steps += 1;
+    /// Makes one step of compaction; false if there is nothing to do now.
+    pub(crate) fn compact(&self) -> Result<bool, Error> {
+        if self.leaving.load(Ordering::SeqCst) {
+            return Ok(false);
         }
-        Ok(steps)
+        let (before, outcome) = {
+            let _turn = self.compacting.lock();
+            let version = self.tree.current_version();
+            let new = version.l0();
+            let all_bytes = self.tree.disk_space();
+            if is_put_off(new.run_count(), new.size(), all_bytes - new.size()) {
+                return Ok(false);
+            }
+            let before = self.table_files()?;
+            let strategy = Arc::clone(&self.shared.strategy);
+            let outcome = self.tree.compact(strategy, self.watermark());
+            let after = self.tree.current_version();
+            let tables = after.iter_tables().map(Table::id);
+            self.registered.lock().extend(tables);
+            // A merge in between looks like a step, too; the next visit finds nothing to do.
+            (before, outcome.map(|()| after.id() != version.id()))
+        };
+        outcome.map_err(|error| {
+            // Nothing was compacted since, so every tablet in use was there before or is named by
+            // the newest version.
+            let _merging = self.merging.lock();
+            let _turn = self.compacting.lock();
+            self.remove_leftovers(|table| !before.contains(table));
+            fault::tree("compact", &self.folder, error)
+        })
     }
 
     /// Lets go what no pin needs.
@@ -400,6 +398,25 @@ impl Drop for Space {
     }
 }
 
+/// Overlapping runs from which the tree compacts by itself.
+const RUNS_MIN: usize = 4;
+
+/// Overlapping runs from which compaction is put off no more: a read asks each, most often only its
+/// filter.
+const RUNS_MAX: usize = 12;
+
+/// How many old bytes a compaction may rewrite for one new byte without being put off.
+const OLD_BYTES_PER_NEW: u64 = 8;
+
+/// Whether compaction waits for more: few new bytes would make it rewrite many old ones.
+fn is_put_off(runs: usize, new_bytes: u64, old_bytes: u64) -> bool {
+    (RUNS_MIN..RUNS_MAX).contains(&runs) && new_bytes * OLD_BYTES_PER_NEW < old_bytes
+}
+
+/// Reads whatever version is the newest when the tree looks. A number taken from `visible` without
+/// a pin would not do: the version it belongs to may be let go before the tree looks.
+const NEWEST: SeqNo = SeqNo::MAX;
+
 /// Names inside a tree's folder, as the tree writes them.
 const CURRENT_FILE: &str = "current";
 const TABLES_FOLDER: &str = "tables";
@@ -413,4 +430,26 @@ fn remove_temporary_files(folder: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_runs_over_much_data_wait_for_each_other_but_not_for_ever() {
+        // runs, new bytes, old bytes, put off
+        let table = [
+            (0, 0, 1000, false), // the tree may have work further down
+            (3, 1, 1000, false), // as above; it leaves these runs alone by itself
+            (4, 1, 1000, true),
+            (4, 200, 1000, false),
+            (11, 1, 1000, true),
+            (12, 1, 1000, false),
+            (4, 1, 0, false),
+        ];
+        for (runs, new, old, expected) in table {
+            assert_eq!(is_put_off(runs, new, old), expected, "{runs} {new} {old}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Overlapping runs in a space above which a merge waits for the compactor: every read has to ask
-/// each of them. Compaction starts at four.
+/// each of them. More than those from which compaction is put off no more (see `space`).
 const OVERLAPPING_RUNS_MAX: usize = 16;
 
 /// How often, and how long each time, a merge waits for the compactor; then it goes on, since a
@@ -377,13 +377,11 @@ impl Inner {
             }
         };
         space.tidy()?;
-        let steps = space.compact(&|| self.queue().is_stopping())?;
-        if steps > 0 {
-            self.counters
-                .compactions
-                .fetch_add(steps, Ordering::Relaxed);
-            // Unpins what was compacted, which brings us here again to tidy up.
+        if space.compact()? {
+            self.counters.compactions.fetch_add(1, Ordering::Relaxed);
+            // Unpins what was compacted away, so that the next visit tidies it up.
             self.publish(&space);
+            self.queue().visit(id);
         }
         Ok(())
     }
