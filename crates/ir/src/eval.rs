@@ -6,7 +6,8 @@
 //! own, or keep anything between two calls.
 //!
 //! Hot path: run once per row and expression. Columns, constants and parameters are compared in
-//! place; a call with up to four arguments keeps them on the stack.
+//! place, conditions are computed without making values, and a call with up to four arguments keeps
+//! them on the stack.
 
 use crate::cast::cast;
 use crate::expr::{CompareOp, Expr, Truth};
@@ -70,7 +71,12 @@ pub fn eval_predicate(
     params: &[Value],
     host: &dyn Host,
 ) -> SqlResult<bool> {
-    Ok(eval(expr, frame, params, host)?.as_bool() == Some(true))
+    let scope = Scope {
+        frame,
+        params,
+        host,
+    };
+    Ok(scope.truth(expr)? == Some(true))
 }
 
 /// Order of two values of a type, as its comparison operators see it: [`Value::order`], but
@@ -93,6 +99,15 @@ fn truth_value(truth: Option<bool>) -> Value {
     truth.map_or(Value::Null, Value::Bool)
 }
 
+/// `left op right`, unknown if either is NULL.
+#[inline]
+fn compare(op: CompareOp, left: &Value, right: &Value, ty: SqlType) -> Option<bool> {
+    match left.is_null() || right.is_null() {
+        true => None,
+        false => Some(op.accepts(order(left, right, ty))),
+    }
+}
+
 /// What the leaves of an expression refer to.
 struct Scope<'a> {
     frame: &'a [Value],
@@ -110,14 +125,23 @@ impl<'a> Scope<'a> {
         })
     }
 
+    /// The value of an expression that lies somewhere already.
+    #[inline]
+    fn leaf(&self, expr: &'a Expr) -> Option<&'a Value> {
+        match expr {
+            Expr::Const(value, _) => Some(value),
+            Expr::Param(number, _) => self.params.get(*number),
+            Expr::Column(column, _) => Some(&self.frame[*column]),
+            _ => None,
+        }
+    }
+
     /// The value of an expression, borrowed where it lies somewhere already.
     fn operand(&self, expr: &'a Expr) -> SqlResult<Cow<'a, Value>> {
-        Ok(match expr {
-            Expr::Const(value, _) => Cow::Borrowed(value),
-            Expr::Param(number, _) => Cow::Borrowed(self.param(*number)?),
-            Expr::Column(column, _) => Cow::Borrowed(&self.frame[*column]),
-            other => Cow::Owned(self.eval(other)?),
-        })
+        match self.leaf(expr) {
+            Some(value) => Ok(Cow::Borrowed(value)),
+            None => self.eval(expr).map(Cow::Owned),
+        }
     }
 
     fn eval(&self, expr: &'a Expr) -> SqlResult<Value> {
@@ -130,43 +154,22 @@ impl<'a> Scope<'a> {
                 3..=4 => self.call::<4>(function, args),
                 _ => self.call_long(function, args),
             },
-            Expr::Compare { op, left, right } => self.compare(*op, left, right),
-            Expr::Distinct {
-                left,
-                right,
-                negated,
-            } => {
-                let (a, b) = (self.operand(left)?, self.operand(right)?);
-                // NULL equals NULL in the order, and nothing else.
-                let differ = order(&a, &b, left.ty()).is_ne();
-                Ok(Value::Bool(differ != *negated))
-            }
-            Expr::And(args) => self.connect(args, false),
-            Expr::Or(args) => self.connect(args, true),
-            Expr::Not(input) => Ok(truth_value(self.eval(input)?.as_bool().map(|b| !b))),
-            Expr::IsNull { input, negated } => {
-                Ok(Value::Bool(self.operand(input)?.is_null() != *negated))
-            }
-            Expr::IsTruth {
-                input,
-                truth,
-                negated,
-            } => {
-                let wanted = match truth {
-                    Truth::True => Some(true),
-                    Truth::False => Some(false),
-                    Truth::Unknown => None,
-                };
-                let is = self.eval(input)?.as_bool() == wanted;
-                Ok(Value::Bool(is != *negated))
-            }
+            Expr::Compare { .. }
+            | Expr::Distinct { .. }
+            | Expr::And(_)
+            | Expr::Or(_)
+            | Expr::Not(_)
+            | Expr::IsNull { .. }
+            | Expr::IsTruth { .. }
+            | Expr::InList { .. }
+            | Expr::Quantified { .. } => self.truth(expr).map(truth_value),
             Expr::Case {
                 branches,
                 otherwise,
                 ..
             } => {
                 for (condition, result) in branches {
-                    if self.eval(condition)?.as_bool() == Some(true) {
+                    if self.truth(condition)? == Some(true) {
                         return self.eval(result);
                     }
                 }
@@ -184,17 +187,6 @@ impl<'a> Scope<'a> {
                 Ok(Value::Null)
             }
             Expr::Extreme { greatest, args, ty } => self.extreme(*greatest, args, *ty),
-            Expr::InList {
-                input,
-                list,
-                negated,
-            } => self.in_list(input, list, *negated),
-            Expr::Quantified {
-                input,
-                op,
-                array,
-                all,
-            } => self.quantified(input, *op, array, *all),
             Expr::Array { elements, element } => {
                 let values = elements.iter().map(|e| self.eval(e));
                 Ok(Value::Array(Box::new(Array {
@@ -256,27 +248,6 @@ impl<'a> Scope<'a> {
         (function.eval)(&values, self.host)
     }
 
-    fn compare(&self, op: CompareOp, left: &'a Expr, right: &'a Expr) -> SqlResult<Value> {
-        let (a, b) = (self.operand(left)?, self.operand(right)?);
-        if a.is_null() || b.is_null() {
-            return Ok(Value::Null);
-        }
-        Ok(Value::Bool(op.accepts(order(&a, &b, left.ty()))))
-    }
-
-    /// AND (`decisive` is false) or OR (true): the decisive value wins, then NULL.
-    fn connect(&self, args: &'a [Expr], decisive: bool) -> SqlResult<Value> {
-        let mut unknown = false;
-        for arg in args {
-            match self.eval(arg)?.as_bool() {
-                Some(value) if value == decisive => return Ok(Value::Bool(decisive)),
-                Some(_) => {}
-                None => unknown = true,
-            }
-        }
-        Ok(truth_value((!unknown).then_some(!decisive)))
-    }
-
     fn extreme(&self, greatest: bool, args: &'a [Expr], ty: SqlType) -> SqlResult<Value> {
         let wanted = match greatest {
             true => Ordering::Greater,
@@ -292,18 +263,83 @@ impl<'a> Scope<'a> {
         Ok(best)
     }
 
-    fn in_list(&self, input: &'a Expr, list: &'a [Expr], negated: bool) -> SqlResult<Value> {
-        let value = self.operand(input)?;
-        let mut unknown = value.is_null();
-        for item in list {
-            let item = self.operand(item)?;
-            if item.is_null() || value.is_null() {
-                unknown = true;
-            } else if order(&value, &item, input.ty()).is_eq() {
-                return Ok(Value::Bool(!negated));
+    /// The truth value of a boolean expression.
+    fn truth(&self, expr: &'a Expr) -> SqlResult<Option<bool>> {
+        Ok(match expr {
+            Expr::Compare { op, left, right } => match (self.leaf(left), self.leaf(right)) {
+                (Some(a), Some(b)) => compare(*op, a, b, left.ty()),
+                _ => {
+                    let (a, b) = (self.operand(left)?, self.operand(right)?);
+                    compare(*op, &a, &b, left.ty())
+                }
+            },
+            Expr::Distinct {
+                left,
+                right,
+                negated,
+            } => {
+                let (a, b) = (self.operand(left)?, self.operand(right)?);
+                // NULL equals NULL in the order, and nothing else.
+                Some(order(&a, &b, left.ty()).is_ne() != *negated)
+            }
+            Expr::And(args) => self.connect(args, false)?,
+            Expr::Or(args) => self.connect(args, true)?,
+            Expr::Not(input) => self.truth(input)?.map(|truth| !truth),
+            Expr::IsNull { input, negated } => Some(self.operand(input)?.is_null() != *negated),
+            Expr::IsTruth {
+                input,
+                truth,
+                negated,
+            } => {
+                let wanted = match truth {
+                    Truth::True => Some(true),
+                    Truth::False => Some(false),
+                    Truth::Unknown => None,
+                };
+                Some((self.truth(input)? == wanted) != *negated)
+            }
+            Expr::InList {
+                input,
+                list,
+                negated,
+            } => self.in_list(input, list)?.map(|found| found != *negated),
+            Expr::Quantified {
+                input,
+                op,
+                array,
+                all,
+            } => self.quantified(input, *op, array, *all)?,
+            other => match self.leaf(other) {
+                Some(value) => value.as_bool(),
+                None => self.eval(other)?.as_bool(),
+            },
+        })
+    }
+
+    /// AND (`decisive` is false) or OR (true): the decisive value wins, then NULL.
+    fn connect(&self, args: &'a [Expr], decisive: bool) -> SqlResult<Option<bool>> {
+        let mut unknown = false;
+        for arg in args {
+            match self.truth(arg)? {
+                Some(value) if value == decisive => return Ok(Some(decisive)),
+                Some(_) => {}
+                None => unknown = true,
             }
         }
-        Ok(truth_value((!unknown).then_some(negated)))
+        Ok((!unknown).then_some(!decisive))
+    }
+
+    fn in_list(&self, input: &'a Expr, list: &'a [Expr]) -> SqlResult<Option<bool>> {
+        let (value, ty) = (self.operand(input)?, input.ty());
+        let mut unknown = false;
+        for item in list {
+            match compare(CompareOp::Eq, &value, &*self.operand(item)?, ty) {
+                Some(true) => return Ok(Some(true)),
+                Some(false) => {}
+                None => unknown = true,
+            }
+        }
+        Ok((!unknown).then_some(false))
     }
 
     fn quantified(
@@ -312,25 +348,20 @@ impl<'a> Scope<'a> {
         op: CompareOp,
         array: &'a Expr,
         all: bool,
-    ) -> SqlResult<Value> {
+    ) -> SqlResult<Option<bool>> {
         let (value, array) = (self.operand(input)?, self.operand(array)?);
         let Value::Array(array) = array.as_ref() else {
-            return Ok(Value::Null);
+            return Ok(None);
         };
-        if array.values.is_empty() {
-            return Ok(Value::Bool(all));
-        }
-        if value.is_null() {
-            return Ok(Value::Null);
-        }
         let mut unknown = false;
         for item in &array.values {
-            if item.is_null() {
-                unknown = true;
-            } else if op.accepts(order(&value, item, input.ty())) != all {
-                return Ok(Value::Bool(!all));
+            match compare(op, &value, item, input.ty()) {
+                Some(holds) if holds != all => return Ok(Some(!all)),
+                Some(_) => {}
+                None => unknown = true,
             }
         }
-        Ok(truth_value((!unknown).then_some(all)))
+        // Over no elements at all, ALL holds and ANY does not, even for a NULL.
+        Ok((!unknown).then_some(all))
     }
 }

@@ -59,7 +59,8 @@ pub enum Volatility {
 pub struct Function {
     /// Name, or the operator's symbol.
     pub name: &'static str,
-    /// Parameter types; `Unknown` stands for any type, taken as it comes.
+    /// Parameter types; `Unknown` stands for any type, taken as it comes. Empty for the array
+    /// functions, whose types follow from each other.
     pub args: &'static [SqlType],
     /// The last parameter may be repeated.
     pub variadic: bool,

@@ -7,9 +7,9 @@
 //! ## Frames
 //!
 //! Every node yields *frames*: flat rows of values. Expressions of a node refer to places in the
-//! frame of its input. A scan yields the table's frame ([`crate::TableDef::frame_width`]: all columns, and
-//! the hidden row id where there is no primary key); a join yields the outer frame followed by the
-//! inner one; a projection or an aggregation starts a new frame.
+//! frame of its input. A scan yields the table's frame ([`crate::TableDef::frame_width`]: all
+//! columns, and the hidden row id where there is no primary key); a join yields the outer frame
+//! followed by the inner one; a projection or an aggregation starts a new frame.
 
 use crate::aggregate::AggregateCall;
 use crate::expr::Expr;

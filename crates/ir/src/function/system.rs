@@ -10,7 +10,7 @@ use quintet_base::value::Array;
 use quintet_base::{SqlResult, SqlState, SqlType, TypeMod, Value, types};
 
 /// What clients are told that they talk to: PostgreSQL's version first, since drivers parse it.
-pub const VERSION: &str = concat!("PostgreSQL 15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
+const VERSION: &str = concat!("PostgreSQL 15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
 
 /// PostgreSQL's number for the encoding UTF8, the only one here.
 const ENCODING_UTF8: i64 = 6;

@@ -2,8 +2,8 @@
 //!
 //! Relies on: UTF-8 text; a character is a Unicode scalar value, as PostgreSQL counts under UTF8.
 //! Promises: NULL arguments never get here but for `concat` and `concat_ws`, which skip them.
-//! Does not: follow a locale: upper and lower touch ASCII and what Unicode maps one to one, as
-//! collation "C" with UTF8 would for ASCII.
+//! Does not: follow a locale: upper and lower map by Unicode, character by character (PostgreSQL
+//! under collation "C" maps ASCII only).
 
 use super::{Function, Resolved, builtin as new, does_not_exist, int, is_string, str, wrong_type};
 use crate::cast::{Category, category};
