@@ -149,11 +149,20 @@ impl<'a> Scope<'a> {
             Expr::Const(value, _) => Ok(value.clone()),
             Expr::Param(number, _) => Ok(self.param(*number)?.clone()),
             Expr::Column(column, _) => Ok(self.frame[*column].clone()),
-            Expr::Call { function, args, .. } => match args.len() {
-                0..=2 => self.call::<2>(function, args),
-                3..=4 => self.call::<4>(function, args),
-                _ => self.call_long(function, args),
-            },
+            Expr::Call { function, args, ty } => {
+                let mut value = match args.len() {
+                    0..=2 => self.call::<2>(function, args),
+                    3..=4 => self.call::<4>(function, args),
+                    _ => self.call_long(function, args),
+                }?;
+                // Where all arguments were NULL, only the node knows the element type.
+                if let Value::Array(array) = &mut value
+                    && let Some(element) = ty.element()
+                {
+                    array.element = element;
+                }
+                Ok(value)
+            }
             Expr::Compare { .. }
             | Expr::Distinct { .. }
             | Expr::And(_)

@@ -31,6 +31,8 @@ pub(crate) mod float;
 mod like;
 mod pattern;
 mod system;
+#[cfg(test)]
+mod tests;
 mod text;
 mod text_edit;
 

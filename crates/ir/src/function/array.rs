@@ -323,3 +323,21 @@ pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved
         false => does_not_exist(name, args),
     }))
 }
+
+/// Every array function as it resolves for arrays of one element type.
+#[cfg(test)]
+pub(super) fn samples(element: SqlType) -> Vec<Resolved> {
+    let place = |kind: &Kind| match kind {
+        Whole => element.array_of().expect("an element type"),
+        Element => element,
+        Fixed(ty) => *ty,
+    };
+    FUNCTIONS
+        .iter()
+        .map(|f| Resolved {
+            function: &f.function,
+            args: f.args.iter().map(place).collect(),
+            result: place(&f.result),
+        })
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! All functions at once: whatever arguments of its types a function gets, it gives a value of its
+//! result type or an error, and never panics.
+
+use super::{BY_NAME, Function, array};
+use crate::eval::eval;
+use crate::expr::Expr;
+use crate::fold::DetachedHost;
+use proptest::prelude::*;
+use quintet_base::value::Array;
+use quintet_base::{Numeric, SqlType, Value};
+
+fn any_text() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        "[a-c%_\\\\ .*()é1-9]{0,8}".prop_map(Value::text),
+        prop::sample::select(vec![
+            "", "hex", "base64", "escape", "year", "epoch", "UTC", "g", "week"
+        ])
+        .prop_map(Value::text),
+    ]
+}
+
+fn edges(values: &'static [i64]) -> impl Strategy<Value = i64> {
+    prop_oneof![-5..10i64, prop::sample::select(values)]
+}
+
+/// Values of a type, the extreme ones often.
+fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
+    const INT2: &[i64] = &[i16::MIN as i64, i16::MAX as i64];
+    const INT4: &[i64] = &[i32::MIN as i64, i32::MAX as i64];
+    const INT8: &[i64] = &[i64::MIN, i64::MAX];
+    const FLOATS: &[f64] = &[
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.0,
+        1e300,
+        -1e-300,
+        0.5,
+    ];
+    const NUMERICS: &[&str] = &[
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "0",
+        "1e50",
+        "-0.005",
+        "12.50",
+    ];
+    // Days and microseconds of the calendar's ends, and the infinities beyond them.
+    const DATES: &[i64] = &[i32::MIN as i64, -2_451_545, 2_145_031_948, i32::MAX as i64];
+    const MOMENTS: &[i64] = &[
+        i64::MIN,
+        -211_813_488_000_000_000,
+        9_223_371_331_199_999_999,
+        i64::MAX,
+    ];
+    match ty {
+        SqlType::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        SqlType::Int2 => edges(INT2).prop_map(|v| Value::Int2(v as i16)).boxed(),
+        SqlType::Int4 => edges(INT4).prop_map(|v| Value::Int4(v as i32)).boxed(),
+        SqlType::Int8 => edges(INT8).prop_map(Value::Int8).boxed(),
+        SqlType::Oid => edges(INT4).prop_map(|v| Value::Oid(v as u32)).boxed(),
+        SqlType::Float4 => prop::sample::select(FLOATS)
+            .prop_map(|v| Value::Float4(v as f32))
+            .boxed(),
+        SqlType::Float8 => prop::sample::select(FLOATS).prop_map(Value::Float8).boxed(),
+        SqlType::Numeric => prop::sample::select(NUMERICS)
+            .prop_map(|text| Value::numeric(Numeric::parse(text).unwrap()))
+            .boxed(),
+        SqlType::Bytea => prop::collection::vec(any::<u8>(), 0..5)
+            .prop_map(|bytes| Value::Bytea(bytes.into()))
+            .boxed(),
+        SqlType::Date => edges(DATES).prop_map(|v| Value::Date(v as i32)).boxed(),
+        SqlType::Timestamp => edges(MOMENTS).prop_map(Value::Timestamp).boxed(),
+        SqlType::TimestampTz => edges(MOMENTS).prop_map(Value::TimestampTz).boxed(),
+        SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        ty => match ty.element() {
+            Some(element) => {
+                let item = prop_oneof![Just(Value::Null), any_value(element)];
+                prop::collection::vec(item, 0..4)
+                    .prop_map(move |values| Value::Array(Box::new(Array { element, values })))
+                    .boxed()
+            }
+            None => any_text().boxed(),
+        },
+    }
+}
+
+/// Arguments of these types; NULLs among them if the function takes them.
+fn any_arguments(types: Vec<SqlType>, strict: bool) -> BoxedStrategy<Vec<Value>> {
+    types
+        .into_iter()
+        .map(|ty| match strict {
+            true => any_value(ty),
+            false => prop_oneof![1 => Just(Value::Null), 4 => any_value(ty)].boxed(),
+        })
+        .collect::<Vec<_>>()
+        .boxed()
+}
+
+/// A function, types that it takes, and the type that it gives for them.
+fn every_function() -> Vec<(&'static Function, Vec<SqlType>, SqlType)> {
+    let plain = BY_NAME.values().flatten().map(|function| {
+        let types = function.args.iter().map(|ty| match ty {
+            SqlType::Unknown => SqlType::Float8,
+            ty => *ty,
+        });
+        (*function, types.collect(), function.result)
+    });
+    let of_arrays = array::samples(SqlType::Int4)
+        .into_iter()
+        .map(|resolved| (resolved.function, resolved.args, resolved.result));
+    plain.chain(of_arrays).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn every_function_gives_its_type_or_an_error(
+        (function, args, result) in prop::sample::select(every_function()).prop_flat_map(
+            |(function, types, result)| {
+                let arguments = any_arguments(types, function.strict);
+                (Just(function), arguments, Just(result))
+            }
+        )
+    ) {
+        let call = Expr::Call {
+            function,
+            args: args.into_iter().map(|v| Expr::Const(v, SqlType::Unknown)).collect(),
+            ty: result,
+        };
+        if let Ok(value) = eval(&call, &[], &[], &DetachedHost::default()) {
+            let fits = value.is_null()
+                || value.natural_type() == result
+                || (value.as_str().is_some() && result == SqlType::Name);
+            prop_assert!(fits, "{:?} gave {:?}, not {}", function, value, result);
+        }
+    }
+}
+
+#[test]
+fn no_two_functions_have_one_name_and_the_same_arguments() {
+    for (name, functions) in BY_NAME.iter() {
+        for (i, function) in functions.iter().enumerate() {
+            let twin = functions[..i]
+                .iter()
+                .find(|other| other.args == function.args);
+            assert!(twin.is_none(), "{name} of {:?} twice", function.args);
+        }
+    }
+}
