@@ -1,0 +1,266 @@
+//! The running state of an aggregate over one group.
+//!
+//! Relies on: arguments of the types that `resolve_aggregate` asked for.  Promises: one pass, state
+//! of constant size but for string_agg and array_agg.  Does not: sort, filter or make distinct.
+//!
+//! Hot path: run once per input row; integer sums and counts allocate nothing.
+
+use super::{AggregateCall, AggregateFunction};
+use crate::eval::order;
+use crate::expr::Expr;
+use crate::function::{arithmetic, float};
+use quintet_base::value::Array;
+use quintet_base::{Numeric, SqlResult, SqlType, Value};
+use std::cmp::Ordering;
+
+/// The running state of one call over one group. The caller evaluates arguments, applies FILTER,
+/// DISTINCT and ORDER BY.
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    state: State,
+    /// Type of the result.
+    ty: SqlType,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// count(*), count(x).
+    Count { rows: bool, count: i64 },
+    /// Integers: 128 bits hold the sum of 2^64 of them.
+    Whole { sum: i128, count: i64, avg: bool },
+    /// float4 sums are rounded at each step, as PostgreSQL's are.
+    Float {
+        sum: f64,
+        count: i64,
+        single: bool,
+        avg: bool,
+    },
+    /// numeric.
+    Decimal { sum: Numeric, count: i64, avg: bool },
+    /// min and max: a value that stands in this order to the best so far replaces it.
+    Extreme {
+        best: Value,
+        wanted: Ordering,
+        ty: SqlType,
+    },
+    /// bool_and and bool_or: `decisive` settles it.
+    Truth {
+        result: Option<bool>,
+        decisive: bool,
+    },
+    /// string_agg over text.
+    Text { joined: Option<String> },
+    /// string_agg over bytea.
+    Bytes { joined: Option<Vec<u8>> },
+    /// array_agg.
+    Array {
+        values: Option<Vec<Value>>,
+        element: SqlType,
+    },
+}
+
+impl Accumulator {
+    /// An empty group.
+    pub fn new(call: &AggregateCall) -> Accumulator {
+        let ty = call.args.first().map_or(SqlType::Unknown, Expr::ty);
+        let avg = call.function == AggregateFunction::Avg;
+        let state = match call.function {
+            AggregateFunction::CountRows => State::Count {
+                rows: true,
+                count: 0,
+            },
+            AggregateFunction::Count => State::Count {
+                rows: false,
+                count: 0,
+            },
+            AggregateFunction::Sum | AggregateFunction::Avg => State::sum_of(ty, avg),
+            AggregateFunction::Min | AggregateFunction::Max => State::Extreme {
+                best: Value::Null,
+                wanted: match call.function {
+                    AggregateFunction::Min => Ordering::Less,
+                    _ => Ordering::Greater,
+                },
+                ty,
+            },
+            AggregateFunction::BoolAnd => State::Truth {
+                result: None,
+                decisive: false,
+            },
+            AggregateFunction::BoolOr => State::Truth {
+                result: None,
+                decisive: true,
+            },
+            AggregateFunction::StringAgg if ty == SqlType::Bytea => State::Bytes { joined: None },
+            AggregateFunction::StringAgg => State::Text { joined: None },
+            AggregateFunction::ArrayAgg => State::Array {
+                values: None,
+                element: ty,
+            },
+        };
+        Accumulator { state, ty: call.ty }
+    }
+
+    /// Adds one row's arguments.
+    ///
+    /// # Errors
+    /// `22003` when a sum leaves its type.
+    pub fn add(&mut self, args: &[Value]) -> SqlResult<()> {
+        match (&mut self.state, args) {
+            (State::Count { rows: true, count }, _) => *count += 1,
+            (State::Array { values, .. }, [value]) => {
+                values.get_or_insert_default().push(value.clone());
+            }
+            (_, [Value::Null, ..]) => {}
+            (state, args) => state.add(args)?,
+        }
+        Ok(())
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// `22003` when the result leaves its type.
+    pub fn finish(self) -> SqlResult<Value> {
+        self.state.finish(self.ty)
+    }
+}
+
+#[cold]
+fn wrong_type(args: &[Value]) -> ! {
+    panic!("{args:?} in an aggregate: the binder let a wrong type through")
+}
+
+impl State {
+    fn sum_of(ty: SqlType, avg: bool) -> State {
+        match ty {
+            SqlType::Float4 | SqlType::Float8 => State::Float {
+                sum: 0.0,
+                count: 0,
+                single: ty == SqlType::Float4 && !avg,
+                avg,
+            },
+            SqlType::Numeric => State::Decimal {
+                sum: Numeric::ZERO,
+                count: 0,
+                avg,
+            },
+            _ => State::Whole {
+                sum: 0,
+                count: 0,
+                avg,
+            },
+        }
+    }
+
+    /// Adds arguments of which the first is not NULL.
+    fn add(&mut self, args: &[Value]) -> SqlResult<()> {
+        match (self, args) {
+            (State::Count { count, .. }, _) => *count += 1,
+            (State::Whole { sum, count, .. }, [value]) => {
+                let Some(value) = value.as_i64() else {
+                    wrong_type(args)
+                };
+                *sum += i128::from(value);
+                *count += 1;
+            }
+            (
+                State::Float {
+                    sum, count, single, ..
+                },
+                [value],
+            ) => {
+                let value = match value {
+                    Value::Float4(v) => f64::from(*v),
+                    Value::Float8(v) => *v,
+                    _ => wrong_type(args),
+                };
+                let total = match single {
+                    true => f64::from((*sum + value) as f32),
+                    false => *sum + value,
+                };
+                *sum = float::checked(total, &[*sum, value])?;
+                *count += 1;
+            }
+            (State::Decimal { sum, count, .. }, [Value::Numeric(value)]) => {
+                *sum = sum.add(value)?;
+                *count += 1;
+            }
+            (State::Extreme { best, wanted, ty }, [value]) => {
+                if best.is_null() || order(value, best, *ty) == *wanted {
+                    *best = value.clone();
+                }
+            }
+            (State::Truth { result, decisive }, [Value::Bool(value)]) => {
+                *result = match *result {
+                    Some(settled) if settled == *decisive => Some(settled),
+                    _ => Some(*value),
+                };
+            }
+            (State::Text { joined }, [Value::Text(value), separator]) => match joined {
+                Some(joined) => {
+                    joined.push_str(separator.as_str().unwrap_or(""));
+                    joined.push_str(value);
+                }
+                None => *joined = Some(value.to_string()),
+            },
+            (State::Bytes { joined }, [Value::Bytea(value), separator]) => match joined {
+                Some(joined) => {
+                    if let Value::Bytea(separator) = separator {
+                        joined.extend_from_slice(separator);
+                    }
+                    joined.extend_from_slice(value);
+                }
+                None => *joined = Some(value.to_vec()),
+            },
+            (_, args) => wrong_type(args),
+        }
+        Ok(())
+    }
+
+    fn finish(self, ty: SqlType) -> SqlResult<Value> {
+        match self {
+            State::Count { count, .. } => Ok(Value::Int8(count)),
+            State::Whole { count: 0, .. }
+            | State::Float { count: 0, .. }
+            | State::Decimal { count: 0, .. } => Ok(Value::Null),
+            State::Whole {
+                sum,
+                count,
+                avg: true,
+            } => average(&Numeric::from_i128(sum), count),
+            State::Whole { sum, .. } if ty == SqlType::Numeric => {
+                Ok(Value::numeric(Numeric::from_i128(sum)))
+            }
+            State::Whole { sum, .. } => i64::try_from(sum)
+                .map(Value::Int8)
+                .map_err(|_| arithmetic::out_of_range("bigint")),
+            State::Float {
+                sum,
+                count,
+                avg: true,
+                ..
+            } => Ok(Value::Float8(sum / count as f64)),
+            State::Float { sum, single, .. } => Ok(match single {
+                true => Value::Float4(sum as f32),
+                false => Value::Float8(sum),
+            }),
+            State::Decimal {
+                sum,
+                count,
+                avg: true,
+            } => average(&sum, count),
+            State::Decimal { sum, .. } => Ok(Value::numeric(sum)),
+            State::Extreme { best, .. } => Ok(best),
+            State::Truth { result, .. } => Ok(result.map_or(Value::Null, Value::Bool)),
+            State::Text { joined } => Ok(joined.map_or(Value::Null, Value::text)),
+            State::Bytes { joined } => Ok(joined.map_or(Value::Null, |b| Value::Bytea(b.into()))),
+            State::Array { values, element } => Ok(values.map_or(Value::Null, |values| {
+                Value::Array(Box::new(Array { element, values }))
+            })),
+        }
+    }
+}
+
+fn average(sum: &Numeric, count: i64) -> SqlResult<Value> {
+    sum.div(&Numeric::from_i64(count)).map(Value::numeric)
+}
