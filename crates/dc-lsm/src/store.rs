@@ -49,7 +49,7 @@ struct OnDisk {
     manifest: Manifest,
     /// No folder has this number or a higher one.
     next_folder: u64,
-    /// The highest position merged, or that may have been merged before this opening.
+    /// The highest position merged since opening; those before are below the ceiling on disk.
     high: Lsn,
 }
 
@@ -120,14 +120,13 @@ impl LsmStore {
             generation: Arc::new(generation),
             redo_start: manifest.redo_start,
         };
-        let high = manifest.ceiling;
         let inner = Arc::new(Inner {
             manifest_path,
             shared,
             manifest: Mutex::new(OnDisk {
                 manifest,
                 next_folder,
-                high,
+                high: Lsn::ZERO,
             }),
             live: Mutex::new(live),
             counters: Counters::default(),

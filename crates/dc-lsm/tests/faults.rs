@@ -156,6 +156,28 @@ fn positions_merged_after_the_last_checkpoint_are_known_after_a_reopening() {
     assert_eq!(value(&store, 5), Some(older.to_string()));
 }
 
+/// Each reopening would else let more of the log be compared record by record.
+#[test]
+fn the_ceiling_does_not_creep_up_by_reopening() {
+    let directory = tempfile::tempdir().unwrap();
+    // See the table in `manifest.rs`.
+    let ceiling = || {
+        let path = directory.path().join("manifest");
+        let bytes = quintet_rt::disk::read_file(&RealDisk, &path).unwrap();
+        u64::from_le_bytes(bytes[20..28].try_into().unwrap())
+    };
+    let store = open(directory.path());
+    fill(&store, 10, 1000).unwrap();
+    store.checkpoint(Lsn(1000)).unwrap();
+    drop(store);
+    let first = ceiling();
+    assert!(first > 1000);
+    for _ in 0..3 {
+        open(directory.path()).checkpoint(Lsn(1000)).unwrap();
+    }
+    assert_eq!(ceiling(), first);
+}
+
 #[test]
 fn a_failed_merge_leaves_no_files_and_can_be_sent_again() {
     let directory = tempfile::tempdir().unwrap();

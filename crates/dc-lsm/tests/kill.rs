@@ -44,7 +44,7 @@ fn a_store_killed_at_random_moments_keeps_what_it_answered_for() {
     let mut begun = 0; // the last round that any child began
     for kill in 0..KILLS {
         let child = start(directory.path());
-        let lines = 1 + random.below(60);
+        let lines = 1 + random.below(24);
         let pause = Duration::from_micros(random.below(40_000));
         let (last_begun, last_stable) = run_and_kill(child, lines, pause);
         begun = begun.max(last_begun);
