@@ -1,9 +1,9 @@
 //! Aggregates: which there are, and what they compute.
 //!
-//! Relies on: `function::choose` for overloads, `accumulator` for the arithmetic.  Promises: PostgreSQL's result types; NULLs are
-//! ignored except by count(*) and array_agg; an empty group gives NULL, and 0 for the counts.
-//! Does not: evaluate arguments, or apply FILTER, DISTINCT and ORDER BY; the caller does, and then
-//! feeds an [`Accumulator`].
+//! Relies on: `function::choose` for overloads, `accumulator` for the arithmetic.  Promises:
+//! PostgreSQL's result types; NULLs are ignored except by count(*) and array_agg; an empty group
+//! gives NULL, and 0 for the counts.  Does not: evaluate arguments, or apply FILTER, DISTINCT and
+//! ORDER BY; the caller does, and then feeds an [`Accumulator`].
 //!
 //! | aggregate | of | gives | kept |
 //! |---|---|---|---|
