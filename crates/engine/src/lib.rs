@@ -1,7 +1,7 @@
 //! The engine contract: what every way of running a procedure promises.
 //!
-//! Relies on: `ir` for what is run.  Promises: nothing itself; an engine does, and this crate says
-//! what, and gives all engines the same words for it.
+//! Relies on: `base`.  Promises: nothing itself; an engine does, and this crate says what, gives all
+//! engines the same words for it, and checks what they did.
 //! Does not: run anything, or know how an engine orders transactions.
 //!
 //! ## The contract
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! **Promises.** The results of committed transactions fit an execution at the level asked for, or
-//! at a stronger one ([`quintet_base::Level`]). A
+//! at a stronger one ([`quintet_base::Level`]; [`history`] says which anomaly each level forbids). A
 //! transaction that begins after another was answered comes after it in that execution. An
 //! answered commit survives what its durability names. Unknown is never reported as aborted.
 //!
@@ -27,7 +27,9 @@
 //! |---|---|
 //! | `outcome` | [`Outcome`] of a transaction, [`Stop`] of a statement |
 //! | `refusal` | the reasons engines share, and the SQLSTATE and words of each |
+//! | `history` | what clients did and saw, and which levels it fits |
 
+pub mod history;
 pub mod outcome;
 pub mod refusal;
 
