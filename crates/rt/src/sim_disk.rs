@@ -157,6 +157,14 @@ impl SimDisk {
         state.fail_sync_at = Some(state.syncs + n);
     }
 
+    /// Forgets the faults that were planned; power that was off is on again, with nothing lost.
+    pub fn clear_faults(&self) {
+        let mut state = self.state.lock();
+        state.power_off_at = None;
+        state.fail_write_at = None;
+        state.fail_sync_at = None;
+    }
+
     /// Bounds the bytes of all files together; `None` lifts the bound.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.state.lock().capacity = bytes;

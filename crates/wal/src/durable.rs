@@ -172,12 +172,13 @@ impl Future for Durable {
             waiters.next_ticket += 1;
             waiters.next_ticket
         });
-        match waiters.wakers.get_mut(&(this.position, ticket)) {
-            Some(waker) => waker.clone_from(context.waker()),
-            None => {
-                let waker = context.waker().clone();
-                waiters.wakers.insert((this.position, ticket), waker);
-            }
+        let key = (this.position, ticket);
+        let known = waiters.wakers.get(&key);
+        if known.is_none_or(|waker| !waker.will_wake(context.waker())) {
+            let before = waiters.wakers.insert(key, context.waker().clone());
+            // A waker may own things that come back here when it is dropped; not inside the lock.
+            drop(waiters);
+            drop(before);
         }
         Poll::Pending
     }
@@ -187,7 +188,7 @@ impl Drop for Durable {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
             let key = (self.position, ticket);
-            // The waker is dropped after the lock: it may own things that come back here.
+            // As above: dropped after the lock.
             let waker = self.marks.waiters.lock().wakers.remove(&key);
             drop(waker);
         }

@@ -62,7 +62,7 @@ mod tests;
 pub use config::WalConfig;
 pub use durable::Durable;
 pub use error::Error;
-pub use reader::{LogReader, inspect};
+pub use reader::{LogReader, inspect, read_segment_image};
 pub use record::{Payload, RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
 pub use recover::WalReport;
 pub use segment::SEGMENT_HEADER_BYTES;

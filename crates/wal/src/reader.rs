@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::recover::{self, Step, WalReport};
+use crate::segment::{FileKind, SegmentHeader};
 use crate::stream::{Stream, Window};
 use bytes::Bytes;
 use quintet_base::Lsn;
@@ -80,4 +81,24 @@ pub fn inspect(
     let report = extent.report(&found.stream);
     let reader = LogReader::new(found.stream, extent.begin, extent.end, found.log_id);
     Ok(Some((report, reader)))
+}
+
+/// Reads a file with these bytes as the only segment of a log: the entry for fuzzing, which needs no
+/// disk and no threads. A header that parses is taken at its word for where the stream begins.
+///
+/// # Errors
+/// [`Error::Damaged`], and nothing else, for bytes that are no log.
+pub fn read_segment_image(image: &[u8]) -> Result<Vec<Bytes>, Error> {
+    let disk = quintet_rt::SimDisk::new(0);
+    let directory = Path::new("/log");
+    disk.create_dir_all(directory)?;
+    let start = SegmentHeader::parse(image).map_or(0, |header| header.start);
+    let path = FileKind::Log.path(directory, start);
+    disk.open(&path, OpenMode::Create)?.write_at(image, 0)?;
+    match inspect(&disk, directory, None)? {
+        Some((_, reader)) => reader
+            .map(|record| record.map(|(_, bytes)| bytes))
+            .collect(),
+        None => unreachable!("the segment has just been written"),
+    }
 }

@@ -19,7 +19,7 @@ use crate::durable::Marks;
 use crate::error::Error;
 use crate::record::{self, Payload, RECORD_BYTES_MAX};
 use crate::recover::{self, WalReport};
-use crate::segment::Segment;
+use crate::segment::{SEGMENT_HEADER_BYTES, Segment};
 use crate::space::Space;
 use crate::stats::{Counters, WalStats};
 use crate::stream::Stream;
@@ -104,11 +104,6 @@ impl Shared {
         clock: Arc<dyn Clock>,
     ) -> Result<(Shared, WalReport), Error> {
         disk.create_dir_all(&config.directory)?;
-        // The directory of a bare name is the current one, which somebody else has made.
-        let parent = config.directory.parent();
-        if let Some(parent) = parent.filter(|parent| !parent.as_os_str().is_empty()) {
-            disk.sync_dir(parent)?;
-        }
         let directory = &config.directory;
         let found = recover::find_segments(&*disk, directory, redo_start, OpenMode::ReadWrite)?;
         let (stream, log_id, space, extent) = match found {
@@ -122,6 +117,11 @@ impl Shared {
                 (found.stream, found.log_id, space, extent)
             }
             None => {
+                // The directory of a bare name is the current one, which somebody else has made.
+                let parent = config.directory.parent();
+                if let Some(parent) = parent.filter(|parent| !parent.as_os_str().is_empty()) {
+                    disk.sync_dir(parent)?;
+                }
                 let log_id = Rand::from_os().next_u64();
                 let mut space = Space::open(disk, &config, log_id)?;
                 let mut stream = Stream::default();
@@ -223,7 +223,8 @@ impl Shared {
 
     /// Whether the keeper is to be told now that the last segment is half full.
     fn wants_ahead(&self, tail: &mut Tail) -> bool {
-        let low = tail.allocated - tail.end < self.config.segment_file_bytes() / 2;
+        let segment = self.config.segment_file_bytes() - SEGMENT_HEADER_BYTES;
+        let low = tail.allocated - tail.end < segment / 2;
         let ask = low && tail.ahead == Ahead::Enough;
         if ask {
             tail.ahead = Ahead::Wanted;
@@ -412,6 +413,12 @@ impl Shared {
         if self.tail.lock().sleepers > 0 {
             self.progress.notify_all();
         }
+    }
+
+    /// How many callers wait for the writer.
+    #[cfg(test)]
+    pub fn sleepers(&self) -> usize {
+        self.tail.lock().sleepers
     }
 
     /// Nothing more is acknowledged, and whoever waits is told why.

@@ -61,6 +61,8 @@ pub(crate) enum Turn {
     Done,
     /// The log is closing and everything in it is synced.
     Closed,
+    /// A write or sync has failed, now or before; nothing was done.
+    Poisoned,
 }
 
 impl Writer {
@@ -85,8 +87,8 @@ impl Writer {
         loop {
             self.shared.sleep_writer(self.until_sync_due());
             match self.turn() {
-                Turn::Done if self.shared.marks.poisoned().is_none() => {}
-                Turn::Done | Turn::Closed => break,
+                Turn::Done => {}
+                Turn::Closed | Turn::Poisoned => break,
             }
         }
         self.shared.stopped();
@@ -94,12 +96,15 @@ impl Writer {
 
     /// Takes what has gathered and does everything that is due.
     pub fn turn(&mut self) -> Turn {
+        if self.shared.marks.poisoned().is_some() {
+            return Turn::Poisoned;
+        }
         let task = self.shared.take_group(&mut self.group);
         match self.attempt(&task) {
             Ok(turn) => turn,
             Err(error) => {
                 self.shared.poison(Arc::new(error));
-                Turn::Done
+                Turn::Poisoned
             }
         }
     }
@@ -119,6 +124,10 @@ impl Writer {
         };
         if durable > self.shared.marks.durable() {
             self.shared.marks.publish(durable);
+        }
+        // Whoever has waited for a flush expects to find it durable, so this comes second.
+        if self.synced > self.shared.synced() {
+            self.shared.set_synced(self.synced);
         }
         // Freed after the answers have gone out.
         self.group.clear();
@@ -217,7 +226,6 @@ impl Writer {
             .counters
             .synced(files, after.saturating_sub(before));
         self.synced = self.written;
-        self.shared.set_synced(self.synced);
         Ok(())
     }
 }
