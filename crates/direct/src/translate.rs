@@ -49,6 +49,7 @@ fn refusal(error: Error, names: &dyn Fn(SpaceId) -> Option<String>) -> Option<Re
         Error::TooManyWaiters => Refusal::TooManyWaiters,
         Error::SnapshotTooOld => Refusal::SnapshotTooOld,
         Error::TooLarge { limit } => Refusal::TooLarge { limit },
+        Error::Key { bytes } => Refusal::Key { bytes },
         Error::NoRoom { reason } => Refusal::NoRoom { reason },
         Error::Log(error) => log_refusal(&error),
         Error::Store(error) => store_refusal(&error),

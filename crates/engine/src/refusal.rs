@@ -47,6 +47,11 @@ pub enum Refusal {
         /// The bound in bytes.
         limit: usize,
     },
+    /// A key that cannot be stored.
+    Key {
+        /// Its length in bytes.
+        bytes: usize,
+    },
     /// No disk space for the log or for versions.
     NoRoom {
         /// What the system said.
@@ -110,6 +115,14 @@ impl Refusal {
             )
             .detail(format!("Its writes exceed {limit} bytes."))
             .hint("Split it into smaller transactions, or configure more memory."),
+            Refusal::Key { bytes } => SqlError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                format!("a key of {bytes} bytes cannot be stored"),
+            )
+            .hint(format!(
+                "Keys have 1 to {} bytes.",
+                quintet_base::limits::KEY_BYTES_MAX
+            )),
             Refusal::NoRoom { reason } => SqlError::new(
                 SqlState::DISK_FULL,
                 "no space left to store the transaction",

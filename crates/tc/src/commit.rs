@@ -35,6 +35,8 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         return Ok(read_only(txn, &shared, durability));
     }
     shared.wait_for_room()?;
+    // Bounds what the log writer has not written yet; a matter of milliseconds when it is met.
+    shared.log.wait_for_room().map_err(Error::Log)?;
     lock_writes(txn)?;
     if txn.level != Level::ReadCommitted {
         for (space, writes) in &txn.writes {

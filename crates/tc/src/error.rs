@@ -53,6 +53,13 @@ pub enum Error {
         /// What the last attempt to make room said.
         reason: String,
     },
+    /// A key that no store can hold: empty, or longer than
+    /// [`quintet_base::limits::KEY_BYTES_MAX`].
+    #[error("a key of {bytes} bytes cannot be stored")]
+    Key {
+        /// Its length.
+        bytes: usize,
+    },
     /// The log refused before any effect (disk full, closed), or is poisoned.
     #[error("the log refused the commit")]
     Log(#[source] quintet_wal::Error),

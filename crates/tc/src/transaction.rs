@@ -17,6 +17,7 @@ use crate::locks::{LockKey, Strength, WaitPolicy};
 use crate::memtable::{Entry, Progress, as_slice, is_empty};
 use crate::scan::Scan;
 use crate::snapshots::Snapshot;
+use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use quintet_dc::{Direction, KeyRange};
 use std::cell::{Cell, RefCell};
@@ -313,7 +314,7 @@ impl Txn {
     /// Buffers a row. Takes no lock: without [`Txn::lock`] before, the commit does it.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`], [`Error::Key`].
     pub fn put(&mut self, space: SpaceId, key: Bytes, value: Bytes) -> Result<(), Error> {
         self.write(space, key, Some(value))
     }
@@ -321,12 +322,15 @@ impl Txn {
     /// Buffers a removal.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`], [`Error::Key`].
     pub fn delete(&mut self, space: SpaceId, key: Bytes) -> Result<(), Error> {
         self.write(space, key, None)
     }
 
     fn write(&mut self, space: SpaceId, key: Bytes, value: Option<Bytes>) -> Result<(), Error> {
+        if key.is_empty() || key.len() > KEY_BYTES_MAX {
+            return Err(Error::Key { bytes: key.len() });
+        }
         let added = value.as_ref().map_or(0, Bytes::len);
         let limit = self.shared.config.transaction_bytes_max;
         if self.write_bytes + added > limit {
