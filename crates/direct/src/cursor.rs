@@ -156,7 +156,6 @@ impl Cursor {
                 Ok(false)
             }
             (Cursor::Append(cursor), Plan::Append { inputs }) => {
-                frame.truncate(base);
                 while let (Some(input), Some(plan)) =
                     (cursor.inputs.get_mut(cursor.at), inputs.get(cursor.at))
                 {
@@ -165,6 +164,7 @@ impl Cursor {
                     }
                     cursor.at += 1;
                 }
+                frame.truncate(base);
                 Ok(false)
             }
             _ => Err(misfit()),

@@ -53,10 +53,11 @@ fn refusal(error: Error, names: &dyn Fn(SpaceId) -> Option<String>) -> Option<Re
         Error::NoRoom { reason } => Refusal::NoRoom { reason },
         Error::Log(error) => log_refusal(&error),
         Error::Store(error) => store_refusal(&error),
-        Error::Record { .. } => Refusal::Damaged {
+        Error::Closed => Refusal::Closed,
+        // A record that cannot be read. Keys that no store holds do not come this far (`keys`).
+        error => Refusal::Damaged {
             reason: chain(&error),
         },
-        Error::Closed => Refusal::Closed,
     })
 }
 

@@ -3,6 +3,8 @@
 //! A history is a script, one event per line: `1 begin`, `1 ok read(x,1,2) append(y,3)`, `1 fail
 //! append(x,1)`, `1 unknown append(x,1)`. `begin` sets when the transaction was invoked.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 use quintet_base::Level;
 use quintet_engine::history::{AnomalyKind, History, Operation, Recorder, Report, check};
 

@@ -1,10 +1,12 @@
 //! An engine on simulated media, tables by hand, and statements as short as can be.
 
-#![allow(dead_code)] // each test binary uses a part
+#![allow(dead_code, unused_imports)] // each test binary uses a part
 
 use quintet_base::row::RowLayout;
+use quintet_base::text_format::FormatContext;
 use quintet_base::{
-    Durability, IndexId, Level, SequenceId, SpaceId, SqlError, SqlType, TableId, TypeMod, Value,
+    Durability, IndexId, Level, SequenceId, SpaceId, SqlError, SqlResult, SqlType, TableId,
+    TypeMod, Value,
 };
 use quintet_dc::{DataComponent, MemoryMedium, MemoryStore};
 use quintet_direct::{Context, Direct, Run, Stop};
@@ -13,12 +15,13 @@ use quintet_ir::plan::{JoinKind, KeyBound, LockStrength, LockTarget, LockWait, S
 use quintet_ir::schema::{CheckDef, PrimaryKey, TableRef};
 use quintet_ir::statement::{Delete, Insert, Update};
 use quintet_ir::{
-    Access, ColumnDef, CompareOp, Expr, IndexDef, KeyRange, Path, Plan, Procedure, SequenceDef,
-    Statement, TableDef,
+    Access, ColumnDef, CompareOp, Expr, Host, IndexDef, KeyRange, Path, Plan, Procedure,
+    SequenceDef, Statement, TableDef,
 };
 use quintet_rt::{Disk, SimDisk};
 use quintet_tc::{Tc, TcConfig, Txn, Wait};
 use quintet_wal::{Wal, WalConfig};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -323,10 +326,63 @@ pub fn procedure(statement: Statement) -> Arc<Procedure> {
 
 // ---- running
 
+/// A session without settings, whose sequence shows how often an expression was evaluated.
+#[derive(Default)]
+pub struct TestHost {
+    detached: DetachedHost,
+    pub evaluations: Cell<i64>,
+}
+
+impl Host for TestHost {
+    fn transaction_time(&self) -> i64 {
+        0
+    }
+    fn statement_time(&self) -> i64 {
+        0
+    }
+    fn clock_time(&self) -> i64 {
+        0
+    }
+    fn format(&self) -> &FormatContext {
+        &self.detached.format
+    }
+    fn setting(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn user(&self) -> &str {
+        "tester"
+    }
+    fn database(&self) -> &str {
+        "test"
+    }
+    fn schema(&self) -> &str {
+        "public"
+    }
+    fn random(&self) -> u64 {
+        4
+    }
+    fn nextval(&self, _: SequenceId) -> SqlResult<i64> {
+        self.evaluations.set(self.evaluations.get() + 1);
+        Ok(self.evaluations.get())
+    }
+    fn currval(&self, _: SequenceId) -> SqlResult<i64> {
+        Ok(self.evaluations.get())
+    }
+    fn setval(&self, _: SequenceId, value: i64, _: bool) -> SqlResult<i64> {
+        self.evaluations.set(value);
+        Ok(value)
+    }
+    fn process_id(&self) -> i32 {
+        1
+    }
+}
+
 /// One execution, to be called until it is not blocked.
 pub struct Call {
     run: Run,
-    params: Vec<Value>,
+    pub params: Vec<Value>,
+    pub host: TestHost,
+    pub cancel: AtomicBool,
 }
 
 /// What a call came to.
@@ -343,23 +399,30 @@ impl Call {
         Call {
             run: Run::new(direct, procedure(statement)),
             params: vec![],
+            host: TestHost::default(),
+            cancel: AtomicBool::new(false),
         }
     }
 
     pub fn go(&mut self, txn: &mut Txn) -> Answer {
-        let cancel = AtomicBool::new(false);
-        let host = DetachedHost::default();
+        let Call {
+            run,
+            params,
+            host,
+            cancel,
+        } = self;
+        let (host, params, cancel) = (&*host, &*params, &*cancel);
         let mut context = Context {
             txn,
-            host: &host,
-            params: &self.params,
-            cancel: &cancel,
+            host,
+            params,
+            cancel,
         };
         let mut rows = vec![];
         loop {
-            match self.run.next(&mut context) {
+            match run.next(&mut context) {
                 Ok(Some(row)) => rows.push(row.to_vec()),
-                Ok(None) => return Answer::Done(rows, self.run.affected()),
+                Ok(None) => return Answer::Done(rows, run.affected()),
                 Err(Stop::Blocked(wait)) => return Answer::Blocked(wait),
                 Err(Stop::Error(error)) => return Answer::Failed(error),
             }
