@@ -1,0 +1,311 @@
+//! Bounds and interruptions: memory, cancellation, long keys, small differences of types.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+mod support;
+
+use quintet_base::{Level, Numeric, SqlType, Value};
+use quintet_direct::STATEMENT_MEMORY_MAX;
+use quintet_ir::plan::KeyBound;
+use quintet_ir::{Expr, KeyRange, Path, Plan, Statement};
+use std::sync::atomic::Ordering;
+use support::*;
+
+fn series(stop: i32) -> Plan {
+    Plan::Series {
+        start: int(1),
+        stop: int(stop),
+        step: int(1),
+        ty: SqlType::Int4,
+    }
+}
+
+#[test]
+fn a_cancelled_statement_ends_with_57014_and_clears_the_request() {
+    let direct = engine();
+    let mut txn = direct.begin(Level::ReadCommitted);
+    let endless = Plan::Aggregate {
+        input: Box::new(series(i32::MAX)),
+        keys: vec![],
+        calls: vec![],
+    };
+    let mut call = Call::new(&direct, Statement::Query(endless));
+    call.cancel.store(true, Ordering::Release);
+    assert_eq!(call.go(&mut txn).error().state.as_str(), "57014");
+    assert!(!call.cancel.load(Ordering::Acquire));
+    assert_eq!(
+        call.go(&mut txn).count(),
+        0,
+        "a failed run stays at its end"
+    );
+    // A statement that writes leaves nothing.
+    let t = pairs();
+    let mut many = insert(&t, vec![]);
+    many.source = series(i32::MAX);
+    many.values = vec![col(0), col(0)];
+    let mut call = Call::new(&direct, Statement::Insert(many));
+    call.cancel.store(true, Ordering::Release);
+    assert_eq!(call.go(&mut txn).error().state.as_str(), "57014");
+    assert!(!txn.has_writes());
+}
+
+#[test]
+fn a_sort_beyond_the_statements_memory_is_refused_and_a_bounded_one_is_not() {
+    let direct = engine();
+    let text = constant(Value::text("x".repeat(1000)));
+    let rows = (STATEMENT_MEMORY_MAX / 1000) as i32 + 1;
+    let wide = || project(series(rows), vec![col(0), text.clone()]);
+    let sort = |top| Plan::Sort {
+        input: Box::new(wide()),
+        keys: vec![sort_key(0)],
+        top,
+    };
+    let error = exec(&direct, Statement::Query(sort(None))).error();
+    assert_eq!(error.state.as_str(), "53200");
+    assert!(error.hint.is_some());
+    let top = Some(Box::new(constant(Value::Int8(3))));
+    assert_eq!(
+        exec(&direct, Statement::Query(limit(sort(top), 2)))
+            .rows()
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn a_key_too_long_for_the_stores_is_refused() {
+    let direct = engine();
+    let t = table(100, "t", &[("id", SqlType::Text), ("v", SqlType::Text)])
+        .key(&[0])
+        .index("t_v", &[1], false)
+        .done();
+    let long = Value::text("x".repeat(10_000));
+    let as_key = insert(&t, vec![vec![long.clone(), Null]]);
+    let message = exec(&direct, Statement::Insert(as_key)).message();
+    assert!(
+        message.starts_with("54000") && message.contains("\"t_pkey\""),
+        "{message}"
+    );
+    let as_entry = insert(&t, vec![vec![Value::text("a"), long]]);
+    let message = exec(&direct, Statement::Insert(as_entry)).message();
+    assert!(
+        message.starts_with("54000") && message.contains("\"t_v\""),
+        "{message}"
+    );
+    assert_eq!(contents(&direct, &t).len(), 0);
+}
+
+#[test]
+fn blank_padded_and_rescaled_values_meet_in_keys() {
+    let direct = engine();
+    let t = table(100, "t", &[("c", SqlType::Bpchar), ("n", SqlType::Numeric)])
+        .key(&[0])
+        .index("t_n_key", &[1], true)
+        .done();
+    let number = |text: &str| Value::numeric(Numeric::parse(text).unwrap());
+    let row = vec![Value::text("ab   "), number("1.50")];
+    assert_eq!(
+        exec(&direct, Statement::Insert(insert(&t, vec![row.clone()]))).count(),
+        1
+    );
+    let by_c = Expr::Const(Value::text("ab"), SqlType::Bpchar);
+    let found = exec(&direct, Statement::Query(point(&t, by_c))).rows();
+    assert_eq!(found, vec![row]);
+    let by_n = Path::Index(0, vec![equal(vec![constant(number("1.5"))])]);
+    assert_eq!(
+        exec(&direct, Statement::Query(scan(&t, by_n))).rows().len(),
+        1
+    );
+    let clash = insert(&t, vec![vec![Value::text("other"), number("1.500")]]);
+    let message = exec(&direct, Statement::Insert(clash)).message();
+    assert!(
+        message.contains("Key (n)=(1.500) already exists."),
+        "{message}"
+    );
+}
+
+#[test]
+fn comparisons_in_an_index_range_never_reach_the_nulls() {
+    let direct = engine();
+    let t = table(100, "t", &[("id", SqlType::Int4), ("v", SqlType::Int4)])
+        .key(&[0])
+        .index("t_v", &[1], false)
+        .done();
+    let rows = vec![
+        vec![Int4(1), Int4(5)],
+        vec![Int4(2), Null],
+        vec![Int4(3), Int4(i32::MAX)],
+    ];
+    exec(&direct, Statement::Insert(insert(&t, rows)));
+    let bound = |value: i32, inclusive| {
+        Some(KeyBound {
+            value: int(value),
+            inclusive,
+        })
+    };
+    let null = Some(KeyBound {
+        value: Expr::null(SqlType::Int4),
+        inclusive: true,
+    });
+    for (lower, upper, expected) in [
+        (bound(4, false), None, vec![1, 3]),
+        (bound(5, false), None, vec![3]),
+        (bound(5, true), None, vec![1, 3]),
+        (None, bound(i32::MAX, true), vec![1, 3]),
+        (None, bound(i32::MAX, false), vec![1]),
+        (bound(i32::MAX, false), None, vec![]),
+        (null.clone(), None, vec![]),
+        (None, null, vec![]),
+        (None, None, vec![1, 3, 2]),
+    ] {
+        let range = KeyRange {
+            equal: vec![],
+            lower,
+            upper,
+        };
+        let text = format!("{range:?}");
+        let plan = project(scan(&t, Path::Index(0, vec![range])), vec![col(0)]);
+        let expected: Vec<Vec<Value>> = expected.into_iter().map(|id| vec![Int4(id)]).collect();
+        assert_eq!(
+            exec(&direct, Statement::Query(plan)).rows(),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn rows_older_than_a_column_read_its_missing_value() {
+    let direct = engine();
+    let old = pairs();
+    exec(&direct, Statement::Insert(insert(&old, ints(&[&[1, 10]]))));
+    let columns = [
+        ("id", SqlType::Int4),
+        ("v", SqlType::Int4),
+        ("w", SqlType::Int4),
+    ];
+    let mut new = table(100, "t", &columns).key(&[0]);
+    new.columns[2].missing = Some(Int4(7));
+    let new = new.done();
+    assert_eq!(contents(&direct, &new), ints(&[&[1, 10, 7]]));
+    let change = update(&new, point(&new, int(1)), vec![(1, int(11))]);
+    assert_eq!(exec(&direct, Statement::Update(change)).count(), 1);
+    exec(
+        &direct,
+        Statement::Insert(insert(&new, vec![vec![Int4(2), Int4(20), Null]])),
+    );
+    let expected = vec![
+        ints(&[&[1, 11, 7]])[0].clone(),
+        vec![Int4(2), Int4(20), Null],
+    ];
+    assert_eq!(contents(&direct, &new), expected);
+}
+
+#[test]
+fn an_update_keeps_columns_that_its_source_does_not_read() {
+    let direct = engine();
+    let t = table(
+        100,
+        "t",
+        &[
+            ("id", SqlType::Int4),
+            ("v", SqlType::Int4),
+            ("w", SqlType::Int4),
+        ],
+    )
+    .key(&[0])
+    .index("t_w", &[2], false)
+    .done();
+    exec(
+        &direct,
+        Statement::Insert(insert(&t, ints(&[&[1, 10, 100]]))),
+    );
+    let mut source = access(&t, Path::Full);
+    source.needed = Some(vec![true, true, false]);
+    let change = update(&t, Plan::Scan(source), vec![(1, add(col(1), int(1)))]);
+    assert_eq!(exec(&direct, Statement::Update(change)).count(), 1);
+    assert_eq!(contents(&direct, &t), ints(&[&[1, 11, 100]]));
+    let mut source = access(&t, Path::Full);
+    source.needed = Some(vec![true, false, false]);
+    let gone = delete(&t, Plan::Scan(source));
+    assert_eq!(exec(&direct, Statement::Delete(gone)).count(), 1);
+    let entries = scan(&t, Path::Index(0, vec![KeyRange::default()]));
+    assert_eq!(exec(&direct, Statement::Query(entries)).rows().len(), 0);
+}
+
+#[test]
+fn a_cursor_goes_on_over_rows_that_its_transaction_has_removed() {
+    let direct = engine();
+    let t = table(100, "t", &[("id", SqlType::Int4), ("v", SqlType::Int4)])
+        .key(&[0])
+        .index("t_v", &[1], false)
+        .done();
+    let rows = (0..500).map(|i| vec![Int4(i), Int4(i)]).collect();
+    exec(&direct, Statement::Insert(insert(&t, rows)));
+    let mut txn = direct.begin(Level::ReadCommitted);
+    let host = TestHost::default();
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let by_index = scan(&t, Path::Index(0, vec![KeyRange::default()]));
+    let mut cursor = quintet_direct::Run::new(&direct, procedure(Statement::Query(by_index)));
+    let mut seen = 0;
+    loop {
+        let mut context = quintet_direct::Context {
+            txn: &mut txn,
+            host: &host,
+            params: &[],
+            cancel: &cancel,
+        };
+        match cursor.next(&mut context) {
+            Ok(Some(_)) => seen += 1,
+            Ok(None) => break,
+            Err(stop) => panic!("{stop:?}"),
+        }
+        if seen == 10 {
+            let above = filter(
+                full(&t),
+                compare(quintet_ir::CompareOp::Ge, col(0), int(100)),
+            );
+            let gone = Statement::Delete(delete(&t, above));
+            assert_eq!(run(&direct, &mut txn, gone).count(), 400);
+        }
+    }
+    assert!((100..=500).contains(&seen), "{seen}");
+}
+
+#[test]
+fn insert_row_is_atomic_and_sees_keys_committed_meanwhile() {
+    let direct = engine();
+    let t = pairs();
+    let mut statement = insert(&t, vec![]);
+    statement.source = Plan::Values {
+        rows: vec![vec![param(0), param(1)]],
+        types: vec![SqlType::Int4; 2],
+    };
+    let mut txn = direct.begin(Level::ReadCommitted);
+    txn.begin_statement();
+    let host = TestHost::default();
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let row = |txn: &mut quintet_tc::Txn, values: [Value; 2]| {
+        let mut context = quintet_direct::Context {
+            txn,
+            host: &host,
+            params: &values,
+            cancel: &cancel,
+        };
+        quintet_direct::insert_row(&direct, &mut context, &statement)
+    };
+    assert!(matches!(row(&mut txn, [Int4(1), Int4(10)]), Ok(1)));
+    // Another commits row 2 and removes it again, and commits row 3.
+    exec(
+        &direct,
+        Statement::Insert(insert(&t, ints(&[&[2, 0], &[3, 0]]))),
+    );
+    exec(&direct, Statement::Delete(delete(&t, point(&t, int(2)))));
+    assert!(matches!(row(&mut txn, [Int4(2), Int4(20)]), Ok(1)));
+    match row(&mut txn, [Int4(3), Int4(30)]) {
+        Err(quintet_direct::Stop::Error(error)) => assert_eq!(error.state.as_str(), "23505"),
+        other => panic!("{other:?}"),
+    }
+    commit(txn).unwrap();
+    assert_eq!(contents(&direct, &t), ints(&[&[1, 10], &[2, 20], &[3, 0]]));
+}
