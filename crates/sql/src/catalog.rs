@@ -1,6 +1,21 @@
-//! The catalogue: names to definitions. (being built)
+//! The catalogue: names to definitions.
+//!
+//! Relies on: `records` for what is stored, the binder for defaults and checks.  Promises: a
+//! `Catalog` is an immutable value; a schema change makes a new one from the records it writes, and
+//! the same records give the same catalogue after a restart.  Does not: read or write storage, or
+//! decide what a schema change does (`ddl`).
+//!
+//! ```text
+//! records --load--> Catalog --plan(DDL)--> changes --(session writes them)--> records
+//!                      \------apply(changes)------> Catalog'
+//! ```
 
-use quintet_base::{SpaceId, SqlResult};
+use crate::records::{self, Counters, FIRST_ID, RecordKey, SequenceRecord, TableRecord};
+use crate::stored;
+use quintet_base::{SequenceId, SpaceId, SqlResult, TableId};
+use quintet_ir::schema::{SequenceDef, TableRef};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One record of the catalogue to write (`Some`) or remove (`None`).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,9 +26,33 @@ pub struct CatalogChange {
     pub value: Option<Vec<u8>>,
 }
 
+/// A table as it is stored and as plans see it.
+#[derive(Clone, Debug)]
+struct TableEntry {
+    record: Arc<TableRecord>,
+    table: TableRef,
+}
+
+/// What a relation's name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Relation {
+    Table(TableId),
+    /// Number of the index in the table's `indexes`.
+    Index(TableId, usize),
+    /// The index of a table's primary key.
+    PrimaryKey(TableId),
+    Sequence(SequenceId),
+}
+
 /// An immutable catalogue.
 #[derive(Clone, Debug)]
-pub struct Catalog {}
+pub struct Catalog {
+    next_id: u32,
+    tables: BTreeMap<TableId, TableEntry>,
+    sequences: BTreeMap<SequenceId, Arc<SequenceDef>>,
+    /// Tables, indexes and sequences share their names within a schema.
+    names: BTreeMap<String, BTreeMap<String, Relation>>,
+}
 
 impl Catalog {
     /// The space that holds the catalogue's own records.
@@ -26,8 +65,20 @@ impl Catalog {
     /// # Errors
     /// `XX001` if a record cannot be read.
     pub fn load(records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> SqlResult<Catalog> {
-        let _ = records.into_iter().count();
-        Ok(Catalog {})
+        let empty = Catalog {
+            next_id: FIRST_ID,
+            tables: BTreeMap::new(),
+            sequences: BTreeMap::new(),
+            names: BTreeMap::new(),
+        };
+        let changes: Vec<CatalogChange> = records
+            .into_iter()
+            .map(|(key, value)| CatalogChange {
+                key,
+                value: Some(value),
+            })
+            .collect();
+        empty.apply(&changes)
     }
 
     /// The catalogue after these changes.
@@ -35,12 +86,121 @@ impl Catalog {
     /// # Errors
     /// `XX001` if a record cannot be read.
     pub fn apply(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {
-        let _ = changes;
-        Ok(self.clone())
+        let mut next = self.clone();
+        let mut tables = Vec::new();
+        // Sequences first: defaults of tables name them.
+        for change in changes {
+            match (RecordKey::decode(&change.key)?, &change.value) {
+                (RecordKey::Counters, Some(value)) => {
+                    next.next_id = records::read::<Counters>(value)?.next_id;
+                }
+                (RecordKey::Counters, None) => next.next_id = FIRST_ID,
+                (RecordKey::Sequence(id), Some(value)) => {
+                    let record: SequenceRecord = records::read(value)?;
+                    next.sequences
+                        .insert(id, Arc::new(stored::sequence(record)));
+                }
+                (RecordKey::Sequence(id), None) => {
+                    next.sequences.remove(&id);
+                }
+                (RecordKey::Table(id), value) => tables.push((id, value)),
+            }
+        }
+        next.index_names();
+        for (id, value) in tables {
+            let Some(value) = value else {
+                next.tables.remove(&id);
+                continue;
+            };
+            let record: TableRecord = records::read(value)?;
+            let table = Arc::new(stored::table(&next, &record)?);
+            let record = Arc::new(record);
+            next.tables.insert(id, TableEntry { record, table });
+        }
+        next.index_names();
+        Ok(next)
+    }
+
+    fn index_names(&mut self) {
+        let mut names: BTreeMap<String, BTreeMap<String, Relation>> = BTreeMap::new();
+        let mut add = |schema: &str, name: &str, relation| {
+            let schema = names.entry(schema.to_string()).or_default();
+            schema.insert(name.to_string(), relation);
+        };
+        for (&id, sequence) in &self.sequences {
+            add(&sequence.schema, &sequence.name, Relation::Sequence(id));
+        }
+        for (&id, entry) in &self.tables {
+            let record = &entry.record;
+            add(&record.schema, &record.name, Relation::Table(id));
+            if let Some(key) = &record.primary_key {
+                add(&record.schema, &key.name, Relation::PrimaryKey(id));
+            }
+            for (number, index) in record.indexes.iter().enumerate() {
+                add(&record.schema, &index.name, Relation::Index(id, number));
+            }
+        }
+        self.names = names;
     }
 
     /// Every space in use, the two system spaces included.
     pub fn spaces(&self) -> Vec<SpaceId> {
-        vec![Self::SPACE, Self::SEQUENCE_SPACE]
+        let mut spaces = vec![Self::SPACE, Self::SEQUENCE_SPACE];
+        for table in self.tables() {
+            spaces.push(table.space);
+            spaces.extend(table.indexes.iter().map(|index| index.space));
+        }
+        spaces
+    }
+
+    /// The table with this name.
+    pub fn table(&self, schema: &str, name: &str) -> Option<&TableRef> {
+        match self.relation(schema, name)? {
+            Relation::Table(id) => self.table_by_id(id),
+            _ => None,
+        }
+    }
+
+    /// The table with this number.
+    pub fn table_by_id(&self, id: TableId) -> Option<&TableRef> {
+        self.tables.get(&id).map(|entry| &entry.table)
+    }
+
+    /// All tables, oldest first.
+    pub fn tables(&self) -> impl Iterator<Item = &TableRef> {
+        self.tables.values().map(|entry| &entry.table)
+    }
+
+    /// The sequence with this name.
+    pub fn sequence(&self, schema: &str, name: &str) -> Option<&Arc<SequenceDef>> {
+        match self.relation(schema, name)? {
+            Relation::Sequence(id) => self.sequence_by_id(id),
+            _ => None,
+        }
+    }
+
+    /// The sequence with this number.
+    pub fn sequence_by_id(&self, id: SequenceId) -> Option<&Arc<SequenceDef>> {
+        self.sequences.get(&id)
+    }
+
+    /// All sequences, oldest first.
+    pub fn sequences(&self) -> impl Iterator<Item = &Arc<SequenceDef>> {
+        self.sequences.values()
+    }
+
+    /// What a name stands for.
+    pub(crate) fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
+        self.names.get(schema)?.get(name).copied()
+    }
+
+    /// A table as it is stored.
+    pub(crate) fn record(&self, id: TableId) -> Option<&TableRecord> {
+        self.tables.get(&id).map(|entry| &*entry.record)
+    }
+
+    /// The next number to give out.
+    pub(crate) fn next_id(&self) -> u32 {
+        self.next_id
     }
 }

@@ -1,3 +1,66 @@
-//! SQL text to IR. (being built)
+//! SQL text to IR.
+//!
+//! Relies on: `pg_query` for the grammar, `ir` for what statements become.  Promises: a planned
+//! statement needs neither its text nor the catalogue to run; errors have PostgreSQL's SQLSTATE,
+//! text and position; what Quintet lacks is refused by name (0A000), nothing is silently ignored
+//! (what is accepted without effect is listed in `docs/sql.md`).  Does not: run anything, do I/O,
+//! read a clock.
+//!
+//! ```text
+//! text --parse--> Parsed --plan(catalogue, parameter types)--> Planned { Command, columns, … }
+//!   \--normalize--> text without literals, as a key for plans that are known already
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `parse` | the door to the parser |
+//! | `normalize` | texts without their literals |
+//! | `command` | what a statement becomes |
+//! | `planner`, `statement` | the state of planning; who plans which kind |
+//! | `catalog`, `records`, `stored`, `system` | names to definitions; what is stored; pg_catalog |
+//! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
+//! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
+//! | `from`, `join`, `access`, `rewrite` | sources of rows, their order and their access paths |
+//! | `select`, `output`, `group`, `set_operation` | queries |
+//! | `insert`, `update`, `delete`, `copy` | statements that change rows |
+//! | `ddl`, `draft` | schema changes |
+//! | `utility` | statements for the session |
+
+mod access;
+mod call;
 pub mod catalog;
+mod coerce;
 pub mod command;
+mod copy;
+mod ddl;
+mod delete;
+mod draft;
+mod expr;
+mod from;
+mod group;
+mod insert;
+mod join;
+mod names;
+pub mod normalize;
+mod operator;
+mod output;
+pub mod parse;
+mod planner;
+mod records;
+mod rewrite;
+mod scope;
+mod select;
+mod set_operation;
+mod statement;
+mod stored;
+mod subquery;
+mod system;
+mod types;
+mod update;
+mod utility;
+
+pub use catalog::{Catalog, CatalogChange};
+pub use command::{Command, Planned};
+pub use normalize::{Normalized, normalize};
+pub use parse::{Parsed, parse};
+pub use planner::{PlanContext, plan};

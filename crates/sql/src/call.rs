@@ -1,0 +1,374 @@
+//! Function calls: built-ins, aggregates, sequences, and the words that are functions.
+//!
+//! Relies on: `ir::function` and `ir::aggregate` for what exists.  Promises: a name is looked up
+//! as PostgreSQL does: aggregates, functions, then a type's name as a cast; sequences are found
+//! when the statement is planned.  Does not: run anything.
+
+use crate::catalog::Relation;
+use crate::coerce;
+use crate::expr::{AGGREGATE_BASE, Binder};
+use crate::names::{self, inner, required};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    FuncCall, Node, SortByDir, SortByNulls, SqlValueFunction, SqlValueFunctionOp,
+};
+use quintet_base::types::format_type;
+use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_ir::Expr;
+use quintet_ir::aggregate::{
+    AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
+};
+use quintet_ir::cast::CastContext;
+use quintet_ir::function::is_function_name;
+use quintet_ir::plan::SortKey;
+
+/// Functions that return sets: only FROM takes them.
+const SET_RETURNING: &[&str] = &[
+    "generate_series",
+    "unnest",
+    "generate_subscripts",
+    "regexp_matches",
+];
+
+impl Binder<'_, '_> {
+    /// Binds `name(args)`.
+    pub(crate) fn call(&self, call: &FuncCall) -> SqlResult<Expr> {
+        let location = call.location;
+        let here = self.planner.at(location);
+        let Some(name) = names::built_in(&call.funcname) else {
+            let full = names::strings(&call.funcname).join(".");
+            return Err(self.planner.error(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("function {full} does not exist"),
+                location,
+            ));
+        };
+        if call.over.is_some() {
+            return Err(self
+                .planner
+                .unsupported("a window function (OVER)", location));
+        }
+        if call.agg_within_group {
+            return Err(self.planner.unsupported("WITHIN GROUP", location));
+        }
+        if call.func_variadic {
+            return Err(self.planner.unsupported("VARIADIC", location));
+        }
+        if let Some(expr) = self.aggregate(name, call)? {
+            return Ok(expr);
+        }
+        if call.agg_star
+            || call.agg_distinct
+            || call.agg_filter.is_some()
+            || !call.agg_order.is_empty()
+        {
+            let what = if call.agg_star {
+                format!("{name}(*) specified, but {name} is not an aggregate function")
+            } else {
+                format!(
+                    "DISTINCT, FILTER or ORDER BY specified, but {name} is not an aggregate function"
+                )
+            };
+            return Err(self
+                .planner
+                .error(SqlState::WRONG_OBJECT_TYPE, what, location));
+        }
+        if let Some(expr) = self.sequence_function(name, &call.args, location)? {
+            return Ok(expr);
+        }
+        if SET_RETURNING.contains(&name) {
+            return Err(self
+                .planner
+                .unsupported(format!("{name}() outside of FROM"), location));
+        }
+        let args: SqlResult<Vec<Expr>> = call.args.iter().map(|arg| self.bind(arg)).collect();
+        let mut args = args?;
+        if name == "pg_typeof" && args.len() == 1 {
+            let ty = format_type(args[0].ty(), TypeMod::NONE);
+            return Ok(Expr::Const(Value::text(ty), SqlType::Text));
+        }
+        if !is_function_name(name)
+            && args.len() == 1
+            && let Some(ty) = SqlType::from_name(name)
+        {
+            let arg = args.swap_remove(0);
+            return coerce::explicit(self.planner, arg, ty, TypeMod::NONE).map_err(here);
+        }
+        self.apply(name, args).map_err(here)
+    }
+
+    /// Binds an aggregate: its place among the results of the aggregation to come.
+    fn aggregate(&self, name: &str, call: &FuncCall) -> SqlResult<Option<Expr>> {
+        let location = call.location;
+        let here = self.planner.at(location);
+        if !is_aggregate_name(name) {
+            return Ok(None);
+        }
+        let Some(collected) = self.aggregates else {
+            return Err(self.planner.error(
+                SqlState::GROUPING_ERROR,
+                format!("aggregate functions are not allowed in {}", self.clause),
+                location,
+            ));
+        };
+        let inside = Binder {
+            aggregates: None,
+            clause: "aggregate function calls",
+            ..*self
+        };
+        let nested = |error: SqlError| match error.state {
+            SqlState::GROUPING_ERROR => SqlError {
+                message: "aggregate function calls cannot be nested".to_string(),
+                ..error
+            },
+            _ => error,
+        };
+        let args: SqlResult<Vec<Expr>> = call.args.iter().map(|arg| inside.bind(arg)).collect();
+        let args = args.map_err(nested)?;
+        let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
+        let (function, params, ty) = match resolve_aggregate(name, &types) {
+            _ if call.agg_star && name == "count" => {
+                (AggregateFunction::CountRows, vec![], SqlType::Int8)
+            }
+            Some(resolved) => resolved.map_err(&here)?,
+            None => return Ok(None),
+        };
+        let args: SqlResult<Vec<Expr>> = args
+            .into_iter()
+            .zip(params)
+            .map(|(arg, ty)| coerce::implicit(self.planner, arg, ty))
+            .collect();
+        let filter = match call.agg_filter.as_deref() {
+            Some(node) => Some(
+                Binder {
+                    clause: "FILTER",
+                    ..inside
+                }
+                .condition(node)?,
+            ),
+            None => None,
+        };
+        let order: SqlResult<Vec<SortKey>> = call
+            .agg_order
+            .iter()
+            .map(|node| inside.aggregate_order(node))
+            .collect();
+        let bound = AggregateCall {
+            function,
+            args: args.map_err(here)?,
+            distinct: call.agg_distinct,
+            filter,
+            order: order?,
+            ty,
+        };
+        let mut collected = collected.borrow_mut();
+        // The same call twice is computed once.
+        let text = format!("{bound:?}");
+        let place = match collected
+            .iter()
+            .position(|other| format!("{other:?}") == text)
+        {
+            Some(place) => place,
+            None => {
+                collected.push(bound);
+                collected.len() - 1
+            }
+        };
+        Ok(Some(Expr::Column(AGGREGATE_BASE + place, ty)))
+    }
+
+    fn aggregate_order(&self, node: &Node) -> SqlResult<SortKey> {
+        let Some(NodeEnum::SortBy(sort)) = inner(node) else {
+            return Err(SqlError::internal("ORDER BY without a key"));
+        };
+        let expr = self.bind(required(sort.node.as_deref())?)?;
+        let expr = coerce::settle(self.planner, expr)?;
+        let (descending, nulls_first) = direction(sort.sortby_dir(), sort.sortby_nulls());
+        Ok(SortKey {
+            expr,
+            descending,
+            nulls_first,
+        })
+    }
+
+    fn sequence_function(
+        &self,
+        name: &str,
+        args: &[Node],
+        location: i32,
+    ) -> SqlResult<Option<Expr>> {
+        let here = self.planner.at(location);
+        Ok(Some(match (name, args) {
+            ("nextval", [sequence]) => Expr::NextVal(self.sequence(sequence)?),
+            ("currval", [sequence]) => Expr::CurrVal(self.sequence(sequence)?),
+            ("setval", [sequence, value, rest @ ..]) if rest.len() < 2 => {
+                let sequence = self.sequence(sequence)?;
+                let value = coerce::implicit(self.planner, self.bind(value)?, SqlType::Int8)
+                    .map_err(&here)?;
+                let is_called = match rest.first() {
+                    Some(node) => coerce::implicit(self.planner, self.bind(node)?, SqlType::Bool)
+                        .map_err(&here)?,
+                    None => Expr::Const(Value::Bool(true), SqlType::Bool),
+                };
+                Expr::SetVal {
+                    sequence,
+                    value: Box::new(value),
+                    is_called: Box::new(is_called),
+                }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The sequence that a constant names.
+    fn sequence(&self, node: &Node) -> SqlResult<SequenceId> {
+        let location = names::location(node);
+        let text = self.constant_name(node)?;
+        match self.find_relation(&text, location)? {
+            Relation::Sequence(id) => Ok(id),
+            _ => Err(self.planner.error(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("\"{text}\" is not a sequence"),
+                location,
+            )),
+        }
+    }
+
+    /// The text of a name that must be known when the statement is planned.
+    fn constant_name(&self, node: &Node) -> SqlResult<String> {
+        // `'name'::regclass` stands for the name.
+        let node = match inner(node) {
+            Some(NodeEnum::TypeCast(cast)) => cast.arg.as_deref().unwrap_or(node),
+            _ => node,
+        };
+        match self.bind(node)? {
+            Expr::Const(Value::Text(text), _) => Ok(text.to_string()),
+            _ => Err(self.planner.unsupported(
+                "a relation's name that is not a constant",
+                names::location(node),
+            )),
+        }
+    }
+
+    fn find_relation(&self, text: &str, location: i32) -> SqlResult<Relation> {
+        let (schema, name) = split_name(text);
+        let schema = schema.unwrap_or_else(|| self.planner.context.schema.to_string());
+        self.planner
+            .catalog()
+            .relation(&schema, &name)
+            .ok_or_else(|| {
+                let message = format!("relation \"{text}\" does not exist");
+                self.planner
+                    .error(SqlState::UNDEFINED_TABLE, message, location)
+            })
+    }
+
+    /// `'name'::regclass`: the OID.
+    pub(crate) fn relation_oid(&self, node: &Node) -> SqlResult<Expr> {
+        let bound = self.bind(node)?;
+        let oid = match bound {
+            Expr::Const(Value::Text(text), _) => match text.parse::<u32>() {
+                Ok(oid) => oid,
+                Err(_) => self.named_oid(&text, names::location(node))?,
+            },
+            bound if bound.ty().family() == quintet_base::types::TypeFamily::Integer => {
+                return coerce::convert(self.planner, bound, SqlType::Oid, CastContext::Explicit);
+            }
+            _ => {
+                return Err(self.planner.unsupported(
+                    "a cast to regclass of anything but a constant name or a number",
+                    names::location(node),
+                ));
+            }
+        };
+        Ok(Expr::Const(Value::Oid(oid), SqlType::Oid))
+    }
+
+    fn named_oid(&self, text: &str, location: i32) -> SqlResult<u32> {
+        let (schema, name) = split_name(text);
+        if schema.as_deref().is_none_or(|s| s == "pg_catalog")
+            && let Some(oid) = crate::system::relation_oid(&name)
+        {
+            return Ok(oid);
+        }
+        let catalog = self.planner.catalog();
+        Ok(match self.find_relation(text, location)? {
+            Relation::Table(id) => id.0,
+            Relation::PrimaryKey(id) => crate::system::primary_key_oid(id),
+            Relation::Sequence(id) => id.0,
+            Relation::Index(id, number) => {
+                let table = catalog.table_by_id(id);
+                required(table.and_then(|t| t.indexes.get(number)))?.id.0
+            }
+        })
+    }
+
+    /// CURRENT_TIMESTAMP, CURRENT_USER and the like.
+    pub(crate) fn value_function(&self, function: &SqlValueFunction) -> SqlResult<Expr> {
+        use SqlValueFunctionOp::*;
+        let here = self.planner.at(function.location);
+        let plain = |name: &str| self.apply(name, vec![]).map_err(&here);
+        let now_as = |ty: SqlType, modifier: TypeMod| -> SqlResult<Expr> {
+            let now = self.apply("now", vec![]).map_err(&here)?;
+            let now = coerce::explicit(self.planner, now, ty, TypeMod::NONE).map_err(&here)?;
+            Ok(match modifier {
+                TypeMod::NONE => now,
+                modifier => Expr::Cast {
+                    input: Box::new(now),
+                    to: ty,
+                    modifier,
+                    explicit: true,
+                },
+            })
+        };
+        let digits = TypeMod(function.typmod);
+        match function.op() {
+            SvfopCurrentDate => now_as(SqlType::Date, TypeMod::NONE),
+            SvfopCurrentTimestamp => plain("now"),
+            SvfopCurrentTimestampN => now_as(SqlType::TimestampTz, digits),
+            SvfopLocaltimestamp => now_as(SqlType::Timestamp, TypeMod::NONE),
+            SvfopLocaltimestampN => now_as(SqlType::Timestamp, digits),
+            SvfopCurrentRole | SvfopCurrentUser | SvfopUser => plain("current_user"),
+            SvfopSessionUser => plain("session_user"),
+            SvfopCurrentCatalog => plain("current_database"),
+            SvfopCurrentSchema => plain("current_schema"),
+            SvfopCurrentTime | SvfopCurrentTimeN | SvfopLocaltime | SvfopLocaltimeN => {
+                Err(self.planner.unsupported("type time", function.location))
+            }
+            SqlvalueFunctionOpUndefined => Err(SqlError::internal("a value function of no kind")),
+        }
+    }
+}
+
+/// Descending, and NULLs first: PostgreSQL puts NULLs last ascending and first descending.
+pub(crate) fn direction(dir: SortByDir, nulls: SortByNulls) -> (bool, bool) {
+    let descending = dir == SortByDir::SortbyDesc;
+    let nulls_first = match nulls {
+        SortByNulls::SortbyNullsFirst => true,
+        SortByNulls::SortbyNullsLast => false,
+        _ => descending,
+    };
+    (descending, nulls_first)
+}
+
+/// `schema.name` as text, folded and unquoted.
+pub(crate) fn split_name(text: &str) -> (Option<String>, String) {
+    let mut parts = vec![String::new()];
+    let mut quoted = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let part = parts.last_mut().expect("begins with one part");
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                part.push('"');
+            }
+            '"' => quoted = !quoted,
+            '.' if !quoted => parts.push(String::new()),
+            c if quoted => part.push(c),
+            c => part.extend(c.to_lowercase()),
+        }
+    }
+    let name = parts.pop().unwrap_or_default();
+    (parts.pop(), name)
+}

@@ -1,0 +1,333 @@
+//! COPY.
+//!
+//! Relies on: `insert` for the target, `select` for the source.  Promises: options mean what they
+//! mean in PostgreSQL, in both their old and their new syntax.  Accepts and ignores: FREEZE.
+//! Does not: files, programs, WHERE (0A000); read or write the data itself.
+
+use crate::command::{Command, CopyFormat, CopyFrom, CopyKind, CopyTo, Planned};
+use crate::expr::Binder;
+use crate::from::{From, target_table};
+use crate::insert::{default_of, target_columns};
+use crate::join::{join, mark_needed};
+use crate::names::{self, inner, required};
+use crate::output;
+use crate::planner::Planner;
+use crate::rewrite::one_row;
+use crate::scope::Output;
+use crate::select::plan_query;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{CopyStmt, DefElem, Node};
+use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::plan::Plan;
+use quintet_ir::statement::{Insert, Procedure};
+use quintet_ir::{Expr, Statement};
+use std::sync::Arc;
+
+/// Plans a COPY.
+pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Planned> {
+    const TAG: &str = "COPY";
+    if statement.is_program {
+        return Err(SqlError::unsupported("COPY … PROGRAM"));
+    }
+    if !statement.filename.is_empty() {
+        return Err(SqlError::unsupported("COPY with a file on the server")
+            .hint("Use COPY … FROM STDIN or TO STDOUT, or \\copy in psql."));
+    }
+    if statement.where_clause.is_some() {
+        return Err(SqlError::unsupported("COPY … WHERE"));
+    }
+    let format = read_format(planner, &statement.options, statement.is_from)?;
+    if statement.is_from {
+        let copy = plan_from(planner, statement, format)?;
+        return Ok(planner.command(Command::CopyFrom(copy), TAG));
+    }
+    let (plan, outputs) = match &statement.relation {
+        Some(_) => table_rows(planner, statement)?,
+        None => match statement.query.as_deref().and_then(inner) {
+            Some(NodeEnum::SelectStmt(select)) => {
+                let query = plan_query(planner, select, None)?;
+                (query.plan, query.outputs)
+            }
+            _ => {
+                return Err(SqlError::unsupported(
+                    "COPY of a statement that is no SELECT",
+                ));
+            }
+        },
+    };
+    let columns = output::publish(outputs);
+    let query = planner.procedure(Statement::Query(plan), columns.clone())?;
+    let copy = CopyTo {
+        query: Arc::new(query),
+        columns,
+        format,
+    };
+    Ok(planner.command(Command::CopyTo(copy), TAG))
+}
+
+fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> SqlResult<CopyFrom> {
+    let table = target_table(planner, required(statement.relation.as_ref())?)?;
+    let columns = target_columns(planner, &table, &statement.attlist)?;
+    let mut values: Vec<Expr> = table.columns.iter().map(default_of).collect();
+    for (param, &column) in columns.iter().enumerate() {
+        values[column] = Expr::Param(param, table.columns[column].ty);
+    }
+    let insert = Insert {
+        table: table.clone(),
+        source: one_row(),
+        values,
+        conflict: None,
+        returning: None,
+    };
+    let procedure = Procedure {
+        name: None,
+        params: columns
+            .iter()
+            .map(|&column| table.columns[column].ty)
+            .collect(),
+        body: vec![Statement::Insert(insert)],
+        result: vec![],
+    };
+    Ok(CopyFrom {
+        table,
+        columns,
+        insert: Arc::new(procedure),
+        format,
+    })
+}
+
+fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<Output>)> {
+    let relation = required(statement.relation.as_ref())?;
+    let table = target_table(planner, relation)?;
+    let columns = target_columns(planner, &table, &statement.attlist)?;
+    let from = From::of_table(&table, &relation.relname, true);
+    let mut joined = join(&from.leaves, vec![], None)?;
+    let outputs = columns.iter().map(|&number| {
+        let column = &table.columns[number];
+        Output {
+            name: column.name.clone(),
+            ty: column.ty,
+            modifier: column.modifier,
+            origin: Some((table.id, number as u16 + 1)),
+        }
+    });
+    let outputs = outputs.collect();
+    let exprs: Vec<Expr> = columns
+        .iter()
+        .map(|&number| joined.expr(&Expr::Column(number, table.columns[number].ty)))
+        .collect();
+    let mut plan = joined.plan;
+    mark_needed(&mut plan, &joined.used);
+    let plan = Plan::Project {
+        input: Box::new(plan),
+        exprs,
+    };
+    Ok((plan, outputs))
+}
+
+/// Options met so far.
+#[derive(Default)]
+struct Options {
+    kind: Option<CopyKind>,
+    delimiter: Option<String>,
+    null: Option<String>,
+    header: Option<bool>,
+    quote: Option<String>,
+    escape: Option<String>,
+}
+
+fn read_format(planner: &Planner, nodes: &[Node], from: bool) -> SqlResult<CopyFormat> {
+    let mut options = Options::default();
+    for node in nodes {
+        let Some(NodeEnum::DefElem(option)) = inner(node) else {
+            continue;
+        };
+        read_option(planner, option, from, &mut options)?;
+    }
+    let kind = options.kind.unwrap_or(CopyKind::Text);
+    let invalid = |message: &str| Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    let wrong = |message: &str| Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    if kind == CopyKind::Binary && (options.delimiter.is_some() || options.null.is_some()) {
+        return wrong("cannot specify DELIMITER or NULL in BINARY mode");
+    }
+    if kind == CopyKind::Binary && options.header == Some(true) {
+        return wrong("cannot specify HEADER in BINARY mode");
+    }
+    if kind != CopyKind::Csv && options.quote.is_some() {
+        return invalid("COPY quote available only in CSV mode");
+    }
+    if kind != CopyKind::Csv && options.escape.is_some() {
+        return invalid("COPY escape available only in CSV mode");
+    }
+    let csv = kind == CopyKind::Csv;
+    let delimiter = one_byte(
+        options.delimiter,
+        if csv { b',' } else { b'\t' },
+        "delimiter",
+    )?;
+    let quote = one_byte(options.quote, b'"', "quote")?;
+    let escape = one_byte(options.escape, quote, "escape")?;
+    let null = options.null.unwrap_or_else(|| {
+        if csv {
+            String::new()
+        } else {
+            "\\N".to_string()
+        }
+    });
+    if null.contains(['\r', '\n']) {
+        return Err(SqlError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            "COPY null representation cannot use newline or carriage return",
+        ));
+    }
+    let reserved = b"\\.abcdefghijklmnopqrstuvwxyz0123456789";
+    if matches!(delimiter, b'\r' | b'\n') || (!csv && reserved.contains(&delimiter)) {
+        return Err(SqlError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!(
+                "COPY delimiter cannot be \"{}\"",
+                char::from(delimiter).escape_default()
+            ),
+        ));
+    }
+    if kind != CopyKind::Binary && null.as_bytes().contains(&delimiter) {
+        return Err(SqlError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            "COPY delimiter character must not appear in the NULL specification",
+        ));
+    }
+    if csv && delimiter == quote {
+        return Err(SqlError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            "COPY delimiter and quote must be different",
+        ));
+    }
+    Ok(CopyFormat {
+        kind,
+        delimiter,
+        null,
+        header: options.header.unwrap_or(false),
+        quote,
+        escape,
+    })
+}
+
+fn one_byte(text: Option<String>, default: u8, what: &str) -> SqlResult<u8> {
+    match text.as_deref().map(str::as_bytes) {
+        None => Ok(default),
+        Some([byte]) => Ok(*byte),
+        Some(_) => Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("COPY {what} must be a single one-byte character"),
+        )),
+    }
+}
+
+fn read_option(
+    planner: &Planner,
+    option: &DefElem,
+    from: bool,
+    into: &mut Options,
+) -> SqlResult<()> {
+    let text = option.arg.as_deref().and_then(names::option_text);
+    let name = option.defname.as_str();
+    let twice = || {
+        planner.error(
+            SqlState::SYNTAX_ERROR,
+            "conflicting or redundant options",
+            option.location,
+        )
+    };
+    let set = |slot: &mut Option<String>| -> SqlResult<()> {
+        match (&slot, text.clone()) {
+            (None, Some(text)) => {
+                *slot = Some(text);
+                Ok(())
+            }
+            (Some(_), _) => Err(twice()),
+            (None, None) => {
+                let message = format!("{name} requires a parameter");
+                Err(planner.error(SqlState::SYNTAX_ERROR, message, option.location))
+            }
+        }
+    };
+    match name {
+        "format" => {
+            if into.kind.is_some() {
+                return Err(twice());
+            }
+            into.kind = Some(match text.as_deref() {
+                Some("text") => CopyKind::Text,
+                Some("csv") => CopyKind::Csv,
+                Some("binary") => CopyKind::Binary,
+                other => {
+                    let message = format!(
+                        "COPY format \"{}\" not recognized",
+                        other.unwrap_or_default()
+                    );
+                    return Err(planner.error(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        message,
+                        option.location,
+                    ));
+                }
+            });
+            Ok(())
+        }
+        "delimiter" => set(&mut into.delimiter),
+        "null" => set(&mut into.null),
+        "quote" => set(&mut into.quote),
+        "escape" => set(&mut into.escape),
+        "header" => {
+            into.header = Some(match text.as_deref() {
+                Some("match") => {
+                    return Err(planner.unsupported("COPY HEADER MATCH", option.location));
+                }
+                text => boolean(planner, option, text)?,
+            });
+            Ok(())
+        }
+        // Rows are as visible as any others here; there is nothing to freeze.
+        "freeze" => boolean(planner, option, text.as_deref()).map(|_| ()),
+        "encoding" => match text.as_deref().map(str::to_ascii_lowercase).as_deref() {
+            Some("utf8" | "utf-8" | "unicode") => Ok(()),
+            _ => Err(planner.unsupported("COPY with an encoding other than UTF8", option.location)),
+        },
+        "force_quote" | "force_not_null" | "force_null" | "on_error" | "log_verbosity"
+        | "reject_limit" | "default" => {
+            let _ = from;
+            Err(planner.unsupported(
+                format!("COPY option {}", name.to_uppercase()),
+                option.location,
+            ))
+        }
+        other => {
+            let message = format!("option \"{other}\" not recognized");
+            Err(planner.error(SqlState::SYNTAX_ERROR, message, option.location))
+        }
+    }
+}
+
+/// An option's truth value; without one it is on.
+pub(crate) fn boolean(planner: &Planner, option: &DefElem, text: Option<&str>) -> SqlResult<bool> {
+    match text.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("true" | "on" | "1") => Ok(true),
+        Some("false" | "off" | "0") => Ok(false),
+        Some(_) => Err(planner.error(
+            SqlState::SYNTAX_ERROR,
+            format!("{} requires a Boolean value", option.defname),
+            option.location,
+        )),
+    }
+}
+
+/// Arguments of EXECUTE and the like: expressions of constants.
+pub(crate) fn constants(
+    planner: &Planner,
+    nodes: &[Node],
+    clause: &'static str,
+) -> SqlResult<Vec<Expr>> {
+    let nothing = crate::scope::Scope::empty();
+    let binder = Binder::new(planner, &nothing, clause);
+    nodes.iter().map(|node| binder.bind(node)).collect()
+}

@@ -1,0 +1,330 @@
+//! Schema changes: who plans which, and the small ones.
+//!
+//! Relies on: `draft`.  Promises: a change is complete in its plan: records, fences, new and dropped
+//! spaces; a clause that would need something Quintet lacks is 0A000.  Does not: take locks or
+//! write; the session does, in one transaction.
+//!
+//! | file | statements |
+//! |---|---|
+//! | here | DROP, TRUNCATE, RENAME, schemas, comments |
+//! | `ddl/table` | CREATE TABLE |
+//! | `ddl/constraint` | constraints, wherever they stand |
+//! | `ddl/index` | CREATE INDEX |
+//! | `ddl/sequence` | CREATE and ALTER SEQUENCE |
+//! | `ddl/alter` | ALTER TABLE |
+
+mod alter;
+mod constraint;
+mod index;
+mod rename;
+mod sequence;
+mod table;
+
+use crate::catalog::Relation;
+use crate::command::{Command, Planned};
+use crate::draft::{Draft, owned_sequences, spaces_of};
+use crate::from::{schema_of, target_table};
+use crate::names::{self, inner};
+use crate::planner::Planner;
+use crate::stored;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
+use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, TableId};
+use quintet_ir::Expr;
+use quintet_ir::ddl::Work;
+use quintet_ir::schema::TableRef;
+
+/// Plans a schema change; `None` if the statement is none.
+pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {
+    let planned = match node {
+        NodeEnum::CreateStmt(statement) => table::create(planner, statement)?,
+        NodeEnum::IndexStmt(statement) => index::create(planner, statement)?,
+        NodeEnum::CreateSeqStmt(statement) => sequence::create(planner, statement)?,
+        NodeEnum::AlterSeqStmt(statement) => sequence::alter(planner, statement)?,
+        NodeEnum::AlterTableStmt(statement) => alter::alter(planner, statement)?,
+        NodeEnum::RenameStmt(statement) => rename::rename(planner, statement)?,
+        NodeEnum::DropStmt(statement) => drop(planner, statement)?,
+        NodeEnum::TruncateStmt(statement) => truncate(planner, statement)?,
+        NodeEnum::CreateSchemaStmt(statement) => {
+            if statement.schemaname == "public" && statement.schema_elts.is_empty() {
+                if !statement.if_not_exists {
+                    return Err(SqlError::new(
+                        SqlState::DUPLICATE_SCHEMA,
+                        "schema \"public\" already exists",
+                    ));
+                }
+                planner.notice("schema \"public\" already exists, skipping".to_string());
+                planner.command(Command::Nothing { checkpoint: false }, "CREATE SCHEMA")
+            } else {
+                return Err(SqlError::unsupported("a schema other than public"));
+            }
+        }
+        NodeEnum::CommentStmt(_) => {
+            planner.command(Command::Nothing { checkpoint: false }, "COMMENT")
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(planned))
+}
+
+/// The schema in which something is made.
+fn creation_schema<'n>(
+    planner: &'n Planner,
+    relation: &'n pg_query::protobuf::RangeVar,
+) -> SqlResult<&'n str> {
+    match schema_of(planner, relation)? {
+        "public" => Ok("public"),
+        schema @ ("pg_catalog" | "information_schema") => Err(planner.error(
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            format!(
+                "permission denied to create \"{schema}.{}\"",
+                relation.relname
+            ),
+            relation.location,
+        )),
+        schema => Err(planner.error(
+            SqlState::INVALID_SCHEMA_NAME,
+            format!("schema \"{schema}\" does not exist"),
+            relation.location,
+        )),
+    }
+}
+
+fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
+    let cascade = statement.behavior() == DropBehavior::DropCascade;
+    let mut draft = Draft::new(planner);
+    let (tag, kind) = match statement.remove_type() {
+        ObjectType::ObjectTable => ("DROP TABLE", "table"),
+        ObjectType::ObjectIndex => ("DROP INDEX", "index"),
+        ObjectType::ObjectSequence => ("DROP SEQUENCE", "sequence"),
+        other => return drop_other(planner, statement, other),
+    };
+    let mut dropped = Vec::new();
+    for object in &statement.objects {
+        let name = names::strings(names::list(object).unwrap_or_default());
+        let (schema, name) = match name[..] {
+            [name] => (planner.context.schema, name),
+            [schema, name] => (schema, name),
+            _ => return Err(planner.unsupported("a reference to another database", -1)),
+        };
+        let Some(found) = planner.catalog().relation(schema, name) else {
+            if statement.missing_ok {
+                planner.notice(format!("{kind} \"{name}\" does not exist, skipping"));
+                continue;
+            }
+            let state = match kind {
+                "index" => SqlState::UNDEFINED_OBJECT,
+                _ => SqlState::UNDEFINED_TABLE,
+            };
+            return Err(SqlError::new(
+                state,
+                format!("{kind} \"{name}\" does not exist"),
+            ));
+        };
+        if dropped.contains(&found) {
+            continue;
+        }
+        dropped.push(found);
+        match (found, kind) {
+            (Relation::Table(id), "table") => drop_table(&mut draft, id, cascade)?,
+            (Relation::Index(id, number), "index") => index::drop(&mut draft, id, number)?,
+            (Relation::PrimaryKey(id), "index") => {
+                let table = planner.catalog().table_by_id(id);
+                return Err(required_by_constraint(name, table.map_or("", |t| &t.name)));
+            }
+            (Relation::Sequence(id), "sequence") => {
+                release_sequence(&mut draft, id, cascade, None)?;
+                draft.drop_sequence(id);
+            }
+            _ => {
+                let message = format!(
+                    "\"{name}\" is not a{} {kind}",
+                    if kind == "index" { "n" } else { "" }
+                );
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+        }
+    }
+    draft.finish(tag)
+}
+
+fn required_by_constraint(index: &str, table: &str) -> SqlError {
+    SqlError::new(
+        SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+        format!(
+            "cannot drop index {index} because constraint {index} on table {table} requires it"
+        ),
+    )
+    .hint(format!(
+        "You can drop constraint {index} on table {table} instead."
+    ))
+}
+
+/// DROP of what Quintet has none of: fine with IF EXISTS.
+fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlResult<Planned> {
+    let (tag, word) = match kind {
+        ObjectType::ObjectView => ("DROP VIEW", "view"),
+        ObjectType::ObjectMatview => ("DROP MATERIALIZED VIEW", "materialized view"),
+        ObjectType::ObjectFunction => ("DROP FUNCTION", "function"),
+        ObjectType::ObjectProcedure => ("DROP PROCEDURE", "procedure"),
+        ObjectType::ObjectType => ("DROP TYPE", "type"),
+        ObjectType::ObjectDomain => ("DROP DOMAIN", "domain"),
+        ObjectType::ObjectExtension => ("DROP EXTENSION", "extension"),
+        ObjectType::ObjectTrigger => ("DROP TRIGGER", "trigger"),
+        ObjectType::ObjectSchema => ("DROP SCHEMA", "schema"),
+        _ => return Err(SqlError::unsupported("DROP of this kind of object")),
+    };
+    if !statement.missing_ok {
+        return Err(SqlError::unsupported(tag));
+    }
+    for object in &statement.objects {
+        let name = match inner(object) {
+            Some(NodeEnum::List(list)) => names::strings(&list.items).join("."),
+            Some(NodeEnum::String(string)) => string.sval.clone(),
+            Some(NodeEnum::ObjectWithArgs(object)) => names::strings(&object.objname).join("."),
+            Some(NodeEnum::TypeName(name)) => names::strings(&name.names).join("."),
+            _ => String::new(),
+        };
+        if kind == ObjectType::ObjectSchema
+            && ["public", "pg_catalog", "information_schema"].contains(&&*name)
+        {
+            return Err(SqlError::unsupported(format!("DROP SCHEMA {name}")));
+        }
+        planner.notice(format!("{word} \"{name}\" does not exist, skipping"));
+    }
+    Ok(planner.command(Command::Nothing { checkpoint: false }, tag))
+}
+
+fn drop_table(draft: &mut Draft, id: TableId, cascade: bool) -> SqlResult<()> {
+    let Some(table) = draft.planner.catalog().table_by_id(id) else {
+        return Ok(());
+    };
+    for sequence in owned_sequences(draft.planner.catalog(), id, None) {
+        release_sequence(draft, sequence, cascade, Some(id))?;
+    }
+    draft.drop_table(table);
+    Ok(())
+}
+
+/// Sees to it that no table's default needs a sequence any more.
+///
+/// # Errors
+/// `2BP01` if one does, unless `cascade`.
+fn release_sequence(
+    draft: &mut Draft,
+    id: SequenceId,
+    cascade: bool,
+    besides: Option<TableId>,
+) -> SqlResult<()> {
+    let catalog = draft.planner.catalog();
+    let Some(sequence) = catalog.sequence_by_id(id) else {
+        return Ok(());
+    };
+    for table in catalog.tables().filter(|table| Some(table.id) != besides) {
+        let needs = |column: &quintet_ir::ColumnDef| {
+            column
+                .default
+                .as_ref()
+                .is_some_and(|e| uses_sequence(e, id))
+        };
+        let Some(first) = table.columns.iter().find(|c| needs(c)) else {
+            continue;
+        };
+        if !cascade {
+            return Err(SqlError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!(
+                    "cannot drop sequence {} because other objects depend on it",
+                    sequence.name
+                ),
+            )
+            .detail(format!(
+                "default value for column {} of table {} depends on sequence {}",
+                first.name, table.name, sequence.name
+            ))
+            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let Some(mut record) = catalog.record(table.id).cloned() else {
+            continue;
+        };
+        for (column, stored) in table.columns.iter().zip(&mut record.columns) {
+            if needs(column) {
+                stored.default = None;
+                stored.identity = None;
+            }
+        }
+        record.revision += 1;
+        draft.put_table(&record)?;
+    }
+    Ok(())
+}
+
+fn uses_sequence(expr: &Expr, id: SequenceId) -> bool {
+    let mut found = match expr {
+        Expr::NextVal(other) | Expr::CurrVal(other) => *other == id,
+        Expr::SetVal { sequence, .. } => *sequence == id,
+        _ => false,
+    };
+    expr.for_each_part(&mut |part| found = found || uses_sequence(part, id));
+    found
+}
+
+fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
+    let mut draft = Draft::new(planner);
+    let mut done: Vec<TableId> = Vec::new();
+    for node in &statement.relations {
+        let Some(NodeEnum::RangeVar(relation)) = inner(node) else {
+            continue;
+        };
+        let table = target_table(planner, relation)?;
+        if done.contains(&table.id) {
+            continue;
+        }
+        done.push(table.id);
+        let mut record = record_of(planner, &table)?;
+        draft.renew_spaces(&mut record);
+        record.revision += 1;
+        draft.put_table(&record)?;
+        draft.drop_spaces(spaces_of(&table));
+        if statement.restart_seqs {
+            for id in owned_sequences(planner.catalog(), table.id, None) {
+                if let Some(sequence) = planner.catalog().sequence_by_id(id) {
+                    draft.work(Work::StartSequence {
+                        sequence: (**sequence).clone(),
+                        next: sequence.start,
+                    });
+                }
+            }
+        }
+    }
+    draft.finish("TRUNCATE TABLE")
+}
+
+/// The record behind a table.
+fn record_of(planner: &Planner, table: &TableRef) -> SqlResult<crate::records::TableRecord> {
+    let record = planner.catalog().record(table.id);
+    record
+        .cloned()
+        .ok_or_else(|| SqlError::internal("a table without a record"))
+}
+
+/// The words of a list of names.
+fn words(nodes: &[Node]) -> Vec<String> {
+    names::strings(nodes)
+        .into_iter()
+        .map(str::to_string)
+        .collect()
+}
+
+/// A sequence's record, changed by `change`.
+fn changed_sequence(
+    planner: &Planner,
+    id: SequenceId,
+    change: impl FnOnce(&mut crate::records::SequenceRecord),
+) -> SqlResult<crate::records::SequenceRecord> {
+    let sequence = planner.catalog().sequence_by_id(id);
+    let sequence = sequence.ok_or_else(|| SqlError::internal("a sequence without a record"))?;
+    let mut record = stored::sequence_record(sequence);
+    change(&mut record);
+    Ok(record)
+}

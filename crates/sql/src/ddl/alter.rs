@@ -1,0 +1,551 @@
+//! ALTER TABLE.
+//!
+//! Relies on: `draft`, `constraint`.  Promises: all commands of one statement take effect together:
+//! rows are rewritten at most once, checks are verified on the rows as they will be.  Accepts and
+//! ignores: OWNER, storage parameters, STATISTICS, STORAGE, LOGGED, CLUSTER (docs/sql.md).
+//! Does not: triggers, rules, inheritance, row security (0A000).
+//!
+//! ```text
+//! commands -> record' + { rewrite? | new indexes | verify }
+//! rewrite:     Fence(old), Rewrite(old -> fresh spaces), Verify, DropSpaces(old)
+//! no rewrite:  Fence(old), BuildIndex …, Verify, DropSpaces(of dropped indexes)
+//! ```
+
+use super::constraint::{self, Constraints, scope_of};
+use super::record_of;
+use super::table::{add_column, default_text};
+use crate::coerce;
+use crate::command::{Command, Planned};
+use crate::draft::{Draft, owned_sequences, spaces_of};
+use crate::expr::Binder;
+use crate::from::target_table;
+use crate::insert::column_number;
+use crate::names::{self, inner, required};
+use crate::planner::Planner;
+use crate::records::TableRecord;
+use crate::types;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType};
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::{SpaceId, SqlError, SqlResult, SqlState};
+use quintet_ir::Expr;
+use quintet_ir::ddl::Work;
+use quintet_ir::schema::TableRef;
+
+/// What the commands so far ask for.
+struct Change<'d, 'p, 'a> {
+    draft: &'d mut Draft<'p, 'a>,
+    table: TableRef,
+    record: TableRecord,
+    /// Values of columns that are not just copied, when rows are rewritten.
+    values: Vec<(usize, Expr)>,
+    rewrite: bool,
+    constraints: Constraints,
+    not_null: Vec<usize>,
+    dropped_spaces: Vec<SpaceId>,
+}
+
+pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<Planned> {
+    let relation = required(statement.relation.as_ref())?;
+    let tag = match statement.objtype() {
+        ObjectType::ObjectTable => "ALTER TABLE",
+        // Of indexes and sequences only the owner and storage can be changed here.
+        ObjectType::ObjectIndex => "ALTER INDEX",
+        ObjectType::ObjectSequence => "ALTER SEQUENCE",
+        ObjectType::ObjectView => return Err(SqlError::unsupported("ALTER VIEW")),
+        _ => return Err(SqlError::unsupported("ALTER of this kind of object")),
+    };
+    let commands: Vec<&AlterTableCmd> = statement
+        .cmds
+        .iter()
+        .filter_map(|node| match inner(node) {
+            Some(NodeEnum::AlterTableCmd(command)) => Some(&**command),
+            _ => None,
+        })
+        .collect();
+    if commands.iter().all(|command| is_ignored(command.subtype())) {
+        return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
+    }
+    if tag != "ALTER TABLE" {
+        return Err(planner.unsupported(format!("this form of {tag}"), relation.location));
+    }
+    let table = match target_table(planner, relation) {
+        Err(error) if statement.missing_ok && error.state == SqlState::UNDEFINED_TABLE => {
+            planner.notice(format!("{}, skipping", error.message));
+            return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
+        }
+        other => other?,
+    };
+    let mut draft = Draft::new(planner);
+    let record = record_of(planner, &table)?;
+    let mut change = Change {
+        draft: &mut draft,
+        table,
+        record,
+        values: Vec::new(),
+        rewrite: false,
+        constraints: Constraints::default(),
+        not_null: Vec::new(),
+        dropped_spaces: Vec::new(),
+    };
+    for command in commands {
+        change.command(command)?;
+    }
+    change.finish()?;
+    draft.finish(tag)
+}
+
+/// Commands that are accepted and change nothing here.
+fn is_ignored(kind: AlterTableType) -> bool {
+    use AlterTableType::*;
+    matches!(
+        kind,
+        AtChangeOwner
+            | AtSetStatistics
+            | AtSetStorage
+            | AtSetCompression
+            | AtSetLogged
+            | AtSetUnLogged
+            | AtSetRelOptions
+            | AtResetRelOptions
+            | AtSetOptions
+            | AtResetOptions
+            | AtClusterOn
+            | AtDropCluster
+            | AtReplicaIdentity
+    )
+}
+
+impl Change<'_, '_, '_> {
+    fn planner(&self) -> &Planner<'_> {
+        self.draft.planner
+    }
+
+    fn column(&self, name: &str) -> SqlResult<usize> {
+        let found = self
+            .record
+            .columns
+            .iter()
+            .position(|c| !c.dropped && c.name == name);
+        match found {
+            Some(number) => Ok(number),
+            None => column_number(self.planner(), &self.table, name, -1).and(Err(SqlError::new(
+                SqlState::UNDEFINED_COLUMN,
+                format!(
+                    "column \"{name}\" of relation \"{}\" does not exist",
+                    self.record.name
+                ),
+            ))),
+        }
+    }
+
+    fn command(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        use AlterTableType::*;
+        match command.subtype() {
+            kind if is_ignored(kind) => Ok(()),
+            AtAddColumn => self.add_column(command),
+            AtDropColumn => self.drop_column(command),
+            AtColumnDefault => self.set_default(command),
+            AtSetNotNull => {
+                let number = self.column(&command.name)?;
+                if !self.record.columns[number].not_null {
+                    self.record.columns[number].not_null = true;
+                    self.not_null.push(number);
+                }
+                Ok(())
+            }
+            AtDropNotNull => self.drop_not_null(command),
+            AtAddConstraint => match command.def.as_deref().and_then(inner) {
+                Some(NodeEnum::Constraint(constraint)) => {
+                    self.constraints.add(None, constraint);
+                    Ok(())
+                }
+                _ => Err(SqlError::internal("ADD CONSTRAINT of nothing")),
+            },
+            AtDropConstraint => self.drop_constraint(command),
+            AtAlterColumnType => self.alter_type(command),
+            AtValidateConstraint => Ok(()),
+            other => Err(SqlError::unsupported(format!(
+                "ALTER TABLE … {}",
+                describe(other)
+            ))),
+        }
+    }
+
+    fn add_column(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let Some(NodeEnum::ColumnDef(column)) = command.def.as_deref().and_then(inner) else {
+            return Err(SqlError::internal("ADD COLUMN of nothing"));
+        };
+        if self
+            .record
+            .columns
+            .iter()
+            .any(|c| !c.dropped && c.name == column.colname)
+        {
+            let message = format!(
+                "column \"{}\" of relation \"{}\" already exists",
+                column.colname, self.record.name
+            );
+            if command.missing_ok {
+                self.planner().notice(format!("{message}, skipping"));
+                return Ok(());
+            }
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        let number = self.record.columns.len();
+        add_column(self.draft, &mut self.record, &mut self.constraints, column)?;
+        let added = &self.record.columns[number];
+        let not_null = added.not_null;
+        match added.default.clone() {
+            None => {}
+            Some(text) => {
+                let added = added.clone();
+                match self.constant(&text, number)? {
+                    // Rows written before read it from the definition; none needs to be touched.
+                    Some(value) => {
+                        let format = FormatContext::default();
+                        let text = match &value {
+                            quintet_base::Value::Null => None,
+                            value => Some(text_format::to_string(value, added.ty, &format)),
+                        };
+                        self.record.columns[number].missing = text;
+                    }
+                    None => self.rewrite = true,
+                }
+            }
+        }
+        if not_null {
+            self.not_null.push(number);
+        }
+        Ok(())
+    }
+
+    /// A default's value, if it is the same for every row and every time.
+    fn constant(&mut self, text: &str, number: usize) -> SqlResult<Option<quintet_base::Value>> {
+        if self.record.columns[number].identity.is_some() || text.contains("nextval") {
+            return Ok(None);
+        }
+        let column = &self.record.columns[number];
+        let node = crate::parse::parse_expression(text)?;
+        let nothing = crate::scope::Scope::empty();
+        let planner = self.planner();
+        let bound = Binder::new(planner, &nothing, "DEFAULT expressions").bind(&node)?;
+        let bound = coerce::assign(planner, bound, column.ty, column.modifier, &column.name)?;
+        Ok(match quintet_ir::fold::fold(bound) {
+            Expr::Const(value, _) => Some(value),
+            _ => None,
+        })
+    }
+
+    fn drop_column(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let name = &command.name;
+        let found = self
+            .record
+            .columns
+            .iter()
+            .position(|c| !c.dropped && c.name == *name);
+        let Some(number) = found else {
+            let message = format!(
+                "column \"{name}\" of relation \"{}\" does not exist",
+                self.record.name
+            );
+            if command.missing_ok {
+                self.planner().notice(format!("{message}, skipping"));
+                return Ok(());
+            }
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        if self
+            .record
+            .primary_key
+            .as_ref()
+            .is_some_and(|key| key.columns.contains(&number))
+        {
+            return Err(SqlError::unsupported(
+                "dropping a column of the primary key",
+            ));
+        }
+        let scope_checks = self.table.checks.clone();
+        self.record.checks.retain(|check| {
+            let old = scope_checks.iter().find(|other| other.name == check.name);
+            let mut used = Vec::new();
+            if let Some(old) = old {
+                old.condition.collect_columns(&mut used);
+            }
+            !used.contains(&number)
+        });
+        let (gone, kept) = self
+            .record
+            .indexes
+            .drain(..)
+            .partition(|index| index.columns.contains(&number));
+        self.record.indexes = kept;
+        let gone: Vec<crate::records::IndexRecord> = gone;
+        for index in gone {
+            self.draft.free_name(&index.name);
+            self.dropped_spaces.push(index.space);
+        }
+        for sequence in owned_sequences(self.planner().catalog(), self.record.id, Some(number)) {
+            let cascade = command.behavior() == DropBehavior::DropCascade;
+            super::release_sequence(self.draft, sequence, cascade, Some(self.record.id))?;
+            self.draft.drop_sequence(sequence);
+        }
+        let column = &mut self.record.columns[number];
+        column.dropped = true;
+        column.not_null = false;
+        column.default = None;
+        column.identity = None;
+        self.not_null.retain(|&other| other != number);
+        Ok(())
+    }
+
+    fn set_default(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let number = self.column(&command.name)?;
+        if self.record.columns[number].identity.is_some() {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                format!(
+                    "column \"{}\" of relation \"{}\" is an identity column",
+                    command.name, self.record.name
+                ),
+            ));
+        }
+        let default = match command.def.as_deref() {
+            Some(node) => default_text(self.planner(), node, &self.record.columns[number])?,
+            None => None,
+        };
+        self.record.columns[number].default = default;
+        Ok(())
+    }
+
+    fn drop_not_null(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let number = self.column(&command.name)?;
+        let column = &mut self.record.columns[number];
+        if self
+            .record
+            .primary_key
+            .as_ref()
+            .is_some_and(|key| key.columns.contains(&number))
+        {
+            return Err(SqlError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("column \"{}\" is in a primary key", command.name),
+            ));
+        }
+        if column.identity.is_some() {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                format!(
+                    "column \"{}\" of relation \"{}\" is an identity column",
+                    command.name, self.record.name
+                ),
+            ));
+        }
+        column.not_null = false;
+        self.not_null.retain(|&other| other != number);
+        Ok(())
+    }
+
+    fn drop_constraint(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let name = &command.name;
+        if let Some(check) = self
+            .record
+            .checks
+            .iter()
+            .position(|check| check.name == *name)
+        {
+            self.record.checks.remove(check);
+            return Ok(());
+        }
+        if let Some(index) = self
+            .record
+            .indexes
+            .iter()
+            .position(|i| i.constraint && i.name == *name)
+        {
+            let index = self.record.indexes.remove(index);
+            self.draft.free_name(&index.name);
+            self.dropped_spaces.push(index.space);
+            return Ok(());
+        }
+        if self
+            .record
+            .primary_key
+            .as_ref()
+            .is_some_and(|key| key.name == *name)
+        {
+            self.record.primary_key = None;
+            self.draft.free_name(name);
+            self.rewrite = true;
+            return Ok(());
+        }
+        let message = format!(
+            "constraint \"{name}\" of relation \"{}\" does not exist",
+            self.record.name
+        );
+        if command.missing_ok {
+            self.planner().notice(format!("{message}, skipping"));
+            return Ok(());
+        }
+        Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
+    }
+
+    fn alter_type(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let number = self.column(&command.name)?;
+        let Some(NodeEnum::ColumnDef(definition)) = command.def.as_deref().and_then(inner) else {
+            return Err(SqlError::internal("ALTER COLUMN TYPE of nothing"));
+        };
+        let (ty, modifier) =
+            types::resolve(self.planner(), required(definition.type_name.as_ref())?)?;
+        let column = &self.record.columns[number];
+        if (column.ty, column.modifier) == (ty, modifier) && definition.raw_default.is_none() {
+            return Ok(());
+        }
+        let old = column.clone();
+        let value = match definition.raw_default.as_deref() {
+            // USING.
+            Some(node) => {
+                let scope = scope_of(&self.record);
+                let bound =
+                    Binder::new(self.planner(), &scope, "transform expressions").bind(node)?;
+                coerce::assign(self.planner(), bound, ty, modifier, &command.name)
+                    .map_err(self.planner().at(names::location(node)))?
+            }
+            None => {
+                let whole = Expr::Column(number, old.ty);
+                coerce::assign(self.planner(), whole, ty, modifier, &command.name).map_err(
+                    |error| {
+                        let message = format!(
+                            "column \"{}\" cannot be cast automatically to type {ty}",
+                            command.name
+                        );
+                        match error.state {
+                            SqlState::DATATYPE_MISMATCH => SqlError::new(
+                                SqlState::DATATYPE_MISMATCH,
+                                message,
+                            )
+                            .hint(
+                                "You might need to specify a USING clause with an explicit cast.",
+                            ),
+                            _ => error,
+                        }
+                    },
+                )?
+            }
+        };
+        self.values.push((number, value));
+        self.rewrite = true;
+        let column = &mut self.record.columns[number];
+        column.ty = ty;
+        column.modifier = modifier;
+        column.missing = None;
+        if let Some(text) = column.default.clone() {
+            let node = crate::parse::parse_expression(&text)?;
+            let column = column.clone();
+            default_text(self.planner(), &node, &column).map_err(|_| {
+                let message = format!(
+                    "default for column \"{}\" cannot be cast automatically to type {ty}",
+                    command.name
+                );
+                SqlError::new(SqlState::DATATYPE_MISMATCH, message)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> SqlResult<()> {
+        let added = constraint::apply(self.draft, &mut self.record, &self.constraints)?;
+        self.rewrite |= added.primary_key;
+        self.not_null.extend(&added.not_null);
+        let old_spaces = spaces_of(&self.table);
+        let rewrite = self.rewrite;
+        if rewrite {
+            self.draft.renew_spaces(&mut self.record);
+            // Every row is written with all of its columns.
+            self.record
+                .columns
+                .iter_mut()
+                .for_each(|column| column.missing = None);
+        }
+        self.record.revision += 1;
+        self.draft.put_table(&self.record)?;
+        let to = self.draft.table_to_be(self.record.id)?;
+        self.draft.work(Work::Fence(old_spaces.clone()));
+        if rewrite {
+            let columns = self.row_values(&to);
+            self.draft.work(Work::Rewrite {
+                from: self.table.clone(),
+                to: to.clone(),
+                columns,
+            });
+        } else {
+            for &index in &added.indexes {
+                self.draft.work(Work::BuildIndex {
+                    table: to.clone(),
+                    index,
+                });
+            }
+        }
+        if !self.not_null.is_empty() || !added.checks.is_empty() {
+            self.draft.work(Work::Verify {
+                table: to,
+                not_null: std::mem::take(&mut self.not_null),
+                checks: added.checks,
+            });
+        }
+        let gone = if rewrite {
+            old_spaces
+        } else {
+            std::mem::take(&mut self.dropped_spaces)
+        };
+        if !gone.is_empty() {
+            self.draft.work(Work::DropSpaces(gone));
+        }
+        Ok(())
+    }
+
+    /// The columns of a rewritten row over the old row's frame.
+    fn row_values(&self, to: &TableRef) -> Vec<Expr> {
+        let value = |(number, column): (usize, &quintet_ir::ColumnDef)| {
+            if column.dropped {
+                return Expr::null(column.ty);
+            }
+            if let Some((_, value)) = self.values.iter().rev().find(|(n, _)| *n == number) {
+                return value.clone();
+            }
+            match self.table.columns.get(number) {
+                Some(old) => Expr::Column(number, old.ty),
+                None => crate::insert::default_of(column),
+            }
+        };
+        to.columns.iter().enumerate().map(value).collect()
+    }
+}
+
+fn describe(kind: AlterTableType) -> &'static str {
+    use AlterTableType::*;
+    match kind {
+        AtAlterConstraint => "ALTER CONSTRAINT",
+        AtAddIdentity => "ADD GENERATED AS IDENTITY",
+        AtSetIdentity => "SET GENERATED",
+        AtDropIdentity => "DROP IDENTITY",
+        AtDropExpression | AtSetExpression => "SET or DROP EXPRESSION",
+        AtSetAccessMethod => "SET ACCESS METHOD",
+        AtSetTableSpace => "SET TABLESPACE",
+        AtEnableTrig | AtEnableAlwaysTrig | AtEnableReplicaTrig | AtDisableTrig
+        | AtEnableTrigAll | AtDisableTrigAll | AtEnableTrigUser | AtDisableTrigUser => {
+            "ENABLE or DISABLE TRIGGER"
+        }
+        AtEnableRule | AtEnableAlwaysRule | AtEnableReplicaRule | AtDisableRule => {
+            "ENABLE or DISABLE RULE"
+        }
+        AtAddInherit | AtDropInherit => "INHERIT",
+        AtAttachPartition | AtDetachPartition | AtDetachPartitionFinalize => {
+            "ATTACH or DETACH PARTITION"
+        }
+        AtEnableRowSecurity | AtDisableRowSecurity | AtForceRowSecurity | AtNoForceRowSecurity => {
+            "ROW LEVEL SECURITY"
+        }
+        _ => "this",
+    }
+}

@@ -1,0 +1,282 @@
+//! Constraints: primary keys, UNIQUE, CHECK.
+//!
+//! Relies on: a table's record whose columns are complete.  Promises: PostgreSQL's names and
+//! order; columns of a primary key become NOT NULL.  Does not: foreign keys and exclusion (0A000).
+
+use super::table::refuse_constraint_clauses;
+use super::words;
+use crate::coerce;
+use crate::draft::Draft;
+use crate::expr::Binder;
+use crate::names::{self, required};
+use crate::parse::expression_text;
+use crate::planner::Planner;
+use crate::records::{CheckRecord, IndexRecord, KeyRecord, TableRecord};
+use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use pg_query::protobuf::{ConstrType, Constraint};
+use quintet_base::{IndexId, SqlError, SqlResult, SqlState};
+use quintet_ir::Expr;
+
+/// Constraints met, each with the column it was written at.
+#[derive(Default)]
+pub(super) struct Constraints {
+    list: Vec<(Option<usize>, Constraint)>,
+}
+
+impl Constraints {
+    pub fn add(&mut self, column: Option<usize>, constraint: &Constraint) {
+        self.list.push((column, constraint.clone()));
+    }
+}
+
+/// What adding constraints changed, for a table that has rows.
+#[derive(Default)]
+pub(super) struct Added {
+    pub primary_key: bool,
+    /// Numbers of new indexes.
+    pub indexes: Vec<usize>,
+    /// Numbers of new checks.
+    pub checks: Vec<usize>,
+    /// Columns that became NOT NULL.
+    pub not_null: Vec<usize>,
+}
+
+/// Puts the constraints into the record: the primary key first, then keys, then checks.
+pub(super) fn apply(
+    draft: &mut Draft,
+    record: &mut TableRecord,
+    constraints: &Constraints,
+) -> SqlResult<Added> {
+    let mut added = Added::default();
+    for (column, constraint) in &constraints.list {
+        refuse_constraint_clauses(draft.planner, constraint)?;
+        match constraint.contype() {
+            ConstrType::ConstrPrimary => {
+                primary_key(draft, record, *column, constraint, &mut added)?;
+                added.primary_key = true;
+            }
+            ConstrType::ConstrNotnull => {
+                for number in columns(draft.planner, record, *column, constraint)? {
+                    set_not_null(record, number, &mut added);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (column, constraint) in &constraints.list {
+        if constraint.contype() == ConstrType::ConstrUnique {
+            added.indexes.push(record.indexes.len());
+            unique(draft, record, *column, constraint)?;
+        }
+    }
+    for (_, constraint) in &constraints.list {
+        match constraint.contype() {
+            ConstrType::ConstrCheck => {
+                added.checks.push(record.checks.len());
+                check(draft.planner, record, constraint)?;
+            }
+            ConstrType::ConstrPrimary
+            | ConstrType::ConstrUnique
+            | ConstrType::ConstrNotnull
+            | ConstrType::ConstrNull
+            // The next three say what is so anyway.
+            | ConstrType::ConstrAttrNotDeferrable
+            | ConstrType::ConstrAttrImmediate
+            | ConstrType::ConstrAttrEnforced => {}
+            other => {
+                let what = match other {
+                    ConstrType::ConstrForeign => "a foreign key (REFERENCES)",
+                    ConstrType::ConstrExclusion => "EXCLUDE",
+                    ConstrType::ConstrGenerated => "a generated column",
+                    ConstrType::ConstrAttrNotEnforced => "NOT ENFORCED",
+                    ConstrType::ConstrAttrDeferrable | ConstrType::ConstrAttrDeferred => "DEFERRABLE",
+                    _ => "this kind of constraint",
+                };
+                return Err(draft.planner.unsupported(what, constraint.location));
+            }
+        }
+    }
+    Ok(added)
+}
+
+fn set_not_null(record: &mut TableRecord, number: usize, added: &mut Added) {
+    let column = &mut record.columns[number];
+    if !column.not_null {
+        column.not_null = true;
+        added.not_null.push(number);
+    }
+}
+
+/// The columns a key names.
+fn columns(
+    planner: &Planner,
+    record: &TableRecord,
+    column: Option<usize>,
+    constraint: &Constraint,
+) -> SqlResult<Vec<usize>> {
+    if constraint.keys.is_empty()
+        && let Some(column) = column
+    {
+        return Ok(vec![column]);
+    }
+    let mut numbers = Vec::with_capacity(constraint.keys.len());
+    for name in words(&constraint.keys) {
+        let found = record
+            .columns
+            .iter()
+            .position(|c| !c.dropped && c.name == name);
+        let number = found.ok_or_else(|| {
+            let message = format!("column \"{name}\" named in key does not exist");
+            planner.error(SqlState::UNDEFINED_COLUMN, message, constraint.location)
+        })?;
+        if numbers.contains(&number) {
+            let message = format!("column \"{name}\" appears twice in key constraint");
+            return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, constraint.location));
+        }
+        numbers.push(number);
+    }
+    Ok(numbers)
+}
+
+fn primary_key(
+    draft: &mut Draft,
+    record: &mut TableRecord,
+    column: Option<usize>,
+    constraint: &Constraint,
+    added: &mut Added,
+) -> SqlResult<()> {
+    if record.primary_key.is_some() {
+        let message = format!(
+            "multiple primary keys for table \"{}\" are not allowed",
+            record.name
+        );
+        return Err(draft.planner.error(
+            SqlState::INVALID_TABLE_DEFINITION,
+            message,
+            constraint.location,
+        ));
+    }
+    let columns = columns(draft.planner, record, column, constraint)?;
+    for &number in &columns {
+        refuse_key_type(draft.planner, record, number, constraint.location)?;
+        set_not_null(record, number, added);
+    }
+    let name = match constraint.conname.as_str() {
+        "" => draft.make_name(&record.schema, &record.name, &[], "pkey"),
+        name => {
+            draft.take_name(&record.schema, name)?;
+            name.to_string()
+        }
+    };
+    record.primary_key = Some(KeyRecord { name, columns });
+    Ok(())
+}
+
+/// Arrays have no place in keys.
+pub(super) fn refuse_key_type(
+    planner: &Planner,
+    record: &TableRecord,
+    number: usize,
+    location: i32,
+) -> SqlResult<()> {
+    let ty = record.columns[number].ty;
+    match ty.element() {
+        Some(_) => Err(planner.unsupported(format!("type {ty} in a key"), location)),
+        None => Ok(()),
+    }
+}
+
+fn unique(
+    draft: &mut Draft,
+    record: &mut TableRecord,
+    column: Option<usize>,
+    constraint: &Constraint,
+) -> SqlResult<()> {
+    let columns = columns(draft.planner, record, column, constraint)?;
+    for &number in &columns {
+        refuse_key_type(draft.planner, record, number, constraint.location)?;
+    }
+    let name = match constraint.conname.as_str() {
+        "" => {
+            let names: Vec<&str> = columns
+                .iter()
+                .map(|&c| record.columns[c].name.as_str())
+                .collect();
+            draft.make_name(&record.schema, &record.name, &names, "key")
+        }
+        name => {
+            draft.take_name(&record.schema, name)?;
+            name.to_string()
+        }
+    };
+    record.indexes.push(IndexRecord {
+        id: IndexId(draft.id()),
+        name,
+        space: draft.space(),
+        columns,
+        unique: true,
+        constraint: true,
+    });
+    Ok(())
+}
+
+/// The columns of a record in sight of an expression.
+pub(super) fn scope_of(record: &TableRecord) -> Scope {
+    let mut scope = Scope::empty();
+    let columns = record
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| !column.dropped);
+    scope.add(ScopeTable {
+        name: record.name.clone(),
+        schema: Some(record.schema.clone()),
+        columns: columns
+            .map(|(number, column)| ScopeColumn {
+                name: column.name.clone(),
+                expr: Expr::Column(number, column.ty),
+                modifier: column.modifier,
+                origin: None,
+            })
+            .collect(),
+    });
+    scope
+}
+
+fn check(planner: &Planner, record: &mut TableRecord, constraint: &Constraint) -> SqlResult<()> {
+    let node = required(constraint.raw_expr.as_deref())?;
+    let scope = scope_of(record);
+    let bound = Binder::new(planner, &scope, "check constraints").bind(node)?;
+    let bound =
+        coerce::boolean(planner, bound, "CHECK").map_err(planner.at(names::location(node)))?;
+    let mut used = Vec::new();
+    bound.collect_columns(&mut used);
+    used.sort_unstable();
+    used.dedup();
+    let is_taken = |record: &TableRecord, name: &str| record.checks.iter().any(|c| c.name == name);
+    let name = if constraint.conname.is_empty() {
+        let base = match used[..] {
+            [column] => format!("{}_{}_check", record.name, record.columns[column].name),
+            _ => format!("{}_check", record.name),
+        };
+        let numbered = (1..).map(|n| format!("{base}{n}"));
+        std::iter::once(base.clone())
+            .chain(numbered)
+            .find(|name| !is_taken(record, name))
+            .unwrap_or(base)
+    } else {
+        if is_taken(record, &constraint.conname) {
+            let message = format!(
+                "constraint \"{}\" for relation \"{}\" already exists",
+                constraint.conname, record.name
+            );
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        constraint.conname.clone()
+    };
+    record.checks.push(CheckRecord {
+        name,
+        text: expression_text(node)?,
+    });
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! CREATE INDEX, and the removal of an index.
+//!
+//! Relies on: `draft`.  Promises: the index is filled before the change is seen.  Accepts and
+//! ignores: CONCURRENTLY, storage parameters, the pattern operator classes (text compares by bytes
+//! here anyway).  Does not: expressions, partial indexes, DESC, INCLUDE (0A000).
+
+use super::constraint::refuse_key_type;
+use super::{record_of, required_by_constraint};
+use crate::command::{Command, Planned};
+use crate::draft::{Draft, spaces_of};
+use crate::from::target_table;
+use crate::insert::column_number;
+use crate::names::{self, inner, required};
+use crate::planner::Planner;
+use crate::records::IndexRecord;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{IndexElem, IndexStmt, SortByDir, SortByNulls};
+use quintet_base::{IndexId, SqlError, SqlResult, TableId};
+use quintet_ir::ddl::Work;
+
+pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Planned> {
+    const TAG: &str = "CREATE INDEX";
+    let relation = required(statement.relation.as_ref())?;
+    let table = target_table(planner, relation)?;
+    let what = if !matches!(statement.access_method.as_str(), "" | "btree") {
+        Some(format!("an index USING {}", statement.access_method))
+    } else if statement.where_clause.is_some() {
+        Some("a partial index (WHERE)".to_string())
+    } else if !statement.index_including_params.is_empty() {
+        Some("INCLUDE".to_string())
+    } else if statement.nulls_not_distinct {
+        Some("NULLS NOT DISTINCT".to_string())
+    } else if !statement.table_space.is_empty() && statement.table_space != "pg_default" {
+        Some("TABLESPACE".to_string())
+    } else {
+        None
+    };
+    if let Some(what) = what {
+        return Err(planner.unsupported(what, relation.location));
+    }
+    let mut columns = Vec::with_capacity(statement.index_params.len());
+    for node in &statement.index_params {
+        let Some(NodeEnum::IndexElem(element)) = inner(node) else {
+            return Err(SqlError::internal("an index over nothing"));
+        };
+        refuse_element(element)?;
+        columns.push(column_number(planner, &table, &element.name, -1)?);
+    }
+    let mut draft = Draft::new(planner);
+    let mut record = record_of(planner, &table)?;
+    for &column in &columns {
+        refuse_key_type(planner, &record, column, relation.location)?;
+    }
+    let name = if statement.idxname.is_empty() {
+        let names: Vec<&str> = columns
+            .iter()
+            .map(|&c| table.columns[c].name.as_str())
+            .collect();
+        draft.make_name(&table.schema, &table.name, &names, "idx")
+    } else {
+        let name = &statement.idxname;
+        if statement.if_not_exists && planner.catalog().relation(&table.schema, name).is_some() {
+            planner.notice(format!("relation \"{name}\" already exists, skipping"));
+            return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+        }
+        draft.take_name(&table.schema, name)?;
+        name.clone()
+    };
+    record.revision += 1;
+    record.indexes.push(IndexRecord {
+        id: IndexId(draft.id()),
+        name,
+        space: draft.space(),
+        columns,
+        unique: statement.unique,
+        constraint: false,
+    });
+    draft.put_table(&record)?;
+    draft.work(Work::Fence(spaces_of(&table)));
+    let table = draft.table_to_be(table.id)?;
+    let index = table.indexes.len() - 1;
+    draft.work(Work::BuildIndex { table, index });
+    draft.finish(TAG)
+}
+
+fn refuse_element(element: &IndexElem) -> SqlResult<()> {
+    let what = if element.expr.is_some() {
+        "an index on an expression".to_string()
+    } else if element.ordering() == SortByDir::SortbyDesc {
+        "an index column in DESC order".to_string()
+    } else if element.nulls_ordering() == SortByNulls::SortbyNullsFirst {
+        "an index column with NULLS FIRST".to_string()
+    } else if !element.opclassopts.is_empty() {
+        "an operator class with parameters".to_string()
+    } else {
+        let class = names::strings(&element.opclass).join(".");
+        let collation = names::strings(&element.collation)
+            .last()
+            .copied()
+            .unwrap_or("C")
+            .to_string();
+        if !matches!(
+            &*class,
+            "" | "text_pattern_ops" | "varchar_pattern_ops" | "bpchar_pattern_ops"
+        ) {
+            format!("operator class {class}")
+        } else if !matches!(&*collation, "C" | "POSIX" | "default" | "ucs_basic") {
+            format!("collation \"{collation}\"")
+        } else {
+            return Ok(());
+        }
+    };
+    Err(SqlError::unsupported(what))
+}
+
+/// Removes an index that no constraint needs.
+pub(super) fn drop(draft: &mut Draft, table: TableId, number: usize) -> SqlResult<()> {
+    let Some(table) = draft.planner.catalog().table_by_id(table) else {
+        return Ok(());
+    };
+    let mut record = match draft.changed_table(table.id)? {
+        Some(record) => record,
+        None => record_of(draft.planner, table)?,
+    };
+    let index = &table.indexes[number];
+    if index.constraint {
+        return Err(required_by_constraint(&index.name, &table.name));
+    }
+    record.indexes.retain(|other| other.id != index.id);
+    record.revision += 1;
+    draft.free_name(&index.name);
+    draft.put_table(&record)?;
+    draft.work(Work::Fence(spaces_of(table)));
+    draft.work(Work::DropSpaces(vec![index.space]));
+    Ok(())
+}

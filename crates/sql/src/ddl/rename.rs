@@ -1,0 +1,155 @@
+//! ALTER … RENAME.
+//!
+//! Relies on: `draft`.  Promises: nothing but the name changes.  Does not: rename a column that a
+//! CHECK names, because checks are kept as text (0A000).
+
+use super::{changed_sequence, record_of};
+use crate::catalog::Relation;
+use crate::command::{Command, Planned};
+use crate::draft::{Draft, spaces_of};
+use crate::from::{schema_of, target_table};
+use crate::insert::column_number;
+use crate::names::required;
+use crate::planner::Planner;
+use pg_query::protobuf::{ObjectType, RangeVar, RenameStmt};
+use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::ddl::Work;
+
+pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Planned> {
+    let relation = match statement.relation.as_ref() {
+        Some(relation) => relation,
+        None => {
+            return Err(SqlError::unsupported(
+                "ALTER … RENAME of this kind of object",
+            ));
+        }
+    };
+    match statement.rename_type() {
+        ObjectType::ObjectColumn => column(planner, relation, statement),
+        ObjectType::ObjectTabconstraint => constraint(planner, relation, statement),
+        ObjectType::ObjectTable => whole(planner, relation, statement, "ALTER TABLE"),
+        ObjectType::ObjectIndex => whole(planner, relation, statement, "ALTER INDEX"),
+        ObjectType::ObjectSequence => whole(planner, relation, statement, "ALTER SEQUENCE"),
+        _ => Err(SqlError::unsupported(
+            "ALTER … RENAME of this kind of object",
+        )),
+    }
+}
+
+fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> SqlResult<Planned> {
+    let table = target_table(planner, relation)?;
+    let number = column_number(planner, &table, &statement.subname, -1)?;
+    let new = &statement.newname;
+    if table.column(new).is_some() {
+        return Err(SqlError::new(
+            SqlState::DUPLICATE_COLUMN,
+            format!(
+                "column \"{new}\" of relation \"{}\" already exists",
+                table.name
+            ),
+        ));
+    }
+    for check in &table.checks {
+        let mut used = Vec::new();
+        check.condition.collect_columns(&mut used);
+        if used.contains(&number) {
+            return Err(SqlError::unsupported(format!(
+                "renaming a column that constraint \"{}\" names",
+                check.name
+            )));
+        }
+    }
+    let mut record = record_of(planner, &table)?;
+    record.columns[number].name = new.clone();
+    record.revision += 1;
+    let mut draft = Draft::new(planner);
+    draft.put_table(&record)?;
+    draft.work(Work::Fence(spaces_of(&table)));
+    draft.finish("ALTER TABLE")
+}
+
+fn constraint(
+    planner: &Planner,
+    relation: &RangeVar,
+    statement: &RenameStmt,
+) -> SqlResult<Planned> {
+    let table = target_table(planner, relation)?;
+    let (old, new) = (&statement.subname, &statement.newname);
+    let mut draft = Draft::new(planner);
+    let mut record = record_of(planner, &table)?;
+    if let Some(check) = record.checks.iter().position(|check| check.name == *old) {
+        record.checks[check].name = new.clone();
+    } else if let Some(key) = record.primary_key.as_mut().filter(|key| key.name == *old) {
+        draft.take_name(&table.schema, new)?;
+        key.name = new.clone();
+    } else if let Some(index) = record
+        .indexes
+        .iter_mut()
+        .find(|i| i.constraint && i.name == *old)
+    {
+        draft.take_name(&table.schema, new)?;
+        index.name = new.clone();
+    } else {
+        let message = format!(
+            "constraint \"{old}\" for table \"{}\" does not exist",
+            table.name
+        );
+        return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+    }
+    record.revision += 1;
+    draft.put_table(&record)?;
+    draft.work(Work::Fence(spaces_of(&table)));
+    draft.finish("ALTER TABLE")
+}
+
+/// Renames a table, index or sequence.
+fn whole(
+    planner: &Planner,
+    relation: &RangeVar,
+    statement: &RenameStmt,
+    tag: &'static str,
+) -> SqlResult<Planned> {
+    let schema = schema_of(planner, relation)?;
+    let catalog = planner.catalog();
+    let Some(found) = catalog.relation(schema, &relation.relname) else {
+        let message = format!("relation \"{}\" does not exist", relation.relname);
+        if statement.missing_ok {
+            planner.notice(format!("{message}, skipping"));
+            return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
+        }
+        return Err(planner.error(SqlState::UNDEFINED_TABLE, message, relation.location));
+    };
+    let new = statement.newname.clone();
+    let mut draft = Draft::new(planner);
+    draft.take_name(schema, &new)?;
+    if let Relation::Sequence(id) = found {
+        // Defaults name their sequence in text.
+        let used = catalog
+            .tables()
+            .flat_map(|t| &t.columns)
+            .filter_map(|c| c.default.as_ref());
+        if used.into_iter().any(|expr| super::uses_sequence(expr, id)) {
+            return Err(SqlError::unsupported(
+                "renaming a sequence that a column's default uses",
+            ));
+        }
+        let record = changed_sequence(planner, id, |record| record.name = new)?;
+        draft.put_sequence(&record)?;
+        return draft.finish(tag);
+    }
+    let table = required(crate::draft::table_of(catalog, found))?;
+    let mut record = record_of(planner, table)?;
+    match found {
+        Relation::Index(_, number) => record.indexes[number].name = new,
+        Relation::PrimaryKey(_) => {
+            if let Some(key) = &mut record.primary_key {
+                key.name = new;
+            }
+        }
+        _ => record.name = new,
+    }
+    record.revision += 1;
+    draft.put_table(&record)?;
+    draft.work(Work::Fence(spaces_of(table)));
+    draft.finish(tag)
+}

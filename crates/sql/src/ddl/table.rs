@@ -1,0 +1,279 @@
+//! CREATE TABLE.
+//!
+//! Relies on: `constraint` for keys and checks, `sequence` for SERIAL and identity.  Promises:
+//! names of constraints, indexes and sequences are PostgreSQL's.  Accepts and ignores: UNLOGGED and
+//! storage parameters (docs/sql.md).  Does not: inheritance, partitions, foreign keys, generated
+//! columns, temporary tables (0A000).
+
+use super::constraint::{self, Constraints};
+use super::{creation_schema, sequence};
+use crate::coerce;
+use crate::command::{Command, Planned};
+use crate::draft::Draft;
+use crate::expr::Binder;
+use crate::names::{self, inner, required};
+use crate::parse::expression_text;
+use crate::planner::Planner;
+use crate::records::{ColumnRecord, TableRecord};
+use crate::scope::Scope;
+use crate::types;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{ColumnDef, ConstrType, Constraint, CreateStmt, Node, OnCommitAction};
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value, limits};
+use quintet_ir::Expr;
+
+pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Planned> {
+    const TAG: &str = "CREATE TABLE";
+    refuse_clauses(planner, statement)?;
+    let relation = required(statement.relation.as_ref())?;
+    let schema = creation_schema(planner, relation)?;
+    if statement.if_not_exists
+        && planner
+            .catalog()
+            .relation(schema, &relation.relname)
+            .is_some()
+    {
+        planner.notice(format!(
+            "relation \"{}\" already exists, skipping",
+            relation.relname
+        ));
+        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+    }
+    let mut draft = Draft::new(planner);
+    draft.take_name(schema, &relation.relname)?;
+    let mut record = TableRecord {
+        id: draft.table_id(),
+        revision: 1,
+        schema: schema.to_string(),
+        name: relation.relname.clone(),
+        space: draft.space(),
+        columns: Vec::new(),
+        primary_key: None,
+        indexes: Vec::new(),
+        checks: Vec::new(),
+    };
+    let mut constraints = Constraints::default();
+    for node in &statement.table_elts {
+        match inner(node) {
+            Some(NodeEnum::ColumnDef(column)) => {
+                add_column(&mut draft, &mut record, &mut constraints, column)?;
+            }
+            Some(NodeEnum::Constraint(constraint)) => constraints.add(None, constraint),
+            Some(NodeEnum::TableLikeClause(_)) => {
+                return Err(SqlError::unsupported("LIKE in CREATE TABLE"));
+            }
+            _ => return Err(SqlError::unsupported("this part of CREATE TABLE")),
+        }
+    }
+    for node in statement.constraints.iter().chain(&statement.nnconstraints) {
+        if let Some(NodeEnum::Constraint(constraint)) = inner(node) {
+            constraints.add(None, constraint);
+        }
+    }
+    constraint::apply(&mut draft, &mut record, &constraints)?;
+    draft.put_table(&record)?;
+    draft.finish(TAG)
+}
+
+fn refuse_clauses(planner: &Planner, statement: &CreateStmt) -> SqlResult<()> {
+    let relation = required(statement.relation.as_ref())?;
+    let what = if relation.relpersistence == "t" {
+        "CREATE TEMPORARY TABLE"
+    } else if !statement.inh_relations.is_empty() {
+        "INHERITS or PARTITION OF"
+    } else if statement.partspec.is_some() || statement.partbound.is_some() {
+        "PARTITION BY"
+    } else if statement.of_typename.is_some() {
+        "CREATE TABLE OF"
+    } else if !matches!(
+        statement.oncommit(),
+        OnCommitAction::OncommitNoop | OnCommitAction::Undefined
+    ) {
+        "ON COMMIT"
+    } else if !statement.tablespacename.is_empty() && statement.tablespacename != "pg_default" {
+        "TABLESPACE"
+    } else if !matches!(statement.access_method.as_str(), "" | "heap") {
+        "USING another access method"
+    } else {
+        return Ok(());
+    };
+    Err(planner.unsupported(what, relation.location))
+}
+
+/// Adds a column with what belongs to it alone; keys and checks go to `constraints`.
+pub(super) fn add_column(
+    draft: &mut Draft,
+    record: &mut TableRecord,
+    constraints: &mut Constraints,
+    column: &ColumnDef,
+) -> SqlResult<()> {
+    let planner = draft.planner;
+    let name = column.colname.as_str();
+    if record
+        .columns
+        .iter()
+        .any(|other| !other.dropped && other.name == name)
+    {
+        let message = format!("column \"{name}\" specified more than once");
+        return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, column.location));
+    }
+    if record.columns.len() >= limits::TABLE_COLUMNS_MAX {
+        let message = format!(
+            "tables can have at most {} columns",
+            limits::TABLE_COLUMNS_MAX
+        );
+        return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
+    }
+    if let Some(clause) = column.coll_clause.as_deref() {
+        check_collation(planner, &names::strings(&clause.collname), clause.location)?;
+    }
+    let type_name = required(column.type_name.as_ref())?;
+    let serial = match types::plain_name(planner, type_name)?.as_str() {
+        "smallserial" | "serial2" => Some(SqlType::Int2),
+        "serial" | "serial4" => Some(SqlType::Int4),
+        "bigserial" | "serial8" => Some(SqlType::Int8),
+        _ => None,
+    };
+    let (ty, modifier) = match serial {
+        Some(ty) => (ty, TypeMod::NONE),
+        None => types::resolve(planner, type_name)?,
+    };
+    if matches!(ty, SqlType::Unknown | SqlType::Void) {
+        let message = format!("column \"{name}\" has pseudo-type {ty}");
+        return Err(planner.error(SqlState::INVALID_TABLE_DEFINITION, message, column.location));
+    }
+    let number = record.columns.len();
+    let mut new = ColumnRecord {
+        name: name.to_string(),
+        ty,
+        modifier,
+        not_null: serial.is_some(),
+        default: None,
+        missing: None,
+        identity: None,
+        dropped: false,
+    };
+    if serial.is_some() {
+        new.default = Some(sequence::for_column(draft, record, number, name, ty, &[])?);
+    }
+    for node in &column.constraints {
+        let Some(NodeEnum::Constraint(constraint)) = inner(node) else {
+            continue;
+        };
+        match constraint.contype() {
+            ConstrType::ConstrNotnull => new.not_null = true,
+            ConstrType::ConstrNull => {}
+            ConstrType::ConstrDefault => {
+                if new.default.is_some() {
+                    let message = format!(
+                        "multiple default values specified for column \"{name}\" of table \"{}\"",
+                        record.name
+                    );
+                    return Err(planner.error(
+                        SqlState::SYNTAX_ERROR,
+                        message,
+                        constraint.location,
+                    ));
+                }
+                let node = required(constraint.raw_expr.as_deref())?;
+                new.default = default_text(planner, node, &new)?;
+            }
+            ConstrType::ConstrIdentity => {
+                new.identity = Some(constraint.generated_when == "a");
+                new.not_null = true;
+                new.default = Some(sequence::for_column(
+                    draft,
+                    record,
+                    number,
+                    name,
+                    ty,
+                    &constraint.options,
+                )?);
+            }
+            _ => constraints.add(Some(number), constraint),
+        }
+    }
+    record.columns.push(new);
+    Ok(())
+}
+
+/// The text under which a default is kept, checked; `None` for NULL.
+///
+/// # Errors
+/// `42804` if it does not fit the column, `0A000` for a column's name in it.
+pub(super) fn default_text(
+    planner: &Planner,
+    node: &Node,
+    column: &ColumnRecord,
+) -> SqlResult<Option<String>> {
+    let nothing = Scope::empty();
+    let here = planner.at(names::location(node));
+    let bound = Binder::new(planner, &nothing, "DEFAULT expressions")
+        .bind(node)
+        .map_err(|error| match error.state {
+            SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE
+                if matches!(inner(node), Some(NodeEnum::ColumnRef(_))) =>
+            {
+                SqlError {
+                    state: SqlState::FEATURE_NOT_SUPPORTED,
+                    message: "cannot use column reference in DEFAULT expression".to_string(),
+                    ..error
+                }
+            }
+            _ => error,
+        })?;
+    let bound_type = bound.ty();
+    let assigned = coerce::assign(planner, bound, column.ty, column.modifier, &column.name)
+        .map_err(|error| {
+            let message = format!(
+                "column \"{}\" is of type {} but default expression is of type {bound_type}",
+                column.name, column.ty
+            );
+            here(match error.state {
+                SqlState::DATATYPE_MISMATCH => SqlError { message, ..error },
+                _ => error,
+            })
+        })?;
+    Ok(match assigned {
+        Expr::Const(Value::Null, _) => None,
+        // Its text depends on the session's zone; it is read back in UTC.
+        Expr::Const(value @ Value::TimestampTz(_), ty) => Some(format!(
+            "'{}'",
+            text_format::to_string(&value, ty, &FormatContext::default())
+        )),
+        _ => Some(expression_text(node)?),
+    })
+}
+
+fn check_collation(planner: &Planner, name: &[&str], location: i32) -> SqlResult<()> {
+    match name.last() {
+        Some(&("C" | "POSIX" | "default" | "ucs_basic")) => Ok(()),
+        _ => Err(planner.unsupported(format!("collation \"{}\"", name.join(".")), location)),
+    }
+}
+
+/// Refuses what a constraint may say that Quintet does not do.
+pub(super) fn refuse_constraint_clauses(
+    planner: &Planner,
+    constraint: &Constraint,
+) -> SqlResult<()> {
+    let what = if constraint.deferrable || constraint.initdeferred {
+        "DEFERRABLE"
+    } else if constraint.nulls_not_distinct {
+        "NULLS NOT DISTINCT"
+    } else if !constraint.including.is_empty() {
+        "INCLUDE"
+    } else if !constraint.indexname.is_empty() {
+        "USING INDEX"
+    } else if constraint.without_overlaps {
+        "WITHOUT OVERLAPS"
+    } else if !constraint.indexspace.is_empty() && constraint.indexspace != "pg_default" {
+        "USING INDEX TABLESPACE"
+    } else if constraint.is_no_inherit {
+        "NO INHERIT"
+    } else {
+        return Ok(());
+    };
+    Err(planner.unsupported(what, constraint.location))
+}

@@ -1,0 +1,42 @@
+//! DELETE.
+//!
+//! Relies on: `update` for the rows to remove.  Promises: the source's frame begins with the
+//! table's own.  Does not: run anything.
+
+use crate::command::Planned;
+use crate::from::{self, From, target_table};
+use crate::insert::{alias, bind_returning};
+use crate::names::required;
+use crate::output;
+use crate::planner::Planner;
+use crate::subquery::Subqueries;
+use crate::update::plan_target_rows;
+use pg_query::protobuf::DeleteStmt;
+use quintet_base::SqlResult;
+use quintet_ir::Statement;
+use quintet_ir::statement::Delete;
+
+/// Plans a DELETE.
+pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResult<Planned> {
+    let before = from::enter_with(planner, statement.with_clause.as_ref())?;
+    let relation = required(statement.relation.as_ref())?;
+    let table = target_table(planner, relation)?;
+    let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
+    from.add_items(planner, &statement.using_clause)?;
+    let subqueries = Subqueries::new(from.width);
+    let where_clause = statement.where_clause.as_deref();
+    let (source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
+    let (returning, outputs) =
+        bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    from::leave_with(planner, before);
+    let delete = Delete {
+        table,
+        source,
+        returning: returning.map(|exprs| exprs.iter().map(|e| frame.expr(e)).collect()),
+    };
+    planner.run(
+        Statement::Delete(delete),
+        output::publish(outputs),
+        "DELETE",
+    )
+}

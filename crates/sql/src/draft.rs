@@ -1,0 +1,296 @@
+//! A schema change being put together: records to write and work to do.
+//!
+//! Relies on: the catalogue it starts from.  Promises: numbers come from the one counter, names
+//! are free when they are taken, and what is added first is done first.  Does not: decide what a
+//! statement means.
+
+use crate::catalog::{Catalog, CatalogChange, Relation};
+use crate::command::{Command, DdlPlan, Planned};
+use crate::planner::Planner;
+use crate::records::{self, Counters, RecordKey, SequenceRecord, TableRecord};
+use crate::stored;
+use quintet_base::{SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId};
+use quintet_ir::ddl::Work;
+use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
+use std::collections::BTreeSet;
+
+/// Longest name, as PostgreSQL cuts generated ones.
+const NAME_BYTES_MAX: usize = quintet_base::limits::IDENTIFIER_BYTES_MAX;
+
+/// A schema change so far.
+pub(crate) struct Draft<'p, 'a> {
+    pub planner: &'p Planner<'a>,
+    next_id: u32,
+    changes: Vec<CatalogChange>,
+    work: Vec<Work>,
+    /// Names that this change takes.
+    taken: BTreeSet<String>,
+    /// Names that this change gives back.
+    freed: BTreeSet<String>,
+}
+
+impl<'p, 'a> Draft<'p, 'a> {
+    pub fn new(planner: &'p Planner<'a>) -> Draft<'p, 'a> {
+        Draft {
+            planner,
+            next_id: planner.catalog().next_id(),
+            changes: Vec::new(),
+            work: Vec::new(),
+            taken: BTreeSet::new(),
+            freed: BTreeSet::new(),
+        }
+    }
+
+    /// A number nobody has.
+    pub fn id(&mut self) -> u32 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    /// A space nobody has.
+    pub fn space(&mut self) -> SpaceId {
+        SpaceId(self.id())
+    }
+
+    /// A table's number, with the one behind it kept for its primary key's index.
+    pub fn table_id(&mut self) -> TableId {
+        let id = self.id();
+        self.id();
+        TableId(id)
+    }
+
+    /// Fresh spaces for a table's rows and for all of its indexes' entries.
+    pub fn renew_spaces(&mut self, record: &mut TableRecord) {
+        record.space = self.space();
+        for index in &mut record.indexes {
+            index.space = self.space();
+        }
+    }
+
+    fn is_taken(&self, schema: &str, name: &str) -> bool {
+        self.taken.contains(name)
+            || (!self.freed.contains(name)
+                && self.planner.catalog().relation(schema, name).is_some())
+    }
+
+    /// Takes a name that the user wrote.
+    ///
+    /// # Errors
+    /// `42P07` if it is taken.
+    pub fn take_name(&mut self, schema: &str, name: &str) -> SqlResult<()> {
+        if self.is_taken(schema, name) {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_TABLE,
+                format!("relation \"{name}\" already exists"),
+            ));
+        }
+        self.taken.insert(name.to_string());
+        Ok(())
+    }
+
+    /// Gives a name back.
+    pub fn free_name(&mut self, name: &str) {
+        self.freed.insert(name.to_string());
+        self.taken.remove(name);
+    }
+
+    /// Takes a name made of parts as PostgreSQL makes it: `table_column_suffix`, with a number
+    /// behind it if that is taken.
+    pub fn make_name(
+        &mut self,
+        schema: &str,
+        table: &str,
+        columns: &[&str],
+        suffix: &str,
+    ) -> String {
+        let middle = columns.join("_");
+        let mut number = 0;
+        loop {
+            let suffix = match number {
+                0 => suffix.to_string(),
+                number => format!("{suffix}{number}"),
+            };
+            let name = object_name(table, &middle, &suffix);
+            if !self.is_taken(schema, &name) {
+                self.taken.insert(name.clone());
+                return name;
+            }
+            number += 1;
+        }
+    }
+
+    /// Writes a table's record.
+    pub fn put_table(&mut self, record: &TableRecord) -> SqlResult<()> {
+        self.changes
+            .push(records::write(RecordKey::Table(record.id), record)?);
+        Ok(())
+    }
+
+    /// A table's record as this change has it so far, if it has changed it.
+    pub fn changed_table(&self, id: TableId) -> SqlResult<Option<TableRecord>> {
+        let key = RecordKey::Table(id).encode();
+        let last = self.changes.iter().rev().find(|change| change.key == key);
+        last.and_then(|change| change.value.as_deref())
+            .map(records::read)
+            .transpose()
+    }
+
+    /// Writes a sequence's record.
+    pub fn put_sequence(&mut self, record: &SequenceRecord) -> SqlResult<()> {
+        self.changes
+            .push(records::write(RecordKey::Sequence(record.id), record)?);
+        Ok(())
+    }
+
+    /// Writes the record of a new sequence and gives it its state.
+    pub fn add_sequence(&mut self, sequence: SequenceDef) -> SqlResult<()> {
+        self.put_sequence(&stored::sequence_record(&sequence))?;
+        let next = sequence.start;
+        self.work(Work::StartSequence { sequence, next });
+        Ok(())
+    }
+
+    /// Removes a table with all that is its own.
+    pub fn drop_table(&mut self, table: &TableDef) {
+        self.changes
+            .push(records::remove(RecordKey::Table(table.id)));
+        self.free_name(&table.name);
+        if let Some(key) = &table.primary_key {
+            self.free_name(&key.name);
+        }
+        for index in &table.indexes {
+            self.free_name(&index.name);
+        }
+        self.drop_spaces(spaces_of(table));
+        for sequence in owned_sequences(self.planner.catalog(), table.id, None) {
+            self.drop_sequence(sequence);
+        }
+    }
+
+    /// Removes a sequence.
+    pub fn drop_sequence(&mut self, id: SequenceId) {
+        if let Some(sequence) = self.planner.catalog().sequence_by_id(id) {
+            self.free_name(&sequence.name);
+        }
+        self.changes.push(records::remove(RecordKey::Sequence(id)));
+        self.work(Work::DropSequence(id));
+    }
+
+    /// Fences spaces off and gives them up.
+    pub fn drop_spaces(&mut self, spaces: Vec<SpaceId>) {
+        if !spaces.is_empty() {
+            self.work(Work::Fence(spaces.clone()));
+            self.work(Work::DropSpaces(spaces));
+        }
+    }
+
+    /// Adds work.
+    pub fn work(&mut self, work: Work) {
+        self.work.push(work);
+    }
+
+    /// A table as it will be.
+    ///
+    /// # Errors
+    /// What its defaults and checks say.
+    pub fn table_to_be(&self, id: TableId) -> SqlResult<TableRef> {
+        let next = self.planner.catalog().apply(&self.changes)?;
+        next.table_by_id(id)
+            .cloned()
+            .ok_or_else(|| SqlError::internal("the table is gone"))
+    }
+
+    /// The change as a plan.
+    ///
+    /// # Errors
+    /// Whatever the new definitions say.
+    pub fn finish(mut self, tag: &'static str) -> SqlResult<Planned> {
+        if self.next_id != self.planner.catalog().next_id() {
+            let counters = Counters {
+                next_id: self.next_id,
+            };
+            self.changes
+                .push(records::write(RecordKey::Counters, &counters)?);
+        }
+        if self.changes.is_empty() && self.work.is_empty() {
+            return Ok(self
+                .planner
+                .command(Command::Nothing { checkpoint: false }, tag));
+        }
+        // Whether it can be read back is known now, not when it is too late.
+        self.planner.catalog().apply(&self.changes)?;
+        let plan = DdlPlan {
+            changes: self.changes,
+            work: self.work,
+        };
+        Ok(self.planner.command(Command::Ddl(plan), tag))
+    }
+}
+
+/// All spaces of a table.
+pub(crate) fn spaces_of(table: &TableDef) -> Vec<SpaceId> {
+    let mut spaces = vec![table.space];
+    spaces.extend(table.indexes.iter().map(|index| index.space));
+    spaces
+}
+
+/// Sequences that a table, or one of its columns, owns.
+pub(crate) fn owned_sequences(
+    catalog: &Catalog,
+    table: TableId,
+    column: Option<usize>,
+) -> Vec<SequenceId> {
+    let owned = catalog
+        .sequences()
+        .filter(|sequence| match sequence.owned_by {
+            Some((owner, number)) => owner == table && column.is_none_or(|column| column == number),
+            None => false,
+        });
+    owned.map(|sequence| sequence.id).collect()
+}
+
+/// A relation's table, whatever part of it the name stands for.
+pub(crate) fn table_of(catalog: &Catalog, relation: Relation) -> Option<&TableRef> {
+    match relation {
+        Relation::Table(id) | Relation::Index(id, _) | Relation::PrimaryKey(id) => {
+            catalog.table_by_id(id)
+        }
+        Relation::Sequence(_) => None,
+    }
+}
+
+/// `table_middle_suffix`, the longer of the first two cut until it fits.
+fn object_name(table: &str, middle: &str, suffix: &str) -> String {
+    let separators = 1 + usize::from(!middle.is_empty());
+    let room = NAME_BYTES_MAX.saturating_sub(suffix.len() + separators);
+    let (mut table, mut middle) = (table, middle);
+    while table.len() + middle.len() > room {
+        let longer = if table.len() > middle.len() {
+            &mut table
+        } else {
+            &mut middle
+        };
+        let end = longer.char_indices().next_back().map_or(0, |(at, _)| at);
+        *longer = &longer[..end];
+    }
+    match middle {
+        "" => format!("{table}_{suffix}"),
+        middle => format!("{table}_{middle}_{suffix}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_names_fit_and_keep_their_suffix() {
+        assert_eq!(object_name("t", "a_b", "key"), "t_a_b_key");
+        assert_eq!(object_name("t", "", "pkey"), "t_pkey");
+        let long = "x".repeat(80);
+        let name = object_name(&long, "column", "idx");
+        assert_eq!(name.len(), NAME_BYTES_MAX);
+        assert!(name.ends_with("_column_idx"), "{name}");
+    }
+}

@@ -1,0 +1,438 @@
+//! The binder for scalar expressions: names, types and operators of the parser's tree become `Expr`.
+//!
+//! Relies on: `scope` for names, `coerce` for conversions, `ir::function` for operators.
+//! Promises: evaluation needs no further decision: overloads are chosen, casts are placed,
+//! BETWEEN, NULLIF and row comparisons are written out.  Does not: choose access paths.
+//!
+//! | file | forms |
+//! |---|---|
+//! | here | names, constants, casts, CASE and the other conditionals |
+//! | `operator` | operators, IN, ANY, BETWEEN, rows |
+//! | `call` | functions, aggregates, sequences, CURRENT_… |
+//! | `subquery` | subqueries inside expressions |
+
+use crate::coerce;
+use crate::names::{self, inner, required};
+use crate::planner::Planner;
+use crate::scope::Scope;
+use crate::types;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{self, BoolExprType, BoolTestType, Node, NullTestType, a_const};
+use quintet_base::{Numeric, SqlResult, SqlState, SqlType, Str, Value};
+use quintet_ir::aggregate::AggregateCall;
+use quintet_ir::cast::{CastContext, common_type};
+use quintet_ir::expr::Truth;
+use quintet_ir::{CompareOp, Expr};
+use std::cell::RefCell;
+
+/// Places of aggregates in an expression that is not yet above its aggregation: the results of the
+/// calls, in order. No frame is that wide.
+pub(crate) const AGGREGATE_BASE: usize = 1 << 30;
+
+/// Binds expressions of one clause.
+pub(crate) struct Binder<'b, 'a> {
+    pub planner: &'b Planner<'a>,
+    pub scope: &'b Scope,
+    /// As messages call it.
+    pub clause: &'static str,
+    /// Aggregates met; `None` where they are not allowed.
+    pub aggregates: Option<&'b RefCell<Vec<AggregateCall>>>,
+    /// Subqueries met; `None` where they are not supported.
+    pub subqueries: Option<&'b crate::subquery::Subqueries>,
+}
+
+impl<'b, 'a> Binder<'b, 'a> {
+    /// A binder for a clause without aggregates and subqueries.
+    pub fn new(planner: &'b Planner<'a>, scope: &'b Scope, clause: &'static str) -> Binder<'b, 'a> {
+        Binder {
+            planner,
+            scope,
+            clause,
+            aggregates: None,
+            subqueries: None,
+        }
+    }
+
+    /// Binds an expression. What has no type of its own stays `Unknown`.
+    ///
+    /// # Errors
+    /// As PostgreSQL's analysis.
+    pub fn bind(&self, node: &Node) -> SqlResult<Expr> {
+        let place = names::location(node);
+        match required(inner(node))? {
+            NodeEnum::AConst(constant) => self.constant(constant),
+            NodeEnum::ParamRef(param) => {
+                let (place, ty) = self.planner.param_type(param.number, param.location)?;
+                Ok(Expr::Param(place, ty))
+            }
+            NodeEnum::ColumnRef(column) => self.column(column),
+            NodeEnum::AExpr(expr) => self.operator(expr),
+            NodeEnum::BoolExpr(expr) => self.boolean_operator(expr),
+            NodeEnum::FuncCall(call) => self.call(call),
+            NodeEnum::TypeCast(cast) => self.cast(cast),
+            NodeEnum::CaseExpr(case) => self.case(case),
+            NodeEnum::CoalesceExpr(coalesce) => {
+                let (args, ty) = self.common(&coalesce.args, "COALESCE", coalesce.location)?;
+                Ok(Expr::Coalesce { args, ty })
+            }
+            NodeEnum::MinMaxExpr(extreme) => {
+                let greatest = extreme.op() == protobuf::MinMaxOp::IsGreatest;
+                let what = if greatest { "GREATEST" } else { "LEAST" };
+                let (args, ty) = self.common(&extreme.args, what, extreme.location)?;
+                Ok(Expr::Extreme { greatest, args, ty })
+            }
+            NodeEnum::NullTest(test) => self.null_test(test),
+            NodeEnum::BooleanTest(test) => self.truth_test(test),
+            NodeEnum::AArrayExpr(array) => self.array(array),
+            NodeEnum::SqlvalueFunction(function) => self.value_function(function),
+            NodeEnum::SubLink(link) => self.subquery(link),
+            NodeEnum::CollateClause(clause) => self.collate(clause),
+            NodeEnum::RowExpr(_) => Err(self.planner.unsupported("a row as a value", place)),
+            NodeEnum::AIndirection(_) => Err(self
+                .planner
+                .unsupported("a subscript or field of an expression", place)),
+            NodeEnum::SetToDefault(_) => Err(self.planner.error(
+                SqlState::SYNTAX_ERROR,
+                "DEFAULT is not allowed in this context",
+                place,
+            )),
+            NodeEnum::GroupingFunc(_) => Err(self.planner.unsupported("GROUPING", place)),
+            NodeEnum::CurrentOfExpr(_) => Err(self.planner.unsupported("WHERE CURRENT OF", place)),
+            NodeEnum::NamedArgExpr(_) => Err(self.planner.unsupported("a named argument", place)),
+            NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => {
+                Err(self.planner.unsupported("XML", place))
+            }
+            NodeEnum::JsonObjectConstructor(_)
+            | NodeEnum::JsonArrayConstructor(_)
+            | NodeEnum::JsonIsPredicate(_)
+            | NodeEnum::JsonFuncExpr(_)
+            | NodeEnum::JsonParseExpr(_) => Err(self.planner.unsupported("JSON", place)),
+            _ => Err(self.planner.unsupported("this kind of expression", place)),
+        }
+    }
+
+    /// Binds a condition.
+    ///
+    /// # Errors
+    /// `42804` if it is no truth value.
+    pub fn condition(&self, node: &Node) -> SqlResult<Expr> {
+        let expr = self.bind(node)?;
+        coerce::boolean(self.planner, expr, self.clause)
+            .map_err(self.planner.at(names::location(node)))
+    }
+
+    fn constant(&self, constant: &protobuf::AConst) -> SqlResult<Expr> {
+        if constant.isnull {
+            return Ok(Expr::null(SqlType::Unknown));
+        }
+        Ok(match required(constant.val.as_ref())? {
+            a_const::Val::Ival(integer) => Expr::Const(Value::Int4(integer.ival), SqlType::Int4),
+            a_const::Val::Fval(float) => {
+                number(&float.fval).map_err(self.planner.at(constant.location))?
+            }
+            a_const::Val::Boolval(boolean) => {
+                Expr::Const(Value::Bool(boolean.boolval), SqlType::Bool)
+            }
+            a_const::Val::Sval(string) => Expr::Const(
+                Value::Text(Str::from(string.sval.as_str())),
+                SqlType::Unknown,
+            ),
+            a_const::Val::Bsval(_) => {
+                return Err(self.planner.unsupported("a bit string", constant.location));
+            }
+        })
+    }
+
+    fn column(&self, column: &protobuf::ColumnRef) -> SqlResult<Expr> {
+        let name = names::strings(&column.fields);
+        if name.len() != column.fields.len() {
+            return Err(self
+                .planner
+                .unsupported("a whole row as a value", column.location));
+        }
+        let found = self
+            .scope
+            .resolve(self.planner, &name, column.location)
+            .map_err(|error| match error.state {
+                SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE
+                    if self.planner.is_outer_name(&name) =>
+                {
+                    let what = format!("a correlated subquery (over {})", name.join("."));
+                    self.planner.unsupported(what, column.location)
+                }
+                _ => error,
+            })?;
+        if let Expr::Column(place, _) = found.expr {
+            self.planner.name_column(place, column.location);
+        }
+        Ok(found.expr.clone())
+    }
+
+    fn boolean_operator(&self, expr: &protobuf::BoolExpr) -> SqlResult<Expr> {
+        let what = match expr.boolop() {
+            BoolExprType::AndExpr => "AND",
+            BoolExprType::OrExpr => "OR",
+            _ => "NOT",
+        };
+        let args: SqlResult<Vec<Expr>> = expr
+            .args
+            .iter()
+            .map(|arg| {
+                let bound = self.bind(arg)?;
+                coerce::boolean(self.planner, bound, what)
+                    .map_err(self.planner.at(names::location(arg)))
+            })
+            .collect();
+        let args = args?;
+        Ok(match what {
+            "AND" => and(args),
+            "OR" => or(args),
+            _ => Expr::Not(Box::new(required(args.into_iter().next())?)),
+        })
+    }
+
+    fn cast(&self, cast: &protobuf::TypeCast) -> SqlResult<Expr> {
+        let name = required(cast.type_name.as_ref())?;
+        let arg = required(cast.arg.as_deref())?;
+        let here = self.planner.at(names::location(arg));
+        // `regclass` is known where a name is looked up at once.
+        if types::plain_name(self.planner, name)? == "regclass" && name.array_bounds.is_empty() {
+            return self.relation_oid(arg).map_err(here);
+        }
+        let (ty, modifier) = types::resolve(self.planner, name)?;
+        // An array's elements know their type by the cast around it.
+        if let (Some(NodeEnum::AArrayExpr(array)), Some(element)) = (inner(arg), ty.element()) {
+            return self.array_of(array, element);
+        }
+        let expr = self.bind(arg)?;
+        coerce::explicit(self.planner, expr, ty, modifier).map_err(self.planner.at(
+            match cast.location {
+                at if at >= 0 && !matches!(inner(arg), Some(NodeEnum::AConst(_))) => at,
+                _ => names::location(arg),
+            },
+        ))
+    }
+
+    fn case(&self, case: &protobuf::CaseExpr) -> SqlResult<Expr> {
+        let subject = case.arg.as_deref().map(|arg| self.bind(arg)).transpose()?;
+        let mut conditions = Vec::with_capacity(case.args.len());
+        let mut results = Vec::with_capacity(case.args.len() + 1);
+        for node in &case.args {
+            let Some(NodeEnum::CaseWhen(when)) = inner(node) else {
+                return Err(self.planner.unsupported("this form of CASE", case.location));
+            };
+            let tested = required(when.expr.as_deref())?;
+            let here = self.planner.at(names::location(tested));
+            let bound = self.bind(tested)?;
+            conditions.push(match &subject {
+                None => coerce::boolean(self.planner, bound, "CASE/WHEN").map_err(here)?,
+                Some(subject) => self
+                    .compare(CompareOp::Eq, subject.clone(), bound)
+                    .map_err(here)?,
+            });
+            results.push(self.bind(required(when.result.as_deref())?)?);
+        }
+        let otherwise = case
+            .defresult
+            .as_deref()
+            .map(|node| self.bind(node))
+            .transpose()?;
+        let has_otherwise = otherwise.is_some();
+        results.extend(otherwise);
+        let (mut results, ty) = self.unify(results, "CASE", case.location)?;
+        let otherwise = match has_otherwise {
+            true => results.pop().map(Box::new),
+            false => None,
+        };
+        Ok(Expr::Case {
+            branches: conditions.into_iter().zip(results).collect(),
+            otherwise,
+            ty,
+        })
+    }
+
+    /// Binds expressions to their common type.
+    fn common(&self, nodes: &[Node], what: &str, location: i32) -> SqlResult<(Vec<Expr>, SqlType)> {
+        let args: SqlResult<Vec<Expr>> = nodes.iter().map(|node| self.bind(node)).collect();
+        self.unify(args?, what, location)
+    }
+
+    /// Converts expressions to their common type.
+    pub fn unify(
+        &self,
+        args: Vec<Expr>,
+        what: &str,
+        location: i32,
+    ) -> SqlResult<(Vec<Expr>, SqlType)> {
+        let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
+        let here = self.planner.at(location);
+        let ty = common_type(&types, what).map_err(&here)?;
+        let args: SqlResult<Vec<Expr>> = args
+            .into_iter()
+            .map(|arg| coerce::implicit(self.planner, arg, ty))
+            .collect();
+        Ok((args.map_err(here)?, ty))
+    }
+
+    fn null_test(&self, test: &protobuf::NullTest) -> SqlResult<Expr> {
+        let arg = required(test.arg.as_deref())?;
+        let negated = test.nulltesttype() == NullTestType::IsNotNull;
+        if let Some(NodeEnum::RowExpr(row)) = inner(arg) {
+            let parts = row.args.iter().map(|part| self.is_null(part, negated));
+            return Ok(and(parts.collect::<SqlResult<Vec<Expr>>>()?));
+        }
+        self.is_null(arg, negated)
+    }
+
+    fn is_null(&self, node: &Node, negated: bool) -> SqlResult<Expr> {
+        Ok(Expr::IsNull {
+            input: Box::new(self.bind(node)?),
+            negated,
+        })
+    }
+
+    fn truth_test(&self, test: &protobuf::BooleanTest) -> SqlResult<Expr> {
+        let (truth, negated, what) = match test.booltesttype() {
+            BoolTestType::IsNotTrue => (Truth::True, true, "IS NOT TRUE"),
+            BoolTestType::IsFalse => (Truth::False, false, "IS FALSE"),
+            BoolTestType::IsNotFalse => (Truth::False, true, "IS NOT FALSE"),
+            BoolTestType::IsUnknown => (Truth::Unknown, false, "IS UNKNOWN"),
+            BoolTestType::IsNotUnknown => (Truth::Unknown, true, "IS NOT UNKNOWN"),
+            BoolTestType::IsTrue | BoolTestType::Undefined => (Truth::True, false, "IS TRUE"),
+        };
+        let arg = required(test.arg.as_deref())?;
+        let bound = self.bind(arg)?;
+        let input = coerce::boolean(self.planner, bound, what)
+            .map_err(self.planner.at(names::location(arg)))?;
+        Ok(Expr::IsTruth {
+            input: Box::new(input),
+            truth,
+            negated,
+        })
+    }
+
+    fn array(&self, array: &protobuf::AArrayExpr) -> SqlResult<Expr> {
+        if array.elements.is_empty() {
+            return Err(self
+                .planner
+                .error(
+                    SqlState::INDETERMINATE_DATATYPE,
+                    "cannot determine type of empty array",
+                    array.location,
+                )
+                .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
+        }
+        let (elements, element) = self.common(&array.elements, "ARRAY", array.location)?;
+        self.finish_array(elements, element, array.location)
+    }
+
+    fn array_of(&self, array: &protobuf::AArrayExpr, element: SqlType) -> SqlResult<Expr> {
+        let elements = array.elements.iter().map(|node| {
+            let here = self.planner.at(names::location(node));
+            let bound = self.bind(node)?;
+            coerce::convert(self.planner, bound, element, CastContext::Explicit).map_err(here)
+        });
+        self.finish_array(
+            elements.collect::<SqlResult<Vec<Expr>>>()?,
+            element,
+            array.location,
+        )
+    }
+
+    fn finish_array(
+        &self,
+        elements: Vec<Expr>,
+        element: SqlType,
+        location: i32,
+    ) -> SqlResult<Expr> {
+        if element.element().is_some() {
+            return Err(self
+                .planner
+                .unsupported("an array of several dimensions", location));
+        }
+        if element.array_of().is_none() {
+            return Err(self
+                .planner
+                .unsupported(format!("type {element}[]"), location));
+        }
+        Ok(Expr::Array { elements, element })
+    }
+
+    fn collate(&self, clause: &protobuf::CollateClause) -> SqlResult<Expr> {
+        match names::built_in(&clause.collname) {
+            // Text compares by its bytes here, which is what these two ask for.
+            Some("C" | "POSIX" | "default" | "ucs_basic") => {
+                self.bind(required(clause.arg.as_deref())?)
+            }
+            _ => {
+                let name = names::strings(&clause.collname).join(".");
+                Err(self
+                    .planner
+                    .unsupported(format!("collation \"{name}\""), clause.location))
+            }
+        }
+    }
+}
+
+/// A number that is no int4: int8 if it is a small enough whole number, else numeric.
+fn number(text: &str) -> SqlResult<Expr> {
+    // `-2147483648` comes with its sign and is an int4 after all.
+    if let Ok(value) = text.parse::<i32>() {
+        return Ok(Expr::Const(Value::Int4(value), SqlType::Int4));
+    }
+    if let Ok(value) = text.parse::<i64>() {
+        return Ok(Expr::Const(Value::Int8(value), SqlType::Int8));
+    }
+    let digits = whole_number(text);
+    if let Some(value) = digits {
+        return Ok(value);
+    }
+    Ok(Expr::Const(
+        Value::numeric(Numeric::parse(text)?),
+        SqlType::Numeric,
+    ))
+}
+
+/// Hexadecimal, octal and binary numbers, and digits with underscores.
+fn whole_number(text: &str) -> Option<Expr> {
+    let plain: String = text.chars().filter(|&c| c != '_').collect();
+    let lower = plain.to_ascii_lowercase();
+    let value = if let Some(digits) = lower.strip_prefix("0x") {
+        i64::from_str_radix(digits, 16).ok()?
+    } else if let Some(digits) = lower.strip_prefix("0o") {
+        i64::from_str_radix(digits, 8).ok()?
+    } else if let Some(digits) = lower.strip_prefix("0b") {
+        i64::from_str_radix(digits, 2).ok()?
+    } else {
+        plain.parse().ok()?
+    };
+    Some(match i32::try_from(value) {
+        Ok(value) => Expr::Const(Value::Int4(value), SqlType::Int4),
+        Err(_) => Expr::Const(Value::Int8(value), SqlType::Int8),
+    })
+}
+
+/// The conjunction; its parts' own conjunctions are opened.
+pub(crate) fn and(parts: Vec<Expr>) -> Expr {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Expr::And(inner) => flat.extend(inner),
+            part => flat.push(part),
+        }
+    }
+    match flat.len() {
+        0 => Expr::Const(Value::Bool(true), SqlType::Bool),
+        1 => flat.swap_remove(0),
+        _ => Expr::And(flat),
+    }
+}
+
+/// The disjunction.
+pub(crate) fn or(mut parts: Vec<Expr>) -> Expr {
+    match parts.len() {
+        0 => Expr::Const(Value::Bool(false), SqlType::Bool),
+        1 => parts.swap_remove(0),
+        _ => Expr::Or(parts),
+    }
+}

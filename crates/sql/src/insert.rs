@@ -1,0 +1,435 @@
+//! INSERT.
+//!
+//! Relies on: `select` for what is inserted.  Promises: every table column gets exactly one
+//! expression of its type and length; one row of VALUES reads its parameters directly, many rows
+//! are planned in time linear in their number.  Does not: check NOT NULL or keys (the engine).
+//!
+//! | source | `Insert::source` | `Insert::values` |
+//! |---|---|---|
+//! | one row of VALUES, DEFAULT VALUES | one row of no columns | the expressions themselves |
+//! | many rows of VALUES | the given columns, already converted | places, defaults for the rest |
+//! | SELECT | the query | conversions of its columns, defaults for the rest |
+
+use crate::coerce;
+use crate::command::Planned;
+use crate::expr::Binder;
+use crate::from::{self, From, target_table};
+use crate::names::{self, inner, required};
+use crate::output;
+use crate::planner::Planner;
+use crate::rewrite::one_row;
+use crate::scope::{Output, Scope, ScopeTable};
+use crate::select::plan_query;
+use crate::update;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    InferClause, InsertStmt, Node, OnConflictAction, OnConflictClause, OverridingKind, RangeVar,
+    ReturningClause, SelectStmt,
+};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
+use quintet_ir::plan::Plan;
+use quintet_ir::schema::{ColumnDef, Identity, TableDef, TableRef};
+use quintet_ir::statement::{Arbiter, ConflictAction, Insert, OnConflict};
+use quintet_ir::{Expr, Statement};
+
+/// Plans an INSERT.
+pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResult<Planned> {
+    let before = from::enter_with(planner, statement.with_clause.as_ref())?;
+    let relation = required(statement.relation.as_ref())?;
+    let table = target_table(planner, relation)?;
+    let columns = target_columns(planner, &table, &statement.cols)?;
+    let overriding = statement.r#override();
+    let (source, values) = match statement.select_stmt.as_deref() {
+        None => (one_row(), defaults(&table)),
+        Some(node) => {
+            let Some(NodeEnum::SelectStmt(select)) = inner(node) else {
+                return Err(SqlError::internal("INSERT from no query"));
+            };
+            let target = Target {
+                planner,
+                table: &table,
+                columns: &columns,
+                listed: !statement.cols.is_empty(),
+                overriding,
+            };
+            if is_plain_values(select) {
+                target.values(select)?
+            } else {
+                target.query(select)?
+            }
+        }
+    };
+    from::leave_with(planner, before);
+    let conflict = match statement.on_conflict_clause.as_deref() {
+        Some(clause) => on_conflict(planner, &table, relation, clause)?,
+        None => None,
+    };
+    let (returning, outputs) = bind_returning(
+        planner,
+        &From::of_table(&table, alias(relation), relation.alias.is_none()).scope,
+        statement.returning_clause.as_ref(),
+    )?;
+    let insert = Insert {
+        table,
+        source,
+        values,
+        conflict,
+        returning,
+    };
+    planner.run(
+        Statement::Insert(insert),
+        output::publish(outputs),
+        "INSERT",
+    )
+}
+
+/// The name a target table goes by.
+pub(crate) fn alias(relation: &RangeVar) -> &str {
+    relation
+        .alias
+        .as_ref()
+        .map_or(&relation.relname, |alias| &alias.aliasname)
+}
+
+/// The column numbers of an INSERT's or COPY's column list; all of them if there is none.
+pub(crate) fn target_columns(
+    planner: &Planner,
+    table: &TableDef,
+    nodes: &[Node],
+) -> SqlResult<Vec<usize>> {
+    if nodes.is_empty() {
+        return Ok(table.visible_columns().map(|(number, _)| number).collect());
+    }
+    let mut columns = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let (name, location) = match inner(node) {
+            Some(NodeEnum::ResTarget(target)) => {
+                if !target.indirection.is_empty() {
+                    return Err(
+                        planner.unsupported("a part of a column as a target", target.location)
+                    );
+                }
+                (target.name.as_str(), target.location)
+            }
+            Some(NodeEnum::String(string)) => (string.sval.as_str(), -1),
+            _ => return Err(SqlError::internal("a column list of no names")),
+        };
+        let number = column_number(planner, table, name, location)?;
+        if columns.contains(&number) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, location));
+        }
+        columns.push(number);
+    }
+    Ok(columns)
+}
+
+/// The number of a column to be assigned.
+pub(crate) fn column_number(
+    planner: &Planner,
+    table: &TableDef,
+    name: &str,
+    location: i32,
+) -> SqlResult<usize> {
+    table.column(name).ok_or_else(|| {
+        let message = format!(
+            "column \"{name}\" of relation \"{}\" does not exist",
+            table.name
+        );
+        planner.error(SqlState::UNDEFINED_COLUMN, message, location)
+    })
+}
+
+/// What a column gets when nothing is given.
+pub(crate) fn default_of(column: &ColumnDef) -> Expr {
+    match &column.default {
+        Some(default) if !column.dropped => default.clone(),
+        _ => Expr::null(column.ty),
+    }
+}
+
+fn defaults(table: &TableDef) -> Vec<Expr> {
+    table.columns.iter().map(default_of).collect()
+}
+
+/// VALUES with nothing around it, whose rows go straight into the columns.
+fn is_plain_values(select: &SelectStmt) -> bool {
+    !select.values_lists.is_empty()
+        && select.sort_clause.is_empty()
+        && select.limit_count.is_none()
+        && select.limit_offset.is_none()
+        && select.with_clause.is_none()
+}
+
+/// Where rows go.
+struct Target<'t, 'a> {
+    planner: &'t Planner<'a>,
+    table: &'t TableRef,
+    columns: &'t [usize],
+    /// The columns were listed by the user.
+    listed: bool,
+    overriding: OverridingKind,
+}
+
+impl Target<'_, '_> {
+    fn values(&self, select: &SelectStmt) -> SqlResult<(Plan, Vec<Expr>)> {
+        let mut rows = Vec::with_capacity(select.values_lists.len());
+        for node in &select.values_lists {
+            rows.push(self.row(required(names::list(node))?)?);
+        }
+        let width = rows[0].len();
+        if rows.iter().any(|row| row.len() != width) {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                "VALUES lists must all be the same length",
+            ));
+        }
+        let mut values = defaults(self.table);
+        if rows.len() == 1 {
+            for (column, expr) in self.columns.iter().zip(rows.swap_remove(0)) {
+                values[*column] = expr;
+            }
+            return Ok((one_row(), values));
+        }
+        let types: Vec<SqlType> = self.columns[..width]
+            .iter()
+            .map(|&column| self.table.columns[column].ty)
+            .collect();
+        for (place, &column) in self.columns[..width].iter().enumerate() {
+            values[column] = Expr::Column(place, types[place]);
+        }
+        Ok((Plan::Values { rows, types }, values))
+    }
+
+    fn row(&self, items: &[Node]) -> SqlResult<Vec<Expr>> {
+        self.check_width(
+            items.len(),
+            items.get(self.columns.len()).map_or(-1, names::location),
+        )?;
+        let nothing = Scope::empty();
+        let binder = Binder::new(self.planner, &nothing, "VALUES");
+        let mut row = Vec::with_capacity(items.len());
+        for (item, &number) in items.iter().zip(self.columns) {
+            let column = &self.table.columns[number];
+            let location = names::location(item);
+            if let Some(NodeEnum::SetToDefault(_)) = inner(item) {
+                row.push(default_of(column));
+                continue;
+            }
+            if column.identity.is_some() && self.overriding == OverridingKind::OverridingUserValue {
+                row.push(default_of(column));
+                continue;
+            }
+            self.check_identity(column)?;
+            let bound = coerce::assign(
+                self.planner,
+                binder.bind(item)?,
+                column.ty,
+                column.modifier,
+                &column.name,
+            );
+            row.push(bound.map_err(self.planner.at(location))?);
+        }
+        Ok(row)
+    }
+
+    fn check_width(&self, given: usize, location: i32) -> SqlResult<()> {
+        let message = if given > self.columns.len() {
+            "INSERT has more expressions than target columns"
+        } else if given < self.columns.len() && self.listed {
+            "INSERT has more target columns than expressions"
+        } else {
+            return Ok(());
+        };
+        Err(self
+            .planner
+            .error(SqlState::SYNTAX_ERROR, message, location))
+    }
+
+    fn check_identity(&self, column: &ColumnDef) -> SqlResult<()> {
+        if column.identity != Some(Identity::Always)
+            || self.overriding == OverridingKind::OverridingSystemValue
+        {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            SqlState(*b"428C9"),
+            format!(
+                "cannot insert a non-DEFAULT value into column \"{}\"",
+                column.name
+            ),
+        )
+        .detail(format!(
+            "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+            column.name
+        ))
+        .hint("Use OVERRIDING SYSTEM VALUE to override."))
+    }
+
+    fn query(&self, select: &SelectStmt) -> SqlResult<(Plan, Vec<Expr>)> {
+        let wanted: Vec<SqlType> = self
+            .columns
+            .iter()
+            .map(|&column| self.table.columns[column].ty)
+            .collect();
+        let query = plan_query(self.planner, select, Some(&wanted))?;
+        self.check_width(query.outputs.len(), -1)?;
+        let mut values = defaults(self.table);
+        for (place, (output, &number)) in query.outputs.iter().zip(self.columns).enumerate() {
+            let column = &self.table.columns[number];
+            if column.identity.is_some() && self.overriding == OverridingKind::OverridingUserValue {
+                continue;
+            }
+            self.check_identity(column)?;
+            values[number] = self.from_output(place, output, column)?;
+        }
+        Ok((query.plan, values))
+    }
+
+    /// A column of the query as a column of the table.
+    fn from_output(&self, place: usize, output: &Output, column: &ColumnDef) -> SqlResult<Expr> {
+        let expr = Expr::Column(place, output.ty);
+        if output.ty == column.ty && output.modifier == column.modifier {
+            return Ok(expr);
+        }
+        coerce::assign(self.planner, expr, column.ty, column.modifier, &column.name)
+    }
+}
+
+/// Binds RETURNING over a scope.
+pub(crate) fn bind_returning(
+    planner: &Planner,
+    scope: &Scope,
+    clause: Option<&ReturningClause>,
+) -> SqlResult<(Option<Vec<Expr>>, Vec<Output>)> {
+    let Some(clause) = clause else {
+        return Ok((None, vec![]));
+    };
+    if !clause.options.is_empty() {
+        return Err(SqlError::unsupported("RETURNING WITH (…)"));
+    }
+    let binder = Binder::new(planner, scope, "RETURNING");
+    let mut targets = output::bind_targets(&binder, &clause.exprs)?;
+    output::settle(planner, &mut targets, None)?;
+    let outputs = targets
+        .iter()
+        .map(|target| output::describe(scope, target))
+        .collect();
+    Ok((
+        Some(targets.into_iter().map(|target| target.expr).collect()),
+        outputs,
+    ))
+}
+
+fn on_conflict(
+    planner: &Planner,
+    table: &TableRef,
+    relation: &RangeVar,
+    clause: &OnConflictClause,
+) -> SqlResult<Option<OnConflict>> {
+    let arbiter = match clause.infer.as_deref() {
+        Some(infer) => Some(arbiter(planner, table, infer)?),
+        None => None,
+    };
+    let action = match clause.action() {
+        OnConflictAction::OnconflictNothing => ConflictAction::Nothing,
+        OnConflictAction::OnconflictUpdate => {
+            if arbiter.is_none() {
+                return Err(planner.error(
+                    SqlState::SYNTAX_ERROR,
+                    "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+                    clause.location,
+                ));
+            }
+            // The old row's frame, then the proposed row's columns.
+            let mut scope = From::of_table(table, alias(relation), relation.alias.is_none()).scope;
+            let width = table.frame_width();
+            // `excluded` is in sight by its name only.
+            let visible = scope.visible.len();
+            scope.add(ScopeTable::of_table(table, "excluded", None, width));
+            scope.visible.truncate(visible);
+            let assignments =
+                update::bind_assignments(planner, table, &scope, None, &clause.target_list)?;
+            let filter = match clause.where_clause.as_deref() {
+                Some(node) => Some(Binder::new(planner, &scope, "WHERE").condition(node)?),
+                None => None,
+            };
+            ConflictAction::Update {
+                assignments,
+                filter,
+            }
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(OnConflict { arbiter, action }))
+}
+
+/// The unique key that ON CONFLICT names.
+fn arbiter(planner: &Planner, table: &TableDef, infer: &InferClause) -> SqlResult<Arbiter> {
+    if infer.where_clause.is_some() {
+        return Err(planner.unsupported("ON CONFLICT (…) WHERE", infer.location));
+    }
+    if !infer.conname.is_empty() {
+        let name = &infer.conname;
+        if table
+            .primary_key
+            .as_ref()
+            .is_some_and(|key| key.name == *name)
+        {
+            return Ok(Arbiter::Primary);
+        }
+        let is_it = |index: &quintet_ir::IndexDef| index.constraint && index.name == *name;
+        return table
+            .indexes
+            .iter()
+            .position(is_it)
+            .map(Arbiter::Index)
+            .ok_or_else(|| {
+                let message = format!(
+                    "constraint \"{name}\" for table \"{}\" does not exist",
+                    table.name
+                );
+                planner.error(SqlState::UNDEFINED_OBJECT, message, infer.location)
+            });
+    }
+    let mut wanted = Vec::with_capacity(infer.index_elems.len());
+    for node in &infer.index_elems {
+        match inner(node) {
+            Some(NodeEnum::IndexElem(element))
+                if element.expr.is_none() && element.opclass.is_empty() =>
+            {
+                wanted.push(column_number(
+                    planner,
+                    table,
+                    &element.name,
+                    infer.location,
+                )?);
+            }
+            _ => return Err(planner.unsupported("an expression in ON CONFLICT", infer.location)),
+        }
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    let same = |columns: &[usize]| {
+        let mut columns = columns.to_vec();
+        columns.sort_unstable();
+        columns == wanted
+    };
+    if table
+        .primary_key
+        .as_ref()
+        .is_some_and(|key| same(&key.columns))
+    {
+        return Ok(Arbiter::Primary);
+    }
+    let found = table
+        .indexes
+        .iter()
+        .position(|index| index.unique && same(&index.columns));
+    found.map(Arbiter::Index).ok_or_else(|| {
+        SqlError::new(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+        )
+    })
+}

@@ -1,0 +1,424 @@
+//! The order of a join and the access path of each table in it.
+//!
+//! Relies on: `from` for leaves and conditions over the logical frame, `access` for single tables.
+//! Promises: the plan's rows are those of the joins as written; the physical frame is a
+//! permutation of the logical one and `Joined::map` says where each place went.
+//! Does not: estimate costs. The order is fixed by rule:
+//!
+//! 1. subqueries of exactly one row: what they yield may be a key;
+//! 2. the inner-joined leaf with the best constant equality on a key (unique first, then the
+//!    longest prefix), else a subquery or function by whose rows a table is found by key, else the
+//!    first as written;
+//! 3. then, each time, the best leaf that can be looked up by a key from what is there already,
+//!    else the next as written;
+//! 4. last the left-joined leaves, in the order written.
+//!
+//! A condition is applied as soon as all that it names is there.
+
+use crate::access::{self, Choice, Order, Rank};
+use crate::expr::and;
+use crate::from::{Leaf, LeafKind, Source};
+use crate::rewrite::{is_volatile, move_columns, shift};
+use quintet_base::{SqlError, SqlResult};
+use quintet_ir::Expr;
+use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
+use quintet_ir::schema::TableRef;
+use std::collections::BTreeSet;
+
+/// Not placed yet.
+const NOWHERE: usize = usize::MAX;
+
+/// Leaves joined.
+pub(crate) struct Joined {
+    pub plan: Plan,
+    /// Physical place of each logical one.
+    pub map: Vec<usize>,
+    /// Physical places that conditions and keys look at.
+    pub used: BTreeSet<usize>,
+    /// The rows come in the order asked for.
+    pub sorted: bool,
+    /// At most one row.
+    pub single: bool,
+}
+
+impl Joined {
+    /// An expression over the logical frame as one over the physical frame.
+    pub fn expr(&mut self, expr: &Expr) -> Expr {
+        let moved = move_columns(expr, &|place| self.map.get(place).copied().unwrap_or(place));
+        let mut columns = Vec::new();
+        moved.collect_columns(&mut columns);
+        self.used.extend(columns);
+        moved
+    }
+}
+
+/// Joins leaves under conditions.
+///
+/// # Errors
+/// `0A000` for functions in FROM that depend on a left-joined table.
+pub(crate) fn join(
+    leaves: &[Leaf],
+    conditions: Vec<Expr>,
+    order: Option<Order>,
+) -> SqlResult<Joined> {
+    let width = leaves
+        .iter()
+        .map(|leaf| leaf.offset + leaf.width)
+        .max()
+        .unwrap_or(0);
+    let mut state = State {
+        leaves,
+        pool: conditions.into_iter().map(Some).collect(),
+        map: vec![NOWHERE; width],
+        width: 0,
+        plan: None,
+        used: BTreeSet::new(),
+        sorted: order.is_none_or(|order| order.keys.is_empty()),
+        single: true,
+    };
+    let mut waiting: Vec<usize> = (0..leaves.len()).collect();
+    while !waiting.is_empty() {
+        let next = state.next(&waiting)?;
+        let leaf = waiting.remove(next);
+        let order = order.filter(|_| state.plan.is_none());
+        state.place(&leaves[leaf], order);
+    }
+    // What names nothing at all.
+    let rest: Vec<Expr> = state.pool.iter_mut().filter_map(Option::take).collect();
+    let mut plan = state.plan.take().unwrap_or_else(crate::rewrite::one_row);
+    if !rest.is_empty() {
+        let predicate = state.moved(&and(rest));
+        plan = filter(plan, predicate);
+    }
+    Ok(Joined {
+        plan,
+        map: state.map,
+        used: state.used,
+        sorted: state.sorted,
+        single: state.single,
+    })
+}
+
+struct State<'a> {
+    leaves: &'a [Leaf],
+    /// Conditions not applied yet.
+    pool: Vec<Option<Expr>>,
+    map: Vec<usize>,
+    width: usize,
+    plan: Option<Plan>,
+    used: BTreeSet<usize>,
+    sorted: bool,
+    single: bool,
+}
+
+impl State<'_> {
+    fn is_placed(&self, place: usize) -> bool {
+        self.map.get(place).is_some_and(|&to| to != NOWHERE)
+    }
+
+    /// Which of the waiting leaves comes next, as an index into `waiting`.
+    fn next(&self, waiting: &[usize]) -> SqlResult<usize> {
+        let is_ready = |leaf: &Leaf| match &leaf.source {
+            Source::Function(plan) => function_columns(plan).iter().all(|&c| self.is_placed(c)),
+            _ => true,
+        };
+        let inner: Vec<(usize, &Leaf)> = waiting
+            .iter()
+            .enumerate()
+            .map(|(n, &leaf)| (n, &self.leaves[leaf]))
+            .filter(|(_, leaf)| matches!(leaf.kind, LeafKind::Inner))
+            .collect();
+        if let Some((n, _)) = inner
+            .iter()
+            .find(|(_, leaf)| matches!(leaf.source, Source::OneRow(_)))
+        {
+            return Ok(*n);
+        }
+        let mut best: Option<(Rank, usize)> = None;
+        for (n, leaf) in &inner {
+            if let Source::Table(table) = &leaf.source {
+                let usable = |place: usize| self.is_placed(place);
+                let rank = self.choose(table, leaf, None, &usable).rank;
+                if rank.has_equality() && best.is_none_or(|(other, _)| rank > other) {
+                    best = Some((rank, *n));
+                }
+            }
+        }
+        if let Some((_, n)) = best {
+            return Ok(n);
+        }
+        // A subquery or function that gives some table its key.
+        let gives_key = |leaf: &Leaf| {
+            inner.iter().any(|(_, other)| match &other.source {
+                Source::Table(table) => {
+                    let own = leaf.offset..leaf.offset + leaf.width;
+                    let usable = |place: usize| self.is_placed(place) || own.contains(&place);
+                    self.choose(table, other, None, &usable).rank.has_equality()
+                }
+                _ => false,
+            })
+        };
+        let starter = inner.iter().find(|(_, leaf)| {
+            !matches!(leaf.source, Source::Table(_)) && is_ready(leaf) && gives_key(leaf)
+        });
+        if let Some((n, _)) = starter {
+            return Ok(*n);
+        }
+        if let Some((n, _)) = inner.iter().find(|(_, leaf)| is_ready(leaf)) {
+            return Ok(*n);
+        }
+        // Left joins come when only they are left, and what they are joined to is there.
+        let left = waiting.iter().position(|&leaf| {
+            let leaf = &self.leaves[leaf];
+            let own = leaf.offset..leaf.offset + leaf.width;
+            match &leaf.kind {
+                LeafKind::Left(on) => {
+                    let known = |c: &usize| self.is_placed(*c) || own.contains(c);
+                    is_ready(leaf) && on.iter().all(|e| columns_of(e).iter().all(known))
+                }
+                LeafKind::Inner => false,
+            }
+        });
+        left.ok_or_else(|| SqlError::unsupported("a function in FROM over a left-joined table"))
+    }
+
+    /// The conditions that can be judged once `leaf` is there.
+    fn applicable(&self, leaf: &Leaf) -> Vec<usize> {
+        let own = leaf.offset..leaf.offset + leaf.width;
+        let known = |c: &usize| self.is_placed(*c) || own.contains(c);
+        (0..self.pool.len())
+            .filter(|&n| match &self.pool[n] {
+                Some(condition) => {
+                    let columns = columns_of(condition);
+                    !is_volatile(condition) && columns.iter().all(known)
+                }
+                None => false,
+            })
+            .collect()
+    }
+
+    fn choose(
+        &self,
+        table: &TableRef,
+        leaf: &Leaf,
+        order: Option<Order>,
+        usable: &dyn Fn(usize) -> bool,
+    ) -> Choice {
+        // All conditions: those that name something not usable give no key anyway.
+        let conditions: Vec<&Expr> = self.pool.iter().flatten().collect();
+        access::choose(table, leaf.offset, &conditions, usable, order)
+    }
+
+    /// Puts a leaf behind what is there.
+    fn place(&mut self, leaf: &Leaf, order: Option<Order>) {
+        // A left join is judged by its ON alone; what else names the leaf is judged above the join.
+        let mut conditions: Vec<Expr> = match &leaf.kind {
+            LeafKind::Inner => self
+                .applicable(leaf)
+                .into_iter()
+                .filter_map(|n| self.pool[n].take())
+                .collect(),
+            LeafKind::Left(on) => on.clone(),
+        };
+        let offset = self.width;
+        let (inner, single) = match &leaf.source {
+            Source::Table(table) => {
+                let borrowed: Vec<&Expr> = conditions.iter().collect();
+                let choice = access::choose(
+                    table,
+                    leaf.offset,
+                    &borrowed,
+                    &|place| self.is_placed(place),
+                    order,
+                );
+                for number in choice.taken.iter().rev() {
+                    conditions.remove(*number);
+                }
+                if self.plan.is_none() {
+                    self.sorted |= choice.sorted;
+                }
+                let single = choice.single;
+                let path = self.moved_path(choice.path);
+                let own = leaf.offset..leaf.offset + leaf.width;
+                self.put(leaf, offset);
+                // The filter sees the table's own frame only.
+                let mine =
+                    |e: &Expr| columns_of(e).iter().all(|c| own.contains(c)) && !is_volatile(e);
+                let (filters, rest): (Vec<Expr>, Vec<Expr>) =
+                    conditions.into_iter().partition(mine);
+                conditions = rest;
+                let filter = (!filters.is_empty()).then(|| self.moved(&and(filters)));
+                let scan = Plan::Scan(Access {
+                    table: table.clone(),
+                    path,
+                    filter,
+                    reverse: choice.reverse,
+                    offset,
+                    needed: None,
+                });
+                (scan, single)
+            }
+            Source::Plan(plan) => {
+                self.put(leaf, offset);
+                (shift(plan.clone(), offset), false)
+            }
+            Source::OneRow(plan) => {
+                self.put(leaf, offset);
+                (shift(plan.clone(), offset), true)
+            }
+            Source::Function(plan) => {
+                let plan = self.moved_function(plan);
+                self.put(leaf, offset);
+                (plan, false)
+            }
+        };
+        let condition = (!conditions.is_empty()).then(|| self.moved(&and(conditions)));
+        self.single &= single;
+        self.width += leaf.width;
+        let kind = match leaf.kind {
+            LeafKind::Inner => JoinKind::Inner,
+            LeafKind::Left(_) => JoinKind::Left,
+        };
+        let plan = match (self.plan.take(), kind) {
+            (None, JoinKind::Inner) => match condition {
+                Some(condition) => filter(inner, condition),
+                None => inner,
+            },
+            (outer, kind) => Plan::Join {
+                outer: Box::new(outer.unwrap_or_else(crate::rewrite::one_row)),
+                inner: Box::new(inner),
+                outer_width: offset,
+                inner_width: leaf.width,
+                kind,
+                on: condition,
+            },
+        };
+        self.plan = Some(plan);
+        if kind == JoinKind::Left {
+            self.filter_above(leaf);
+        }
+    }
+
+    /// Conditions that could not be judged below a left join.
+    fn filter_above(&mut self, leaf: &Leaf) {
+        let now: Vec<Expr> = self
+            .applicable(leaf)
+            .into_iter()
+            .filter_map(|n| self.pool[n].take())
+            .collect();
+        if now.is_empty() {
+            return;
+        }
+        let predicate = self.moved(&and(now));
+        self.plan = self.plan.take().map(|plan| filter(plan, predicate));
+    }
+
+    fn put(&mut self, leaf: &Leaf, offset: usize) {
+        for n in 0..leaf.width {
+            self.map[leaf.offset + n] = offset + n;
+        }
+    }
+
+    fn moved(&mut self, expr: &Expr) -> Expr {
+        let moved = move_columns(expr, &|place| self.map[place]);
+        self.used.extend(columns_of(&moved));
+        moved
+    }
+
+    fn moved_path(&mut self, path: Path) -> Path {
+        let mut ranges = |ranges: Vec<KeyRange>| -> Vec<KeyRange> {
+            ranges
+                .into_iter()
+                .map(|range| self.moved_range(range))
+                .collect()
+        };
+        match path {
+            Path::Full => Path::Full,
+            Path::Primary(list) => Path::Primary(ranges(list)),
+            Path::Index(number, list) => Path::Index(number, ranges(list)),
+        }
+    }
+
+    fn moved_range(&mut self, range: KeyRange) -> KeyRange {
+        let mut bound = |bound: KeyBound| KeyBound {
+            value: self.moved(&bound.value),
+            inclusive: bound.inclusive,
+        };
+        let (lower, upper) = (range.lower.map(&mut bound), range.upper.map(&mut bound));
+        KeyRange {
+            equal: range.equal.iter().map(|e| self.moved(e)).collect(),
+            lower,
+            upper,
+        }
+    }
+
+    fn moved_function(&mut self, plan: &Plan) -> Plan {
+        match plan {
+            Plan::Series {
+                start,
+                stop,
+                step,
+                ty,
+            } => Plan::Series {
+                start: self.moved(start),
+                stop: self.moved(stop),
+                step: self.moved(step),
+                ty: *ty,
+            },
+            Plan::Unnest { array } => Plan::Unnest {
+                array: self.moved(array),
+            },
+            other => other.clone(),
+        }
+    }
+}
+
+fn filter(plan: Plan, predicate: Expr) -> Plan {
+    Plan::Filter {
+        input: Box::new(plan),
+        predicate,
+    }
+}
+
+fn columns_of(expr: &Expr) -> Vec<usize> {
+    let mut columns = Vec::new();
+    expr.collect_columns(&mut columns);
+    columns
+}
+
+fn function_columns(plan: &Plan) -> Vec<usize> {
+    match plan {
+        Plan::Series {
+            start, stop, step, ..
+        } => [start, stop, step]
+            .into_iter()
+            .flat_map(columns_of)
+            .collect(),
+        Plan::Unnest { array } => columns_of(array),
+        _ => vec![],
+    }
+}
+
+/// Tells the scans of a join tree which columns anybody looks at. Tables whose rows are locked
+/// keep all of theirs.
+pub(crate) fn mark_needed(plan: &mut Plan, used: &BTreeSet<usize>) {
+    match plan {
+        Plan::Scan(access) => {
+            let width = access.table.frame_width();
+            let needed: Vec<bool> = (0..width)
+                .map(|c| used.contains(&(access.offset + c)))
+                .collect();
+            let all = (0..access.table.columns.len())
+                .all(|c| needed[c] || access.table.columns[c].dropped);
+            access.needed = (!all).then_some(needed);
+        }
+        Plan::Join { outer, inner, .. } => {
+            mark_needed(outer, used);
+            if let Plan::Scan(_) = **inner {
+                mark_needed(inner, used);
+            }
+        }
+        Plan::Filter { input, .. } => mark_needed(input, used),
+        _ => {}
+    }
+}

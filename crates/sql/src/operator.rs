@@ -1,0 +1,399 @@
+//! Operators: symbols, comparisons, IN, ANY, BETWEEN, rows.
+//!
+//! Relies on: `ir::function` for overloads and for the type in which two types compare.
+//! Promises: comparisons become `Compare` with both sides of one type; IN over a list becomes
+//! `InList`; IN over rows becomes OR of ANDs, which `access` reads as a list of keys.
+//! Does not: look into subqueries (`subquery`).
+
+use crate::coerce;
+use crate::expr::{Binder, and, or};
+use crate::names::{self, inner, required};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr};
+use quintet_base::value::Array;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::function::{self, compare_type};
+use quintet_ir::{CompareOp, Expr};
+
+/// The comparison that a symbol stands for.
+pub(crate) fn comparison(symbol: &str) -> Option<CompareOp> {
+    Some(match symbol {
+        "=" => CompareOp::Eq,
+        "<>" | "!=" => CompareOp::Ne,
+        "<" => CompareOp::Lt,
+        "<=" => CompareOp::Le,
+        ">" => CompareOp::Gt,
+        ">=" => CompareOp::Ge,
+        _ => return None,
+    })
+}
+
+impl Binder<'_, '_> {
+    /// Binds what the grammar calls an operator expression.
+    pub(crate) fn operator(&self, expr: &AExpr) -> SqlResult<Expr> {
+        let location = expr.location;
+        let here = self.planner.at(location);
+        let symbol = names::built_in(&expr.name).ok_or_else(|| {
+            self.planner
+                .unsupported("an operator of another schema", location)
+        })?;
+        let right = required(expr.rexpr.as_deref())?;
+        let Some(left) = expr.lexpr.as_deref() else {
+            return self.prefix(symbol, right).map_err(here);
+        };
+        use AExprKind::*;
+        match expr.kind() {
+            AexprOp => {
+                if let (Some(NodeEnum::RowExpr(a)), Some(NodeEnum::RowExpr(b))) =
+                    (inner(left), inner(right))
+                {
+                    return self.rows(symbol, a, b, location);
+                }
+                let (left, right) = (self.bind(left)?, self.bind(right)?);
+                self.binary(symbol, left, right).map_err(here)
+            }
+            AexprLike | AexprIlike => {
+                let (left, right) = (self.bind(left)?, self.bind(right)?);
+                self.binary(symbol, left, right).map_err(here)
+            }
+            AexprSimilar => Err(self.planner.unsupported("SIMILAR TO", location)),
+            AexprDistinct | AexprNotDistinct => {
+                let negated = expr.kind() == AexprNotDistinct;
+                let (left, right) = (self.bind(left)?, self.bind(right)?);
+                let (left, right) = self.same_type(CompareOp::Eq, left, right).map_err(here)?;
+                Ok(Expr::Distinct {
+                    left: Box::new(left),
+                    right: Box::new(right),
+                    negated,
+                })
+            }
+            AexprNullif => {
+                let (left, right) = (self.bind(left)?, self.bind(right)?);
+                let left = coerce::settle(self.planner, left)?;
+                let ty = left.ty();
+                let equal = self
+                    .compare(CompareOp::Eq, left.clone(), right)
+                    .map_err(here)?;
+                Ok(Expr::Case {
+                    branches: vec![(equal, Expr::null(ty))],
+                    otherwise: Some(Box::new(left)),
+                    ty,
+                })
+            }
+            AexprIn => self.in_list(left, right, symbol == "<>", location),
+            AexprOpAny | AexprOpAll => {
+                self.quantified(symbol, left, right, expr.kind() == AexprOpAll, location)
+            }
+            AexprBetween => self.between(left, right, false, location),
+            AexprNotBetween => self.between(left, right, true, location),
+            AexprBetweenSym | AexprNotBetweenSym => {
+                self.between_symmetric(left, right, expr.kind() == AexprNotBetweenSym, location)
+            }
+            Undefined => Err(SqlError::internal("an operator of no kind")),
+        }
+    }
+
+    fn prefix(&self, symbol: &str, right: &Node) -> SqlResult<Expr> {
+        let right = self.bind(right)?;
+        self.apply(symbol, vec![right])
+    }
+
+    /// `left symbol right`.
+    fn binary(&self, symbol: &str, left: Expr, right: Expr) -> SqlResult<Expr> {
+        match comparison(symbol) {
+            Some(op) => self.compare(op, left, right),
+            None => self.apply(symbol, vec![left, right]),
+        }
+    }
+
+    /// A comparison.
+    ///
+    /// # Errors
+    /// `42883` if the two types do not compare.
+    pub(crate) fn compare(&self, op: CompareOp, left: Expr, right: Expr) -> SqlResult<Expr> {
+        let (left, right) = self.same_type(op, left, right)?;
+        Ok(Expr::Compare {
+            op,
+            left: Box::new(left),
+            right: Box::new(right),
+        })
+    }
+
+    fn same_type(&self, op: CompareOp, left: Expr, right: Expr) -> SqlResult<(Expr, Expr)> {
+        if left.ty() == right.ty() && left.ty() != SqlType::Unknown {
+            return Ok((left, right));
+        }
+        let ty = compare_type(op, left.ty(), right.ty())?;
+        let left = coerce::implicit(self.planner, left, ty)?;
+        let right = coerce::implicit(self.planner, right, ty)?;
+        Ok((left, right))
+    }
+
+    /// A function or operator by name over bound arguments.
+    ///
+    /// # Errors
+    /// `42883` if there is none, `42725` if several fit.
+    pub(crate) fn apply(&self, name: &str, args: Vec<Expr>) -> SqlResult<Expr> {
+        let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
+        let resolved = function::resolve(name, &types)?;
+        let args: SqlResult<Vec<Expr>> = args
+            .into_iter()
+            .zip(&resolved.args)
+            .map(|(arg, &ty)| coerce::implicit(self.planner, arg, ty))
+            .collect();
+        Ok(Expr::Call {
+            function: resolved.function,
+            args: args?,
+            ty: resolved.result,
+        })
+    }
+
+    /// Row comparison: `=` and `<>` part by part, the others lexicographically.
+    fn rows(
+        &self,
+        symbol: &str,
+        left: &RowExpr,
+        right: &RowExpr,
+        location: i32,
+    ) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        let op = comparison(symbol).ok_or_else(|| {
+            self.planner
+                .unsupported(format!("operator {symbol} on rows"), location)
+        })?;
+        if left.args.len() != right.args.len() {
+            return Err(self.planner.error(
+                SqlState::SYNTAX_ERROR,
+                "unequal number of entries in row expressions",
+                location,
+            ));
+        }
+        let pairs: SqlResult<Vec<(Expr, Expr)>> = left
+            .args
+            .iter()
+            .zip(&right.args)
+            .map(|(a, b)| {
+                let (a, b) = (self.bind(a)?, self.bind(b)?);
+                self.same_type(op, a, b)
+            })
+            .collect();
+        let pairs = pairs.map_err(&here)?;
+        let part = |op, (a, b): &(Expr, Expr)| self.compare(op, a.clone(), b.clone());
+        match op {
+            CompareOp::Eq => Ok(and(pairs
+                .iter()
+                .map(|p| part(op, p))
+                .collect::<SqlResult<_>>()?)),
+            CompareOp::Ne => Ok(or(pairs
+                .iter()
+                .map(|p| part(op, p))
+                .collect::<SqlResult<_>>()?)),
+            _ => {
+                let strict = match op {
+                    CompareOp::Lt | CompareOp::Le => CompareOp::Lt,
+                    _ => CompareOp::Gt,
+                };
+                let mut alternatives = Vec::with_capacity(pairs.len());
+                for (n, pair) in pairs.iter().enumerate() {
+                    let last = n + 1 == pairs.len();
+                    let mut parts: Vec<Expr> = pairs[..n]
+                        .iter()
+                        .map(|p| part(CompareOp::Eq, p))
+                        .collect::<SqlResult<_>>()?;
+                    parts.push(part(if last { op } else { strict }, pair)?);
+                    alternatives.push(and(parts));
+                }
+                Ok(or(alternatives))
+            }
+        }
+    }
+
+    fn in_list(&self, left: &Node, right: &Node, negated: bool, location: i32) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        let items = required(names::list(right))?;
+        if let Some(NodeEnum::RowExpr(row)) = inner(left) {
+            let alternatives: SqlResult<Vec<Expr>> = items
+                .iter()
+                .map(|item| match inner(item) {
+                    Some(NodeEnum::RowExpr(other)) => self.rows("=", row, other, location),
+                    _ => Err(self.planner.unsupported("a row IN single values", location)),
+                })
+                .collect();
+            let found = or(alternatives?);
+            return Ok(if negated {
+                Expr::Not(Box::new(found))
+            } else {
+                found
+            });
+        }
+        let mut input = self.bind(left)?;
+        let list: SqlResult<Vec<Expr>> = items.iter().map(|item| self.bind(item)).collect();
+        let list = list?;
+        let mut ty = input.ty();
+        for item in &list {
+            if item.ty() != ty && item.ty() != SqlType::Unknown {
+                ty = compare_type(CompareOp::Eq, ty, item.ty()).map_err(&here)?;
+            }
+        }
+        if ty == SqlType::Unknown {
+            ty = SqlType::Text;
+        }
+        input = coerce::implicit(self.planner, input, ty).map_err(&here)?;
+        let list: SqlResult<Vec<Expr>> = list
+            .into_iter()
+            .zip(items)
+            .map(|(item, node)| {
+                coerce::implicit(self.planner, item, ty)
+                    .map_err(self.planner.at(names::location(node)))
+            })
+            .collect();
+        Ok(in_or_equal(input, list?, negated))
+    }
+
+    fn between(&self, left: &Node, bounds: &Node, negated: bool, location: i32) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        let [low, high] = required(names::list(bounds))? else {
+            return Err(SqlError::internal("BETWEEN without two bounds"));
+        };
+        let (input, low, high) = (self.bind(left)?, self.bind(low)?, self.bind(high)?);
+        if negated {
+            let below = self
+                .compare(CompareOp::Lt, input.clone(), low)
+                .map_err(&here)?;
+            let above = self.compare(CompareOp::Gt, input, high).map_err(&here)?;
+            return Ok(or(vec![below, above]));
+        }
+        let above = self
+            .compare(CompareOp::Ge, input.clone(), low)
+            .map_err(&here)?;
+        let below = self.compare(CompareOp::Le, input, high).map_err(&here)?;
+        Ok(and(vec![above, below]))
+    }
+
+    fn between_symmetric(
+        &self,
+        left: &Node,
+        bounds: &Node,
+        negated: bool,
+        location: i32,
+    ) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        let [low, high] = required(names::list(bounds))? else {
+            return Err(SqlError::internal("BETWEEN without two bounds"));
+        };
+        let (input, low, high) = (self.bind(left)?, self.bind(low)?, self.bind(high)?);
+        let one_way = |low: &Expr, high: &Expr| -> SqlResult<Expr> {
+            Ok(and(vec![
+                self.compare(CompareOp::Ge, input.clone(), low.clone())?,
+                self.compare(CompareOp::Le, input.clone(), high.clone())?,
+            ]))
+        };
+        let either = or(vec![
+            one_way(&low, &high).map_err(&here)?,
+            one_way(&high, &low).map_err(&here)?,
+        ]);
+        Ok(if negated {
+            Expr::Not(Box::new(either))
+        } else {
+            either
+        })
+    }
+
+    /// `left symbol ANY|ALL (array)`.
+    fn quantified(
+        &self,
+        symbol: &str,
+        left: &Node,
+        right: &Node,
+        all: bool,
+        location: i32,
+    ) -> SqlResult<Expr> {
+        let here = self.planner.at(location);
+        let op = comparison(symbol).ok_or_else(|| {
+            let word = if all { "ALL" } else { "ANY" };
+            self.planner
+                .unsupported(format!("operator {symbol} {word} (array)"), location)
+        })?;
+        let mut input = self.bind(left)?;
+        let mut array = self.bind(right)?;
+        if input.ty() == SqlType::Unknown {
+            let element = array.ty().element().unwrap_or(SqlType::Text);
+            input = coerce::implicit(self.planner, input, element).map_err(&here)?;
+        }
+        if array.ty() == SqlType::Unknown {
+            let ty = compare_type(op, input.ty(), SqlType::Unknown).map_err(&here)?;
+            let wanted = ty
+                .array_of()
+                .ok_or_else(|| self.planner.unsupported(format!("type {ty}[]"), location))?;
+            array = coerce::implicit(self.planner, array, wanted).map_err(&here)?;
+        }
+        let Some(element) = array.ty().element() else {
+            return Err(self.planner.error(
+                SqlState::WRONG_OBJECT_TYPE,
+                "op ANY/ALL (array) requires array on right side",
+                location,
+            ));
+        };
+        let ty = compare_type(op, input.ty(), element).map_err(&here)?;
+        input = coerce::implicit(self.planner, input, ty).map_err(&here)?;
+        if let Some(list) = elements(&array)
+            && ((op == CompareOp::Eq && !all) || (op == CompareOp::Ne && all))
+            && !list.is_empty()
+        {
+            let list: SqlResult<Vec<Expr>> = list
+                .into_iter()
+                .map(|e| coerce::implicit(self.planner, e, ty))
+                .collect();
+            return Ok(in_or_equal(input, list.map_err(&here)?, all));
+        }
+        if ty != element {
+            let wanted = ty
+                .array_of()
+                .ok_or_else(|| self.planner.unsupported(format!("type {ty}[]"), location))?;
+            array = coerce::implicit(self.planner, array, wanted).map_err(&here)?;
+        }
+        Ok(Expr::Quantified {
+            input: Box::new(input),
+            op,
+            array: Box::new(array),
+            all,
+        })
+    }
+}
+
+/// The elements of an array that is spelled out.
+fn elements(array: &Expr) -> Option<Vec<Expr>> {
+    match array {
+        Expr::Array { elements, .. } => Some(elements.clone()),
+        Expr::Const(Value::Array(array), _) => {
+            let Array { element, values } = &**array;
+            Some(
+                values
+                    .iter()
+                    .map(|v| Expr::Const(v.clone(), *element))
+                    .collect(),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// IN over one value is `=`.
+fn in_or_equal(input: Expr, mut list: Vec<Expr>, negated: bool) -> Expr {
+    if list.len() == 1 {
+        return Expr::Compare {
+            op: if negated {
+                CompareOp::Ne
+            } else {
+                CompareOp::Eq
+            },
+            left: Box::new(input),
+            right: Box::new(list.swap_remove(0)),
+        };
+    }
+    Expr::InList {
+        input: Box::new(input),
+        list,
+        negated,
+    }
+}

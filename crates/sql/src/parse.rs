@@ -1,0 +1,329 @@
+//! The door to the parser: text to statements, and the parser's errors to ours.
+//!
+//! Relies on: `pg_query`, which is PostgreSQL's own grammar.  Promises: what PostgreSQL's grammar
+//! accepts is accepted, an error has PostgreSQL's message and its position in characters; deep
+//! nesting is refused (54001) instead of overflowing a stack: the parser's C code watches its own
+//! depth, and reading its tree stops at 100 levels of messages, which is some 45 of expressions.
+//! Does not: look at names or types.
+//!
+//! The parser redirects the process's standard error while it runs, so two parses at once could
+//! leave it redirected for good. One lock around it prevents that; plans are cached by text, so
+//! nobody waits there in earnest.
+
+use pg_query::NodeEnum;
+use pg_query::protobuf::{self, TransactionStmtKind};
+use quintet_base::{SqlError, SqlResult, SqlState};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// PostgreSQL's statement_too_complex.
+pub(crate) const TOO_COMPLEX: SqlState = SqlState(*b"54001");
+
+/// One parser at a time; see the head of the file.
+static PARSER: Mutex<()> = Mutex::new(());
+
+/// One statement: its tree and the text it came in.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The whole string that was parsed: positions count from its beginning.
+    source: Arc<str>,
+    /// Where in `source` the statement is.
+    start: usize,
+    end: usize,
+    node: Option<NodeEnum>,
+}
+
+impl Parsed {
+    /// A statement of no words.
+    pub fn empty() -> Parsed {
+        Parsed {
+            source: Arc::from(""),
+            start: 0,
+            end: 0,
+            node: None,
+        }
+    }
+
+    /// The statement's own text, without what surrounds it.
+    pub fn text(&self) -> &str {
+        self.source[self.start..self.end].trim()
+    }
+
+    /// True if there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.node.is_none()
+    }
+
+    /// True for what a failed transaction still takes: COMMIT, ROLLBACK, ROLLBACK TO.
+    pub fn ends_transaction(&self) -> bool {
+        use TransactionStmtKind::*;
+        match &self.node {
+            Some(NodeEnum::TransactionStmt(statement)) => matches!(
+                statement.kind(),
+                TransStmtCommit | TransStmtRollback | TransStmtRollbackTo
+            ),
+            _ => false,
+        }
+    }
+
+    /// See [`crate::normalize`].
+    pub fn may_be_normalized(&self) -> bool {
+        crate::normalize::may_be_normalized(self)
+    }
+
+    pub(crate) fn node(&self) -> Option<&NodeEnum> {
+        self.node.as_ref()
+    }
+
+    pub(crate) fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+/// Splits a string into its statements. Empty ones are left out.
+///
+/// # Errors
+/// `42601` with PostgreSQL's message and the position, `54001` for too deep a nesting.
+pub fn parse(text: &str) -> SqlResult<Vec<Parsed>> {
+    let tree = parse_tree(text)?;
+    let source: Arc<str> = Arc::from(text);
+    let statements = tree.stmts.into_iter().map(|raw| {
+        let start = usize::try_from(raw.stmt_location).unwrap_or(0);
+        let length = usize::try_from(raw.stmt_len).unwrap_or(0);
+        let end = if length == 0 {
+            source.len()
+        } else {
+            start + length
+        };
+        Parsed {
+            source: Arc::clone(&source),
+            start,
+            end,
+            node: raw.stmt.and_then(|node| node.node),
+        }
+    });
+    Ok(statements.collect())
+}
+
+fn parse_tree(text: &str) -> SqlResult<protobuf::ParseResult> {
+    match run_parser(text) {
+        Ok(tree) => Ok(tree),
+        Err(pg_query::Error::Parse(message)) => Err(translate(text, &message)),
+        Err(pg_query::Error::Decode(_)) => Err(too_complex()),
+        Err(pg_query::Error::Conversion(_)) => Err(SqlError::new(
+            SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+        )),
+        Err(other) => Err(SqlError::internal(other)),
+    }
+}
+
+fn run_parser(text: &str) -> Result<protobuf::ParseResult, pg_query::Error> {
+    let _one_at_a_time = PARSER.lock().unwrap_or_else(PoisonError::into_inner);
+    pg_query::parse(text, 0).map(|result| result.protobuf)
+}
+
+fn too_complex() -> SqlError {
+    SqlError::new(TOO_COMPLEX, "stack depth limit exceeded")
+        .hint("The statement nests its expressions or subqueries too deeply.")
+}
+
+/// A scalar expression from its text, as the catalogue keeps defaults and checks.
+///
+/// # Errors
+/// `XX001` if it is none.
+pub(crate) fn parse_expression(text: &str) -> SqlResult<protobuf::Node> {
+    let damaged = || SqlError::new(SqlState::DATA_CORRUPTED, "stored expression is damaged");
+    let tree = run_parser(&format!("SELECT {text}")).map_err(|_| damaged())?;
+    let statement = tree.stmts.into_iter().next().and_then(|raw| raw.stmt);
+    let Some(NodeEnum::SelectStmt(select)) = statement.and_then(|node| node.node) else {
+        return Err(damaged());
+    };
+    let target = select.target_list.into_iter().next();
+    match target.and_then(|node| node.node) {
+        Some(NodeEnum::ResTarget(target)) => target.val.map(|node| *node).ok_or_else(damaged),
+        _ => Err(damaged()),
+    }
+}
+
+/// The text of an expression, for the catalogue.
+pub(crate) fn expression_text(node: &protobuf::Node) -> SqlResult<String> {
+    let target = protobuf::ResTarget {
+        val: Some(Box::new(node.clone())),
+        ..Default::default()
+    };
+    let select = protobuf::SelectStmt {
+        target_list: vec![wrap(NodeEnum::ResTarget(Box::new(target)))],
+        limit_option: protobuf::LimitOption::Default as i32,
+        op: protobuf::SetOperation::SetopNone as i32,
+        ..Default::default()
+    };
+    let text = deparse(NodeEnum::SelectStmt(Box::new(select)))?;
+    Ok(text.trim_start_matches("SELECT ").to_string())
+}
+
+/// The text of a statement, made from its tree.
+pub(crate) fn deparse(node: NodeEnum) -> SqlResult<String> {
+    let tree = protobuf::ParseResult {
+        version: 0,
+        stmts: vec![protobuf::RawStmt {
+            stmt: Some(Box::new(wrap(node))),
+            stmt_location: 0,
+            stmt_len: 0,
+        }],
+    };
+    let _one_at_a_time = PARSER.lock().unwrap_or_else(PoisonError::into_inner);
+    pg_query::deparse(&tree, pg_query::DeparseOptions::default()).map_err(SqlError::internal)
+}
+
+fn wrap(node: NodeEnum) -> protobuf::Node {
+    protobuf::Node { node: Some(node) }
+}
+
+/// The position in characters from 1 of a byte offset.
+pub(crate) fn position(source: &str, offset: usize) -> u32 {
+    let before = source.get(..offset).unwrap_or(source);
+    u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX)
+}
+
+/// The parser's message as an error with its state and place.
+fn translate(text: &str, message: &str) -> SqlError {
+    if message.starts_with("stack depth limit exceeded") {
+        return too_complex();
+    }
+    let state = if message.contains("not implemented") || message.contains("not supported") {
+        SqlState::FEATURE_NOT_SUPPORTED
+    } else {
+        SqlState::SYNTAX_ERROR
+    };
+    let error = SqlError::new(state, message);
+    match find_place(text, message) {
+        Some(offset) => error.at(position(text, offset)),
+        None => error,
+    }
+}
+
+/// Where an error is. The binding keeps the parser's message only, which quotes the token it
+/// stopped at; if that token occurs several times, the first prefix of the text that fails at it
+/// tells which one it was.
+fn find_place(text: &str, message: &str) -> Option<usize> {
+    if message.ends_with("at end of input") {
+        return Some(text.len());
+    }
+    let (_, near) = message.split_once(" at or near \"")?;
+    let near = near.strip_suffix('"')?;
+    if !message.starts_with("syntax error") {
+        return text.rfind(near);
+    }
+    let tokens = {
+        let _one_at_a_time = PARSER.lock().unwrap_or_else(PoisonError::into_inner);
+        pg_query::scan_tokens(text).ok()?
+    };
+    let places: Vec<(usize, usize)> = tokens
+        .iter()
+        .filter_map(|token| {
+            Some((
+                usize::try_from(token.start).ok()?,
+                usize::try_from(token.end).ok()?,
+            ))
+        })
+        .filter(|&(start, end)| text.get(start..end) == Some(near))
+        .collect();
+    let fails_at = |end: usize| match text.get(..end).map(run_parser) {
+        Some(Err(pg_query::Error::Parse(message))) => !message.ends_with("at end of input"),
+        _ => false,
+    };
+    let first = places.partition_point(|&(_, end)| !fails_at(end));
+    places.get(first).or(places.last()).map(|&(start, _)| start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_error(text: &str, state: &str, message: &str, position: Option<u32>) {
+        let error = parse(text).unwrap_err();
+        assert_eq!(error.state.as_str(), state, "{text}: {error}");
+        assert_eq!(error.message, message, "{text}");
+        assert_eq!(error.position, position, "{text}");
+    }
+
+    #[test]
+    fn syntax_errors_have_the_position_of_the_token() {
+        check_error(
+            "SELEC 1",
+            "42601",
+            "syntax error at or near \"SELEC\"",
+            Some(1),
+        );
+        check_error(
+            "SELECT 1 +",
+            "42601",
+            "syntax error at end of input",
+            Some(11),
+        );
+        check_error(
+            "SELECT a b c",
+            "42601",
+            "syntax error at or near \"c\"",
+            Some(12),
+        );
+        check_error(
+            "SELECT c, b c c",
+            "42601",
+            "syntax error at or near \"c\"",
+            Some(15),
+        );
+        check_error(
+            "SELECT 'äöü' 1",
+            "42601",
+            "syntax error at or near \"1\"",
+            Some(14),
+        );
+        check_error(
+            "SELECT 'abc",
+            "42601",
+            "unterminated quoted string at or near \"'abc\"",
+            Some(8),
+        );
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_and_long_lists_are_not() {
+        for text in [
+            format!("SELECT {}1{}", "(".repeat(20_000), ")".repeat(20_000)),
+            format!("SELECT {}a", "- ".repeat(200)),
+            format!("SELECT 1{}", " + 1".repeat(100_000)),
+            format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(20_000)),
+        ] {
+            let error = parse(&text).unwrap_err();
+            assert!(
+                matches!(error.state.as_str(), "54001" | "42601"),
+                "{}",
+                error
+            );
+        }
+        let list = vec!["1"; 50_000].join(",");
+        assert!(parse(&format!("SELECT a FROM t WHERE a IN ({list})")).is_ok());
+    }
+
+    #[test]
+    fn statements_keep_their_own_text() {
+        let parsed = parse(" SELECT 1 ; ;\n SELECT 2 -- end").unwrap();
+        let texts: Vec<_> = parsed.iter().map(Parsed::text).collect();
+        assert_eq!(texts, ["SELECT 1", "SELECT 2 -- end"]);
+        assert!(parse(" ; -- nothing").unwrap().is_empty());
+    }
+
+    #[test]
+    fn expressions_survive_their_text() {
+        for text in [
+            "a > 0 AND b <> 'x'",
+            "nextval('t_id_seq'::regclass)",
+            "(1 + 2) * 3",
+        ] {
+            let again = expression_text(&parse_expression(text).unwrap()).unwrap();
+            assert_eq!(again, text);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Expressions and plans with their frame places changed.
+//!
+//! Relies on: `ir`.  Promises: what is not changed is kept as it is.  Does not: know why places
+//! move: joins in another order, aggregation, a subquery inside a join.
+
+use quintet_ir::Expr;
+use quintet_ir::aggregate::AggregateCall;
+use quintet_ir::function::Volatility;
+use quintet_ir::plan::{Access, KeyBound, KeyRange, Path, Plan, SortKey};
+
+/// The expression with every part for which `change` gives one replaced by it, outermost first.
+pub(crate) fn transform(expr: &Expr, change: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Expr {
+    if let Some(changed) = change(expr) {
+        return changed;
+    }
+    let mut one = |e: &Expr| Box::new(transform(e, change));
+    match expr {
+        Expr::Const(..)
+        | Expr::Param(..)
+        | Expr::Column(..)
+        | Expr::NextVal(_)
+        | Expr::CurrVal(_) => expr.clone(),
+        Expr::Compare { op, left, right } => Expr::Compare {
+            op: *op,
+            left: one(left),
+            right: one(right),
+        },
+        Expr::Distinct {
+            left,
+            right,
+            negated,
+        } => Expr::Distinct {
+            left: one(left),
+            right: one(right),
+            negated: *negated,
+        },
+        Expr::Not(input) => Expr::Not(one(input)),
+        Expr::IsNull { input, negated } => Expr::IsNull {
+            input: one(input),
+            negated: *negated,
+        },
+        Expr::IsTruth {
+            input,
+            truth,
+            negated,
+        } => Expr::IsTruth {
+            input: one(input),
+            truth: *truth,
+            negated: *negated,
+        },
+        Expr::Cast {
+            input,
+            to,
+            modifier,
+            explicit,
+        } => Expr::Cast {
+            input: one(input),
+            to: *to,
+            modifier: *modifier,
+            explicit: *explicit,
+        },
+        Expr::Quantified {
+            input,
+            op,
+            array,
+            all,
+        } => Expr::Quantified {
+            input: one(input),
+            op: *op,
+            array: one(array),
+            all: *all,
+        },
+        Expr::SetVal {
+            sequence,
+            value,
+            is_called,
+        } => Expr::SetVal {
+            sequence: *sequence,
+            value: one(value),
+            is_called: one(is_called),
+        },
+        Expr::Call { function, args, ty } => Expr::Call {
+            function,
+            args: list(args, change),
+            ty: *ty,
+        },
+        Expr::And(args) => Expr::And(list(args, change)),
+        Expr::Or(args) => Expr::Or(list(args, change)),
+        Expr::Coalesce { args, ty } => Expr::Coalesce {
+            args: list(args, change),
+            ty: *ty,
+        },
+        Expr::Extreme { greatest, args, ty } => Expr::Extreme {
+            greatest: *greatest,
+            args: list(args, change),
+            ty: *ty,
+        },
+        Expr::Array { elements, element } => Expr::Array {
+            elements: list(elements, change),
+            element: *element,
+        },
+        Expr::InList {
+            input,
+            list: items,
+            negated,
+        } => Expr::InList {
+            input: one(input),
+            list: list(items, change),
+            negated: *negated,
+        },
+        Expr::Case {
+            branches,
+            otherwise,
+            ty,
+        } => Expr::Case {
+            branches: branches
+                .iter()
+                .map(|(condition, result)| {
+                    (transform(condition, change), transform(result, change))
+                })
+                .collect(),
+            otherwise: otherwise.as_ref().map(|e| Box::new(transform(e, change))),
+            ty: *ty,
+        },
+    }
+}
+
+fn list(exprs: &[Expr], change: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Vec<Expr> {
+    exprs.iter().map(|expr| transform(expr, change)).collect()
+}
+
+/// The expression with every place `p` replaced by `place(p)`.
+pub(crate) fn move_columns(expr: &Expr, place: &dyn Fn(usize) -> usize) -> Expr {
+    transform(expr, &mut |part| match part {
+        Expr::Column(column, ty) => Some(Expr::Column(place(*column), *ty)),
+        _ => None,
+    })
+}
+
+/// The sort key over moved places.
+pub(crate) fn move_sort_key(key: &SortKey, place: &dyn Fn(usize) -> usize) -> SortKey {
+    SortKey {
+        expr: move_columns(&key.expr, place),
+        ..key.clone()
+    }
+}
+
+/// True if evaluating the expression twice may give two answers, or leaves a trace.
+pub(crate) fn is_volatile(expr: &Expr) -> bool {
+    let mut found = match expr {
+        Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } => true,
+        Expr::Call { function, .. } => function.volatility == Volatility::Volatile,
+        _ => false,
+    };
+    expr.for_each_part(&mut |part| found = found || is_volatile(part));
+    found
+}
+
+/// True if both are the same expression.
+pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
+    match (a, b) {
+        (Expr::Column(x, _), Expr::Column(y, _)) => x == y,
+        (Expr::Column(..), _) | (_, Expr::Column(..)) => false,
+        _ => format!("{a:?}") == format!("{b:?}"),
+    }
+}
+
+/// A plan that was made for itself, as the inner side of a join whose frame so far is `by` wide:
+/// inside a join the outer frame is the prefix of every frame.
+pub(crate) fn shift(plan: Plan, by: usize) -> Plan {
+    if by == 0 {
+        return plan;
+    }
+    let place = |column| column + by;
+    let expr = |e: &Expr| move_columns(e, &place);
+    let exprs = |list: &[Expr]| list.iter().map(expr).collect::<Vec<Expr>>();
+    let inside = |plan: Box<Plan>| Box::new(shift(*plan, by));
+    match plan {
+        Plan::Values { .. } => plan,
+        Plan::Scan(access) => Plan::Scan(shift_access(access, by)),
+        Plan::Series {
+            start,
+            stop,
+            step,
+            ty,
+        } => Plan::Series {
+            start: expr(&start),
+            stop: expr(&stop),
+            step: expr(&step),
+            ty,
+        },
+        Plan::Unnest { array } => Plan::Unnest {
+            array: expr(&array),
+        },
+        Plan::Join {
+            outer,
+            inner,
+            outer_width,
+            inner_width,
+            kind,
+            on,
+        } => Plan::Join {
+            outer: inside(outer),
+            inner: inside(inner),
+            outer_width: outer_width + by,
+            inner_width,
+            kind,
+            on: on.as_ref().map(expr),
+        },
+        Plan::Filter { input, predicate } => Plan::Filter {
+            input: inside(input),
+            predicate: expr(&predicate),
+        },
+        Plan::Project { input, exprs: list } => Plan::Project {
+            input: inside(input),
+            exprs: exprs(&list),
+        },
+        Plan::Aggregate { input, keys, calls } => Plan::Aggregate {
+            input: inside(input),
+            keys: exprs(&keys),
+            calls: calls
+                .iter()
+                .map(|call| move_aggregate(call, &place))
+                .collect(),
+        },
+        Plan::Sort { input, keys, top } => Plan::Sort {
+            input: inside(input),
+            keys: keys.iter().map(|key| move_sort_key(key, &place)).collect(),
+            top,
+        },
+        Plan::Unique { input } => Plan::Unique {
+            input: inside(input),
+        },
+        Plan::Limit {
+            input,
+            limit,
+            offset,
+        } => Plan::Limit {
+            input: inside(input),
+            limit,
+            offset,
+        },
+        Plan::Lock { input, mut targets } => {
+            targets.iter_mut().for_each(|target| target.offset += by);
+            Plan::Lock {
+                input: inside(input),
+                targets,
+            }
+        }
+        Plan::Append { inputs } => Plan::Append {
+            inputs: inputs.into_iter().map(|plan| shift(plan, by)).collect(),
+        },
+    }
+}
+
+fn shift_access(access: Access, by: usize) -> Access {
+    let expr = |e: &Expr| move_columns(e, &|column| column + by);
+    let bound = |bound: &KeyBound| KeyBound {
+        value: expr(&bound.value),
+        inclusive: bound.inclusive,
+    };
+    let range = |range: &KeyRange| KeyRange {
+        equal: range.equal.iter().map(expr).collect(),
+        lower: range.lower.as_ref().map(bound),
+        upper: range.upper.as_ref().map(bound),
+    };
+    let path = match &access.path {
+        Path::Full => Path::Full,
+        Path::Primary(ranges) => Path::Primary(ranges.iter().map(range).collect()),
+        Path::Index(number, ranges) => Path::Index(*number, ranges.iter().map(range).collect()),
+    };
+    Access {
+        path,
+        filter: access.filter.as_ref().map(expr),
+        offset: access.offset + by,
+        ..access
+    }
+}
+
+/// An aggregate over moved places.
+pub(crate) fn move_aggregate(
+    call: &AggregateCall,
+    place: &dyn Fn(usize) -> usize,
+) -> AggregateCall {
+    AggregateCall {
+        args: call
+            .args
+            .iter()
+            .map(|arg| move_columns(arg, place))
+            .collect(),
+        filter: call
+            .filter
+            .as_ref()
+            .map(|filter| move_columns(filter, place)),
+        order: call
+            .order
+            .iter()
+            .map(|key| move_sort_key(key, place))
+            .collect(),
+        ..call.clone()
+    }
+}
+
+/// One row of no columns: "no FROM".
+pub(crate) fn one_row() -> Plan {
+    Plan::Values {
+        rows: vec![vec![]],
+        types: vec![],
+    }
+}

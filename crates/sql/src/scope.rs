@@ -1,0 +1,201 @@
+//! Names in sight of an expression.
+//!
+//! Relies on: nothing but definitions.  Promises: a name resolves as in PostgreSQL: an unqualified
+//! one must be unique among the visible columns, columns merged by USING count once.
+//! Does not: know where rows come from; a column is any expression over the frame.
+
+use crate::planner::Planner;
+use quintet_base::{SqlResult, SqlState, SqlType, TableId, TypeMod};
+use quintet_ir::Expr;
+use quintet_ir::schema::TableDef;
+
+/// A column in sight.
+#[derive(Clone, Debug)]
+pub(crate) struct ScopeColumn {
+    pub name: String,
+    /// Its value: a place of the frame, or what a LATERAL expression stands for.
+    pub expr: Expr,
+    pub modifier: TypeMod,
+    pub origin: Option<(TableId, u16)>,
+}
+
+/// A table, subquery or function in sight.
+#[derive(Clone, Debug)]
+pub(crate) struct ScopeTable {
+    pub name: String,
+    /// Set if the name is the table's own and may be written with its schema.
+    pub schema: Option<String>,
+    pub columns: Vec<ScopeColumn>,
+}
+
+/// All that is in sight.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    pub tables: Vec<ScopeTable>,
+    /// What `*` stands for and unqualified names find: table and column numbers, in order.
+    pub visible: Vec<(usize, usize)>,
+}
+
+impl ScopeTable {
+    /// A table's visible columns with their frame at `offset`.
+    pub fn of_table(
+        table: &TableDef,
+        name: &str,
+        schema: Option<&str>,
+        offset: usize,
+    ) -> ScopeTable {
+        let columns = table.visible_columns().map(|(number, column)| ScopeColumn {
+            name: column.name.clone(),
+            expr: Expr::Column(offset + number, column.ty),
+            modifier: column.modifier,
+            origin: Some((table.id, number as u16 + 1)),
+        });
+        ScopeTable {
+            name: name.to_string(),
+            schema: schema.map(str::to_string),
+            columns: columns.collect(),
+        }
+    }
+}
+
+impl Scope {
+    /// Nothing in sight.
+    pub fn empty() -> Scope {
+        Scope::default()
+    }
+
+    /// One table under its own name, frame at 0.
+    pub fn of_table(table: &TableDef) -> Scope {
+        let mut scope = Scope::empty();
+        scope.add(ScopeTable::of_table(
+            table,
+            &table.name,
+            Some(&table.schema),
+            0,
+        ));
+        scope
+    }
+
+    /// Puts a table in sight, all its columns visible.
+    pub fn add(&mut self, table: ScopeTable) {
+        let number = self.tables.len();
+        self.visible
+            .extend((0..table.columns.len()).map(|column| (number, column)));
+        self.tables.push(table);
+    }
+
+    fn column(&self, (table, column): (usize, usize)) -> &ScopeColumn {
+        &self.tables[table].columns[column]
+    }
+
+    /// The visible columns in order.
+    pub fn visible_columns(&self) -> impl Iterator<Item = &ScopeColumn> {
+        self.visible.iter().map(|&place| self.column(place))
+    }
+
+    /// The visible column with this name, if there is exactly one.
+    ///
+    /// # Errors
+    /// `42702` if there are several.
+    pub fn find(
+        &self,
+        planner: &Planner,
+        name: &str,
+        location: i32,
+    ) -> SqlResult<Option<&ScopeColumn>> {
+        let mut found = self.visible_columns().filter(|column| column.name == name);
+        let first = found.next();
+        if found.next().is_some() {
+            let message = format!("column reference \"{name}\" is ambiguous");
+            return Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location));
+        }
+        Ok(first)
+    }
+
+    /// The table with this name.
+    pub fn table(
+        &self,
+        planner: &Planner,
+        schema: Option<&str>,
+        name: &str,
+        location: i32,
+    ) -> SqlResult<&ScopeTable> {
+        let matches = |table: &&ScopeTable| {
+            table.name == name && (schema.is_none() || table.schema.as_deref() == schema)
+        };
+        self.tables.iter().find(matches).ok_or_else(|| {
+            let message = format!("missing FROM-clause entry for table \"{name}\"");
+            planner.error(SqlState::UNDEFINED_TABLE, message, location)
+        })
+    }
+
+    /// The column that a possibly qualified name stands for.
+    pub fn resolve(
+        &self,
+        planner: &Planner,
+        name: &[&str],
+        location: i32,
+    ) -> SqlResult<&ScopeColumn> {
+        let undefined = |message| Err(planner.error(SqlState::UNDEFINED_COLUMN, message, location));
+        let (schema, table, column) = match name {
+            [column] => {
+                return match self.find(planner, column, location)? {
+                    Some(found) => Ok(found),
+                    None => undefined(format!("column \"{column}\" does not exist")),
+                };
+            }
+            [table, column] => (None, *table, *column),
+            [schema, table, column] => (Some(*schema), *table, *column),
+            _ => return Err(planner.unsupported(format!("the name {}", name.join(".")), location)),
+        };
+        let found = self.table(planner, schema, table, location)?;
+        match found.columns.iter().find(|c| c.name == column) {
+            Some(found) => Ok(found),
+            None => undefined(format!("column {table}.{column} does not exist")),
+        }
+    }
+
+    /// The modifier that an expression's value has.
+    pub fn modifier(&self, expr: &Expr) -> TypeMod {
+        match expr {
+            Expr::Cast { modifier, .. } => *modifier,
+            Expr::Column(place, _) => self.by_place(*place).map_or(TypeMod::NONE, |c| c.modifier),
+            _ => TypeMod::NONE,
+        }
+    }
+
+    /// The table column that an expression is, if it is one.
+    pub fn origin(&self, expr: &Expr) -> Option<(TableId, u16)> {
+        match expr {
+            Expr::Column(place, _) => self.by_place(*place).and_then(|c| c.origin),
+            _ => None,
+        }
+    }
+
+    /// The column that stands for a place of the frame, with its table's name.
+    pub fn by_place(&self, place: usize) -> Option<&ScopeColumn> {
+        let is_here = |c: &&ScopeColumn| matches!(c.expr, Expr::Column(p, _) if p == place);
+        self.tables.iter().flat_map(|t| &t.columns).find(is_here)
+    }
+
+    /// `table.column` for a place of the frame, for messages.
+    pub fn describe(&self, place: usize) -> String {
+        for table in &self.tables {
+            for column in &table.columns {
+                if matches!(column.expr, Expr::Column(p, _) if p == place) {
+                    return format!("{}.{}", table.name, column.name);
+                }
+            }
+        }
+        "?".to_string()
+    }
+}
+
+/// A column of a query's result, before it is told to a client.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub name: String,
+    pub ty: SqlType,
+    pub modifier: TypeMod,
+    pub origin: Option<(TableId, u16)>,
+}

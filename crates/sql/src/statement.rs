@@ -1,0 +1,104 @@
+//! One function per kind of statement: who plans what.
+//!
+//! Relies on: every file that plans a kind.  Promises: a statement that no file plans is 0A000 by
+//! name.  Does not: plan anything itself.
+
+use crate::command::Planned;
+use crate::planner::Planner;
+use crate::{copy, ddl, delete, insert, output, select, update, utility};
+use pg_query::NodeEnum;
+use quintet_base::{SqlError, SqlResult};
+use quintet_ir::Statement;
+use quintet_ir::plan::Plan;
+
+/// Plans a statement.
+pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Planned> {
+    match node {
+        NodeEnum::SelectStmt(select) => {
+            let query = select::plan_query(planner, select, None)?;
+            let outputs = output::publish(query.outputs);
+            let plan = without_projection(query.plan, outputs.len());
+            planner.run(Statement::Query(plan), outputs, "SELECT")
+        }
+        NodeEnum::InsertStmt(statement) => insert::plan_insert(planner, statement),
+        NodeEnum::UpdateStmt(statement) => update::plan_update(planner, statement),
+        NodeEnum::DeleteStmt(statement) => delete::plan_delete(planner, statement),
+        NodeEnum::CopyStmt(statement) => copy::plan_copy(planner, statement),
+        _ => match ddl::plan_ddl(planner, node)? {
+            Some(planned) => Ok(planned),
+            None => match utility::plan_utility(planner, node)? {
+                Some(planned) => Ok(planned),
+                None => Err(unsupported(node)),
+            },
+        },
+    }
+}
+
+/// A projection that changes nothing at the top is left out.
+fn without_projection(plan: Plan, width: usize) -> Plan {
+    match plan {
+        Plan::Project { input, exprs } => {
+            let same_place = |(n, e): (usize, &quintet_ir::Expr)| matches!(e, quintet_ir::Expr::Column(p, _) if *p == n);
+            let is_whole = match &*input {
+                Plan::Scan(access) => access.table.frame_width() == width,
+                _ => false,
+            };
+            if is_whole && exprs.iter().enumerate().all(same_place) {
+                return *input;
+            }
+            Plan::Project { input, exprs }
+        }
+        plan => plan,
+    }
+}
+
+/// `0A000` by the statement's name.
+fn unsupported(node: &NodeEnum) -> SqlError {
+    SqlError::unsupported(match node {
+        NodeEnum::MergeStmt(_) => "MERGE",
+        NodeEnum::CallStmt(_) => "CALL",
+        NodeEnum::DoStmt(_) => "DO",
+        NodeEnum::CreateFunctionStmt(statement) if statement.is_procedure => "CREATE PROCEDURE",
+        NodeEnum::CreateFunctionStmt(_) => "CREATE FUNCTION",
+        NodeEnum::AlterFunctionStmt(_) => "ALTER FUNCTION",
+        NodeEnum::CreateTrigStmt(_) => "CREATE TRIGGER",
+        NodeEnum::ViewStmt(_) => "CREATE VIEW",
+        NodeEnum::CreateTableAsStmt(_) => "CREATE TABLE AS",
+        NodeEnum::RefreshMatViewStmt(_) => "REFRESH MATERIALIZED VIEW",
+        NodeEnum::CreateExtensionStmt(_) => "CREATE EXTENSION",
+        NodeEnum::CreateRoleStmt(_) => "CREATE ROLE",
+        NodeEnum::AlterRoleStmt(_) | NodeEnum::AlterRoleSetStmt(_) => "ALTER ROLE",
+        NodeEnum::DropRoleStmt(_) => "DROP ROLE",
+        NodeEnum::GrantStmt(statement) if statement.is_grant => "GRANT",
+        NodeEnum::GrantStmt(_) => "REVOKE",
+        NodeEnum::GrantRoleStmt(_) => "GRANT or REVOKE of a role",
+        NodeEnum::CreatedbStmt(_) => "CREATE DATABASE",
+        NodeEnum::DropdbStmt(_) => "DROP DATABASE",
+        NodeEnum::AlterDatabaseStmt(_) | NodeEnum::AlterDatabaseSetStmt(_) => "ALTER DATABASE",
+        NodeEnum::AlterSystemStmt(_) => "ALTER SYSTEM",
+        NodeEnum::CreateDomainStmt(_) => "CREATE DOMAIN",
+        NodeEnum::CreateEnumStmt(_) | NodeEnum::CompositeTypeStmt(_) => "CREATE TYPE",
+        NodeEnum::CreateTableSpaceStmt(_) => "CREATE TABLESPACE",
+        NodeEnum::CreatePolicyStmt(_) => "CREATE POLICY",
+        NodeEnum::CreatePublicationStmt(_) => "CREATE PUBLICATION",
+        NodeEnum::CreateStatsStmt(_) => "CREATE STATISTICS",
+        NodeEnum::DefineStmt(_) => "CREATE of this kind of object",
+        NodeEnum::RuleStmt(_) => "CREATE RULE",
+        NodeEnum::ListenStmt(_) => "LISTEN",
+        NodeEnum::UnlistenStmt(_) => "UNLISTEN",
+        NodeEnum::NotifyStmt(_) => "NOTIFY",
+        NodeEnum::LockStmt(_) => "LOCK TABLE",
+        NodeEnum::LoadStmt(_) => "LOAD",
+        NodeEnum::ClusterStmt(_) => "CLUSTER",
+        NodeEnum::ReindexStmt(_) => "REINDEX",
+        NodeEnum::ConstraintsSetStmt(_) => "SET CONSTRAINTS",
+        NodeEnum::ReassignOwnedStmt(_) => "REASSIGN OWNED",
+        NodeEnum::DropOwnedStmt(_) => "DROP OWNED",
+        NodeEnum::AlterOwnerStmt(_) => "ALTER … OWNER",
+        NodeEnum::AlterObjectSchemaStmt(_) => "ALTER … SET SCHEMA",
+        NodeEnum::SecLabelStmt(_) => "SECURITY LABEL",
+        NodeEnum::ImportForeignSchemaStmt(_) => "IMPORT FOREIGN SCHEMA",
+        NodeEnum::CreateForeignTableStmt(_) => "CREATE FOREIGN TABLE",
+        _ => "this statement",
+    })
+}

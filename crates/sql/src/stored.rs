@@ -1,0 +1,147 @@
+//! Stored records to definitions: the texts of defaults and checks are bound again.
+//!
+//! Relies on: the binder.  Promises: what was accepted when it was written is read the same way
+//! later, whatever the session's settings: stored text is read in UTC.  Does not: look at any
+//! table but the one at hand.
+
+use crate::catalog::Catalog;
+use crate::coerce;
+use crate::expr::Binder;
+use crate::parse::parse_expression;
+use crate::planner::{PlanContext, Planner};
+use crate::records::{CheckRecord, ColumnRecord, IndexRecord, SequenceRecord, TableRecord};
+use crate::scope::Scope;
+use quintet_base::row::RowLayout;
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::{SqlResult, SqlType};
+use quintet_ir::Expr;
+use quintet_ir::cast::CastContext;
+use quintet_ir::schema::{
+    CheckDef, ColumnDef, Identity, IndexDef, PrimaryKey, SequenceDef, TableDef,
+};
+
+/// A sequence from its record.
+pub(crate) fn sequence(record: SequenceRecord) -> SequenceDef {
+    SequenceDef {
+        id: record.id,
+        schema: record.schema,
+        name: record.name,
+        ty: record.ty,
+        start: record.start,
+        increment: record.increment,
+        min: record.min,
+        max: record.max,
+        cycle: record.cycle,
+        owned_by: record.owned_by,
+    }
+}
+
+/// A sequence's record.
+pub(crate) fn sequence_record(sequence: &SequenceDef) -> SequenceRecord {
+    SequenceRecord {
+        id: sequence.id,
+        schema: sequence.schema.clone(),
+        name: sequence.name.clone(),
+        ty: sequence.ty,
+        start: sequence.start,
+        increment: sequence.increment,
+        min: sequence.min,
+        max: sequence.max,
+        cycle: sequence.cycle,
+        owned_by: sequence.owned_by,
+    }
+}
+
+/// A table from its record. Sequences that defaults name must be in the catalogue already.
+pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableDef> {
+    let format = FormatContext::default();
+    let context = PlanContext {
+        catalog,
+        schema: &record.schema,
+        user: "",
+        database: "",
+        format: &format,
+    };
+    let planner = Planner::new(&context, "", &[]);
+    let columns: SqlResult<Vec<ColumnDef>> =
+        record.columns.iter().map(|c| column(&planner, c)).collect();
+    let columns = columns?;
+    let layout = RowLayout::new(columns.iter().map(|c| c.ty).collect());
+    let mut table = TableDef {
+        id: record.id,
+        revision: record.revision,
+        schema: record.schema.clone(),
+        name: record.name.clone(),
+        space: record.space,
+        columns,
+        primary_key: record.primary_key.as_ref().map(|key| PrimaryKey {
+            name: key.name.clone(),
+            columns: key.columns.clone(),
+        }),
+        indexes: record.indexes.iter().map(index).collect(),
+        checks: Vec::new(),
+        layout,
+    };
+    let scope = Scope::of_table(&table);
+    let checks: SqlResult<Vec<CheckDef>> = record
+        .checks
+        .iter()
+        .map(|c| check(&planner, &scope, c))
+        .collect();
+    table.checks = checks?;
+    Ok(table)
+}
+
+fn column(planner: &Planner, record: &ColumnRecord) -> SqlResult<ColumnDef> {
+    let default = match &record.default {
+        Some(text) => Some(default(planner, text, record)?),
+        None => None,
+    };
+    let missing = match &record.missing {
+        Some(text) => Some(text_format::read(record.ty, text, planner.context.format)?),
+        None => None,
+    };
+    Ok(ColumnDef {
+        name: record.name.clone(),
+        ty: record.ty,
+        modifier: record.modifier,
+        not_null: record.not_null,
+        default,
+        missing,
+        identity: record.identity.map(|always| match always {
+            true => Identity::Always,
+            false => Identity::ByDefault,
+        }),
+        dropped: record.dropped,
+    })
+}
+
+/// Binds a default: no columns in it, converted as INSERT would.
+fn default(planner: &Planner, text: &str, record: &ColumnRecord) -> SqlResult<Expr> {
+    let node = parse_expression(text)?;
+    let scope = Scope::empty();
+    let expr = Binder::new(planner, &scope, "DEFAULT expressions").bind(&node)?;
+    coerce::assign(planner, expr, record.ty, record.modifier, &record.name)
+}
+
+fn check(planner: &Planner, scope: &Scope, record: &CheckRecord) -> SqlResult<CheckDef> {
+    let node = parse_expression(&record.text)?;
+    let expr = Binder::new(planner, scope, "check constraints").bind(&node)?;
+    let condition = coerce::convert(planner, expr, SqlType::Bool, CastContext::Assignment)?;
+    Ok(CheckDef {
+        name: record.name.clone(),
+        condition,
+        text: record.text.clone(),
+    })
+}
+
+fn index(record: &IndexRecord) -> IndexDef {
+    IndexDef {
+        id: record.id,
+        name: record.name.clone(),
+        space: record.space,
+        columns: record.columns.clone(),
+        unique: record.unique,
+        constraint: record.constraint,
+    }
+}

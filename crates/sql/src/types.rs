@@ -1,0 +1,138 @@
+//! Type names as the parser gives them.
+//!
+//! Relies on: `base::types`.  Promises: a type that PostgreSQL has and Quintet lacks is 0A000, one
+//! that nobody has is 42704.  Does not: know `serial`, which is no type (`ddl`).
+
+use crate::names;
+use crate::planner::Planner;
+use pg_query::protobuf::TypeName;
+use quintet_base::{SqlResult, SqlState, SqlType, TypeMod};
+
+/// Types that PostgreSQL has and Quintet does not.
+const FOREIGN: &[&str] = &[
+    "bit",
+    "box",
+    "cidr",
+    "circle",
+    "hstore",
+    "inet",
+    "int4range",
+    "int8range",
+    "interval",
+    "json",
+    "jsonb",
+    "line",
+    "lseg",
+    "macaddr",
+    "money",
+    "numrange",
+    "path",
+    "point",
+    "polygon",
+    "regclass",
+    "regnamespace",
+    "regoper",
+    "regproc",
+    "regprocedure",
+    "regrole",
+    "regtype",
+    "time",
+    "timetz",
+    "tsquery",
+    "tsrange",
+    "tsvector",
+    "txid_snapshot",
+    "varbit",
+    "xid",
+    "xid8",
+    "cid",
+    "tid",
+    "xml",
+];
+
+/// The type and modifier that a name stands for.
+///
+/// # Errors
+/// `0A000`, `42704`, `22023` for an impossible modifier.
+pub(crate) fn resolve(planner: &Planner, name: &TypeName) -> SqlResult<(SqlType, TypeMod)> {
+    let location = name.location;
+    if name.setof || name.pct_type {
+        return Err(planner.unsupported("SETOF or %TYPE as a type", location));
+    }
+    let text = plain_name(planner, name)?;
+    let Some(base) = SqlType::from_name(&text) else {
+        if FOREIGN.contains(&text.as_str()) {
+            return Err(planner.unsupported(format!("type {text}"), location));
+        }
+        let message = format!("type \"{text}\" does not exist");
+        return Err(planner.error(SqlState::UNDEFINED_OBJECT, message, location));
+    };
+    let modifier = modifier(planner, name, base)?;
+    match name.array_bounds.as_slice() {
+        [] => Ok((base, modifier)),
+        [_] => match base.array_of() {
+            Some(array) => Ok((array, TypeMod::NONE)),
+            None => Err(planner.unsupported(format!("type {base}[]"), location)),
+        },
+        _ => Err(planner.unsupported("an array of several dimensions", location)),
+    }
+}
+
+/// The name without `pg_catalog`.
+pub(crate) fn plain_name(planner: &Planner, name: &TypeName) -> SqlResult<String> {
+    match names::strings(&name.names).as_slice() {
+        [name] | ["pg_catalog", name] => Ok((*name).to_string()),
+        names => {
+            let message = format!("type \"{}\" does not exist", names.join("."));
+            Err(planner.error(SqlState::UNDEFINED_OBJECT, message, name.location))
+        }
+    }
+}
+
+fn modifier(planner: &Planner, name: &TypeName, ty: SqlType) -> SqlResult<TypeMod> {
+    let location = name.location;
+    let mut numbers = Vec::new();
+    for node in &name.typmods {
+        match names::integer(node) {
+            Some(number) => numbers.push(number),
+            None => return Err(planner.unsupported("a type modifier that is no number", location)),
+        }
+    }
+    let wrong =
+        |message: String| planner.error(SqlState::INVALID_PARAMETER_VALUE, message, location);
+    let short = if ty == SqlType::Bpchar {
+        "char"
+    } else {
+        "varchar"
+    };
+    match (ty, numbers.as_slice()) {
+        (_, []) => Ok(TypeMod::NONE),
+        (SqlType::Varchar | SqlType::Bpchar, &[length]) => match length {
+            ..=0 => Err(wrong(format!("length for type {short} must be at least 1"))),
+            1..=10_485_760 => Ok(TypeMod::length(length as u32)),
+            _ => Err(wrong(format!(
+                "length for type {short} cannot exceed 10485760"
+            ))),
+        },
+        (SqlType::Numeric, &[precision, ref scale @ ..]) if scale.len() < 2 => {
+            let scale = scale.first().copied().unwrap_or(0);
+            if !(1..=1000).contains(&precision) {
+                return Err(wrong(format!(
+                    "NUMERIC precision {precision} must be between 1 and 1000"
+                )));
+            }
+            if !(0..=precision).contains(&scale) {
+                return Err(wrong(format!(
+                    "NUMERIC scale {scale} must be between 0 and precision {precision}"
+                )));
+            }
+            Ok(TypeMod::precision_scale(precision as u16, scale as u16))
+        }
+        (SqlType::Timestamp | SqlType::TimestampTz, &[digits @ 0..=6]) => Ok(TypeMod(digits)),
+        _ => Err(planner.error(
+            SqlState::SYNTAX_ERROR,
+            format!("type modifier is not allowed for type \"{ty}\""),
+            location,
+        )),
+    }
+}

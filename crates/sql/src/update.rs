@@ -1,0 +1,201 @@
+//! UPDATE, and assignments wherever they stand.
+//!
+//! Relies on: `from` and `join` for the rows to change.  Promises: the source's frame begins with
+//! the table's own frame, whatever order the join took.  Does not: run anything.
+
+use crate::coerce;
+use crate::command::Planned;
+use crate::expr::Binder;
+use crate::from::{self, From, target_table};
+use crate::insert::{alias, bind_returning, column_number, default_of};
+use crate::join::join;
+use crate::names::{self, inner, required};
+use crate::output;
+use crate::planner::Planner;
+use crate::scope::Scope;
+use crate::subquery::Subqueries;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{MultiAssignRef, Node, ResTarget, UpdateStmt};
+use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::plan::Plan;
+use quintet_ir::schema::{Identity, TableDef};
+use quintet_ir::statement::Update;
+use quintet_ir::{Expr, Statement};
+
+/// Plans an UPDATE.
+pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResult<Planned> {
+    let before = from::enter_with(planner, statement.with_clause.as_ref())?;
+    let relation = required(statement.relation.as_ref())?;
+    let table = target_table(planner, relation)?;
+    let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
+    from.add_items(planner, &statement.from_clause)?;
+    let subqueries = Subqueries::new(from.width);
+    let assignments = bind_assignments(
+        planner,
+        &table,
+        &from.scope,
+        Some(&subqueries),
+        &statement.target_list,
+    )?;
+    let where_clause = statement.where_clause.as_deref();
+    let (source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
+    let assignments = assignments
+        .iter()
+        .map(|(column, expr)| (*column, frame.expr(expr)))
+        .collect();
+    let (returning, outputs) =
+        bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    from::leave_with(planner, before);
+    let update = Update {
+        table,
+        source,
+        assignments,
+        returning: returning.map(|exprs| exprs.iter().map(|e| frame.expr(e)).collect()),
+    };
+    planner.run(
+        Statement::Update(update),
+        output::publish(outputs),
+        "UPDATE",
+    )
+}
+
+/// Where the places of a logical frame are in the frame of the rows to change.
+pub(crate) struct Frame {
+    map: Vec<usize>,
+}
+
+impl Frame {
+    pub fn expr(&self, expr: &Expr) -> Expr {
+        crate::rewrite::move_columns(expr, &|place| self.map.get(place).copied().unwrap_or(place))
+    }
+}
+
+/// The rows that an UPDATE or DELETE works on: the target's frame first.
+pub(crate) fn plan_target_rows(
+    planner: &Planner,
+    from: &From,
+    subqueries: &Subqueries,
+    where_clause: Option<&Node>,
+) -> SqlResult<(Plan, Frame)> {
+    let mut conditions = from.conditions.clone();
+    if let Some(node) = where_clause {
+        let binder = Binder {
+            subqueries: Some(subqueries),
+            ..Binder::new(planner, &from.scope, "WHERE")
+        };
+        subqueries.conjuncts(&binder, node, &mut conditions)?;
+    }
+    let mut leaves = from.leaves.clone();
+    leaves.extend(subqueries.take_leaves());
+    let joined = join(&leaves, conditions, None)?;
+    // The target is the first leaf of the logical frame.
+    if joined.map.first().is_none_or(|&place| place == 0) {
+        return Ok((joined.plan, Frame { map: joined.map }));
+    }
+    // Another table leads the join: put the frame back into the order written.
+    let mut exprs = Vec::with_capacity(joined.map.len());
+    for leaf in &leaves {
+        for n in 0..leaf.width {
+            exprs.push(Expr::Column(joined.map[leaf.offset + n], leaf.types[n]));
+        }
+    }
+    let plan = Plan::Project {
+        input: Box::new(joined.plan),
+        exprs,
+    };
+    let map = (0..joined.map.len()).collect();
+    Ok((plan, Frame { map }))
+}
+
+/// Binds `column = value, …` over a scope.
+pub(crate) fn bind_assignments(
+    planner: &Planner,
+    table: &TableDef,
+    scope: &Scope,
+    subqueries: Option<&Subqueries>,
+    nodes: &[Node],
+) -> SqlResult<Vec<(usize, Expr)>> {
+    let binder = Binder {
+        subqueries,
+        ..Binder::new(planner, scope, "UPDATE")
+    };
+    let mut assignments: Vec<(usize, Expr)> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let Some(NodeEnum::ResTarget(target)) = inner(node) else {
+            return Err(SqlError::internal("an assignment to nothing"));
+        };
+        if !target.indirection.is_empty() {
+            return Err(planner.unsupported("a part of a column as a target", target.location));
+        }
+        let number = column_number(planner, table, &target.name, target.location)?;
+        if assignments.iter().any(|(other, _)| *other == number) {
+            let message = format!("multiple assignments to same column \"{}\"", target.name);
+            return Err(planner.error(SqlState::SYNTAX_ERROR, message, target.location));
+        }
+        assignments.push((number, bind_value(&binder, table, number, target)?));
+    }
+    Ok(assignments)
+}
+
+fn bind_value(
+    binder: &Binder,
+    table: &TableDef,
+    number: usize,
+    target: &ResTarget,
+) -> SqlResult<Expr> {
+    let column = &table.columns[number];
+    let value = required(target.val.as_deref())?;
+    let value = match inner(value) {
+        Some(NodeEnum::MultiAssignRef(reference)) => row_part(binder, reference, target.location)?,
+        _ => value,
+    };
+    if let Some(NodeEnum::SetToDefault(_)) = inner(value) {
+        return Ok(default_of(column));
+    }
+    if column.identity == Some(Identity::Always) {
+        return Err(binder
+            .planner
+            .error(
+                SqlState(*b"428C9"),
+                format!("column \"{}\" can only be updated to DEFAULT", column.name),
+                target.location,
+            )
+            .detail(format!(
+                "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                column.name
+            )));
+    }
+    let here = binder.planner.at(names::location(value));
+    let bound = binder.bind(value)?;
+    coerce::assign(
+        binder.planner,
+        bound,
+        column.ty,
+        column.modifier,
+        &column.name,
+    )
+    .map_err(here)
+}
+
+/// The part of `(a, b) = (x, y)` that belongs to one column.
+fn row_part<'n>(
+    binder: &Binder,
+    reference: &'n MultiAssignRef,
+    location: i32,
+) -> SqlResult<&'n Node> {
+    let source = required(reference.source.as_deref())?;
+    let Some(NodeEnum::RowExpr(row)) = inner(source) else {
+        return Err(binder
+            .planner
+            .unsupported("(columns) = (SELECT …)", location));
+    };
+    if row.args.len() != usize::try_from(reference.ncolumns).unwrap_or(0) {
+        return Err(binder.planner.error(
+            SqlState::SYNTAX_ERROR,
+            "number of columns does not match number of values",
+            location,
+        ));
+    }
+    let place = usize::try_from(reference.colno - 1).ok();
+    required(place.and_then(|place| row.args.get(place)))
+}

@@ -1,0 +1,301 @@
+//! Statements for the session: transactions, settings, prepared statements, cursors, EXPLAIN.
+//!
+//! Relies on: the parser's tree.  Promises: what PostgreSQL accepts is told apart; settings are
+//! passed on by name for the session to judge.  Accepts and does nothing: VACUUM, ANALYZE (here
+//! both are the engine's own business), LOCK TABLE in the modes that readers take.
+//! Does not: know what state the session is in.
+
+use crate::command::{Command, Planned, TransactionModes};
+use crate::copy;
+use crate::names::{self, inner, required};
+use crate::parse::deparse;
+use crate::planner::Planner;
+use crate::select::plan_query;
+use crate::{output, types};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    DeclareCursorStmt, DefElem, DiscardMode, ExplainStmt, FetchDirection, FetchStmt, Node,
+    PrepareStmt, TransactionStmt, TransactionStmtKind, VariableSetKind, VariableSetStmt,
+};
+use quintet_base::{Level, SqlError, SqlResult, SqlState};
+use quintet_ir::Statement;
+use std::sync::Arc;
+
+/// Plans a session command; `None` if the statement is none.
+pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {
+    let plain = |command, tag| Ok(Some(planner.command(command, tag)));
+    match node {
+        NodeEnum::TransactionStmt(statement) => transaction(planner, statement).map(Some),
+        NodeEnum::VariableSetStmt(statement) => set(planner, statement).map(Some),
+        NodeEnum::VariableShowStmt(statement) => match statement.name.as_str() {
+            "all" => plain(Command::ShowAll, "SHOW"),
+            name => plain(Command::Show(name.to_ascii_lowercase()), "SHOW"),
+        },
+        NodeEnum::DiscardStmt(statement) => match statement.target() {
+            DiscardMode::DiscardAll => plain(Command::DiscardAll, "DISCARD ALL"),
+            DiscardMode::DiscardPlans => {
+                plain(Command::Nothing { checkpoint: false }, "DISCARD PLANS")
+            }
+            DiscardMode::DiscardSequences => {
+                plain(Command::Nothing { checkpoint: false }, "DISCARD SEQUENCES")
+            }
+            _ => plain(Command::Nothing { checkpoint: false }, "DISCARD TEMP"),
+        },
+        NodeEnum::PrepareStmt(statement) => prepare(planner, statement).map(Some),
+        NodeEnum::ExecuteStmt(statement) => {
+            let arguments = copy::constants(planner, &statement.params, "EXECUTE")?;
+            let name = statement.name.clone();
+            plain(Command::Execute { name, arguments }, "EXECUTE")
+        }
+        NodeEnum::DeallocateStmt(statement) => match statement.isall || statement.name.is_empty() {
+            true => plain(Command::Deallocate(None), "DEALLOCATE ALL"),
+            false => plain(
+                Command::Deallocate(Some(statement.name.clone())),
+                "DEALLOCATE",
+            ),
+        },
+        NodeEnum::DeclareCursorStmt(statement) => declare(planner, statement).map(Some),
+        NodeEnum::FetchStmt(statement) => fetch(planner, statement).map(Some),
+        NodeEnum::ClosePortalStmt(statement) => match statement.portalname.as_str() {
+            "" => plain(Command::Close(None), "CLOSE CURSOR ALL"),
+            name => plain(Command::Close(Some(name.to_string())), "CLOSE CURSOR"),
+        },
+        NodeEnum::ExplainStmt(statement) => explain(planner, statement).map(Some),
+        NodeEnum::VacuumStmt(statement) => {
+            for node in &statement.rels {
+                if let Some(NodeEnum::VacuumRelation(relation)) = inner(node)
+                    && let Some(relation) = &relation.relation
+                {
+                    crate::from::target_table(planner, relation)?;
+                }
+            }
+            let tag = if statement.is_vacuumcmd {
+                "VACUUM"
+            } else {
+                "ANALYZE"
+            };
+            plain(Command::Nothing { checkpoint: false }, tag)
+        }
+        NodeEnum::CheckPointStmt(_) => plain(Command::Nothing { checkpoint: true }, "CHECKPOINT"),
+        NodeEnum::LockStmt(statement) => {
+            // ACCESS SHARE is what every reader holds: nothing to do.
+            const ACCESS_SHARE: i32 = 1;
+            match statement.mode {
+                ACCESS_SHARE => plain(Command::Nothing { checkpoint: false }, "LOCK TABLE"),
+                _ => Err(SqlError::unsupported("LOCK TABLE")
+                    .hint("Use SERIALIZABLE, or SELECT … FOR UPDATE on the rows.")),
+            }
+        }
+        _ => Ok(None),
+    }
+}
+
+fn transaction(planner: &Planner, statement: &TransactionStmt) -> SqlResult<Planned> {
+    use TransactionStmtKind::*;
+    let chain = statement.chain;
+    let name = statement.savepoint_name.clone();
+    let (command, tag) = match statement.kind() {
+        TransStmtBegin => (Command::Begin(modes(&statement.options)?), "BEGIN"),
+        TransStmtStart => (
+            Command::Begin(modes(&statement.options)?),
+            "START TRANSACTION",
+        ),
+        TransStmtCommit => (Command::Commit { chain }, "COMMIT"),
+        TransStmtRollback => (Command::Rollback { chain }, "ROLLBACK"),
+        TransStmtSavepoint => (Command::Savepoint(name), "SAVEPOINT"),
+        TransStmtRelease => (Command::Release(name), "RELEASE"),
+        TransStmtRollbackTo => (Command::RollbackTo(name), "ROLLBACK"),
+        TransStmtPrepare => return Err(SqlError::unsupported("PREPARE TRANSACTION")),
+        TransStmtCommitPrepared => return Err(SqlError::unsupported("COMMIT PREPARED")),
+        TransStmtRollbackPrepared => return Err(SqlError::unsupported("ROLLBACK PREPARED")),
+        Undefined => return Err(SqlError::internal("a transaction statement of no kind")),
+    };
+    Ok(planner.command(command, tag))
+}
+
+/// Transaction modes; the last of each kind wins.
+fn modes(nodes: &[Node]) -> SqlResult<TransactionModes> {
+    let mut modes = TransactionModes::default();
+    for node in nodes {
+        let Some(NodeEnum::DefElem(option)) = inner(node) else {
+            continue;
+        };
+        let text = option
+            .arg
+            .as_deref()
+            .and_then(names::option_text)
+            .unwrap_or_default();
+        let is_on = !matches!(text.as_str(), "" | "0" | "false");
+        match option.defname.as_str() {
+            "transaction_isolation" => modes.level = Some(Level::parse(&text)?),
+            "transaction_read_only" => modes.read_only = Some(is_on),
+            "transaction_deferrable" => modes.deferrable = Some(is_on),
+            other => return Err(SqlError::unsupported(format!("transaction mode {other}"))),
+        }
+    }
+    Ok(modes)
+}
+
+fn set(planner: &Planner, statement: &VariableSetStmt) -> SqlResult<Planned> {
+    let name = statement.name.to_ascii_lowercase();
+    let local = statement.is_local;
+    let tag = match statement.kind() {
+        VariableSetKind::VarReset | VariableSetKind::VarResetAll => "RESET",
+        _ => "SET",
+    };
+    let command = match statement.kind() {
+        VariableSetKind::VarSetValue => Command::Set {
+            local,
+            name,
+            value: Some(values(&statement.args)?),
+        },
+        VariableSetKind::VarSetDefault | VariableSetKind::VarReset => Command::Set {
+            local,
+            name,
+            value: None,
+        },
+        VariableSetKind::VarResetAll => Command::ResetAll,
+        VariableSetKind::VarSetMulti => match name.as_str() {
+            "transaction" => Command::SetTransaction(modes(&statement.args)?),
+            "session characteristics" => Command::SetSessionTransaction(modes(&statement.args)?),
+            _ => return Err(SqlError::unsupported("SET TRANSACTION SNAPSHOT")),
+        },
+        VariableSetKind::VarSetCurrent => return Err(SqlError::unsupported("SET … FROM CURRENT")),
+        VariableSetKind::Undefined => return Err(SqlError::internal("SET of no kind")),
+    };
+    Ok(planner.command(command, tag))
+}
+
+/// The values of SET as one text.
+fn values(nodes: &[Node]) -> SqlResult<String> {
+    let texts: Option<Vec<String>> = nodes.iter().map(names::option_text).collect();
+    // `SET TIME ZONE INTERVAL '…'` is the one value that is no constant.
+    let texts = texts.ok_or_else(|| SqlError::unsupported("this value of SET"))?;
+    Ok(texts.join(", "))
+}
+
+fn prepare(planner: &Planner, statement: &PrepareStmt) -> SqlResult<Planned> {
+    let mut declared = Vec::with_capacity(statement.argtypes.len());
+    for node in &statement.argtypes {
+        let Some(NodeEnum::TypeName(name)) = inner(node) else {
+            return Err(SqlError::internal("a parameter's type that is no type"));
+        };
+        declared.push(types::resolve(planner, name)?.0);
+    }
+    let query = required(statement.query.as_deref().and_then(inner))?;
+    let command = Command::Prepare {
+        name: statement.name.clone(),
+        types: declared,
+        text: deparse(query.clone())?,
+    };
+    Ok(planner.command(command, "PREPARE"))
+}
+
+fn declare(planner: &Planner, statement: &DeclareCursorStmt) -> SqlResult<Planned> {
+    // As PostgreSQL's CURSOR_OPT_… bits.
+    const BINARY: i32 = 0x0001;
+    const SCROLL: i32 = 0x0002;
+    const HOLD: i32 = 0x0020;
+    let options = statement.options;
+    if options & BINARY != 0 {
+        return Err(SqlError::unsupported("BINARY CURSOR"));
+    }
+    if options & SCROLL != 0 {
+        return Err(SqlError::unsupported("SCROLL CURSOR"));
+    }
+    let Some(NodeEnum::SelectStmt(select)) = statement.query.as_deref().and_then(inner) else {
+        return Err(SqlError::unsupported(
+            "a cursor over a statement that is no SELECT",
+        ));
+    };
+    let query = plan_query(planner, select, None)?;
+    let columns = output::publish(query.outputs);
+    let procedure = planner.procedure(Statement::Query(query.plan), columns)?;
+    let command = Command::Declare {
+        name: statement.portalname.clone(),
+        hold: options & HOLD != 0,
+        query: Arc::new(procedure),
+    };
+    Ok(planner.command(command, "DECLARE CURSOR"))
+}
+
+fn fetch(planner: &Planner, statement: &FetchStmt) -> SqlResult<Planned> {
+    let all = statement.how_many == i64::MAX;
+    let count = match statement.direction() {
+        FetchDirection::FetchForward if all => None,
+        FetchDirection::FetchForward => {
+            Some(u64::try_from(statement.how_many).map_err(|_| backward())?)
+        }
+        _ => return Err(backward()),
+    };
+    let command = Command::Fetch {
+        name: statement.portalname.clone(),
+        count,
+        discard: statement.ismove,
+    };
+    Ok(planner.command(command, if statement.ismove { "MOVE" } else { "FETCH" }))
+}
+
+fn backward() -> SqlError {
+    SqlError::unsupported("FETCH other than forward")
+}
+
+fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
+    let mut analyze = false;
+    for node in &statement.options {
+        let Some(NodeEnum::DefElem(option)) = inner(node) else {
+            continue;
+        };
+        explain_option(planner, option, &mut analyze)?;
+    }
+    let query = required(statement.query.as_deref().and_then(inner))?;
+    let planned = crate::statement::plan_statement(planner, query)?;
+    if !matches!(planned.command, Command::Run(_)) {
+        return Err(SqlError::unsupported(format!("EXPLAIN of {}", planned.tag)));
+    }
+    Ok(Planned {
+        params: planned.params.clone(),
+        columns: vec![quintet_ir::OutputColumn {
+            name: "QUERY PLAN".to_string(),
+            ty: quintet_base::SqlType::Text,
+            modifier: quintet_base::TypeMod::NONE,
+            origin: None,
+        }],
+        command: Command::Explain {
+            analyze,
+            inner: Box::new(planned),
+        },
+        tag: "EXPLAIN",
+        notices: planner.notices.take(),
+    })
+}
+
+fn explain_option(planner: &Planner, option: &DefElem, analyze: &mut bool) -> SqlResult<()> {
+    let text = option.arg.as_deref().and_then(names::option_text);
+    let name = option.defname.as_str();
+    match name {
+        "analyze" => *analyze = copy::boolean(planner, option, text.as_deref())?,
+        // The printed form has no costs, and is as verbose as it can be.
+        "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" => {
+            copy::boolean(planner, option, text.as_deref())?;
+        }
+        "format"
+            if text
+                .as_deref()
+                .is_none_or(|text| text.eq_ignore_ascii_case("text")) => {}
+        "format" => {
+            return Err(planner.unsupported("EXPLAIN in a format other than TEXT", option.location));
+        }
+        "wal" | "generic_plan" | "memory" | "serialize" => {
+            return Err(planner.unsupported(
+                format!("EXPLAIN option {}", name.to_uppercase()),
+                option.location,
+            ));
+        }
+        other => {
+            let message = format!("unrecognized EXPLAIN option \"{other}\"");
+            return Err(planner.error(SqlState::SYNTAX_ERROR, message, option.location));
+        }
+    }
+    Ok(())
+}
