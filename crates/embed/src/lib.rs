@@ -1,1 +1,33 @@
-//! (being built)
+//! The library door: open a directory, run transactions on keys or in SQL.
+//!
+//! Relies on: `wal`, `dc-lsm`, `tc`, `direct`, `sql`, which it wires together.
+//! Promises: the same engine and the same guarantees as behind the network.
+//! Does not: listen anywhere (`server` does) or block an async runtime: sessions hand out what must be
+//! waited for as futures.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `database` | [`Database`]: open, recover, close, counters |
+//! | `kv` | buckets and transactions on bytes |
+//! | `session` | [`Session`]: SQL with PostgreSQL's rules for transactions, statements and portals |
+//! | `client` | [`Client`]: send text, get rows
+//! | `step` | how a session answers |
+//! | `settings` | SET and SHOW |
+//! | `copy_in` | COPY's input formats |
+//! | `host` | what expressions ask of a session |
+
+mod client;
+mod copy_in;
+mod database;
+mod host;
+mod kv;
+mod session;
+mod settings;
+mod step;
+
+pub use client::{Answer, Client, Progress};
+pub use database::{Database, DatabaseConfig, DatabaseStats, Error, OpenReport};
+pub use kv::{Bucket, CommitError, Rows, Transaction};
+pub use quintet_base::{Durability, Level};
+pub use session::{CancelHandle, Prepared, Session, SessionOptions, SimpleStatement};
+pub use step::{Flow, Pause, RowSink, Step, TransactionStatus};

@@ -1,0 +1,363 @@
+//! A database in a directory: opened once, shared by all sessions.
+//!
+//! Relies on: every room below; this is where they are wired.  Promises: one process at a time holds
+//! the directory; opening recovers; closing loses nothing.  Does not: listen on a network.
+//!
+//! ```text
+//! DIR/FORMAT    one line: the format's version
+//! DIR/LOCK      held while a process has the directory open
+//! DIR/log/      the redo log's segments
+//! DIR/store/    STORE
+//! ```
+//!
+//! System spaces: 1 catalogue records, 2 sequence counters, 3 the turn of schema changes, 4 names of
+//! key-value buckets. Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
+
+use crate::session::{Session, SessionOptions};
+use parking_lot::{Condvar, Mutex, RwLock};
+use quintet_base::{Durability, Level, SpaceId, SqlError, SqlResult, Timestamp, limits};
+use quintet_dc::{DataComponent, Direction, KeyRange};
+use quintet_dc_lsm::{LsmConfig, LsmStore};
+use quintet_direct::Direct;
+use quintet_rt::disk::{read_file, replace_file};
+use quintet_rt::{Clock, Disk, DiskFile, OpenMode, RealClock, RealDisk};
+use quintet_sql::Catalog;
+use quintet_tc::{Recovery, Tc, TcConfig, TcStats};
+use quintet_wal::{Wal, WalConfig, WalReport, WalStats};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Version of the directory's format; another one is refused.
+const FORMAT: &str = "quintet 1\n";
+/// Holds the record that every schema change writes, so that they take turns.
+pub(crate) const TURN_SPACE: SpaceId = SpaceId(3);
+/// Names of key-value buckets to their spaces.
+pub(crate) const BUCKET_SPACE: SpaceId = SpaceId(4);
+/// Key-value buckets have spaces from here up, far from the catalogue's numbers.
+pub(crate) const FIRST_BUCKET: u32 = 0x8000_0000;
+
+/// Where a database lives and what it may use.
+#[derive(Clone, Debug)]
+pub struct DatabaseConfig {
+    /// The directory; made if it is not there.
+    pub data: PathBuf,
+    /// Bound on the memory for rows, caches and write buffers, in bytes.
+    pub memory_bytes: usize,
+    /// When a commit is answered.
+    pub durability: Durability,
+    /// Size of a log segment file, in bytes.
+    pub log_segment_bytes: usize,
+    /// Longest wait for a sync under `async`, in milliseconds.
+    pub async_flush_interval_ms: u64,
+}
+
+impl DatabaseConfig {
+    /// The defaults for a directory.
+    pub fn new(data: impl Into<PathBuf>) -> DatabaseConfig {
+        DatabaseConfig {
+            data: data.into(),
+            memory_bytes: limits::MEMORY_BYTES_DEFAULT,
+            durability: Durability::Sync,
+            log_segment_bytes: limits::LOG_SEGMENT_BYTES,
+            async_flush_interval_ms: limits::ASYNC_FLUSH_INTERVAL_MS,
+        }
+    }
+}
+
+/// What opening did.
+#[derive(Clone, Debug)]
+pub struct OpenReport {
+    /// The directory was empty.
+    pub created: bool,
+    /// The log as it was found.
+    pub log: WalReport,
+    /// What was replayed.
+    pub recovery: Recovery,
+    /// Spaces left over from a crash and removed.
+    pub orphans: usize,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Why a database could not be opened or used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Another process has the directory open.
+    #[error("the data directory {0} is in use by another process")]
+    InUse(PathBuf),
+    /// Not a directory of ours, or of another version.
+    #[error("the data directory {path} has format {found:?}, this program reads {FORMAT:?}")]
+    Format {
+        /// Which.
+        path: PathBuf,
+        /// What its FORMAT file says.
+        found: String,
+    },
+    /// The operating system.
+    #[error("the data directory cannot be used")]
+    Disk(#[from] quintet_rt::Error),
+    /// The log.
+    #[error("the log cannot be opened")]
+    Log(#[from] quintet_wal::Error),
+    /// STORE.
+    #[error("the store cannot be opened")]
+    Store(#[from] quintet_dc::Error),
+    /// Replay, or a key-value operation.
+    #[error("{0}")]
+    Transaction(#[from] quintet_tc::Error),
+    /// The catalogue.
+    #[error("the catalogue cannot be read")]
+    Catalog(#[source] SqlError),
+}
+
+/// A schema, and since when it is the newest.
+pub(crate) struct Schema {
+    pub catalog: Catalog,
+    /// Commit that made it; `MAX` while its transaction runs.
+    pub timestamp: Timestamp,
+    /// Never the same for two schemas.
+    pub revision: u64,
+}
+
+/// What all handles and sessions share.
+pub(crate) struct Inner {
+    pub durability: Durability,
+    pub clock: Arc<dyn Clock>,
+    pub log: Arc<Wal>,
+    pub store: Arc<dyn DataComponent>,
+    pub tc: Tc,
+    pub direct: Direct,
+    schema: RwLock<Arc<Schema>>,
+    revisions: AtomicU64,
+    publishing: (Mutex<()>, Condvar),
+    /// Held while the directory is open.
+    _lock: Arc<dyn DiskFile>,
+}
+
+/// An open database. Clones share it.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// Counters of all rooms.
+#[derive(Clone, Debug)]
+pub struct DatabaseStats {
+    /// The transaction component.
+    pub tc: TcStats,
+    /// The log.
+    pub log: WalStats,
+    /// STORE.
+    pub store: quintet_dc::DcStats,
+}
+
+impl Database {
+    /// Opens a directory, making it if need be, and recovers.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn open(config: DatabaseConfig) -> Result<(Database, OpenReport), Error> {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        Database::open_on(disk, Arc::new(RealClock), config)
+    }
+
+    fn open_on(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        config: DatabaseConfig,
+    ) -> Result<(Database, OpenReport), Error> {
+        let started = clock.monotonic_nanos();
+        let data = &config.data;
+        disk.create_dir_all(data)?;
+        let lock = disk.open(&data.join("LOCK"), OpenMode::Create)?;
+        if !lock.try_lock()? {
+            return Err(Error::InUse(data.clone()));
+        }
+        let created = check_format(&*disk, data)?;
+        let store: Arc<dyn DataComponent> = Arc::new(LsmStore::open(&LsmConfig {
+            cache_bytes: (config.memory_bytes / 4) as u64,
+            ..LsmConfig::new(data.join("store"))
+        })?);
+        let wal = WalConfig {
+            durability: config.durability,
+            segment_bytes: config.log_segment_bytes,
+            async_flush_interval_ms: config.async_flush_interval_ms,
+            pending_bytes_max: config.memory_bytes / 8,
+            ..WalConfig::new(data.join("log"))
+        };
+        let (log, log_report) = Wal::open(disk, wal, Some(store.redo_start()))?;
+        let tc_config = TcConfig::for_memory(config.memory_bytes);
+        let (tc, recovery) = Tc::open(Arc::clone(&log), Arc::clone(&store), tc_config)?;
+        let (catalog, buckets) = load_catalog(&tc)?;
+        let mut used = catalog.spaces();
+        used.extend([TURN_SPACE, BUCKET_SPACE]);
+        used.extend(buckets);
+        let orphans = tc.retain_spaces(&used)?.len();
+        let schema = Schema {
+            catalog,
+            timestamp: tc.visible(),
+            revision: 1,
+        };
+        let inner = Inner {
+            durability: config.durability,
+            direct: Direct::new(tc.clone()),
+            schema: RwLock::new(Arc::new(schema)),
+            revisions: AtomicU64::new(2),
+            publishing: Default::default(),
+            _lock: lock,
+            clock: Arc::clone(&clock),
+            log,
+            store,
+            tc,
+        };
+        let seconds = (clock.monotonic_nanos() - started) as f64 / 1e9;
+        let report = OpenReport {
+            created,
+            log: log_report,
+            recovery,
+            orphans,
+            seconds,
+        };
+        Ok((
+            Database {
+                inner: Arc::new(inner),
+            },
+            report,
+        ))
+    }
+
+    /// Opens a SQL session.
+    ///
+    /// # Errors
+    /// What a startup setting says that cannot be honoured.
+    pub fn session(&self, options: SessionOptions) -> SqlResult<Session> {
+        Session::open(Arc::clone(&self.inner), options)
+    }
+
+    /// Moves everything committed so far into STORE.
+    ///
+    /// # Errors
+    /// The text of what went wrong; it is tried again by itself.
+    pub fn compact(&self) -> Result<(), String> {
+        self.inner.tc.compact()
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> DatabaseStats {
+        DatabaseStats {
+            tc: self.inner.tc.stats(),
+            log: self.inner.log.stats(),
+            store: self.inner.store.stats(),
+        }
+    }
+
+    /// Makes everything committed so far durable, whatever the durability, and stops the log. Sessions
+    /// still open can read, but no longer commit.
+    ///
+    /// # Errors
+    /// The log could not be synced.
+    pub fn close(&self) -> Result<(), Error> {
+        self.inner.log.flush()?;
+        self.inner.log.shutdown();
+        Ok(())
+    }
+
+    /// Names and sizes of what the catalogue holds, for `inspect`.
+    pub fn tables(&self) -> Vec<String> {
+        let schema = self.inner.schema();
+        schema
+            .catalog
+            .tables()
+            .map(|table| format!("{}.{}", table.schema, table.name))
+            .collect()
+    }
+}
+
+impl Inner {
+    /// The newest committed schema.
+    pub fn schema(&self) -> Arc<Schema> {
+        Arc::clone(&self.schema.read())
+    }
+
+    pub fn next_revision(&self) -> u64 {
+        self.revisions.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn publish(&self, schema: Schema) {
+        *self.schema.write() = Arc::new(schema);
+        let _guard = self.publishing.0.lock();
+        self.publishing.1.notify_all();
+    }
+
+    /// A schema change is visible a moment before its schema is published; nobody may plan with the
+    /// old one after that. The moment is a few instructions of the committing thread.
+    pub fn wait_for_schema(&self) {
+        if self.schema.read().timestamp >= self.tc.last_fence() {
+            return;
+        }
+        let mut guard = self.publishing.0.lock();
+        while self.schema.read().timestamp < self.tc.last_fence() {
+            self.publishing.1.wait(&mut guard);
+        }
+    }
+}
+
+impl Schema {
+    /// For messages about spaces.
+    pub fn catalog_names(&self) -> impl Fn(SpaceId) -> Option<String> + '_ {
+        |space| {
+            self.catalog
+                .tables()
+                .find(|table| table.space == space)
+                .map(|table| table.name.clone())
+        }
+    }
+}
+
+/// Writes the format into an empty directory, checks it in any other. True if it was empty.
+fn check_format(disk: &dyn Disk, data: &Path) -> Result<bool, Error> {
+    let path = data.join("FORMAT");
+    if disk.exists(&path)? {
+        let found = read_file(disk, &path)?;
+        if found != FORMAT.as_bytes() {
+            let found = String::from_utf8_lossy(&found).into_owned();
+            return Err(Error::Format {
+                path: data.to_path_buf(),
+                found,
+            });
+        }
+        return Ok(false);
+    }
+    // A crash while the directory was being made leaves at most these.
+    let ours = ["LOCK", "FORMAT.new", "lost+found"];
+    if disk
+        .list(data)?
+        .iter()
+        .any(|name| !ours.contains(&name.as_str()))
+    {
+        let found = "none, but other files".to_string();
+        return Err(Error::Format {
+            path: data.to_path_buf(),
+            found,
+        });
+    }
+    replace_file(disk, &path, FORMAT.as_bytes())?;
+    Ok(true)
+}
+
+/// The catalogue, and the spaces of key-value buckets.
+fn load_catalog(tc: &Tc) -> Result<(Catalog, Vec<SpaceId>), Error> {
+    let txn = tc.begin(Level::Snapshot);
+    let mut records = Vec::new();
+    let mut scan = txn.scan(Catalog::SPACE, &KeyRange::all(), Direction::Forward)?;
+    while let Some((key, value)) = scan.next(&txn)? {
+        records.push((key.to_vec(), value.to_vec()));
+    }
+    let mut buckets = Vec::new();
+    let mut scan = txn.scan(BUCKET_SPACE, &KeyRange::all(), Direction::Forward)?;
+    while let Some((_, value)) = scan.next(&txn)? {
+        buckets.extend(crate::kv::bucket_space(&value));
+    }
+    Ok((Catalog::load(records).map_err(Error::Catalog)?, buckets))
+}

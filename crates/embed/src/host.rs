@@ -1,0 +1,112 @@
+//! What expressions may ask of the session: time, settings, sequences, names.
+//!
+//! Relies on: the session sets the times when a transaction and a statement begin.
+//! Promises: now() stands still within a transaction.  Does not: hold transaction state.
+
+use crate::database::Schema;
+use crate::settings::Settings;
+use quintet_base::text_format::FormatContext;
+use quintet_base::{SequenceId, SqlError, SqlResult, SqlState};
+use quintet_direct::Direct;
+use quintet_ir::schema::SequenceDef;
+use quintet_rt::{Clock, Rand};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The part of a session that expressions see.
+pub(crate) struct SessionHost {
+    pub direct: Direct,
+    pub clock: Arc<dyn Clock>,
+    pub settings: Settings,
+    pub user: String,
+    pub database: String,
+    pub process_id: i32,
+    /// Set when a transaction begins.
+    pub transaction_time: i64,
+    /// Set when a statement begins.
+    pub statement_time: i64,
+    /// The schema that statements are planned with now, for sequences.
+    pub schema: Arc<Schema>,
+    /// What nextval gave last, per sequence.
+    pub given: RefCell<HashMap<SequenceId, i64>>,
+    pub rand: RefCell<Rand>,
+}
+
+impl SessionHost {
+    fn sequence(&self, id: SequenceId) -> SqlResult<&SequenceDef> {
+        self.schema
+            .catalog
+            .sequence_by_id(id)
+            .map(|sequence| &**sequence)
+            .ok_or_else(|| SqlError::new(SqlState::UNDEFINED_TABLE, "the sequence was dropped"))
+    }
+}
+
+impl quintet_ir::Host for SessionHost {
+    fn transaction_time(&self) -> i64 {
+        self.transaction_time
+    }
+
+    fn statement_time(&self) -> i64 {
+        self.statement_time
+    }
+
+    fn clock_time(&self) -> i64 {
+        self.clock.now_micros()
+    }
+
+    fn format(&self) -> &FormatContext {
+        &self.settings.format
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.settings.get(name).map(str::to_string)
+    }
+
+    fn user(&self) -> &str {
+        &self.user
+    }
+
+    fn database(&self) -> &str {
+        &self.database
+    }
+
+    fn schema(&self) -> &str {
+        "public"
+    }
+
+    fn random(&self) -> u64 {
+        self.rand.borrow_mut().next_u64()
+    }
+
+    fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        let value = self.direct.nextval(self.sequence(sequence)?)?;
+        self.given.borrow_mut().insert(sequence, value);
+        Ok(value)
+    }
+
+    fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        let name = &self.sequence(sequence)?.name;
+        self.given.borrow().get(&sequence).copied().ok_or_else(|| {
+            SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("currval of sequence \"{name}\" is not yet defined in this session"),
+            )
+        })
+    }
+
+    fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
+        let result = self
+            .direct
+            .setval(self.sequence(sequence)?, value, is_called)?;
+        if is_called {
+            self.given.borrow_mut().insert(sequence, value);
+        }
+        Ok(result)
+    }
+
+    fn process_id(&self) -> i32 {
+        self.process_id
+    }
+}

@@ -1,0 +1,132 @@
+//! Schema changes: transactional, one at a time.
+//!
+//! Relies on: `sql` plans the change against one catalogue; `direct` does the physical work; `tc`
+//! fences spaces, so that whoever planned with an older schema is refused.
+//! Promises: a change is seen by its own transaction at once, by others when it commits, or never.
+//! Does not: let two changes run side by side: the second waits for the end of the first.
+
+use super::{Prepared, Session};
+use crate::database::Schema;
+use crate::step::{Pause, Reason};
+use quintet_base::{Bytes, SqlResult, Timestamp};
+use quintet_direct::{Context, Stop, translate};
+use quintet_sql::command::{Command, DdlPlan};
+use quintet_sql::{Catalog, PlanContext};
+use quintet_tc::{Error as TcError, Strength, WaitPolicy};
+use std::sync::Arc;
+
+impl Session {
+    /// Carries out a schema change. `Some`: wait, and call again.
+    pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Option<Pause>> {
+        self.refuse_if_read_only(prepared.planned.tag)?;
+        self.ensure_txn(Timestamp::MAX);
+        let turn = Bytes::from_static(b"turn");
+        loop {
+            let txn = self.txn.as_mut().expect("just ensured");
+            txn.begin_statement();
+            match txn.lock(
+                crate::database::TURN_SPACE,
+                &turn,
+                Strength::Exclusive,
+                WaitPolicy::Queue,
+            ) {
+                Ok(()) => break,
+                Err(TcError::Blocked(wait)) => return Ok(Some(Pause(Reason::Row(wait)))),
+                // Somebody else's change committed meanwhile; look again with a new snapshot.
+                Err(TcError::Stale) => {}
+                Err(error) => {
+                    return Err(translate(
+                        error,
+                        self.level,
+                        &self.host.schema.catalog_names(),
+                    ));
+                }
+            }
+        }
+        // With the turn in hand the newest schema is ours to change.
+        self.db.wait_for_schema();
+        let schema = self.schema();
+        let again;
+        let plan = if prepared.revision == schema.revision {
+            &prepared.planned
+        } else {
+            let context = PlanContext {
+                catalog: &schema.catalog,
+                schema: "public",
+                user: &self.host.user,
+                database: &self.host.database,
+                format: &self.host.settings.format,
+            };
+            again =
+                quintet_sql::plan(&prepared.source.parsed, &context, &prepared.source.declared)?;
+            &again
+        };
+        let Command::Ddl(plan) = &plan.command else {
+            return Ok(None); // IF [NOT] EXISTS found nothing to do
+        };
+        self.do_change(plan, &schema)
+    }
+
+    fn do_change(&mut self, plan: &DdlPlan, schema: &Schema) -> SqlResult<Option<Pause>> {
+        if plan.changes.is_empty() && plan.work.is_empty() {
+            return Ok(None);
+        }
+        let txn = self.txn.as_mut().expect("ensured by the caller");
+        let mark = txn.begin_statement();
+        let mut context = Context {
+            txn,
+            host: &self.host,
+            params: &[],
+            cancel: &self.cancel,
+        };
+        match self.db.direct.work(&mut context, &plan.work) {
+            Ok(()) => {}
+            Err(Stop::Blocked(wait)) => {
+                context.txn.rollback_to(mark);
+                return Ok(Some(Pause(Reason::Row(wait))));
+            }
+            Err(Stop::Error(error)) => {
+                context.txn.rollback_to(mark);
+                return Err(error);
+            }
+        }
+        let names = schema.catalog_names();
+        let level = self.level;
+        let txn = self.txn.as_mut().expect("ensured by the caller");
+        let mut put = |space, key: &[u8], value: Option<&[u8]>| {
+            let key = Bytes::copy_from_slice(key);
+            match value {
+                Some(value) => txn.put(space, key, Bytes::copy_from_slice(value)),
+                None => txn.delete(space, key),
+            }
+            .map_err(|error| translate(error, level, &names))
+        };
+        for change in &plan.changes {
+            put(Catalog::SPACE, &change.key, change.value.as_deref())?;
+        }
+        // Written by every change, so that the next one finds its snapshot stale.
+        put(
+            crate::database::TURN_SPACE,
+            b"turn",
+            Some(&schema.revision.to_le_bytes()),
+        )?;
+        let catalog = schema.catalog.apply(&plan.changes)?;
+        self.changed_schema = Some(Arc::new(Schema {
+            catalog,
+            timestamp: Timestamp::MAX,
+            revision: self.db.next_revision(),
+        }));
+        Ok(None)
+    }
+
+    /// The transaction has committed: its schema is everybody's.
+    pub(super) fn publish_schema(&mut self, timestamp: Timestamp) {
+        if let Some(changed) = self.changed_schema.take() {
+            self.db.publish(Schema {
+                catalog: changed.catalog.clone(),
+                timestamp,
+                revision: changed.revision,
+            });
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! COPY: rows in bulk, in and out.
+//!
+//! Relies on: `copy_in` for the input format, `direct::insert_row`.  Promises: one COPY is one
+//! statement: all of its rows or none.  Does not: skip a constraint or an index.
+
+use super::{Mode, Session};
+use crate::copy_in::{CopyReader, Field};
+use crate::step::{Pause, Reason, RowSink, Step};
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::{SqlError, SqlResult, SqlState, Value, binary_format};
+use quintet_direct::{Context, Stop, insert_row};
+use quintet_ir::statement::{Insert, Statement};
+use quintet_sql::command::{CopyFrom, CopyKind, CopyTo};
+use quintet_tc::Mark;
+use std::sync::atomic::Ordering;
+
+/// A COPY FROM STDIN in progress.
+pub(super) struct CopyInto {
+    plan: CopyFrom,
+    reader: CopyReader,
+    mark: Mark,
+    /// A row that met a lock, to be inserted when the wait is over.
+    waiting: Option<Vec<Value>>,
+    rows: u64,
+}
+
+impl CopyInto {
+    fn insert(&self) -> SqlResult<&Insert> {
+        match self.plan.insert.body.as_slice() {
+            [Statement::Insert(insert)] => Ok(insert),
+            _ => Err(SqlError::internal("COPY is planned as one INSERT")),
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn begin_copy_in(&mut self, copy: &CopyFrom, commits: bool) -> SqlResult<Step> {
+        let txn = self
+            .txn
+            .as_mut()
+            .ok_or_else(|| SqlError::internal("COPY runs in a transaction"))?;
+        let mark = txn.begin_statement();
+        let reader = CopyReader::new(copy.format.clone());
+        self.copy_commits = commits;
+        self.copied = 0;
+        self.copy = Some(CopyInto {
+            plan: copy.clone(),
+            reader,
+            mark,
+            waiting: None,
+            rows: 0,
+        });
+        Ok(Step::CopyIn {
+            columns: copy.columns.len(),
+            format: copy.format.clone(),
+        })
+    }
+
+    /// Feeds a piece of data. `Done(None)`: taken. `Wait`: taken too; wait, then call with no data
+    /// before feeding more.
+    ///
+    /// # Errors
+    /// `22P04` and whatever the fields and constraints say; tell [`Session::fail`] afterwards.
+    pub fn copy_data(&mut self, data: &[u8]) -> SqlResult<Step> {
+        self.copy_step(data, false)
+            .map(|pause| pause.map_or(Step::Done(None), Step::Wait))
+    }
+
+    /// Ends the data: `Done` with the tag, or `Wait` and call again.
+    ///
+    /// # Errors
+    /// As [`Session::copy_data`], and why the commit was refused.
+    pub fn copy_done(&mut self) -> SqlResult<Step> {
+        if self.copy.is_some()
+            && let Some(pause) = self.copy_step(&[], true)?
+        {
+            return Ok(Step::Wait(pause));
+        }
+        if let Some(copy) = self.copy.take() {
+            self.copied = copy.rows;
+        }
+        let commits = self.mode == Mode::Implicit && self.copy_commits;
+        if (commits || self.pending.is_some())
+            && let Some(pause) = self.commit()?
+        {
+            return Ok(Step::Wait(pause));
+        }
+        Ok(Step::Done(Some(format!("COPY {}", self.copied))))
+    }
+
+    /// The client gave up; returns the error to report. Tell [`Session::fail`] afterwards.
+    pub fn copy_fail(&mut self, message: &str) -> SqlError {
+        self.copy = None;
+        SqlError::new(
+            SqlState::QUERY_CANCELED,
+            format!("COPY from stdin failed: {message}"),
+        )
+    }
+
+    fn copy_step(&mut self, data: &[u8], end: bool) -> SqlResult<Option<Pause>> {
+        let Some(mut copy) = self.copy.take() else {
+            return Err(SqlError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                "no COPY is in progress",
+            ));
+        };
+        let result = self.copy_rows(&mut copy, data, end);
+        if result.is_ok() {
+            self.copy = Some(copy);
+        } else if let Some(txn) = self.txn.as_mut() {
+            txn.rollback_to(copy.mark);
+        }
+        result
+    }
+
+    fn copy_rows(
+        &mut self,
+        copy: &mut CopyInto,
+        data: &[u8],
+        end: bool,
+    ) -> SqlResult<Option<Pause>> {
+        copy.reader.feed(data)?;
+        let mut fields: Vec<Field> = Vec::new();
+        loop {
+            let row = match copy.waiting.take() {
+                Some(row) => row,
+                None => {
+                    if !copy.reader.next_row(end, &mut fields)? {
+                        return Ok(None);
+                    }
+                    let row = read_fields(&copy.plan, &fields, self.format());
+                    row.map_err(|error| in_line(error, copy))?
+                }
+            };
+            if self.cancel.swap(false, Ordering::AcqRel) {
+                return Err(super::execute::canceled());
+            }
+            if let Some(pause) = self.copy_row(copy, row)? {
+                return Ok(Some(pause));
+            }
+        }
+    }
+
+    fn copy_row(&mut self, copy: &mut CopyInto, row: Vec<Value>) -> SqlResult<Option<Pause>> {
+        let txn = self
+            .txn
+            .as_mut()
+            .ok_or_else(|| SqlError::internal("COPY runs in a transaction"))?;
+        let mut context = Context {
+            txn,
+            host: &self.host,
+            params: &row,
+            cancel: &self.cancel,
+        };
+        match insert_row(&self.db.direct, &mut context, copy.insert()?) {
+            Ok(rows) => {
+                copy.rows += rows;
+                Ok(None)
+            }
+            Err(Stop::Blocked(wait)) => {
+                copy.waiting = Some(row);
+                Ok(Some(Pause(Reason::Row(wait))))
+            }
+            Err(Stop::Error(error)) => Err(in_line(error, copy)),
+        }
+    }
+
+    pub(super) fn begin_copy_out(&mut self, copy: &CopyTo, sink: &mut dyn RowSink) {
+        sink.copy_begin(copy.columns.len(), &copy.format);
+        match copy.format.kind {
+            CopyKind::Binary => {
+                let mut header = b"PGCOPY\n\xff\r\n\0".to_vec();
+                header.extend_from_slice(&[0; 8]);
+                sink.copy_data(&header);
+            }
+            CopyKind::Text | CopyKind::Csv if copy.format.header => {
+                let names: Vec<Value> = copy
+                    .columns
+                    .iter()
+                    .map(|column| Value::text(&column.name))
+                    .collect();
+                let mut line = Vec::new();
+                write_row(&names, copy, &FormatContext::default(), &mut line);
+                sink.copy_data(&line);
+            }
+            CopyKind::Text | CopyKind::Csv => {}
+        }
+    }
+}
+
+fn in_line(error: SqlError, copy: &CopyInto) -> SqlError {
+    match error.detail {
+        Some(_) => error,
+        None => error.detail(format!(
+            "COPY {}, line {}.",
+            copy.plan.table.name, copy.reader.line
+        )),
+    }
+}
+
+/// Fields to values of the columns' types.
+fn read_fields(plan: &CopyFrom, fields: &[Field], format: &FormatContext) -> SqlResult<Vec<Value>> {
+    let bad = |what: String| Err(SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, what));
+    if fields.len() > plan.columns.len() {
+        return bad("extra data after last expected column".into());
+    }
+    let mut row = Vec::with_capacity(plan.columns.len());
+    for (i, column) in plan.columns.iter().enumerate() {
+        let column = &plan.table.columns[*column];
+        let Some(field) = fields.get(i) else {
+            return bad(format!("missing data for column \"{}\"", column.name));
+        };
+        row.push(match field {
+            None => Value::Null,
+            Some(bytes) if plan.format.kind == CopyKind::Binary => {
+                binary_format::read(column.ty, bytes)?
+            }
+            Some(bytes) => {
+                let text = std::str::from_utf8(bytes).map_err(|_| {
+                    SqlError::new(
+                        SqlState::CHARACTER_NOT_IN_REPERTOIRE,
+                        "invalid byte sequence for encoding \"UTF8\"",
+                    )
+                })?;
+                text_format::read(column.ty, text, format)?
+            }
+        });
+    }
+    Ok(row)
+}
+
+/// One row of COPY TO, as text, CSV or binary.
+pub(super) fn write_row(row: &[Value], copy: &CopyTo, format: &FormatContext, out: &mut Vec<u8>) {
+    let options = &copy.format;
+    if options.kind == CopyKind::Binary {
+        out.extend_from_slice(&(row.len() as i16).to_be_bytes());
+        for value in row {
+            if value.is_null() {
+                out.extend_from_slice(&(-1i32).to_be_bytes());
+                continue;
+            }
+            let at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            binary_format::write(value, out);
+            let length = (out.len() - at - 4) as i32;
+            out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+        return;
+    }
+    let mut text = Vec::new();
+    for (i, value) in row.iter().enumerate() {
+        if i > 0 {
+            out.push(options.delimiter);
+        }
+        if value.is_null() {
+            out.extend_from_slice(options.null.as_bytes());
+            continue;
+        }
+        text.clear();
+        let ty = copy
+            .columns
+            .get(i)
+            .map_or(value.natural_type(), |column| column.ty);
+        let ty = if matches!(value, Value::Text(_)) {
+            quintet_base::SqlType::Text
+        } else {
+            ty
+        };
+        text_format::write(value, ty, format, &mut text);
+        match options.kind {
+            CopyKind::Csv => write_csv(&text, options, out),
+            CopyKind::Text | CopyKind::Binary => write_escaped(&text, options.delimiter, out),
+        }
+    }
+    out.push(b'\n');
+}
+
+fn write_escaped(text: &[u8], delimiter: u8, out: &mut Vec<u8>) {
+    for &byte in text {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            8 => out.extend_from_slice(b"\\b"),
+            11 => out.extend_from_slice(b"\\v"),
+            12 => out.extend_from_slice(b"\\f"),
+            byte if byte == delimiter => out.extend_from_slice(&[b'\\', byte]),
+            byte => out.push(byte),
+        }
+    }
+}
+
+fn write_csv(text: &[u8], options: &quintet_sql::command::CopyFormat, out: &mut Vec<u8>) {
+    let special = |byte: &u8| {
+        *byte == options.delimiter || *byte == options.quote || *byte == b'\n' || *byte == b'\r'
+    };
+    // What would read back as NULL or as the end mark is quoted, too.
+    if text != options.null.as_bytes() && text != b"\\." && !text.iter().any(special) {
+        out.extend_from_slice(text);
+        return;
+    }
+    out.push(options.quote);
+    for &byte in text {
+        if byte == options.quote || byte == options.escape {
+            out.push(options.escape);
+        }
+        out.push(byte);
+    }
+    out.push(options.quote);
+}
+
+/// What follows the last row of COPY TO.
+pub(super) fn write_end(copy: &CopyTo, sink: &mut dyn RowSink) {
+    if copy.format.kind == CopyKind::Binary {
+        sink.copy_data(&(-1i16).to_be_bytes());
+    }
+}

@@ -1,0 +1,690 @@
+//! Carrying out a portal's command.
+//!
+//! Relies on: `transaction`, `change`, `copy` for their commands; `direct::Run` for IR.
+//! Promises: a portal can be called again at any point where a step came out of it.
+//! Does not: plan anything.
+
+use super::{Mode, Portal, PortalState, Session};
+use crate::step::{Flow, Pause, Reason, RowSink, Step};
+use quintet_base::{
+    SqlError, SqlResult, SqlState, SqlType, Timestamp, TypeMod, Value, text_format,
+};
+use quintet_direct::{Context, Run, Stop};
+use quintet_ir::Expr;
+use quintet_ir::statement::{Procedure, Statement};
+use quintet_sql::command::{Command, Planned};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What `pull` came back with.
+enum Pulled {
+    /// The run is at its end.
+    End,
+    /// As many rows as asked for.
+    Enough,
+    /// The sink wants a break.
+    Break,
+    /// Wait.
+    Wait(Pause),
+}
+
+impl Session {
+    pub(super) fn run_portal(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: usize,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Step> {
+        if let PortalState::Committing(tag) = &mut portal.state {
+            let tag = tag.take();
+            return self.finish(portal, tag);
+        }
+        let prepared = Arc::clone(&portal.prepared);
+        self.refuse_if_failed(&prepared.source)?;
+        if matches!(portal.state, PortalState::Ready) {
+            self.cancel.store(false, Ordering::Release);
+            if let Some(step) = self.start(portal, &prepared.planned, sink)? {
+                return Ok(step);
+            }
+            if std::mem::take(&mut portal.announce) {
+                let columns = self.columns_of(&portal.prepared)?;
+                if !columns.is_empty() {
+                    sink.columns(&columns);
+                }
+            }
+        }
+        self.go_on(portal, max_rows, sink)
+    }
+
+    /// Carries out commands that are done at once; IR and results made whole go on in `go_on`.
+    fn start(
+        &mut self,
+        portal: &mut Portal,
+        planned: &Planned,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Option<Step>> {
+        self.notices.extend(planned.notices.iter().cloned());
+        let tag = Some(planned.tag.to_string());
+        match &planned.command {
+            Command::Empty => return self.finish(portal, None).map(Some),
+            Command::Run(procedure) => {
+                self.enter_statement();
+                self.refuse_write_if_read_only(procedure, planned.tag)?;
+                self.ensure_schema(portal)?;
+                let run = Run::new(&self.db.direct, Arc::clone(procedure));
+                portal.state = PortalState::Running(Box::new(run));
+                return Ok(None);
+            }
+            Command::Ddl(_) => {
+                self.enter_statement();
+                return match self.change_schema(&portal.prepared)? {
+                    Some(pause) => Ok(Some(Step::Wait(pause))),
+                    None => self.finish(portal, tag).map(Some),
+                };
+            }
+            Command::Begin(modes) => self.begin(*modes)?,
+            Command::Commit { chain } => {
+                return self.end_block(portal, *chain).map(Some);
+            }
+            Command::Rollback { chain } => {
+                if matches!(self.mode, Mode::Idle | Mode::Implicit) {
+                    self.warn(
+                        SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                        "there is no transaction in progress",
+                    );
+                }
+                let (level, read_only) = (self.level, self.read_only);
+                self.rollback();
+                if *chain {
+                    self.chain(level, read_only);
+                }
+            }
+            Command::Savepoint(name) => self.savepoint(name.clone())?,
+            Command::RollbackTo(name) => self.rollback_to(name)?,
+            Command::Release(name) => self.release(name)?,
+            Command::Set { local, name, value } => self.set(*local, name, value.as_deref())?,
+            Command::ResetAll => {
+                self.remember_settings();
+                self.host.settings.reset_all();
+            }
+            Command::SetTransaction(modes) => {
+                if matches!(self.mode, Mode::Idle | Mode::Implicit) {
+                    self.warn(
+                        SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                        "SET TRANSACTION can only be used in transaction blocks",
+                    );
+                } else {
+                    self.set_modes(*modes)?;
+                }
+            }
+            Command::SetSessionTransaction(modes) => {
+                self.remember_settings();
+                let settings = &mut self.host.settings;
+                if let Some(level) = modes.level {
+                    settings.set("default_transaction_isolation", Some(level.sql_name()))?;
+                }
+                let on_off = |on: bool| Some(if on { "on" } else { "off" });
+                if let Some(read_only) = modes.read_only {
+                    settings.set("default_transaction_read_only", on_off(read_only))?;
+                }
+                if let Some(deferrable) = modes.deferrable {
+                    settings.set("default_transaction_deferrable", on_off(deferrable))?;
+                }
+            }
+            Command::Show(name) => {
+                let value = self.show(name)?;
+                portal.state = PortalState::Rows(VecDeque::from([vec![Value::text(value)]]));
+                return Ok(None);
+            }
+            Command::ShowAll => {
+                let rows = self.host.settings.all();
+                let rows =
+                    rows.map(|(name, value, about)| [name, value, about].map(Value::text).to_vec());
+                portal.state = PortalState::Rows(rows.collect());
+                return Ok(None);
+            }
+            Command::DiscardAll => {
+                if self.mode != Mode::Idle && self.mode != Mode::Implicit {
+                    return Err(SqlError::new(
+                        SqlState::ACTIVE_SQL_TRANSACTION,
+                        "DISCARD ALL cannot run inside a transaction block",
+                    ));
+                }
+                self.statements.clear();
+                self.portals.clear();
+                self.host.given.borrow_mut().clear();
+                self.host.settings.reset_all();
+            }
+            Command::Prepare { name, types, text } => self.parse(name, text, types)?,
+            Command::Execute { name, arguments } => {
+                self.bind_execute(portal, name, arguments)?;
+                let inner = Arc::clone(&portal.prepared);
+                return self.start_announced(portal, &inner.planned, sink);
+            }
+            Command::Deallocate(Some(name)) => {
+                if self.statements.remove(name).is_none() {
+                    return Err(super::no_statement(name));
+                }
+            }
+            Command::Deallocate(None) => self.statements.retain(|name, _| name.is_empty()),
+            Command::Declare { name, hold, query } => self.declare(portal, name, *hold, query)?,
+            Command::Fetch {
+                name,
+                count,
+                discard,
+            } => {
+                return self.fetch(portal, name, *count, *discard, sink).map(Some);
+            }
+            Command::Close(Some(name)) => {
+                if self.portals.remove(name).is_none() {
+                    return Err(super::no_portal(name));
+                }
+            }
+            Command::Close(None) => self.portals.clear(),
+            Command::CopyFrom(copy) => {
+                self.enter_statement();
+                self.refuse_if_read_only("COPY FROM")?;
+                self.ensure_schema(portal)?;
+                portal.state = PortalState::Done(None);
+                return self.begin_copy_in(copy, portal.commits).map(Some);
+            }
+            Command::CopyTo(copy) => {
+                self.enter_statement();
+                self.ensure_schema(portal)?;
+                let copy = Arc::new(copy.clone());
+                let run = Run::new(&self.db.direct, Arc::clone(&copy.query));
+                self.begin_copy_out(&copy, sink);
+                portal.announce = false;
+                portal.state = PortalState::CopyOut(Box::new(run), copy);
+                return Ok(None);
+            }
+            Command::Explain { analyze, inner } => {
+                let lines = self.explain(*analyze, inner, portal)?;
+                match lines {
+                    Ok(lines) => {
+                        let rows = lines
+                            .into_iter()
+                            .map(|line| vec![Value::text(line)])
+                            .collect();
+                        portal.state = PortalState::Rows(rows);
+                        return Ok(None);
+                    }
+                    Err(pause) => return Ok(Some(Step::Wait(pause))),
+                }
+            }
+            Command::Nothing { checkpoint } => {
+                if *checkpoint {
+                    self.db.tc.compact().map_err(|reason| {
+                        SqlError::new(SqlState::IO_ERROR, "checkpoint failed").detail(reason)
+                    })?;
+                }
+            }
+        }
+        self.finish(portal, tag).map(Some)
+    }
+
+    fn start_announced(
+        &mut self,
+        portal: &mut Portal,
+        planned: &Planned,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Option<Step>> {
+        self.refuse_if_failed(&Arc::clone(&portal.prepared).source)?;
+        self.start(portal, planned, sink)
+    }
+
+    fn go_on(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: usize,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Step> {
+        let verb = portal.prepared.planned.tag;
+        let (tag, pulled) = match &mut portal.state {
+            PortalState::Running(run) => {
+                let pulled = self.pull(
+                    run,
+                    &portal.params,
+                    max_rows,
+                    &mut portal.rows,
+                    &mut |row| sink.row(row),
+                )?;
+                (run_tag(verb, run, portal.rows), pulled)
+            }
+            PortalState::CopyOut(run, copy) => {
+                let copy = Arc::clone(copy);
+                let format = self.host.settings.format.clone();
+                let mut line = Vec::new();
+                let pulled = self.pull(run, &portal.params, 0, &mut portal.rows, &mut |row| {
+                    line.clear();
+                    super::copy::write_row(row, &copy, &format, &mut line);
+                    Ok(sink.copy_data(&line))
+                })?;
+                if matches!(pulled, Pulled::End) {
+                    super::copy::write_end(&copy, sink);
+                }
+                (format!("COPY {}", portal.rows), pulled)
+            }
+            PortalState::Rows(rows) => {
+                let mut given = 0;
+                let mut pulled = Pulled::End;
+                while let Some(row) = rows.front() {
+                    if max_rows > 0 && given == max_rows {
+                        pulled = Pulled::Enough;
+                        break;
+                    }
+                    let flow = sink.row(row)?;
+                    rows.pop_front();
+                    given += 1;
+                    portal.rows += 1;
+                    if flow == Flow::Break && !rows.is_empty() {
+                        pulled = Pulled::Break;
+                        break;
+                    }
+                }
+                let counted = verb == "SELECT" || verb == "FETCH";
+                (
+                    if counted {
+                        format!("{verb} {}", portal.rows)
+                    } else {
+                        verb.to_string()
+                    },
+                    pulled,
+                )
+            }
+            PortalState::Done(tag) => return Ok(Step::Done(tag.clone())),
+            PortalState::Ready | PortalState::Committing(_) => {
+                return Err(SqlError::internal("a portal went on without having begun"));
+            }
+        };
+        match pulled {
+            Pulled::End => self.finish(portal, Some(tag)),
+            Pulled::Enough => Ok(Step::Suspended),
+            Pulled::Break => Ok(Step::Yielded),
+            Pulled::Wait(pause) => Ok(Step::Wait(pause)),
+        }
+    }
+
+    /// The command is done. The last statement of a simple query commits before it says so.
+    fn finish(&mut self, portal: &mut Portal, tag: Option<String>) -> SqlResult<Step> {
+        let committing = self.pending.is_some() || (portal.commits && self.mode == Mode::Implicit);
+        if committing && let Some(pause) = self.commit()? {
+            portal.state = PortalState::Committing(tag);
+            return Ok(Step::Wait(pause));
+        }
+        portal.state = PortalState::Done(tag.clone());
+        Ok(Step::Done(tag))
+    }
+
+    /// COMMIT.
+    fn end_block(&mut self, portal: &mut Portal, chain: bool) -> SqlResult<Step> {
+        let (level, read_only) = (self.level, self.read_only);
+        let tag = match self.mode {
+            Mode::Failed => {
+                self.rollback();
+                "ROLLBACK"
+            }
+            Mode::Idle => {
+                self.warn(
+                    SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                    "there is no transaction in progress",
+                );
+                "COMMIT"
+            }
+            Mode::Implicit | Mode::Explicit => {
+                if let Some(pause) = self.commit()? {
+                    if self.pending.is_some() {
+                        if chain {
+                            self.chain(level, read_only);
+                        }
+                        portal.state = PortalState::Committing(Some("COMMIT".into()));
+                    }
+                    return Ok(Step::Wait(pause));
+                }
+                "COMMIT"
+            }
+        };
+        if chain {
+            self.chain(level, read_only);
+        }
+        self.finish(portal, Some(tag.into()))
+    }
+
+    /// Begins the next block like the last one.
+    fn chain(&mut self, level: quintet_base::Level, read_only: bool) {
+        self.enter_statement();
+        self.mode = Mode::Explicit;
+        self.level = level;
+        self.read_only = read_only;
+    }
+
+    /// Pulls rows out of a run until its end, `max_rows`, a break or a wait.
+    fn pull(
+        &mut self,
+        run: &mut Run,
+        params: &[Value],
+        max_rows: usize,
+        rows: &mut u64,
+        give: &mut dyn FnMut(&[Value]) -> SqlResult<Flow>,
+    ) -> SqlResult<Pulled> {
+        let Some(txn) = self.txn.as_mut() else {
+            return Err(SqlError::new(
+                SqlState::INVALID_CURSOR_STATE,
+                "the portal's transaction has ended",
+            ));
+        };
+        let mut context = Context {
+            txn,
+            host: &self.host,
+            params,
+            cancel: &self.cancel,
+        };
+        let mut given = 0;
+        loop {
+            match run.next(&mut context) {
+                Ok(Some(row)) => {
+                    *rows += 1;
+                    given += 1;
+                    let flow = give(row)?;
+                    if max_rows > 0 && given == max_rows {
+                        return Ok(Pulled::Enough);
+                    }
+                    if flow == Flow::Break {
+                        return Ok(Pulled::Break);
+                    }
+                }
+                Ok(None) => return Ok(Pulled::End),
+                Err(Stop::Blocked(wait)) => {
+                    // Interrupted while it waited: the place in the queue goes with the transaction.
+                    if self.cancel.swap(false, Ordering::AcqRel) {
+                        return Err(canceled());
+                    }
+                    return Ok(Pulled::Wait(Pause(Reason::Row(wait))));
+                }
+                Err(Stop::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Opens the transaction for a plan, after planning again if the schema has moved since.
+    fn ensure_schema(&mut self, portal: &mut Portal) -> SqlResult<()> {
+        self.db.wait_for_schema();
+        let schema = self.schema();
+        if portal.prepared.revision != schema.revision {
+            return Err(SqlError::new(
+                SqlState::SERIALIZATION_FAILURE,
+                "the table definition changed while the statement was being started",
+            )
+            .hint("The transaction might succeed if retried."));
+        }
+        self.ensure_txn(if self.changed_schema.is_some() {
+            Timestamp::MAX
+        } else {
+            schema.timestamp
+        });
+        Ok(())
+    }
+
+    fn refuse_write_if_read_only(&self, procedure: &Procedure, tag: &str) -> SqlResult<()> {
+        if procedure.body.iter().any(Statement::is_write) {
+            return self.refuse_if_read_only(tag);
+        }
+        Ok(())
+    }
+
+    pub(super) fn refuse_if_read_only(&self, tag: &str) -> SqlResult<()> {
+        if self.read_only {
+            return Err(SqlError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                format!("cannot execute {tag} in a read-only transaction"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// EXECUTE: the portal becomes one of the statement named.
+    fn bind_execute(
+        &mut self,
+        portal: &mut Portal,
+        name: &str,
+        arguments: &[Expr],
+    ) -> SqlResult<()> {
+        let inner = self.statement(name)?;
+        let inner = self.current(inner, Some(name))?;
+        if arguments.len() != inner.params.len() {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("wrong number of parameters for prepared statement \"{name}\""),
+            )
+            .detail(format!(
+                "Expected {} parameters but got {}.",
+                inner.params.len(),
+                arguments.len()
+            )));
+        }
+        let mut params = Vec::with_capacity(arguments.len());
+        for (argument, to) in arguments.iter().zip(&inner.params) {
+            let value = quintet_ir::eval(argument, &[], &[], &self.host)?;
+            params.push(match (&value, argument.ty()) {
+                (Value::Text(text), SqlType::Unknown) => {
+                    text_format::read(*to, text, self.format())?
+                }
+                (_, from) => {
+                    quintet_ir::cast::cast(value, from, *to, TypeMod::NONE, false, &self.host)?
+                }
+            });
+        }
+        portal.prepared = inner;
+        portal.params = params;
+        Ok(())
+    }
+
+    fn declare(
+        &mut self,
+        portal: &Portal,
+        name: &str,
+        hold: bool,
+        query: &Arc<Procedure>,
+    ) -> SqlResult<()> {
+        if hold {
+            return Err(SqlError::unsupported("DECLARE CURSOR WITH HOLD"));
+        }
+        if self.mode != Mode::Explicit {
+            return Err(SqlError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "DECLARE CURSOR can only be used in transaction blocks",
+            ));
+        }
+        if self.portals.contains_key(name) {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_CURSOR,
+                format!("cursor \"{name}\" already exists"),
+            ));
+        }
+        let source = portal.prepared.source.clone();
+        let planned = Planned {
+            command: Command::Run(Arc::clone(query)),
+            params: portal.prepared.params.clone(),
+            columns: query.result.clone(),
+            tag: "FETCH",
+            notices: Vec::new(),
+        };
+        let prepared = super::Prepared {
+            params: planned.params.clone(),
+            columns: planned.columns.clone(),
+            source,
+            planned,
+            revision: portal.prepared.revision,
+            short: false,
+        };
+        self.put_portal(name, Portal::new(Arc::new(prepared), portal.params.clone()));
+        Ok(())
+    }
+
+    /// FETCH and MOVE: some rows of another portal, under this one's tag.
+    fn fetch(
+        &mut self,
+        portal: &mut Portal,
+        name: &str,
+        count: Option<u64>,
+        discard: bool,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Step> {
+        let announce = std::mem::take(&mut portal.announce);
+        let Some((key, mut inner)) = self.portals.remove_entry(name) else {
+            return Err(super::no_portal(name));
+        };
+        if announce && !discard {
+            sink.columns(&inner.prepared.columns);
+        }
+        let before = inner.rows;
+        let result = if count == Some(0) {
+            Ok(Step::Suspended)
+        } else {
+            let most = count.map_or(0, |count| count as usize);
+            let mut quiet = Discard;
+            let sink: &mut dyn RowSink = if discard { &mut quiet } else { sink };
+            self.run_portal(&mut inner, most, sink)
+        };
+        let given = inner.rows - before;
+        self.portals.insert(key, inner);
+        match result? {
+            Step::Done(_) | Step::Suspended => {
+                let verb = if discard { "MOVE" } else { "FETCH" };
+                portal.rows += given;
+                self.finish(portal, Some(format!("{verb} {}", portal.rows)))
+            }
+            other => {
+                portal.rows += given;
+                Ok(other)
+            }
+        }
+    }
+
+    /// EXPLAIN's lines, or a wait if ANALYZE met a lock.
+    fn explain(
+        &mut self,
+        analyze: bool,
+        inner: &Planned,
+        portal: &mut Portal,
+    ) -> SqlResult<Result<Vec<String>, Pause>> {
+        let Command::Run(procedure) = &inner.command else {
+            return Err(SqlError::unsupported(format!("EXPLAIN {}", inner.tag)));
+        };
+        let mut lines = Vec::new();
+        for statement in &procedure.body {
+            lines.extend(quintet_ir::explain::explain(statement));
+        }
+        if !analyze {
+            return Ok(Ok(lines));
+        }
+        self.enter_statement();
+        self.refuse_write_if_read_only(procedure, inner.tag)?;
+        self.ensure_schema(portal)?;
+        let started = self.host.clock.monotonic_nanos();
+        let mut run = Run::new(&self.db.direct, Arc::clone(procedure));
+        let mut rows = 0;
+        let params = portal.params.clone();
+        match self.pull(&mut run, &params, 0, &mut rows, &mut |_| Ok(Flow::Continue))? {
+            Pulled::Wait(pause) => return Ok(Err(pause)),
+            Pulled::End | Pulled::Enough | Pulled::Break => {}
+        }
+        let milliseconds = (self.host.clock.monotonic_nanos() - started) as f64 / 1e6;
+        lines.push(format!("Rows: {}", rows.max(run.affected())));
+        lines.push("Engine: direct".to_string());
+        lines.push(format!("Execution Time: {milliseconds:.3} ms"));
+        Ok(Ok(lines))
+    }
+
+    fn show(&self, name: &str) -> SqlResult<String> {
+        Ok(match name {
+            "transaction_isolation" | "transaction isolation level" if self.mode != Mode::Idle => {
+                self.level.sql_name().to_string()
+            }
+            "transaction_isolation" | "transaction isolation level" => self
+                .host
+                .settings
+                .level("default_transaction_isolation")
+                .sql_name()
+                .to_string(),
+            "transaction_read_only" => (if self.read_only { "on" } else { "off" }).to_string(),
+            _ => self.host.settings.show(name)?.to_string(),
+        })
+    }
+
+    fn remember_settings(&mut self) {
+        if self.mode == Mode::Explicit && self.settings_before.is_none() {
+            self.settings_before = Some(self.host.settings.save());
+        }
+    }
+
+    fn set(&mut self, local: bool, name: &str, value: Option<&str>) -> SqlResult<()> {
+        match (name, value) {
+            ("transaction_isolation", Some(value)) => {
+                let level = Some(quintet_base::Level::parse(value)?);
+                return self.set_modes(quintet_sql::command::TransactionModes {
+                    level,
+                    ..Default::default()
+                });
+            }
+            ("transaction_read_only", Some(value)) => {
+                let read_only = Some(value == "on" || value == "true");
+                return self.set_modes(quintet_sql::command::TransactionModes {
+                    read_only,
+                    ..Default::default()
+                });
+            }
+            _ => {}
+        }
+        self.remember_settings();
+        if local {
+            if self.mode != Mode::Explicit {
+                self.warn(
+                    SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                    "SET LOCAL can only be used in transaction blocks",
+                );
+                return Ok(());
+            }
+            let before = self.host.settings.get(name).map(str::to_string);
+            self.host.settings.set(name, value)?;
+            self.local_settings
+                .push((name.to_string(), before.unwrap_or_default()));
+            return Ok(());
+        }
+        self.host.settings.set(name, value)
+    }
+}
+
+fn run_tag(verb: &str, run: &Run, rows: u64) -> String {
+    match verb {
+        "SELECT" | "FETCH" => format!("{verb} {rows}"),
+        "INSERT" => format!("INSERT 0 {}", run.affected()),
+        "UPDATE" | "DELETE" => format!("{verb} {}", run.affected()),
+        _ => verb.to_string(),
+    }
+}
+
+pub(super) fn canceled() -> SqlError {
+    SqlError::new(
+        SqlState::QUERY_CANCELED,
+        "canceling statement due to user request",
+    )
+}
+
+/// MOVE looks at rows and returns none.
+struct Discard;
+
+impl RowSink for Discard {
+    fn columns(&mut self, _: &[quintet_ir::OutputColumn]) {}
+
+    fn row(&mut self, _: &[Value]) -> Result<Flow, SqlError> {
+        Ok(Flow::Continue)
+    }
+
+    fn copy_begin(&mut self, _: usize, _: &quintet_sql::command::CopyFormat) {}
+
+    fn copy_data(&mut self, _: &[u8]) -> Flow {
+        Flow::Continue
+    }
+}

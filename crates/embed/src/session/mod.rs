@@ -1,0 +1,669 @@
+//! A session: SQL in, steps out.
+//!
+//! Relies on: `sql` (text to commands), `direct` (runs IR), `tc` through it.  Promises: PostgreSQL's
+//! rules for transactions, statements and portals; nothing here blocks: what must be waited for comes
+//! out as [`Step::Wait`], and the same call goes on afterwards.  Does not: know bytes on a wire.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `mod` | the session, statements and portals by name |
+//! | `execute` | carrying out a portal's command |
+//! | `transaction` | begin, commit, roll back, savepoints, failure |
+//! | `change` | schema changes |
+//! | `copy` | COPY in and out |
+//!
+//! ```text
+//!            statement outside BEGIN            BEGIN
+//!   Idle ───────────────────────► Implicit       │
+//!    ▲ ▲──── sync: commit ──────────┘            ▼
+//!    │ └──────────────── COMMIT, ROLLBACK ──── Explicit ◄── ROLLBACK TO
+//!    └────────────────── COMMIT, ROLLBACK ──── Failed ◄──── error
+//! ```
+
+mod change;
+mod copy;
+mod execute;
+mod transaction;
+
+use crate::database::{Inner, Schema};
+use crate::host::SessionHost;
+use crate::settings::Settings;
+use crate::step::{RowSink, Step, TransactionStatus};
+use copy::CopyInto;
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::{Lsn, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_direct::Run;
+use quintet_ir::statement::{OutputColumn, Statement};
+use quintet_rt::Rand;
+use quintet_sql::command::{Command, CopyTo, Notice, Planned};
+use quintet_sql::{Parsed, PlanContext};
+use quintet_tc::{Mark, Txn};
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Plans kept per session for the simple protocol; beyond it all are forgotten, since a client that
+/// sends so many different texts gains nothing from any of them.
+const PLANS_MAX: usize = 512;
+
+/// Who opens a session.
+#[derive(Clone, Debug, Default)]
+pub struct SessionOptions {
+    /// User name; not checked here.
+    pub user: String,
+    /// Database name; any is accepted.
+    pub database: String,
+    /// What pg_backend_pid() says and cancel requests name.
+    pub process_id: i32,
+    /// Settings of the startup packet (`application_name`, `DateStyle`, …).
+    pub settings: Vec<(String, String)>,
+}
+
+/// A planned statement.
+pub struct Prepared {
+    /// Types of the parameters.
+    pub params: Vec<SqlType>,
+    /// Columns of the result; empty if it returns no rows.
+    pub columns: Vec<OutputColumn>,
+    source: Source,
+    planned: Planned,
+    /// Of the schema it was planned with; planned again when that moves.
+    revision: u64,
+    short: bool,
+}
+
+/// What a plan can be made from again.
+#[derive(Clone)]
+struct Source {
+    parsed: Arc<Parsed>,
+    /// As the client declared them, `Unknown` where it did not.
+    declared: Arc<[SqlType]>,
+}
+
+/// Interrupts what a session is doing; may be called from any thread.
+#[derive(Clone, Debug)]
+pub struct CancelHandle(Arc<AtomicBool>);
+
+impl CancelHandle {
+    /// The running statement, or the next one to begin before this is noticed, ends with 57014.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// One statement of a simple-protocol string.
+pub struct SimpleStatement {
+    form: SimpleForm,
+    /// Its end is the end of the string, where an implicit transaction commits.
+    last: bool,
+}
+
+enum SimpleForm {
+    Parsed(Arc<Parsed>),
+    Normalized {
+        original: String,
+        normalized: quintet_sql::Normalized,
+    },
+}
+
+/// A statement bound to values, and how far it has come.
+struct Portal {
+    prepared: Arc<Prepared>,
+    params: Vec<Value>,
+    state: PortalState,
+    /// Tell the sink the columns first.
+    announce: bool,
+    /// Last statement of a simple query: commits an implicit transaction before it is answered.
+    commits: bool,
+    rows: u64,
+}
+
+enum PortalState {
+    Ready,
+    Running(Box<Run>),
+    /// A result that was made whole: SHOW, EXPLAIN, held cursors.
+    Rows(VecDeque<Vec<Value>>),
+    CopyOut(Box<Run>, Arc<CopyTo>),
+    /// The command is done; its transaction is being committed.
+    Committing(Option<String>),
+    Done(Option<String>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Idle,
+    Implicit,
+    Explicit,
+    Failed,
+}
+
+struct Savepoint {
+    name: String,
+    mark: Option<Mark>,
+    schema: Option<Arc<Schema>>,
+}
+
+/// A session. See the module.
+pub struct Session {
+    db: Arc<Inner>,
+    host: SessionHost,
+    cancel: Arc<AtomicBool>,
+    statements: HashMap<String, Arc<Prepared>>,
+    portals: HashMap<String, Portal>,
+    /// Plans of simple-protocol statements by normalized text; `None`: must be planned from the text.
+    plans: HashMap<String, Option<Arc<Prepared>>>,
+    mode: Mode,
+    txn: Option<Txn>,
+    level: quintet_base::Level,
+    read_only: bool,
+    savepoints: Vec<Savepoint>,
+    /// The schema as this transaction has changed it.
+    changed_schema: Option<Arc<Schema>>,
+    /// A commit that is in memory and waits for the disk.
+    pending: Option<Lsn>,
+    /// Settings as they were when the transaction first changed one.
+    settings_before: Option<Settings>,
+    /// SET LOCAL: names with the values to put back at the end.
+    local_settings: Vec<(String, String)>,
+    /// Counts transaction ends; a portal taken out before one is not put back after it.
+    ends: u64,
+    copy: Option<CopyInto>,
+    /// Rows of the COPY that has just ended, and whether its end commits (simple query).
+    copied: u64,
+    copy_commits: bool,
+    notices: Vec<Notice>,
+}
+
+impl Session {
+    pub(crate) fn open(db: Arc<Inner>, options: SessionOptions) -> SqlResult<Session> {
+        let settings = Settings::new(&options.user, &options.settings, db.durability)?;
+        let now = db.clock.now_micros();
+        let host = SessionHost {
+            direct: db.direct.clone(),
+            clock: Arc::clone(&db.clock),
+            user: options.user,
+            database: options.database,
+            process_id: options.process_id,
+            transaction_time: now,
+            statement_time: now,
+            schema: db.schema(),
+            given: RefCell::default(),
+            rand: RefCell::new(Rand::from_os()),
+            settings,
+        };
+        let level = host.settings.level("default_transaction_isolation");
+        Ok(Session {
+            db,
+            host,
+            cancel: Arc::default(),
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            plans: HashMap::new(),
+            mode: Mode::Idle,
+            txn: None,
+            level,
+            read_only: false,
+            savepoints: Vec::new(),
+            changed_schema: None,
+            pending: None,
+            settings_before: None,
+            local_settings: Vec::new(),
+            ends: 0,
+            copy: None,
+            copied: 0,
+            copy_commits: false,
+            notices: Vec::new(),
+        })
+    }
+
+    /// Where the transaction stands.
+    pub fn status(&self) -> TransactionStatus {
+        match self.mode {
+            Mode::Idle | Mode::Implicit => TransactionStatus::Idle,
+            Mode::Explicit => TransactionStatus::Open,
+            Mode::Failed => TransactionStatus::Failed,
+        }
+    }
+
+    /// To interrupt this session from elsewhere.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        CancelHandle(Arc::clone(&self.cancel))
+    }
+
+    /// Settings to report at the start.
+    pub fn reported_settings(&self) -> Vec<(String, String)> {
+        self.host.settings.reported()
+    }
+
+    /// Reportable settings that changed since last asked.
+    pub fn take_changed_settings(&mut self) -> Vec<(String, String)> {
+        self.host.settings.take_changed()
+    }
+
+    /// Notices since last asked.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Zone and float digits for text output.
+    pub fn format(&self) -> &FormatContext {
+        &self.host.settings.format
+    }
+
+    /// A time limit setting (`statement_timeout`, `lock_timeout`,
+    /// `idle_in_transaction_session_timeout`) in milliseconds, if one is set.
+    pub fn time_limit(&self, name: &str) -> Option<u64> {
+        self.host.settings.milliseconds(name)
+    }
+
+    // ---- extended protocol; "" names the unnamed statement or portal
+
+    /// Plans a statement and keeps it under a name.
+    ///
+    /// # Errors
+    /// `42P05` if the name is taken, `42601` for several statements in one, and whatever planning says.
+    pub fn parse(&mut self, name: &str, sql: &str, types: &[SqlType]) -> SqlResult<()> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        let mut parsed = quintet_sql::parse(sql)?;
+        if parsed.len() > 1 {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                "cannot insert multiple commands into a prepared statement",
+            ));
+        }
+        let parsed = match parsed.pop() {
+            Some(parsed) => parsed,
+            None => Parsed::empty(),
+        };
+        let source = Source {
+            parsed: Arc::new(parsed),
+            declared: types.into(),
+        };
+        self.refuse_if_failed(&source)?;
+        let prepared = self.plan(source)?;
+        self.statements.insert(name.to_string(), prepared);
+        Ok(())
+    }
+
+    /// A statement by name.
+    ///
+    /// # Errors
+    /// `26000`.
+    pub fn statement(&self, name: &str) -> SqlResult<Arc<Prepared>> {
+        self.statements
+            .get(name)
+            .cloned()
+            .ok_or_else(|| no_statement(name))
+    }
+
+    /// Binds values, already of the parameters' types, to a statement.
+    ///
+    /// # Errors
+    /// `26000`, `42P03`, `08P01` for a wrong number of values; planning again may fail.
+    pub fn bind(&mut self, portal: &str, statement: &str, params: Vec<Value>) -> SqlResult<()> {
+        let prepared = self.statement(statement)?;
+        self.refuse_if_failed(&prepared.source)?;
+        let prepared = self.current(prepared, Some(statement))?;
+        if params.len() != prepared.params.len() {
+            return Err(SqlError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!(
+                    "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {}",
+                    params.len(),
+                    prepared.params.len()
+                ),
+            ));
+        }
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_CURSOR,
+                format!("cursor \"{portal}\" already exists"),
+            ));
+        }
+        self.put_portal(portal, Portal::new(prepared, params));
+        Ok(())
+    }
+
+    /// What a portal returns.
+    ///
+    /// # Errors
+    /// `34000`; `26000` for EXECUTE of a statement that is not there.
+    pub fn portal_columns(&self, portal: &str) -> SqlResult<Vec<OutputColumn>> {
+        let portal = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
+        self.columns_of(&portal.prepared)
+    }
+
+    /// True if running the portal touches a handful of rows by key. Otherwise it should not run on a
+    /// thread that others wait for.
+    pub fn is_short(&self, portal: &str) -> bool {
+        self.portals
+            .get(portal)
+            .is_none_or(|portal| portal.prepared.short)
+    }
+
+    /// Runs a portal; `max_rows` 0 means all. Call it again after `Wait` and `Yielded`, and when more
+    /// rows are wanted after `Suspended`.
+    ///
+    /// # Errors
+    /// Whatever the statement says; tell [`Session::fail`] afterwards.
+    pub fn execute(
+        &mut self,
+        portal: &str,
+        max_rows: usize,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Step> {
+        let Some((name, mut taken)) = self.portals.remove_entry(portal) else {
+            return Err(no_portal(portal));
+        };
+        let ends = self.ends;
+        let result = self.run_portal(&mut taken, max_rows, sink);
+        let over = matches!(result, Ok(Step::Done(_)) | Err(_)) && self.ends != ends;
+        if !over {
+            self.portals.insert(name, taken);
+        }
+        result
+    }
+
+    /// Forgets a statement; an unknown name is fine.
+    pub fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
+    }
+
+    /// Forgets a portal; an unknown name is fine.
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    /// Ends the implicit transaction: `Done(None)`, or `Wait` and call again.
+    ///
+    /// # Errors
+    /// Why the commit was refused, or `40003` if its outcome is unknown.
+    pub fn sync(&mut self) -> SqlResult<Step> {
+        if self.mode == Mode::Implicit || self.pending.is_some() {
+            if let Some(pause) = self.commit()? {
+                return Ok(Step::Wait(pause));
+            }
+        }
+        Ok(Step::Done(None))
+    }
+
+    /// An error went to the client: the open transaction fails, the implicit one is undone.
+    pub fn fail(&mut self) {
+        self.copy = None;
+        self.fail_transaction();
+    }
+
+    // ---- simple protocol
+
+    /// Splits a query string. For each statement call `begin_simple`, then `execute` the portal ""
+    /// until it is done, then `sync` once.
+    ///
+    /// # Errors
+    /// `42601`, before anything has run.
+    pub fn split(&mut self, sql: &str) -> SqlResult<Vec<SimpleStatement>> {
+        if let Some(normalized) = quintet_sql::normalize(sql) {
+            let form = SimpleForm::Normalized {
+                original: sql.to_string(),
+                normalized,
+            };
+            return Ok(vec![SimpleStatement { form, last: true }]);
+        }
+        self.split_parsed(sql)
+    }
+
+    fn split_parsed(&self, sql: &str) -> SqlResult<Vec<SimpleStatement>> {
+        let parsed = quintet_sql::parse(sql)?;
+        let count = parsed.len();
+        Ok(parsed
+            .into_iter()
+            .enumerate()
+            .map(|(i, parsed)| SimpleStatement {
+                form: SimpleForm::Parsed(Arc::new(parsed)),
+                last: i + 1 == count,
+            })
+            .collect())
+    }
+
+    /// Plans one statement and binds it to the portal "".
+    ///
+    /// # Errors
+    /// Whatever planning says.
+    pub fn begin_simple(&mut self, statement: &SimpleStatement) -> SqlResult<()> {
+        let (prepared, params) = match &statement.form {
+            SimpleForm::Parsed(parsed) => {
+                let source = Source {
+                    parsed: Arc::clone(parsed),
+                    declared: Arc::from([]),
+                };
+                self.refuse_if_failed(&source)?;
+                let prepared = self.plan(source)?;
+                if !prepared.params.is_empty() {
+                    return Err(SqlError::new(
+                        SqlState::UNDEFINED_PARAMETER,
+                        "there is no parameter $1",
+                    ));
+                }
+                (prepared, Vec::new())
+            }
+            SimpleForm::Normalized {
+                original,
+                normalized,
+            } => self.plan_normalized(original, normalized)?,
+        };
+        let mut portal = Portal::new(prepared, params);
+        portal.announce = true;
+        portal.commits = statement.last;
+        self.put_portal("", portal);
+        Ok(())
+    }
+
+    /// The plan of a text without its literals, and the literals as its parameters.
+    fn plan_normalized(
+        &mut self,
+        original: &str,
+        normalized: &quintet_sql::Normalized,
+    ) -> SqlResult<(Arc<Prepared>, Vec<Value>)> {
+        let cached = match self.plans.get(&normalized.key) {
+            Some(Some(prepared)) => {
+                let prepared = self.current(Arc::clone(prepared), None)?;
+                Some(prepared)
+            }
+            Some(None) => None,
+            None => self.learn_normalized(normalized),
+        };
+        if let Some(prepared) = cached {
+            self.refuse_if_failed(&prepared.source)?;
+            let params: SqlResult<Vec<Value>> = normalized
+                .literals
+                .iter()
+                .zip(&prepared.params)
+                .map(|((value, ty), to)| self.literal(value, *ty, *to))
+                .collect();
+            if let Ok(params) = params {
+                return Ok((prepared, params));
+            }
+            // A literal that its type refuses: planning the original text says so with its position.
+        }
+        let mut statements = self.split_parsed(original)?;
+        let Some(SimpleStatement {
+            form: SimpleForm::Parsed(parsed),
+            ..
+        }) = statements.pop()
+        else {
+            return Err(SqlError::internal("a normalized text holds one statement"));
+        };
+        let source = Source {
+            parsed,
+            declared: Arc::from([]),
+        };
+        self.refuse_if_failed(&source)?;
+        Ok((self.plan(source)?, Vec::new()))
+    }
+
+    fn learn_normalized(&mut self, normalized: &quintet_sql::Normalized) -> Option<Arc<Prepared>> {
+        let types: Vec<SqlType> = normalized.literals.iter().map(|(_, ty)| *ty).collect();
+        let prepared = quintet_sql::parse(&normalized.text)
+            .ok()
+            .and_then(|mut parsed| parsed.pop().filter(|_| parsed.is_empty()))
+            .filter(quintet_sql::Parsed::may_be_normalized)
+            .and_then(|parsed| {
+                self.plan(Source {
+                    parsed: Arc::new(parsed),
+                    declared: types.into(),
+                })
+                .ok()
+            })
+            .filter(|prepared| prepared.params.len() == normalized.literals.len());
+        if self.plans.len() >= PLANS_MAX {
+            self.plans.clear();
+        }
+        self.plans.insert(normalized.key.clone(), prepared.clone());
+        prepared
+    }
+
+    fn literal(&self, value: &Value, from: SqlType, to: SqlType) -> SqlResult<Value> {
+        match value {
+            Value::Text(text) if from == SqlType::Unknown => {
+                text_format::read(to, text, self.format())
+            }
+            _ if from == to => Ok(value.clone()),
+            _ => quintet_ir::cast::cast(
+                value.clone(),
+                from,
+                to,
+                quintet_base::TypeMod::NONE,
+                false,
+                &self.host,
+            ),
+        }
+    }
+
+    // ---- plans
+
+    fn plan(&mut self, source: Source) -> SqlResult<Arc<Prepared>> {
+        let schema = self.schema();
+        let context = PlanContext {
+            catalog: &schema.catalog,
+            schema: "public",
+            user: &self.host.user,
+            database: &self.host.database,
+            format: &self.host.settings.format,
+        };
+        let planned = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
+        let short = match &planned.command {
+            Command::Run(procedure) => procedure.body.iter().all(Statement::is_short),
+            Command::Ddl(_)
+            | Command::CopyFrom(_)
+            | Command::CopyTo(_)
+            | Command::Explain { .. } => false,
+            Command::Execute { .. } | Command::Fetch { .. } | Command::Nothing { .. } => false,
+            _ => true,
+        };
+        Ok(Arc::new(Prepared {
+            params: planned.params.clone(),
+            columns: planned.columns.clone(),
+            source,
+            planned,
+            revision: schema.revision,
+            short,
+        }))
+    }
+
+    /// The statement planned with the present schema; planned again if that has moved.
+    fn current(&mut self, prepared: Arc<Prepared>, name: Option<&str>) -> SqlResult<Arc<Prepared>> {
+        if prepared.revision == self.schema().revision {
+            return Ok(prepared);
+        }
+        let declared: Arc<[SqlType]> = prepared.params.as_slice().into();
+        let again = self.plan(Source {
+            declared,
+            ..prepared.source.clone()
+        })?;
+        if again.columns != prepared.columns {
+            return Err(SqlError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cached plan must not change result type",
+            ));
+        }
+        if let Some(name) = name {
+            self.statements.insert(name.to_string(), Arc::clone(&again));
+        }
+        Ok(again)
+    }
+
+    /// The schema statements are planned with: this transaction's own, else the newest committed.
+    fn schema(&mut self) -> Arc<Schema> {
+        let schema = match &self.changed_schema {
+            Some(schema) => Arc::clone(schema),
+            None => self.db.schema(),
+        };
+        if !Arc::ptr_eq(&schema, &self.host.schema) {
+            self.host.schema = Arc::clone(&schema);
+        }
+        schema
+    }
+
+    fn put_portal(&mut self, name: &str, portal: Portal) {
+        match self.portals.get_mut(name) {
+            Some(old) => *old = portal,
+            None => {
+                self.portals.insert(name.to_string(), portal);
+            }
+        }
+    }
+
+    /// What a statement returns, looking through EXECUTE and FETCH.
+    fn columns_of(&self, prepared: &Prepared) -> SqlResult<Vec<OutputColumn>> {
+        match &prepared.planned.command {
+            Command::Execute { name, .. } => {
+                let inner = self.statement(name)?;
+                self.columns_of(&inner)
+            }
+            Command::Fetch {
+                name,
+                discard: false,
+                ..
+            } => {
+                let inner = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+                Ok(inner.prepared.columns.clone())
+            }
+            _ => Ok(prepared.columns.clone()),
+        }
+    }
+}
+
+impl Portal {
+    fn new(prepared: Arc<Prepared>, params: Vec<Value>) -> Portal {
+        Portal {
+            prepared,
+            params,
+            state: PortalState::Ready,
+            announce: false,
+            commits: false,
+            rows: 0,
+        }
+    }
+}
+
+fn no_statement(name: &str) -> SqlError {
+    let message = if name.is_empty() {
+        "unnamed prepared statement does not exist".to_string()
+    } else {
+        format!("prepared statement \"{name}\" does not exist")
+    };
+    SqlError::new(SqlState::INVALID_SQL_STATEMENT_NAME, message)
+}
+
+fn no_portal(name: &str) -> SqlError {
+    let kind = if name.is_empty() { "portal" } else { "cursor" };
+    SqlError::new(
+        SqlState::INVALID_CURSOR_NAME,
+        format!("{kind} \"{name}\" does not exist"),
+    )
+}

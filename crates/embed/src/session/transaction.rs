@@ -1,0 +1,256 @@
+//! Begin, commit, roll back, savepoints, failure.
+//!
+//! Relies on: `tc::Txn`.  Promises: after an error inside BEGIN only its end is accepted; a commit is
+//! answered only when its durability says so; an unknown outcome is never called a failure.
+//! Does not: begin a `Txn` before a statement needs one, so that BEGIN costs nothing and the snapshot is
+//! as fresh as can be.
+
+use super::{Mode, Savepoint, Session, Source};
+use crate::step::{Pause, Reason};
+use quintet_base::{Durability, SqlError, SqlResult, SqlState, Timestamp};
+use quintet_direct::translate;
+use quintet_sql::command::{Notice, TransactionModes};
+use quintet_tc::Error as TcError;
+
+impl Session {
+    /// Anything but the end of the transaction is refused after an error.
+    pub(super) fn refuse_if_failed(&self, source: &Source) -> SqlResult<()> {
+        if self.mode == Mode::Failed && !source.parsed.ends_transaction() {
+            return Err(SqlError::new(
+                SqlState::IN_FAILED_SQL_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A statement begins: time moves on, and outside BEGIN an implicit transaction opens.
+    pub(super) fn enter_statement(&mut self) {
+        let now = self.host.clock.now_micros();
+        self.host.statement_time = now;
+        if self.mode == Mode::Idle {
+            self.mode = Mode::Implicit;
+            self.host.transaction_time = now;
+            self.level = self.host.settings.level("default_transaction_isolation");
+            self.read_only = self.host.settings.is_on("default_transaction_read_only");
+        }
+    }
+
+    /// The transaction to run in, planned with the schema of this age.
+    pub(super) fn ensure_txn(&mut self, schema: Timestamp) {
+        let direct = &self.db.direct;
+        let level = self.level;
+        self.txn
+            .get_or_insert_with(|| direct.begin(level))
+            .use_schema(schema);
+    }
+
+    pub(super) fn begin(&mut self, modes: TransactionModes) -> SqlResult<()> {
+        match self.mode {
+            Mode::Explicit | Mode::Failed => {
+                self.warn(
+                    SqlState::ACTIVE_SQL_TRANSACTION,
+                    "there is already a transaction in progress",
+                );
+                return Ok(());
+            }
+            Mode::Idle | Mode::Implicit => {}
+        }
+        if self.txn.is_none() {
+            self.enter_statement();
+            self.host.transaction_time = self.host.statement_time;
+        }
+        self.mode = Mode::Explicit;
+        self.set_modes(modes)
+    }
+
+    /// Applies SET TRANSACTION or the modes of BEGIN.
+    pub(super) fn set_modes(&mut self, modes: TransactionModes) -> SqlResult<()> {
+        if let Some(level) = modes.level
+            && level != self.level
+        {
+            if self.txn.is_some() {
+                return Err(SqlError::new(
+                    SqlState::ACTIVE_SQL_TRANSACTION,
+                    "SET TRANSACTION ISOLATION LEVEL must be called before any query",
+                ));
+            }
+            self.level = level;
+        }
+        if let Some(read_only) = modes.read_only {
+            if self.read_only && !read_only && self.txn.is_some() {
+                return Err(SqlError::new(
+                    SqlState::ACTIVE_SQL_TRANSACTION,
+                    "transaction read-write mode must be set before any query",
+                ));
+            }
+            self.read_only = read_only;
+        }
+        Ok(())
+    }
+
+    /// Commits what is open. `Some`: wait, and call again.
+    pub(super) fn commit(&mut self) -> SqlResult<Option<Pause>> {
+        if self.pending.is_some() {
+            return self.await_disk();
+        }
+        let Some(txn) = self.txn.as_mut() else {
+            self.end_transaction(true);
+            return Ok(None);
+        };
+        let durability = match (
+            self.db.durability,
+            self.host.settings.get("synchronous_commit"),
+        ) {
+            (Durability::Sync, Some("off")) => Durability::Async,
+            (durability, _) => durability,
+        };
+        match txn.commit(durability) {
+            Ok(committed) => {
+                self.publish_schema(committed.timestamp);
+                self.txn = None;
+                self.end_transaction(true);
+                self.pending = committed.durable_at;
+                self.await_disk()
+            }
+            Err(TcError::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
+            Err(error) => {
+                let error = translate(error, self.level, &self.host.schema.catalog_names());
+                self.txn = None;
+                self.end_transaction(false);
+                Err(error)
+            }
+        }
+    }
+
+    fn await_disk(&mut self) -> SqlResult<Option<Pause>> {
+        let Some(lsn) = self.pending else {
+            return Ok(None);
+        };
+        let log = &self.db.log;
+        if log.durable() >= lsn {
+            self.pending = None;
+            return Ok(None);
+        }
+        if log.is_poisoned() {
+            self.pending = None;
+            return Err(SqlError::new(
+                SqlState::STATEMENT_COMPLETION_UNKNOWN,
+                "the outcome of the commit is unknown: the log could not be written",
+            )
+            .detail("The transaction is visible to others, but it may be lost when the server restarts.")
+            .hint("Restart the server and look whether the changes are there."));
+        }
+        let durable = log.when_durable(lsn);
+        Ok(Some(Pause(Reason::Disk(Box::pin(async move {
+            // The outcome is read from the log when the session goes on.
+            let _ = durable.await;
+        })))))
+    }
+
+    /// Undoes what is open.
+    pub(super) fn rollback(&mut self) {
+        self.txn = None;
+        self.end_transaction(false);
+    }
+
+    /// Back to idle. With `kept` the transaction's changes stay, settings included.
+    fn end_transaction(&mut self, kept: bool) {
+        self.ends += 1;
+        self.mode = Mode::Idle;
+        self.savepoints.clear();
+        self.changed_schema = None;
+        if let Some(before) = self.settings_before.take()
+            && !kept
+        {
+            self.host.settings.restore(before);
+            self.local_settings.clear();
+        }
+        for (name, value) in std::mem::take(&mut self.local_settings).into_iter().rev() {
+            // The value was accepted before.
+            let _ = self.host.settings.set(&name, Some(&value));
+        }
+        if !self.portals.is_empty() {
+            self.portals
+                .retain(|_, portal| matches!(portal.state, super::PortalState::Rows(_)));
+        }
+    }
+
+    pub(super) fn fail_transaction(&mut self) {
+        match self.mode {
+            Mode::Explicit => {
+                self.mode = Mode::Failed;
+                if self.savepoints.is_empty() {
+                    // Nothing can bring it back: let its locks go at once.
+                    self.txn = None;
+                }
+            }
+            Mode::Implicit => self.rollback(),
+            Mode::Idle | Mode::Failed => {}
+        }
+    }
+
+    pub(super) fn savepoint(&mut self, name: String) -> SqlResult<()> {
+        self.only_in_block("SAVEPOINT")?;
+        let mark = self.txn.as_ref().map(|txn| txn.mark());
+        self.savepoints.push(Savepoint {
+            name,
+            mark,
+            schema: self.changed_schema.clone(),
+        });
+        Ok(())
+    }
+
+    pub(super) fn rollback_to(&mut self, name: &str) -> SqlResult<()> {
+        self.only_in_block("ROLLBACK TO SAVEPOINT")?;
+        let place = self.find_savepoint(name)?;
+        self.savepoints.truncate(place + 1);
+        let savepoint = &self.savepoints[place];
+        match (savepoint.mark, self.txn.as_mut()) {
+            (Some(mark), Some(txn)) => txn.rollback_to(mark),
+            // The savepoint is older than the first statement: there is nothing to keep.
+            (None, Some(_)) => self.txn = None,
+            (_, None) => {}
+        }
+        self.changed_schema = savepoint.schema.clone();
+        self.mode = Mode::Explicit;
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, name: &str) -> SqlResult<()> {
+        self.only_in_block("RELEASE SAVEPOINT")?;
+        let place = self.find_savepoint(name)?;
+        self.savepoints.truncate(place);
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> SqlResult<usize> {
+        self.savepoints
+            .iter()
+            .rposition(|savepoint| savepoint.name == name)
+            .ok_or_else(|| {
+                SqlError::new(
+                    SqlState::INVALID_SAVEPOINT,
+                    format!("savepoint \"{name}\" does not exist"),
+                )
+            })
+    }
+
+    fn only_in_block(&self, what: &str) -> SqlResult<()> {
+        match self.mode {
+            Mode::Explicit | Mode::Failed => Ok(()),
+            Mode::Idle | Mode::Implicit => Err(SqlError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                format!("{what} can only be used in transaction blocks"),
+            )),
+        }
+    }
+
+    pub(super) fn warn(&mut self, state: SqlState, message: &str) {
+        self.notices.push(Notice {
+            severity: "WARNING",
+            state,
+            message: message.to_string(),
+        });
+    }
+}

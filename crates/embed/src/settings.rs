@@ -1,0 +1,632 @@
+//! What SET, SHOW and the startup packet can change, and what each name means here.
+//!
+//! Relies on: `base::text_format` for the zone.  Promises: a name is either known and checked,
+//! a custom one (it has a dot), or refused with 42704; a value that Quintet cannot honour is refused,
+//! not ignored.  Does not: change a running transaction; the session does.
+
+use quintet_base::datetime::TimeZone;
+use quintet_base::text_format::FormatContext;
+use quintet_base::{Durability, Level, SqlError, SqlResult, SqlState};
+use std::collections::BTreeMap;
+
+/// What kind of value a setting takes, and what the session does with it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Any text; kept for SHOW.
+    Text,
+    /// A boolean; kept for SHOW and for those who ask.
+    Bool,
+    /// Milliseconds, with PostgreSQL's units.
+    Milliseconds,
+    /// A whole number.
+    Integer,
+    /// Only this value (compared without case); anything else is refused by name.
+    Only,
+    /// Cannot be set.
+    Fixed,
+    /// An isolation level.
+    Level,
+    /// A time zone.
+    Zone,
+    /// `ISO` with any field order.
+    DateStyle,
+    /// on/off/local/remote_*.
+    SynchronousCommit,
+}
+
+struct Known {
+    name: &'static str,
+    default: &'static str,
+    kind: Kind,
+    /// Reported to the client when it changes (ParameterStatus), under this spelling.
+    reported: Option<&'static str>,
+    description: &'static str,
+}
+
+const fn known(
+    name: &'static str,
+    default: &'static str,
+    kind: Kind,
+    reported: Option<&'static str>,
+    description: &'static str,
+) -> Known {
+    Known {
+        name,
+        default,
+        kind,
+        reported,
+        description,
+    }
+}
+
+/// Sorted by name.
+const KNOWN: &[Known] = &[
+    known(
+        "application_name",
+        "",
+        Kind::Text,
+        Some("application_name"),
+        "Name of the application, for statistics and logs.",
+    ),
+    known(
+        "bytea_output",
+        "hex",
+        Kind::Only,
+        None,
+        "Format of bytea text output.",
+    ),
+    known(
+        "client_encoding",
+        "UTF8",
+        Kind::Only,
+        Some("client_encoding"),
+        "Encoding the client uses.",
+    ),
+    known(
+        "client_min_messages",
+        "notice",
+        Kind::Text,
+        None,
+        "Kept for clients that set it.",
+    ),
+    known(
+        "datestyle",
+        "ISO, MDY",
+        Kind::DateStyle,
+        Some("DateStyle"),
+        "Format of dates; always ISO.",
+    ),
+    known(
+        "default_transaction_deferrable",
+        "off",
+        Kind::Bool,
+        None,
+        "DEFERRABLE of new transactions.",
+    ),
+    known(
+        "default_transaction_isolation",
+        "read committed",
+        Kind::Level,
+        None,
+        "Isolation level of new transactions.",
+    ),
+    known(
+        "default_transaction_read_only",
+        "off",
+        Kind::Bool,
+        Some("default_transaction_read_only"),
+        "READ ONLY of new transactions.",
+    ),
+    known(
+        "extra_float_digits",
+        "1",
+        Kind::Integer,
+        None,
+        "Digits of floating-point output; 1 or more is the shortest exact form.",
+    ),
+    known(
+        "idle_in_transaction_session_timeout",
+        "0",
+        Kind::Milliseconds,
+        None,
+        "Ends a session that idles inside a transaction.",
+    ),
+    known(
+        "in_hot_standby",
+        "off",
+        Kind::Fixed,
+        Some("in_hot_standby"),
+        "Always off.",
+    ),
+    known(
+        "integer_datetimes",
+        "on",
+        Kind::Fixed,
+        Some("integer_datetimes"),
+        "Always on.",
+    ),
+    known(
+        "intervalstyle",
+        "postgres",
+        Kind::Only,
+        Some("IntervalStyle"),
+        "Format of intervals.",
+    ),
+    known(
+        "is_superuser",
+        "on",
+        Kind::Fixed,
+        Some("is_superuser"),
+        "Everybody is, until roles exist.",
+    ),
+    known(
+        "jit",
+        "off",
+        Kind::Bool,
+        None,
+        "Kept for clients that set it; nothing is compiled at run time.",
+    ),
+    known(
+        "lock_timeout",
+        "0",
+        Kind::Milliseconds,
+        None,
+        "Longest wait for a row lock.",
+    ),
+    known(
+        "max_identifier_length",
+        "63",
+        Kind::Fixed,
+        None,
+        "Bytes of an identifier.",
+    ),
+    known(
+        "search_path",
+        "\"$user\", public",
+        Kind::Text,
+        None,
+        "Schemas searched for names.",
+    ),
+    known(
+        "server_encoding",
+        "UTF8",
+        Kind::Fixed,
+        Some("server_encoding"),
+        "Encoding of the database.",
+    ),
+    known(
+        "server_version",
+        SERVER_VERSION,
+        Kind::Fixed,
+        Some("server_version"),
+        "PostgreSQL version whose behaviour is offered.",
+    ),
+    known(
+        "server_version_num",
+        "150000",
+        Kind::Fixed,
+        None,
+        "The same as a number.",
+    ),
+    known(
+        "session_authorization",
+        "",
+        Kind::Fixed,
+        Some("session_authorization"),
+        "The user.",
+    ),
+    known(
+        "standard_conforming_strings",
+        "on",
+        Kind::Only,
+        Some("standard_conforming_strings"),
+        "Backslashes in '...' are ordinary.",
+    ),
+    known(
+        "statement_timeout",
+        "0",
+        Kind::Milliseconds,
+        None,
+        "Longest time a statement may run.",
+    ),
+    known(
+        "synchronous_commit",
+        "on",
+        Kind::SynchronousCommit,
+        None,
+        "Whether COMMIT waits for the disk.",
+    ),
+    known(
+        "timezone",
+        "UTC",
+        Kind::Zone,
+        Some("TimeZone"),
+        "Zone of timestamps with time zone.",
+    ),
+    known(
+        "transaction_deferrable",
+        "off",
+        Kind::Bool,
+        None,
+        "DEFERRABLE of this transaction.",
+    ),
+    known(
+        "transaction_isolation",
+        "read committed",
+        Kind::Level,
+        None,
+        "Isolation level of this transaction.",
+    ),
+    known(
+        "transaction_read_only",
+        "off",
+        Kind::Bool,
+        None,
+        "READ ONLY of this transaction.",
+    ),
+];
+
+/// Starts with the PostgreSQL version whose behaviour is offered, because drivers parse it.
+pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
+
+/// The settings of one session.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    values: BTreeMap<String, String>,
+    /// What RESET goes back to: the startup packet's values.
+    initial: BTreeMap<String, String>,
+    pub format: FormatContext,
+    /// Names that changed since they were last reported.
+    changed: Vec<&'static str>,
+}
+
+impl Settings {
+    /// Defaults, then what the client sent when it connected.
+    ///
+    /// # Errors
+    /// As [`Settings::set`].
+    pub fn new(
+        user: &str,
+        startup: &[(String, String)],
+        durability: Durability,
+    ) -> SqlResult<Settings> {
+        let mut settings = Settings {
+            values: KNOWN
+                .iter()
+                .map(|k| (k.name.to_string(), k.default.to_string()))
+                .collect(),
+            initial: BTreeMap::new(),
+            format: FormatContext::default(),
+            changed: Vec::new(),
+        };
+        settings
+            .values
+            .insert("session_authorization".into(), user.into());
+        if durability != Durability::Sync {
+            settings
+                .values
+                .insert("synchronous_commit".into(), "off".into());
+        }
+        for (name, value) in startup {
+            settings.set(name, Some(value))?;
+        }
+        settings.initial = settings.values.clone();
+        settings.changed.clear();
+        Ok(settings)
+    }
+
+    /// Sets a value; `None` goes back to the session's initial one.
+    ///
+    /// # Errors
+    /// `42704` for an unknown name, `22023` for an impossible value, `55P02` for a fixed setting,
+    /// `0A000` for a value that exists in PostgreSQL but not here.
+    pub fn set(&mut self, name: &str, value: Option<&str>) -> SqlResult<()> {
+        let name = name.to_ascii_lowercase();
+        let Some(known) = KNOWN.iter().find(|k| k.name == name) else {
+            return self.set_custom(name, value);
+        };
+        let initial = self
+            .initial
+            .get(&name)
+            .map_or(known.default, String::as_str)
+            .to_string();
+        let value = value.map_or(initial, |v| v.trim_matches('\'').to_string());
+        let value = self.check(known, &value)?;
+        if self.values.get(&name) != Some(&value) {
+            if let Some(reported) = known.reported {
+                self.changed.push(reported);
+            }
+            self.values.insert(name, value);
+        }
+        Ok(())
+    }
+
+    fn set_custom(&mut self, name: String, value: Option<&str>) -> SqlResult<()> {
+        if !name.contains('.') {
+            return Err(unrecognized(&name));
+        }
+        match value {
+            Some(value) => self.values.insert(name, value.to_string()),
+            None => self.values.remove(&name),
+        };
+        Ok(())
+    }
+
+    fn check(&mut self, known: &Known, value: &str) -> SqlResult<String> {
+        let name = known.name;
+        let invalid = || {
+            SqlError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("invalid value for parameter \"{name}\": \"{value}\""),
+            )
+        };
+        match known.kind {
+            Kind::Text => Ok(value.to_string()),
+            Kind::Bool => Ok(if parse_bool(value).ok_or_else(invalid)? {
+                "on"
+            } else {
+                "off"
+            }
+            .to_string()),
+            Kind::Milliseconds => Ok(parse_milliseconds(value).ok_or_else(invalid)?.to_string()),
+            Kind::Integer => {
+                let number: i32 = value.trim().parse().map_err(|_| invalid())?;
+                if !(-15..=3).contains(&number) {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!(
+                            "{number} is outside the valid range for parameter \"{name}\" (-15 .. 3)"
+                        ),
+                    ));
+                }
+                self.format.extra_float_digits = number;
+                Ok(number.to_string())
+            }
+            Kind::Only => {
+                let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
+                let synonym = name == "client_encoding" && plain(value) == "unicode";
+                if plain(value) == plain(known.default) || synonym {
+                    return Ok(known.default.to_string());
+                }
+                Err(SqlError::unsupported(format!("{name} = \"{value}\""))
+                    .hint(format!("Only \"{}\" is available.", known.default)))
+            }
+            Kind::Fixed => Err(SqlError::new(
+                SqlState::CANT_CHANGE_RUNTIME_PARAM,
+                format!("parameter \"{name}\" cannot be changed"),
+            )),
+            Kind::Level => Ok(Level::parse(value)?.sql_name().to_string()),
+            Kind::Zone => {
+                self.format.zone = TimeZone::parse(value)?;
+                Ok(value.to_string())
+            }
+            Kind::DateStyle => {
+                let lower = value.to_ascii_lowercase();
+                let order = match lower.split(',').map(str::trim).find(|part| *part != "iso") {
+                    None | Some("mdy" | "us" | "noneuro") => "MDY",
+                    Some("dmy" | "european" | "euro") => "DMY",
+                    Some("ymd") => "YMD",
+                    Some(_) => {
+                        return Err(SqlError::unsupported(format!("DateStyle \"{value}\""))
+                            .hint("Only ISO output is available."));
+                    }
+                };
+                Ok(format!("ISO, {order}"))
+            }
+            Kind::SynchronousCommit => match value.to_ascii_lowercase().as_str() {
+                "on" | "true" | "yes" | "1" | "local" | "remote_write" | "remote_apply" => {
+                    Ok("on".into())
+                }
+                "off" | "false" | "no" | "0" => Ok("off".into()),
+                _ => Err(invalid()),
+            },
+        }
+    }
+
+    /// The value of a setting, under any case of its name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values
+            .get(&name.to_ascii_lowercase())
+            .map(String::as_str)
+    }
+
+    /// As [`Settings::get`], for SHOW.
+    ///
+    /// # Errors
+    /// `42704`.
+    pub fn show(&self, name: &str) -> SqlResult<&str> {
+        let name = match name {
+            "transaction isolation level" | "transaction_isolation_level" => {
+                "transaction_isolation"
+            }
+            "time zone" => "timezone",
+            "session authorization" => "session_authorization",
+            other => other,
+        };
+        self.get(name).ok_or_else(|| unrecognized(name))
+    }
+
+    /// Name, value and description of everything, for SHOW ALL.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str, &'static str)> {
+        self.values.iter().map(|(name, value)| {
+            let description = KNOWN
+                .iter()
+                .find(|k| k.name == name)
+                .map_or("", |k| k.description);
+            (name.as_str(), value.as_str(), description)
+        })
+    }
+
+    /// What the client is told at the start.
+    pub fn reported(&self) -> Vec<(String, String)> {
+        KNOWN
+            .iter()
+            .filter_map(|k| Some((k.reported?.to_string(), self.values.get(k.name)?.clone())))
+            .collect()
+    }
+
+    /// What the client is to be told now.
+    pub fn take_changed(&mut self) -> Vec<(String, String)> {
+        if self.changed.is_empty() {
+            return Vec::new();
+        }
+        let mut names = std::mem::take(&mut self.changed);
+        names.dedup();
+        names
+            .into_iter()
+            .filter_map(|name| Some((name.to_string(), self.get(name)?.to_string())))
+            .collect()
+    }
+
+    /// Goes back to how the session began (RESET ALL, DISCARD ALL).
+    pub fn reset_all(&mut self) {
+        let names: Vec<String> = self.values.keys().cloned().collect();
+        for name in names {
+            // Fixed settings refuse, and are as they were anyway.
+            let _ = self.set(&name, None);
+        }
+    }
+
+    /// All values, to be put back when a transaction ends that changed them.
+    pub fn save(&self) -> Settings {
+        self.clone()
+    }
+
+    /// Puts saved values back and reports those that differ.
+    pub fn restore(&mut self, saved: Settings) {
+        let changed: Vec<&'static str> = KNOWN
+            .iter()
+            .filter(|k| self.values.get(k.name) != saved.values.get(k.name))
+            .filter_map(|k| k.reported)
+            .collect();
+        *self = saved;
+        self.changed.extend(changed);
+    }
+
+    /// A boolean setting.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.get(name) == Some("on")
+    }
+
+    /// A time limit in milliseconds; `None` if there is none.
+    pub fn milliseconds(&self, name: &str) -> Option<u64> {
+        self.get(name)
+            .and_then(|value| value.parse().ok())
+            .filter(|ms| *ms > 0)
+    }
+
+    /// A level setting.
+    pub fn level(&self, name: &str) -> Level {
+        self.get(name)
+            .and_then(|value| Level::parse(value).ok())
+            .unwrap_or_default()
+    }
+}
+
+fn unrecognized(name: &str) -> SqlError {
+    SqlError::new(
+        SqlState::UNDEFINED_OBJECT,
+        format!("unrecognized configuration parameter \"{name}\""),
+    )
+}
+
+/// PostgreSQL's words for booleans, unique prefixes included.
+fn parse_bool(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "on" | "true" | "t" | "yes" | "y" | "1" => Some(true),
+        "off" | "false" | "f" | "no" | "n" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn parse_milliseconds(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let factor = match text[digits..].trim() {
+        "" | "ms" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings::new(
+            "ann",
+            &[("Application_Name".into(), "test".into())],
+            Durability::Sync,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn known_names_are_checked_and_reported_once() {
+        let mut s = settings();
+        assert_eq!(s.get("application_name"), Some("test"));
+        s.set("TimeZone", Some("Europe/Berlin")).unwrap();
+        s.set("application_name", Some("other")).unwrap();
+        let changed = s.take_changed();
+        assert!(changed.contains(&("TimeZone".into(), "Europe/Berlin".into())));
+        assert!(s.take_changed().is_empty());
+        s.set("application_name", None).unwrap();
+        assert_eq!(
+            s.get("application_name"),
+            Some("test"),
+            "RESET goes back to the startup value"
+        );
+    }
+
+    #[test]
+    fn impossible_values_are_refused_by_name() {
+        let mut s = settings();
+        let state = |result: SqlResult<()>| result.unwrap_err().state;
+        assert_eq!(
+            state(s.set("nonsense", Some("1"))),
+            SqlState::UNDEFINED_OBJECT
+        );
+        assert_eq!(
+            state(s.set("client_encoding", Some("LATIN1"))),
+            SqlState::FEATURE_NOT_SUPPORTED
+        );
+        assert_eq!(
+            state(s.set("server_version", Some("9"))),
+            SqlState::CANT_CHANGE_RUNTIME_PARAM
+        );
+        assert_eq!(
+            state(s.set("statement_timeout", Some("soon"))),
+            SqlState::INVALID_PARAMETER_VALUE
+        );
+        assert_eq!(
+            state(s.set("standard_conforming_strings", Some("off"))),
+            SqlState::FEATURE_NOT_SUPPORTED
+        );
+        s.set("statement_timeout", Some("2s")).unwrap();
+        assert_eq!(s.milliseconds("statement_timeout"), Some(2000));
+        s.set("my.custom", Some("x")).unwrap();
+        assert_eq!(s.get("my.custom"), Some("x"));
+        s.set("client_encoding", Some("'utf-8'")).unwrap();
+    }
+
+    #[test]
+    fn a_saved_copy_restores_and_reports_the_difference() {
+        let mut s = settings();
+        let saved = s.save();
+        s.set("datestyle", Some("ISO, DMY")).unwrap();
+        s.take_changed();
+        s.restore(saved);
+        assert_eq!(
+            s.take_changed(),
+            vec![("DateStyle".to_string(), "ISO, MDY".to_string())]
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! How a session answers: done, paused, or wanting something from the caller.
+//!
+//! Relies on: nothing blocks inside a session; whatever must be waited for comes out as a
+//! [`Pause`].  Promises: after a pause the same call goes on where it stopped.
+//! Does not: know threads or an async runtime; a pause is a plain future.
+
+use quintet_base::{SqlError, Value};
+use quintet_ir::statement::OutputColumn;
+use quintet_sql::command::CopyFormat;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// What a session waits for: another transaction's row lock, room in memory, or the disk.
+pub struct Pause(pub(crate) Reason);
+
+pub(crate) enum Reason {
+    Row(quintet_tc::Wait),
+    Disk(Pin<Box<dyn Future<Output = ()> + Send>>),
+}
+
+impl Pause {
+    /// Blocks the thread until it is over.
+    pub fn wait(self) {
+        quintet_rt::block_on(self);
+    }
+
+    /// True if it is another transaction that is waited for (and not the disk): a cancel request
+    /// may interrupt it.
+    pub fn is_interruptible(&self) -> bool {
+        matches!(self.0, Reason::Row(_))
+    }
+}
+
+impl Future for Pause {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Reason::Row(wait) => Pin::new(wait).poll(context),
+            Reason::Disk(durable) => durable.as_mut().poll(context),
+        }
+    }
+}
+
+/// How a step ended.
+pub enum Step {
+    /// The statement is done; its tag is what `CommandComplete` says (`None`: an empty statement).
+    Done(Option<String>),
+    /// `max_rows` rows were given; the portal has more.
+    Suspended,
+    /// The sink asked for a break; call again at once or when the network has room.
+    Yielded,
+    /// Wait, then make the same call again.
+    Wait(Pause),
+    /// COPY FROM STDIN has begun: feed `copy_data`, then `copy_done` or `copy_fail`.
+    CopyIn {
+        /// Fields per row.
+        columns: usize,
+        /// How they are written.
+        format: CopyFormat,
+    },
+}
+
+/// What the sink wants after a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// More.
+    Continue,
+    /// Enough for now.
+    Break,
+}
+
+/// Takes the rows of a statement.
+pub trait RowSink {
+    /// The columns, before the first row, for statements whose columns the caller has not been
+    /// told by `describe` (simple protocol, FETCH, EXECUTE, SHOW, EXPLAIN).
+    fn columns(&mut self, columns: &[OutputColumn]);
+    /// A row.
+    fn row(&mut self, values: &[Value]) -> Result<Flow, SqlError>;
+    /// COPY TO STDOUT begins.
+    fn copy_begin(&mut self, columns: usize, format: &CopyFormat);
+    /// One line (or header, trailer) of COPY TO STDOUT.
+    fn copy_data(&mut self, data: &[u8]) -> Flow;
+}
+
+/// Where the session's transaction stands, as ReadyForQuery reports it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionStatus {
+    /// None open.
+    Idle,
+    /// One open.
+    Open,
+    /// One open that failed; only ROLLBACK is accepted.
+    Failed,
+}

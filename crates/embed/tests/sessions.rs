@@ -1,0 +1,392 @@
+//! What a session promises: PostgreSQL's rules for transactions, statements, schema changes, and that
+//! what was acknowledged is there after reopening.
+
+#![allow(clippy::unwrap_used)]
+
+use quintet_base::SqlState;
+use quintet_embed::{Answer, Client, Database, DatabaseConfig, Progress, TransactionStatus};
+use tempfile::TempDir;
+
+fn open() -> (TempDir, Database) {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    (dir, db)
+}
+
+/// Rows of the last statement, fields joined by `|`, NULL as `-`.
+fn rows(client: &mut Client, sql: &str) -> Vec<String> {
+    let answers = client
+        .query(sql)
+        .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let rows = answers
+        .last()
+        .map(|answer| answer.text_rows())
+        .unwrap_or_default();
+    rows.into_iter()
+        .map(|row| {
+            row.into_iter()
+                .map(|field| field.unwrap_or("-".into()))
+                .collect::<Vec<_>>()
+                .join("|")
+        })
+        .collect()
+}
+
+fn state(client: &mut Client, sql: &str) -> SqlState {
+    match client.query(sql) {
+        Ok(_) => panic!("{sql} must fail"),
+        Err(error) => error.state,
+    }
+}
+
+fn tag(client: &mut Client, sql: &str) -> String {
+    client
+        .query(sql)
+        .unwrap_or_else(|error| panic!("{sql}: {error}"))
+        .pop()
+        .unwrap()
+        .tag
+}
+
+/// Goes on after a wait, to the end.
+fn finish(client: &mut Client) -> Vec<Answer> {
+    loop {
+        match client.resume().unwrap() {
+            Progress::Done(answers) => return answers,
+            Progress::Waiting(pause) => pause.wait(),
+        }
+    }
+}
+
+#[test]
+fn rows_come_back_as_written_and_survive_reopening() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int primary key, name text not null, amount numeric(10,2), at timestamptz)").unwrap();
+    assert_eq!(
+        tag(
+            &mut c,
+            "insert into t values (1, 'one', 1.5, '2024-01-02 03:04:05+00'), (2, 'two', null, null)"
+        ),
+        "INSERT 0 2"
+    );
+    assert_eq!(
+        tag(
+            &mut c,
+            "update t set amount = coalesce(amount, 0) + 1 where id = 2"
+        ),
+        "UPDATE 1"
+    );
+    let all = ["1|one|1.50|2024-01-02 03:04:05+00", "2|two|1.00|-"];
+    assert_eq!(rows(&mut c, "select * from t order by id"), all);
+    drop(c);
+    db.close().unwrap();
+    drop(db);
+    let (db, report) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    assert!(!report.created);
+    let mut c = db.client().unwrap();
+    assert_eq!(rows(&mut c, "select * from t order by id"), all);
+    assert_eq!(tag(&mut c, "delete from t where id = 1"), "DELETE 1");
+    db.compact().unwrap();
+    assert_eq!(rows(&mut c, "select id from t"), ["2"]);
+}
+
+#[test]
+fn a_second_process_is_refused_politely() {
+    let (dir, _db) = open();
+    let refused = Database::open(DatabaseConfig::new(dir.path()));
+    assert!(matches!(refused, Err(quintet_embed::Error::InUse(_))));
+}
+
+#[test]
+fn an_error_fails_the_block_until_it_ends_and_savepoints_bring_it_back() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int primary key)").unwrap();
+    c.query("begin; insert into t values (1)").unwrap();
+    assert_eq!(
+        state(&mut c, "insert into t values (1)"),
+        SqlState::UNIQUE_VIOLATION
+    );
+    assert_eq!(c.session().status(), TransactionStatus::Failed);
+    assert_eq!(
+        state(&mut c, "select 1"),
+        SqlState::IN_FAILED_SQL_TRANSACTION
+    );
+    assert_eq!(tag(&mut c, "commit"), "ROLLBACK");
+    assert!(rows(&mut c, "select * from t").is_empty());
+
+    c.query("begin; insert into t values (1); savepoint s; insert into t values (2)")
+        .unwrap();
+    assert_eq!(state(&mut c, "select nonsense"), SqlState::UNDEFINED_COLUMN);
+    c.query("rollback to s").unwrap();
+    c.query("insert into t values (3)").unwrap();
+    assert_eq!(tag(&mut c, "commit"), "COMMIT");
+    assert_eq!(rows(&mut c, "select * from t order by 1"), ["1", "3"]);
+    assert_eq!(
+        state(&mut c, "savepoint s"),
+        SqlState::NO_ACTIVE_SQL_TRANSACTION
+    );
+}
+
+#[test]
+fn several_statements_in_one_string_are_one_transaction() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int primary key)").unwrap();
+    assert_eq!(
+        state(&mut c, "insert into t values (1); insert into t values (1)"),
+        SqlState::UNIQUE_VIOLATION
+    );
+    assert!(rows(&mut c, "select * from t").is_empty());
+    c.query("insert into t values (1); begin; insert into t values (2); commit")
+        .unwrap();
+    assert_eq!(rows(&mut c, "select * from t order by id"), ["1", "2"]);
+}
+
+#[test]
+fn constraints_are_checked_and_name_themselves() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int primary key, a int not null, b int unique, check (a > 0))")
+        .unwrap();
+    c.query("insert into t values (1, 1, 1)").unwrap();
+    assert_eq!(
+        state(&mut c, "insert into t values (2, null, 2)"),
+        SqlState::NOT_NULL_VIOLATION
+    );
+    assert_eq!(
+        state(&mut c, "insert into t values (2, 0, 2)"),
+        SqlState::CHECK_VIOLATION
+    );
+    let error = c.query("insert into t values (2, 1, 1)").unwrap_err();
+    assert_eq!(error.state, SqlState::UNIQUE_VIOLATION);
+    assert_eq!(error.object.unwrap().constraint.as_deref(), Some("t_b_key"));
+    c.query("insert into t values (2, 1, null), (3, 1, null)")
+        .unwrap();
+    assert_eq!(
+        rows(
+            &mut c,
+            "insert into t values (1, 5, 9) on conflict (id) do update set a = excluded.a + t.a returning id, a"
+        ),
+        ["1|6"]
+    );
+    assert_eq!(
+        tag(
+            &mut c,
+            "insert into t values (1, 5, 9) on conflict do nothing"
+        ),
+        "INSERT 0 0"
+    );
+}
+
+#[test]
+fn schema_changes_are_transactional() {
+    let (_dir, db) = open();
+    let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+    c.query("begin; create table t (id int primary key); insert into t values (1)")
+        .unwrap();
+    assert_eq!(rows(&mut c, "select * from t"), ["1"]);
+    assert_eq!(state(&mut d, "select * from t"), SqlState::UNDEFINED_TABLE);
+    c.query("rollback").unwrap();
+    assert_eq!(state(&mut c, "select * from t"), SqlState::UNDEFINED_TABLE);
+    c.query(
+        "begin; create table t (id int primary key, a int); insert into t values (1, 10); commit",
+    )
+    .unwrap();
+    assert_eq!(rows(&mut d, "select * from t"), ["1|10"]);
+    c.query("alter table t add column b text default 'x'")
+        .unwrap();
+    assert_eq!(rows(&mut d, "select * from t"), ["1|10|x"]);
+    c.query("create index t_a on t (a)").unwrap();
+    assert_eq!(rows(&mut d, "select id from t where a = 10"), ["1"]);
+    c.query("drop table t").unwrap();
+    assert_eq!(state(&mut d, "select * from t"), SqlState::UNDEFINED_TABLE);
+}
+
+/// The way pgbench loads: rows first, then the key.
+#[test]
+fn a_primary_key_added_later_keeps_every_row_and_refuses_duplicates() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int not null, v int)").unwrap();
+    c.query("insert into t select n, n * 2 from generate_series(1, 1000) as n")
+        .unwrap();
+    c.query("alter table t add primary key (id)").unwrap();
+    assert_eq!(rows(&mut c, "select v from t where id = 500"), ["1000"]);
+    assert_eq!(
+        rows(&mut c, "select count(*), sum(v) from t"),
+        ["1000|1001000"]
+    );
+    assert_eq!(
+        state(&mut c, "insert into t values (500, 0)"),
+        SqlState::UNIQUE_VIOLATION
+    );
+    c.query("truncate t").unwrap();
+    assert_eq!(rows(&mut c, "select count(*) from t"), ["0"]);
+}
+
+#[test]
+fn a_schema_change_waits_for_the_one_before_it_and_plans_again() {
+    let (_dir, db) = open();
+    let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+    c.query("begin; create table t (id int primary key)")
+        .unwrap();
+    let Progress::Waiting(pause) = d.start("create table if not exists t (other int)").unwrap()
+    else {
+        panic!("must take turns");
+    };
+    c.query("commit").unwrap();
+    pause.wait();
+    finish(&mut d);
+    assert_eq!(
+        rows(
+            &mut d,
+            "select column_name from information_schema.columns where table_name = 't'"
+        ),
+        ["id"]
+    );
+}
+
+#[test]
+fn sequences_and_identity_never_give_a_value_twice_across_reopening() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id serial primary key, v int)")
+        .unwrap();
+    c.query("begin; create table u (id bigint generated always as identity, v int); insert into u (v) values (7); commit").unwrap();
+    assert_eq!(
+        rows(&mut c, "insert into t (v) values (1), (2) returning id"),
+        ["1", "2"]
+    );
+    drop(c);
+    db.close().unwrap();
+    drop(db);
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let mut c = db.client().unwrap();
+    let next: i64 = rows(&mut c, "insert into t (v) values (3) returning id")[0]
+        .parse()
+        .unwrap();
+    assert!(next > 2);
+    let next: i64 = rows(&mut c, "insert into u (v) values (3) returning id")[0]
+        .parse()
+        .unwrap();
+    assert!(next > 1);
+}
+
+#[test]
+fn a_row_lock_is_waited_for_in_order_and_nowait_refuses() {
+    let (_dir, db) = open();
+    let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+    c.query("create table t (id int primary key, v int); insert into t values (1, 0)")
+        .unwrap();
+    c.query("begin; select * from t where id = 1 for update")
+        .unwrap();
+    assert_eq!(
+        state(&mut d, "select * from t where id = 1 for update nowait"),
+        SqlState::LOCK_NOT_AVAILABLE
+    );
+    assert!(
+        rows(
+            &mut d,
+            "select * from t where id = 1 for update skip locked"
+        )
+        .is_empty()
+    );
+    let Progress::Waiting(pause) = d
+        .start("update t set v = v + 1 where id = 1 returning v")
+        .unwrap()
+    else {
+        panic!("must wait");
+    };
+    c.query("update t set v = 10 where id = 1; commit").unwrap();
+    pause.wait();
+    let answers = finish(&mut d);
+    assert_eq!(answers[0].text_rows(), [[Some("11".to_string())]]);
+}
+
+#[test]
+fn a_deadlock_ends_one_of_the_two() {
+    let (_dir, db) = open();
+    let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+    c.query("create table t (id int primary key, v int); insert into t values (1, 0), (2, 0)")
+        .unwrap();
+    c.query("begin; update t set v = 1 where id = 1").unwrap();
+    d.query("begin; update t set v = 1 where id = 2").unwrap();
+    let Progress::Waiting(pause) = c.start("update t set v = 1 where id = 2").unwrap() else {
+        panic!("waits")
+    };
+    assert_eq!(
+        state(&mut d, "update t set v = 1 where id = 1"),
+        SqlState::DEADLOCK_DETECTED
+    );
+    pause.wait();
+    finish(&mut c);
+    c.query("commit").unwrap();
+}
+
+#[test]
+fn settings_follow_the_transaction() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("begin; set application_name = 'inside'; rollback")
+        .unwrap();
+    assert_eq!(rows(&mut c, "show application_name"), [""]);
+    c.query("begin; set local timezone = 'Europe/Berlin'; commit")
+        .unwrap();
+    assert_eq!(rows(&mut c, "show timezone"), ["UTC"]);
+    c.query("set session characteristics as transaction isolation level serializable")
+        .unwrap();
+    assert_eq!(rows(&mut c, "show transaction_isolation"), ["serializable"]);
+    assert_eq!(
+        state(
+            &mut c,
+            "begin; select 1; set transaction isolation level read committed"
+        ),
+        SqlState::ACTIVE_SQL_TRANSACTION
+    );
+    c.query("rollback").unwrap();
+    assert_eq!(
+        state(&mut c, "begin read only; create table t (id int)"),
+        SqlState::READ_ONLY_SQL_TRANSACTION
+    );
+}
+
+#[test]
+fn prepare_execute_cursors_and_explain() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int primary key, v int); insert into t select n, n from generate_series(1, 10) n").unwrap();
+    c.query("prepare p (int) as select v from t where id = $1")
+        .unwrap();
+    assert_eq!(rows(&mut c, "execute p(3)"), ["3"]);
+    assert_eq!(state(&mut c, "execute p"), SqlState::SYNTAX_ERROR);
+    c.query("deallocate p").unwrap();
+    assert_eq!(
+        state(&mut c, "execute p(3)"),
+        SqlState::INVALID_SQL_STATEMENT_NAME
+    );
+    c.query("begin; declare k cursor for select id from t order by id")
+        .unwrap();
+    assert_eq!(rows(&mut c, "fetch 2 from k"), ["1", "2"]);
+    assert_eq!(tag(&mut c, "move 3 in k"), "MOVE 3");
+    assert_eq!(rows(&mut c, "fetch all from k"), ["6", "7", "8", "9", "10"]);
+    c.query("commit").unwrap();
+    assert_eq!(state(&mut c, "fetch k"), SqlState::INVALID_CURSOR_NAME);
+    assert!(rows(&mut c, "explain select * from t where id = 1")[0].contains("t_pkey"));
+}
+
+#[test]
+fn unsupported_things_say_so() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    for sql in [
+        "create temp table t (id int)",
+        "listen x",
+        "create view v as select 1",
+        "do $$ begin end $$",
+    ] {
+        assert_eq!(state(&mut c, sql), SqlState::FEATURE_NOT_SUPPORTED, "{sql}");
+    }
+    assert_eq!(state(&mut c, "selec 1"), SqlState::SYNTAX_ERROR);
+}
