@@ -101,6 +101,14 @@ pub trait DiskFile: Send + Sync + Debug {
     /// and answer the next sync with success.
     fn sync_data(&self) -> Result<(), Error>;
 
+    /// Lets go of what the system keeps of this file in memory, but for writes still to be synced,
+    /// so that the next read shows what is on the disk. Otherwise a read may show writes that a
+    /// failed sync, of this process or one before it, has dropped. As far as the system offers it.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn drop_cached(&self) -> Result<(), Error>;
+
     /// Length in bytes.
     ///
     /// # Errors

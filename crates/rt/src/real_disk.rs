@@ -142,6 +142,13 @@ impl DiskFile for RealFile {
         self.file.sync_data().map_err(|e| self.fault("sync", e))
     }
 
+    fn drop_cached(&self) -> Result<(), Error> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+        rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)
+            .map_err(|e| self.fault("drop cached pages", e.into()))?;
+        Ok(())
+    }
+
     fn len(&self) -> Result<u64, Error> {
         let metadata = self.file.metadata();
         metadata

@@ -12,7 +12,8 @@
 //!                 └──► unsynced     power loss: per sector, some first few of the changes to it,
 //!                                   and of the file's lengths, some first few, ──► stable
 //!                                   failed sync: the same, and the rest is dropped from
-//!                                   `unsynced`: still read, but no later sync will keep it
+//!                                   `unsynced`: still read until drop_cached, but no later sync
+//!                                   will keep it
 //!   names: the same, with sync_dir; after power loss some first few of the changes are there
 //! ```
 
@@ -280,6 +281,16 @@ impl Content {
             let len = change.length(self.stable.len());
             change.apply(&mut self.stable, 0..usize::MAX);
             self.stable.resize(len, 0);
+        }
+    }
+
+    /// Forgets what failed syncs have dropped.
+    fn drop_cached(&mut self) {
+        self.now.clone_from(&self.stable);
+        for change in &self.unsynced {
+            let len = change.length(self.now.len());
+            change.apply(&mut self.now, 0..usize::MAX);
+            self.now.resize(len, 0);
         }
     }
 
@@ -598,6 +609,13 @@ impl DiskFile for SimFile {
     fn sync_data(&self) -> Result<(), Error> {
         let synced = self.state.lock().sync(self.id);
         synced.map_err(self.fault("sync"))
+    }
+
+    fn drop_cached(&self) -> Result<(), Error> {
+        let mut state = self.state.lock();
+        state.powered().map_err(self.fault("drop cached pages"))?;
+        state.files[self.id].drop_cached();
+        Ok(())
     }
 
     fn len(&self) -> Result<u64, Error> {

@@ -7,7 +7,7 @@
 //! end of one segment file into the next at any byte.
 //!
 //! ```text
-//! offset  0   u32    magic "QREC"
+//! offset  0   u32    run: random and not 0, another one for each opening of the log
 //! offset  4   u32    n, bytes of the payload
 //! offset  8   u64    position of this record's first byte in the stream
 //! offset 16   u64    position up to which the log had been synced when the record was written
@@ -17,10 +17,14 @@
 //! then        zeros  up to a multiple of 8; the record's `Lsn` is the position after them
 //! ```
 //!
-//! The position inside the checksum is why a reused segment cannot bring back an old record, and
-//! the log's id is why a file of another log cannot. The synced position is why a torn tail can be
-//! told from damage: a record that was written knowing "synced up to S" is a witness that
-//! everything below S had been acknowledged.
+//! * The position inside the checksum is why a reused segment cannot bring back an old record, and
+//!   the log's id is why a file of another log cannot.
+//! * The synced position is why a torn tail can be told from damage: a record that was written
+//!   knowing "synced up to S" is a witness that everything below S had been acknowledged.
+//! * The run is why the front of a torn header and the back of one that an earlier run left at the
+//!   same place do not make a whole one. The two may well agree in length and positions. A tear is
+//!   at a sector's end and so at a multiple of 8: the run is on the front side of every tear, the
+//!   checksum on the back side.
 
 use bytes::Bytes;
 
@@ -33,8 +37,6 @@ pub const RECORD_BYTES_MAX: usize = 1 << 30;
 
 /// Records begin at multiples of this, so that a search for one has few places to look at.
 pub(crate) const ALIGNMENT: u64 = 8;
-
-const MAGIC: [u8; 4] = *b"QREC";
 
 const _: () = assert!(RECORD_BYTES_MAX < u32::MAX as usize);
 const _: () = assert!((RECORD_HEADER_BYTES as u64).is_multiple_of(ALIGNMENT));
@@ -68,6 +70,7 @@ pub(crate) fn record_bytes(payload: usize) -> u64 {
 /// A header that has been checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
+    pub run: u32,
     pub payload_bytes: usize,
     pub position: u64,
     pub synced: u64,
@@ -75,8 +78,9 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    pub fn of(payload: &Payload, position: u64, synced: u64) -> Header {
+    pub fn of(payload: &Payload, run: u32, position: u64, synced: u64) -> Header {
         Header {
+            run,
             payload_bytes: payload.bytes.len(),
             position,
             synced,
@@ -97,7 +101,7 @@ impl Header {
             self.position
         );
         let mut out = [0u8; RECORD_HEADER_BYTES];
-        out[0..4].copy_from_slice(&MAGIC);
+        out[0..4].copy_from_slice(&self.run.to_le_bytes());
         out[4..8].copy_from_slice(&(self.payload_bytes as u32).to_le_bytes());
         out[8..16].copy_from_slice(&self.position.to_le_bytes());
         out[16..24].copy_from_slice(&self.synced.to_le_bytes());
@@ -110,19 +114,21 @@ impl Header {
     /// Reads the header that stands at `position`, if there is one.
     pub fn parse(bytes: &[u8], position: u64, log_id: u64) -> Option<Header> {
         let bytes: &[u8; RECORD_HEADER_BYTES] = bytes.first_chunk()?;
-        if bytes[0..4] != MAGIC {
+        // First, because a search looks at many places and almost none passes this.
+        if bytes[8..16] != position.to_le_bytes() {
             return None;
         }
         let u32_at = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().expect("inside"));
         let u64_at = |at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("inside"));
         let header = Header {
+            run: u32_at(0),
             payload_bytes: u32_at(4) as usize,
-            position: u64_at(8),
+            position,
             synced: u64_at(16),
             payload_crc: u32_at(24),
         };
         let genuine = u32_at(28) == header_crc(log_id, bytes)
-            && header.position == position
+            && header.run != 0
             && header.synced <= position
             && header.payload_bytes <= RECORD_BYTES_MAX;
         genuine.then_some(header)
@@ -142,7 +148,12 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        Header::of(&Payload::new(Bytes::from_static(b"hello")), 4096, 1024)
+        Header::of(
+            &Payload::new(Bytes::from_static(b"hello")),
+            0xBEEF,
+            4096,
+            1024,
+        )
     }
 
     #[test]
@@ -167,10 +178,31 @@ mod tests {
         }
     }
 
+    /// Two runs write records of one length at one place. Front of the one and back of the other,
+    /// torn at any multiple of 8, are no header.
+    #[test]
+    fn parts_of_two_runs_make_no_header() {
+        let one = header().encode(7);
+        let mut other = header();
+        (other.run, other.payload_crc) = (0xCAFE, 1);
+        let other = other.encode(7);
+        for tear in [8, 16, 24] {
+            let mixed = [&one[..tear], &other[tear..]].concat();
+            assert_eq!(Header::parse(&mixed, 4096, 7), None, "torn at {tear}");
+        }
+    }
+
+    #[test]
+    fn zeros_are_no_header_anywhere() {
+        for log_id in 0..1000 {
+            assert_eq!(Header::parse(&[0; 32], 0, log_id), None);
+        }
+    }
+
     #[test]
     fn the_layout_on_disk_does_not_change() {
         let bytes = header().encode(7);
-        assert_eq!(&bytes[..8], b"QREC\x05\0\0\0");
+        assert_eq!(&bytes[..8], b"\xEF\xBE\0\0\x05\0\0\0");
         assert_eq!(&bytes[8..16], &4096u64.to_le_bytes());
         assert_eq!(&bytes[16..24], &1024u64.to_le_bytes());
         // CRC-32C of "hello" by any other implementation.

@@ -17,10 +17,12 @@
 //! * A whole header *behind* the end that was written knowing "synced up to S", S beyond the end,
 //!   is a witness that the bytes at the end had been acknowledged: damage, refused with its
 //!   position. Without a witness it is a torn tail, which nobody had been promised.
-//! * What no record witnesses is written again before it counts as durable: a failed sync may
-//!   have left pages that can be read but that no later sync will write.
-//! * Whole headers behind the end are made zeros. A header that is not whole now stays so: later
-//!   records either overwrite all of it or end before it.
+//! * A failed sync may have left pages that can be read but that no later sync will write: records,
+//!   or the zeros of an earlier repair. So the log is read from the disk and not from the
+//!   system's memory ([`settle`]); and because dropping that memory is no more than advice on some
+//!   systems, what no record witnesses is written again before it counts as durable.
+//! * Whole headers behind the end are made zeros. What is not whole now stays so: see the run in
+//!   `record`.
 
 use crate::config::{Planted, WalConfig};
 use crate::error::Error;
@@ -173,6 +175,18 @@ pub(crate) struct Extent {
     pub witnessed: u64,
     /// End of the last thing behind `end` that looks like a record.
     pub remains_end: u64,
+}
+
+/// Makes what can be read and what is on the disk the same thing.
+pub(crate) fn settle(stream: &Stream, config: &WalConfig) -> Result<(), Error> {
+    if config.plants(Planted::TrustUnsynced) {
+        return Ok(());
+    }
+    for segment in stream.segments() {
+        segment.file.sync_data()?;
+        segment.file.drop_cached()?;
+    }
+    Ok(())
 }
 
 /// Reads the log from the redo start to its end and decides between torn tail and damage.

@@ -34,6 +34,10 @@ use std::sync::Arc;
 /// Bytes before the stream begins: a block, so that the stream keeps the alignment of the file.
 pub const SEGMENT_HEADER_BYTES: u64 = 4096;
 
+/// No log gets there (at a gigabyte a second it takes 146 years); below it, sums of a position and
+/// the length of a record cannot overflow.
+const POSITION_MAX: u64 = 1 << 62;
+
 const MAGIC: [u8; 8] = *b"QLOGSEGM";
 const FORMAT_VERSION: u32 = 1;
 const CHECKED_BYTES: usize = 40;
@@ -121,7 +125,8 @@ impl SegmentHeader {
         };
         let aligned = header.start.is_multiple_of(crate::record::ALIGNMENT)
             && header.capacity.is_multiple_of(crate::record::ALIGNMENT);
-        if !aligned || header.capacity == 0 || header.start.checked_add(header.capacity).is_none() {
+        let end = header.start.saturating_add(header.capacity);
+        if !aligned || header.capacity == 0 || end > POSITION_MAX {
             return Err("the segment's header is impossible");
         }
         Ok(header)

@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     pub config: WalConfig,
     pub clock: Arc<dyn Clock>,
     pub log_id: u64,
+    /// Marks the records of this opening.
+    pub run: u32,
     pub marks: Arc<Marks>,
     pub counters: Counters,
     tail: Mutex<Tail>,
@@ -108,6 +110,7 @@ impl Shared {
         let found = recover::find_segments(&*disk, directory, redo_start, OpenMode::ReadWrite)?;
         let (stream, log_id, space, extent) = match found {
             Some(found) => {
+                recover::settle(&found.stream, &config)?;
                 let extent = recover::find_extent(&found.stream, redo_start, found.log_id)?;
                 let mut space = Space::open(disk, &config, found.log_id)?;
                 recover::repair(&found.stream, &extent, &config)?;
@@ -150,6 +153,7 @@ impl Shared {
             config,
             clock,
             log_id,
+            run: Rand::from_os().below(u64::from(u32::MAX)) as u32 + 1,
             marks: Arc::new(Marks::new(end)),
             counters: Counters::default(),
             tail: Mutex::new(tail),

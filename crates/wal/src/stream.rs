@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::segment::Segment;
+use quintet_base::Lsn;
 use quintet_rt::DiskFile;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,9 +56,14 @@ impl Stream {
 
     /// Damage at a position, with the file that it is in.
     pub fn damaged(&self, position: u64, reason: &'static str) -> Error {
-        match self.segment_at(position).or(self.segments.back()) {
-            Some(segment) => segment.damaged(position.clamp(segment.start, segment.end), reason),
-            None => unreachable!("a stream has a segment before anything is read from it"),
+        let Some(segment) = self.segment_at(position).or(self.segments.back()) else {
+            unreachable!("a stream has a segment before anything is read from it");
+        };
+        Error::Damaged {
+            lsn: Lsn(position),
+            path: segment.path.clone(),
+            offset: segment.offset_of(position.clamp(segment.start, segment.end)),
+            reason,
         }
     }
 

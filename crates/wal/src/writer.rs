@@ -148,7 +148,7 @@ impl Writer {
         let mut position = task.start;
         self.stage_start = position;
         for payload in &group {
-            let header = Header::of(payload, position, self.synced);
+            let header = Header::of(payload, self.shared.run, position, self.synced);
             let end = header.end();
             let padding = (end - position) as usize - RECORD_HEADER_BYTES - payload.bytes().len();
             self.put(&stream, &header.encode(self.shared.log_id))?;

@@ -267,6 +267,22 @@ fn what_was_acknowledged_survives_whatever_happens() {
     assert!(total.full > often, "{total:?}");
 }
 
+/// Story 5791: a record lost its front sector, with 24 of its header's 32 bytes, to a power loss. In the
+/// next life a record of the same length at the same position lost its back sector, and the two
+/// halves were one whole record that had been given up. Since then headers carry the run.
+#[test]
+fn halves_of_two_lives_do_not_make_a_record() {
+    assert_eq!(tell(5791, None).err(), None);
+}
+
+/// Story 9726: the sync of a repair failed, and its zeros stayed in memory without reaching the disk. The
+/// next opening saw zeros and had nothing to repair; power loss brought the leftovers back. Since
+/// then opening reads from the disk itself.
+#[test]
+fn a_repair_that_failed_is_not_taken_for_done() {
+    assert_eq!(tell(9726, None).err(), None);
+}
+
 #[test]
 fn one_seed_is_one_story() {
     for seed in 0..50 {
