@@ -54,8 +54,7 @@ fn refusal(error: Error, names: &dyn Fn(SpaceId) -> Option<String>) -> Option<Re
         Error::Log(error) => log_refusal(&error),
         Error::Store(error) => store_refusal(&error),
         Error::Closed => Refusal::Closed,
-        // A record that cannot be read. Keys that no store holds do not come this far (`keys`).
-        error => Refusal::Damaged {
+        Error::Record { .. } => Refusal::Damaged {
             reason: chain(&error),
         },
     })
