@@ -1,0 +1,260 @@
+//! The figures of a run, as text for eyes and as JSON for scripts.
+//!
+//! Relies on: `driver` figures.  Promises: the names of the JSON fields stay; new ones may come.
+//! Does not: round in JSON.
+
+use crate::driver::{Figures, RunConfig};
+use quintet_base::{Durability, Level};
+use quintet_workloads::YcsbConfig;
+use serde::Serialize;
+use std::fmt;
+
+/// Everything needed to read a figure later: what was run, how, and what came out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the workload.
+    pub workload: &'static str,
+    /// Transactions committed, per second.
+    pub committed_per_second: f64,
+    /// Transactions that lost a conflict, per second; they are not run again.
+    pub aborted_per_second: f64,
+    /// Mean latency of a committed transaction in microseconds.
+    pub mean_us: f64,
+    /// Half of the committed transactions were faster, in microseconds.
+    pub p50_us: f64,
+    /// Nine of ten were faster.
+    pub p90_us: f64,
+    /// All but one in a hundred were faster.
+    pub p99_us: f64,
+    /// All but one in a thousand were faster.
+    pub p999_us: f64,
+    /// The slowest.
+    pub max_us: f64,
+    /// Clients, each a thread.
+    pub threads: u32,
+    /// Length of the measured interval.
+    pub seconds: f64,
+    /// Seconds before it.
+    pub warmup_seconds: f64,
+    /// When a commit was answered: `sync`, `async` or `none`.
+    pub durability: &'static str,
+    /// Isolation level.
+    pub level: &'static str,
+    /// Records in the table.
+    pub records: u64,
+    /// Bytes of a value.
+    pub value_bytes: usize,
+    /// Operations of a transaction.
+    pub ops: usize,
+    /// Share of operations that only read.
+    pub read_share: f64,
+    /// Share of the others that read before they write.
+    pub modify_share: f64,
+    /// Zipf exponent.
+    pub theta: f64,
+    /// Seed of the first client.
+    pub seed: u64,
+    /// Bytes appended to the log, per second.
+    pub log_bytes_per_second: f64,
+    /// Syncs of the log, per second.
+    pub syncs_per_second: f64,
+}
+
+/// How the database was asked to run the transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// When a commit was answered.
+    pub durability: Durability,
+    /// Isolation level.
+    pub level: Level,
+    /// Seed of the first client.
+    pub seed: u64,
+}
+
+impl Report {
+    /// Joins what was asked with what was measured.
+    pub fn ycsb(
+        workload: &YcsbConfig,
+        run: &RunConfig,
+        setting: Setting,
+        figures: &Figures,
+    ) -> Report {
+        let rate = |count: u64| count as f64 / figures.seconds;
+        let quantile = |q: f64| figures.latency.value_at_quantile(q) as f64 / 1000.0;
+        Report {
+            workload: "ycsb",
+            committed_per_second: rate(figures.committed),
+            aborted_per_second: rate(figures.aborted),
+            mean_us: figures.latency.mean() / 1000.0,
+            p50_us: quantile(0.5),
+            p90_us: quantile(0.9),
+            p99_us: quantile(0.99),
+            p999_us: quantile(0.999),
+            max_us: quantile(1.0),
+            threads: run.threads,
+            seconds: figures.seconds,
+            warmup_seconds: run.warmup_seconds,
+            durability: setting.durability.name(),
+            level: setting.level.sql_name(),
+            records: workload.records,
+            value_bytes: workload.value_bytes,
+            ops: workload.ops,
+            read_share: workload.read_share,
+            modify_share: workload.modify_share,
+            theta: workload.theta,
+            seed: setting.seed,
+            log_bytes_per_second: rate(figures.log.log_bytes),
+            syncs_per_second: rate(figures.log.syncs),
+        }
+    }
+
+    /// One line of JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers and fixed names always serialise")
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report {
+            workload,
+            threads,
+            seconds,
+            durability,
+            level,
+            ..
+        } = self;
+        writeln!(
+            f,
+            "{workload}: {threads} threads, {seconds:.1} s, durability {durability}, {level}"
+        )?;
+        writeln!(
+            f,
+            "  {} records of {} bytes; {} operations, {:.0} % reads, {:.0} % of the writes read first, theta {}, seed {}",
+            self.records,
+            self.value_bytes,
+            self.ops,
+            self.read_share * 100.0,
+            self.modify_share * 100.0,
+            self.theta,
+            self.seed
+        )?;
+        let attempts = self.committed_per_second + self.aborted_per_second;
+        let lost = if attempts > 0.0 {
+            self.aborted_per_second / attempts * 100.0
+        } else {
+            0.0
+        };
+        writeln!(f, "  committed  {:>12.0} /s", self.committed_per_second)?;
+        writeln!(
+            f,
+            "  aborted    {:>12.0} /s  ({lost:.2} % of the attempts)",
+            self.aborted_per_second
+        )?;
+        writeln!(
+            f,
+            "  latency us  mean {:.1}  p50 {:.1}  p90 {:.1}  p99 {:.1}  p99.9 {:.1}  max {:.1}",
+            self.mean_us, self.p50_us, self.p90_us, self.p99_us, self.p999_us, self.max_us
+        )?;
+        write!(
+            f,
+            "  log        {:>12.1} MB/s, {:.0} syncs/s",
+            self.log_bytes_per_second / 1e6,
+            self.syncs_per_second
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Counters;
+    use hdrhistogram::Histogram;
+
+    fn report() -> Report {
+        let mut latency = Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap();
+        for microseconds in 1..=1000u64 {
+            latency.record(microseconds * 1000).unwrap();
+        }
+        let figures = Figures {
+            seconds: 2.0,
+            committed: 1000,
+            aborted: 250,
+            latency,
+            log: Counters {
+                log_bytes: 4_000_000,
+                syncs: 500,
+            },
+        };
+        let setting = Setting {
+            durability: Durability::Sync,
+            level: Level::Serializable,
+            seed: 42,
+        };
+        Report::ycsb(
+            &YcsbConfig::default(),
+            &RunConfig::default(),
+            setting,
+            &figures,
+        )
+    }
+
+    #[test]
+    fn rates_and_quantiles_are_of_the_interval() {
+        let report = report();
+        assert_eq!(
+            (report.committed_per_second, report.aborted_per_second),
+            (500.0, 125.0)
+        );
+        assert_eq!(
+            (report.log_bytes_per_second, report.syncs_per_second),
+            (2e6, 250.0)
+        );
+        for (got, expected) in [
+            (report.p50_us, 500.0),
+            (report.p90_us, 900.0),
+            (report.p99_us, 990.0),
+            (report.max_us, 1000.0),
+        ] {
+            assert!(
+                (got - expected).abs() / expected < 0.01,
+                "{got} instead of {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn json_has_the_promised_fields() {
+        let json: serde_json::Value = serde_json::from_str(&report().to_json()).unwrap();
+        for field in [
+            "workload",
+            "committed_per_second",
+            "aborted_per_second",
+            "p50_us",
+            "p90_us",
+            "p99_us",
+            "threads",
+            "seconds",
+            "durability",
+            "level",
+            "records",
+            "value_bytes",
+            "ops",
+            "read_share",
+            "theta",
+            "log_bytes_per_second",
+            "syncs_per_second",
+        ] {
+            assert!(!json[field].is_null(), "{field} is missing");
+        }
+        assert_eq!(json["durability"], "sync");
+        assert_eq!(json["level"], "serializable");
+    }
+
+    #[test]
+    fn text_shows_the_share_of_aborts() {
+        let text = report().to_string();
+        assert!(text.contains("20.00 % of the attempts"), "{text}");
+        assert!(text.contains("250 syncs/s"), "{text}");
+    }
+}

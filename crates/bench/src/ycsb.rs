@@ -1,0 +1,337 @@
+//! YCSB on the embedded key-value transactions: optimistic, read and write, then commit.
+//!
+//! Relies on: `embed` buckets and transactions, `workloads::ycsb`.  Promises: a read that finds no
+//! record or a wrong one ends the run, so a fast wrong answer is never a figure.
+//! Does not: run a transaction again that lost; it counts as an abort and the next one follows.
+//!
+//! The records live in a bucket named for their number and size, with an end mark that is written
+//! last: a directory that has them is not loaded again.
+//!
+//! Hot path: `YcsbClient::transaction`. Nothing here but the calls under measurement and one copy of
+//! each value written.
+
+use crate::Error;
+use crate::driver::{RunConfig, run};
+use crate::report::{Report, Setting};
+use crate::target::{Client, Counters, Outcome, Target};
+use quintet_base::{Durability, Level};
+use quintet_embed::{Bucket, CommitError, Database, Transaction};
+use quintet_rt::Clock;
+use quintet_workloads::ycsb::{self, VALUE_BYTES_MIN};
+use quintet_workloads::{Operation, Ycsb, YcsbConfig};
+use std::sync::Arc;
+
+/// Records of one loading transaction: enough to pay for a sync, few enough to stay small.
+const LOAD_BATCH: u64 = 1000;
+
+/// No record has this number: it is the key of the end mark.
+const END_MARK: u64 = u64::MAX;
+
+/// Everything asked of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct YcsbRun {
+    /// The operations.
+    pub workload: YcsbConfig,
+    /// Threads and times.
+    pub run: RunConfig,
+    /// Isolation level of every transaction.
+    pub level: Level,
+    /// What the database was opened with; goes into the report.
+    pub durability: Durability,
+    /// Seed of the first client; the others count up from it.
+    pub seed: u64,
+}
+
+impl YcsbRun {
+    /// Loads if need be, warms up, measures. `progress` is called while loading, with the records
+    /// loaded so far.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn execute(
+        &self,
+        database: &Database,
+        clock: Arc<dyn Clock>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Report, Error> {
+        let target = YcsbTarget::load(database, self, progress)?;
+        let figures = run(&target, self.run, clock)?;
+        let setting = Setting {
+            durability: self.durability,
+            level: self.level,
+            seed: self.seed,
+        };
+        Ok(Report::ycsb(&self.workload, &self.run, setting, &figures))
+    }
+}
+
+/// A loaded table and the stream to run on it.
+pub struct YcsbTarget {
+    database: Database,
+    bucket: Bucket,
+    stream: Ycsb,
+    value_bytes: usize,
+    level: Level,
+    seed: u64,
+}
+
+impl YcsbTarget {
+    /// Makes sure that the records are there.
+    ///
+    /// # Errors
+    /// An impossible configuration, or the database failed.
+    pub fn load(
+        database: &Database,
+        run: &YcsbRun,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<YcsbTarget, Error> {
+        let YcsbConfig {
+            records,
+            value_bytes,
+            ..
+        } = run.workload;
+        let stream = Ycsb::new(run.workload.clone(), run.seed)?;
+        let bucket = database.bucket(&format!("ycsb-{records}-{value_bytes}"))?;
+        let loaded = database
+            .begin(Level::Snapshot)
+            .get(&bucket, &ycsb::key(END_MARK))
+            .map_err(quintet_embed::Error::from)?;
+        if loaded.is_none() {
+            let mut record = 0;
+            while record < records {
+                let end = records.min(record + LOAD_BATCH);
+                load_records(database, &bucket, record..end, value_bytes)?;
+                record = end;
+                progress(record);
+            }
+            load_records(database, &bucket, [END_MARK], value_bytes)?;
+        }
+        Ok(YcsbTarget {
+            database: database.clone(),
+            bucket,
+            stream,
+            value_bytes,
+            level: run.level,
+            seed: run.seed,
+        })
+    }
+}
+
+fn load_records(
+    database: &Database,
+    bucket: &Bucket,
+    records: impl IntoIterator<Item = u64>,
+    value_bytes: usize,
+) -> Result<(), Error> {
+    let mut txn = database.begin(Level::Snapshot);
+    let fill = || {
+        for record in records {
+            txn.put(
+                bucket,
+                &ycsb::key(record),
+                &ycsb::value(record, 0, value_bytes),
+            )?;
+        }
+        Ok(())
+    };
+    fill().map_err(quintet_embed::Error::Transaction)?;
+    txn.commit().map_err(quintet_embed::Error::Transaction)?;
+    Ok(())
+}
+
+impl Target for YcsbTarget {
+    type Client = YcsbClient;
+
+    fn client(&self, number: u32) -> YcsbClient {
+        YcsbClient {
+            database: self.database.clone(),
+            bucket: self.bucket,
+            stream: self
+                .stream
+                .with_seed(self.seed.wrapping_add(u64::from(number))),
+            value_bytes: self.value_bytes,
+            level: self.level,
+            operations: Vec::new(),
+            value: Vec::new(),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        let log = self.database.stats().log;
+        Counters {
+            log_bytes: log.bytes,
+            syncs: log.syncs,
+        }
+    }
+}
+
+/// One client of a [`YcsbTarget`].
+pub struct YcsbClient {
+    database: Database,
+    bucket: Bucket,
+    stream: Ycsb,
+    value_bytes: usize,
+    level: Level,
+    /// Kept between transactions for its memory.
+    operations: Vec<Operation>,
+    /// Kept between transactions for its memory.
+    value: Vec<u8>,
+}
+
+/// What an operation came to when it did not succeed.
+enum Failure {
+    Database(CommitError),
+    BadRecord(u64),
+}
+
+impl From<CommitError> for Failure {
+    fn from(error: CommitError) -> Failure {
+        Failure::Database(error)
+    }
+}
+
+impl YcsbClient {
+    fn attempt(&mut self) -> Result<(), Failure> {
+        let mut txn = self.database.begin(self.level);
+        for i in 0..self.operations.len() {
+            self.operation(&mut txn, self.operations[i])?;
+        }
+        txn.commit()?;
+        Ok(())
+    }
+
+    fn operation(&mut self, txn: &mut Transaction, operation: Operation) -> Result<(), Failure> {
+        let key = ycsb::key(operation.record());
+        match operation {
+            Operation::Read(record) => {
+                let value = txn
+                    .get(&self.bucket, &key)?
+                    .ok_or(Failure::BadRecord(record))?;
+                if value.len() != self.value_bytes {
+                    return Err(Failure::BadRecord(record));
+                }
+            }
+            Operation::Update(_) => {
+                // A blind write cannot know the counter: it says 0 and the filler is of no interest.
+                self.value.clear();
+                self.value.resize(self.value_bytes, 0);
+                txn.put(&self.bucket, &key, &self.value)?;
+            }
+            Operation::ReadModifyWrite(record) => {
+                let value = txn
+                    .get(&self.bucket, &key)?
+                    .ok_or(Failure::BadRecord(record))?;
+                let counter = ycsb::counter(&value).ok_or(Failure::BadRecord(record))?;
+                self.value.clear();
+                self.value.extend_from_slice(&value);
+                self.value[..VALUE_BYTES_MIN]
+                    .copy_from_slice(&counter.wrapping_add(1).to_be_bytes());
+                txn.put(&self.bucket, &key, &self.value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Client for YcsbClient {
+    fn transaction(&mut self) -> Result<Outcome, Error> {
+        let mut operations = std::mem::take(&mut self.operations);
+        self.stream.next_into(&mut operations);
+        self.operations = operations;
+        match self.attempt() {
+            Ok(()) => Ok(Outcome::Committed),
+            Err(Failure::Database(
+                CommitError::Conflict { .. } | CommitError::Deadlock | CommitError::SnapshotTooOld,
+            )) => Ok(Outcome::Aborted),
+            Err(Failure::Database(error)) => Err(quintet_embed::Error::Transaction(error).into()),
+            Err(Failure::BadRecord(record)) => Err(Error::BadRecord { record }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_embed::DatabaseConfig;
+    use quintet_rt::RealClock;
+
+    fn small(level: Level, read_share: f64) -> YcsbRun {
+        YcsbRun {
+            workload: YcsbConfig {
+                records: 50,
+                value_bytes: 64,
+                ops: 4,
+                read_share,
+                modify_share: 1.0,
+                theta: 0.9,
+            },
+            run: RunConfig {
+                threads: 3,
+                warmup_seconds: 0.1,
+                seconds: 0.5,
+            },
+            level,
+            durability: Durability::Async,
+            seed: 1,
+        }
+    }
+
+    fn open(directory: &std::path::Path) -> Database {
+        let config = DatabaseConfig {
+            durability: Durability::Async,
+            ..DatabaseConfig::new(directory)
+        };
+        Database::open(config).unwrap().0
+    }
+
+    // Goal: no increment is lost or doubled. Method: every operation of every transaction adds one
+    // to a counter, so the sum of all counters is four times the number of commits, counting those
+    // of the warm-up too, which the log's statistics know.
+    #[test]
+    fn counters_add_up_to_the_commits() {
+        for level in [Level::Snapshot, Level::Serializable] {
+            let directory = tempfile::tempdir().unwrap();
+            let database = open(directory.path());
+            let run = small(level, 0.0);
+            let target = YcsbTarget::load(&database, &run, &mut |_| {}).unwrap();
+            let before = database.stats().tc.commits;
+            let figures = crate::run(&target, run.run, Arc::new(RealClock)).unwrap();
+            let commits = database.stats().tc.commits - before;
+            assert!(figures.committed > 0 && figures.committed <= commits);
+            let txn = database.begin(Level::Snapshot);
+            let sum: u64 = (0..50)
+                .map(|record| {
+                    ycsb::counter(
+                        &txn.get(&target.bucket, &ycsb::key(record))
+                            .unwrap()
+                            .unwrap(),
+                    )
+                    .unwrap()
+                })
+                .sum();
+            assert_eq!(sum, 4 * commits, "{level}");
+        }
+    }
+
+    #[test]
+    fn a_loaded_directory_is_not_loaded_again_and_the_report_says_what_ran() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = open(directory.path());
+        let run = small(Level::Serializable, 0.5);
+        let mut loaded = Vec::new();
+        let report = run
+            .execute(&database, Arc::new(RealClock), &mut |records| {
+                loaded.push(records)
+            })
+            .unwrap();
+        assert_eq!(loaded, [50]);
+        assert!(report.committed_per_second > 0.0);
+        assert_eq!(
+            (report.threads, report.level, report.durability),
+            (3, "serializable", "async")
+        );
+        YcsbTarget::load(&database, &run, &mut |_| panic!("loaded twice"))
+            .map(drop)
+            .unwrap();
+    }
+}
