@@ -1,12 +1,14 @@
 //! The physical part of schema changes.
 //!
-//! Relies on: the caller's transaction holds the turn to change the schema; `tc` fences spaces.
-//! Promises: an index or a rewritten table is complete as of the transaction's snapshot, or the
-//! change is refused with the row's key.  Does not: change the catalogue; build anything larger than
-//! one transaction may buffer.
+//! Relies on: the caller's transaction holds the turn to change the schema; `tc` closes and fences
+//! spaces.  Promises: an index or a rewritten table holds what the table held at the commit of the
+//! change, or the change is refused.  Does not: change the catalogue; build anything larger than one
+//! transaction may buffer.
 //!
-//! A table that is read here is fenced first, so that a writer whose plan does not know of the
-//! change is refused once it has committed.
+//! ```text
+//!   writers of the table   ──commit──┤ wait ………………………… ├─ planned before: refused
+//!   this transaction          close ─┴─ read, build ─ commit (fence)
+//! ```
 
 use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
@@ -22,26 +24,32 @@ use std::collections::BTreeSet;
 
 /// Does all of it, in order.
 pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(), Halt> {
+    // All before anything is read or written: closing may have to wait, and may move the snapshot.
+    for table in work.iter().filter_map(table_read) {
+        let closed = env.txn.close_space(table.space);
+        closed.map_err(|error| env.halt(error, &table.name))?;
+    }
     let mut fenced = BTreeSet::new();
     for item in work {
+        let read = table_read(item).map(|table| table.space);
+        let named: &[SpaceId] = match item {
+            Work::Fence(spaces) => spaces,
+            _ => &[],
+        };
+        for space in named.iter().copied().chain(read) {
+            if fenced.insert(space) {
+                env.txn.fence(space);
+            }
+        }
         match item {
-            Work::BuildIndex { table, index } => {
-                fence(&mut fenced, [table.space], env);
-                build_index(table, *index, env)?;
-            }
-            Work::Rewrite { from, to, columns } => {
-                fence(&mut fenced, [from.space], env);
-                rewrite(direct, from, to, columns, env)?;
-            }
+            Work::BuildIndex { table, index } => build_index(table, *index, env)?,
+            Work::Rewrite { from, to, columns } => rewrite(direct, from, to, columns, env)?,
             Work::Verify {
                 table,
                 not_null,
                 checks,
-            } => {
-                fence(&mut fenced, [table.space], env);
-                verify(table, not_null, checks, env)?;
-            }
-            Work::Fence(spaces) => fence(&mut fenced, spaces.iter().copied(), env),
+            } => verify(table, not_null, checks, env)?,
+            Work::Fence(_) => {}
             Work::DropSpaces(spaces) => spaces.iter().for_each(|space| env.txn.drop_space(*space)),
             Work::StartSequence { sequence, next } => {
                 let shared = direct.shared();
@@ -56,15 +64,13 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
     Ok(())
 }
 
-fn fence(
-    fenced: &mut BTreeSet<SpaceId>,
-    spaces: impl IntoIterator<Item = SpaceId>,
-    env: &mut Env<'_>,
-) {
-    for space in spaces {
-        if fenced.insert(space) {
-            env.txn.fence(space);
-        }
+/// The table whose rows an item reads. A writer whose plan does not know of the change must not
+/// commit to it from then on.
+fn table_read(item: &Work) -> Option<&TableRef> {
+    match item {
+        Work::BuildIndex { table, .. } | Work::Verify { table, .. } => Some(table),
+        Work::Rewrite { from, .. } => Some(from),
+        _ => None,
     }
 }
 

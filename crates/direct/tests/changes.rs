@@ -309,3 +309,46 @@ fn sequences_start_restart_and_go_with_schema_changes() {
     change(&direct, &[start]).unwrap();
     assert_eq!(take(&direct, &plain, 1), [1]);
 }
+
+/// A writer that commits while an index is built over its table waits for the change, and is then
+/// refused; one that committed before is in the index. (Once the row was missing from it.)
+#[test]
+fn a_row_committed_while_an_index_is_built_is_not_lost_from_it() {
+    for level in Level::ALL {
+        let direct = engine();
+        let t = base_table().done();
+        let add_row = |id: i32| {
+            let mut writer = direct.begin(Level::ReadCommitted);
+            writer.use_schema(direct.tc().visible());
+            let row = Statement::Insert(insert(&t, ints(&[&[id, 10 * id]])));
+            assert_eq!(run(&direct, &mut writer, row).count(), 1);
+            writer
+        };
+        let indexed = base_table().index("t_v", &[1], false).done();
+        let mut change = direct.begin(level);
+        change.begin_statement();
+        commit(add_row(1)).unwrap();
+        let build = [Work::BuildIndex {
+            table: Arc::clone(&indexed),
+            index: 0,
+        }];
+        let built = work(&direct, &mut change, &build);
+        if level > Level::ReadCommitted {
+            // The row is newer than the snapshot that the index would be built at.
+            assert!(built.unwrap_err().starts_with("40001"), "{level}");
+            continue;
+        }
+        built.unwrap();
+        let mut late = add_row(2);
+        match late.commit(quintet_base::Durability::Async) {
+            Err(quintet_tc::Error::Blocked(_)) => {}
+            other => panic!("not blocked: {other:?}"),
+        }
+        commit(change).unwrap();
+        assert_eq!(commit(late).unwrap_err().state.as_str(), "40001");
+        let by_index = Path::Index(0, vec![quintet_ir::KeyRange::default()]);
+        let found = exec(&direct, Statement::Query(scan(&indexed, by_index))).rows();
+        assert_eq!(found, ints(&[&[1, 10]]));
+        assert_eq!(contents(&direct, &indexed), found);
+    }
+}
