@@ -1,0 +1,433 @@
+//! One client, from its first statement to its last.
+//!
+//! Relies on: `embed::Session`, which never blocks.  Promises: answers in the order of the requests;
+//! one write for everything that a burst of messages asked for; memory bounded by the largest message
+//! and row; a panic ends this connection and no other.  Does not: notice that a client has gone while
+//! a statement computes (it does while one waits for a row).
+//!
+//! ```text
+//!            ┌───────────────── message ◄─ read ◄─ nothing whole left: write everything ◄─┐
+//!            ▼                                                                            │
+//!   Q ► query: each statement, commit ────────────────────────────► ReadyForQuery ────────┤
+//!   P B D C ► prepare ── error ► skip to Sync                                             │
+//!   E ► execute ──────── error ► skip to Sync                                             │
+//!   S ► sync: commit ─────────────────────────────────────────────► ReadyForQuery ────────┘
+//! ```
+//!
+//! Hot path: from `frame` to `frame`, a Bind, Execute, Sync takes no allocation of ours beyond the
+//! parameters, no task switch, one read and one write. `statement` holds the other half.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `connection` | the loop, reading, writing, the end |
+//! | `connection/prepare` | Parse, Bind, Describe, Close |
+//! | `connection/statement` | Query, Execute, Sync; waiting |
+//! | `connection/copy` | COPY FROM STDIN |
+
+mod copy;
+mod prepare;
+mod statement;
+
+use crate::door::{Io, Shared};
+use crate::metrics::add;
+use crate::protocol::backend::{self, Severity};
+use crate::protocol::frame::{self, Frame, Front, HEADER_BYTES};
+use crate::protocol::frontend::{self, Message};
+use crate::protocol::violation;
+use crate::registry::{Phase, Seat};
+use crate::rows::PortalFormats;
+use bytes::{Buf, BytesMut};
+use quintet_base::{SqlError, SqlState};
+use quintet_embed::{Session, SimpleStatement, TransactionStatus};
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// Room for reading: a burst of small messages, or a slice of a large one.
+const READ_BYTES: usize = 16 * 1024;
+
+/// Buffers that grew beyond this for one large message or row are given back after it.
+const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
+
+/// How long a client that is told to leave may take to hear it.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Why a connection ends.
+#[derive(Debug)]
+enum Close {
+    /// The client has gone, or cannot be talked to.
+    Gone,
+    /// It is told why.
+    Fatal(SqlError),
+}
+
+/// Time limits of the session, kept here because asking for them costs more than a statement should.
+#[derive(Clone, Copy, Debug, Default)]
+struct TimeLimits {
+    statement: Option<Duration>,
+    idle_in_transaction: Option<Duration>,
+}
+
+/// A statement that was answered but whose commit, at Sync, is still to come.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    kind: crate::metrics::Kind,
+    started: u64,
+}
+
+/// A client and its session.
+pub(crate) struct Connection {
+    io: Io,
+    input: BytesMut,
+    out: Vec<u8>,
+    session: Session,
+    seat: Arc<Seat>,
+    shared: Arc<Shared>,
+    formats: PortalFormats,
+    limits: TimeLimits,
+    /// An error was sent; everything up to Sync is ignored.
+    skipping: bool,
+    /// `out` holds a ReadyForQuery: somebody may be waiting for it.
+    answered: bool,
+    /// A COPY FROM STDIN waits for the client; it may finish when the server stops.
+    copying: bool,
+    /// A lock was waited for longer than `lock_timeout`.
+    lock_timed_out: bool,
+    running: Option<Running>,
+}
+
+/// What a message leaves to do once its bytes are no longer needed.
+enum Next {
+    Nothing,
+    Query(Vec<SimpleStatement>),
+    Execute { portal: String, max_rows: usize },
+    Sync,
+    Flush,
+}
+
+impl Connection {
+    /// A connection whose client has been let in; `out` holds what it is to be told first.
+    pub fn new(
+        io: Io,
+        mut out: Vec<u8>,
+        session: Session,
+        seat: Arc<Seat>,
+        shared: Arc<Shared>,
+    ) -> Connection {
+        backend::ready(&mut out, session.status());
+        add(&shared.metrics.connections, 1);
+        add(&shared.metrics.connections_open, 1);
+        let mut connection = Connection {
+            io,
+            input: BytesMut::with_capacity(READ_BYTES),
+            out,
+            session,
+            seat,
+            shared,
+            formats: PortalFormats::default(),
+            limits: TimeLimits::default(),
+            skipping: false,
+            answered: true,
+            copying: false,
+            lock_timed_out: false,
+            running: None,
+        };
+        connection.read_limits();
+        connection
+    }
+
+    /// Serves the client until one side has enough.
+    pub async fn run(mut self) {
+        let close = {
+            let mut serving = pin!(self.serve());
+            poll_fn(|context| {
+                // Whatever a panic leaves half done is dropped below, never looked at again.
+                let poll = catch_unwind(AssertUnwindSafe(|| serving.as_mut().poll(context)));
+                poll.unwrap_or_else(|panic| Poll::Ready(Close::Fatal(panicked(&*panic))))
+            })
+            .await
+        };
+        let Connection {
+            mut io,
+            mut out,
+            session,
+            seat,
+            shared,
+            ..
+        } = self;
+        // Its locks go before the client is told.
+        if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
+            tracing::error!(
+                process_id = seat.process_id,
+                "a session could not be closed cleanly"
+            );
+        }
+        if let Close::Fatal(error) = &close {
+            shared.metrics.error(error.state.as_str());
+            log(error, seat.process_id);
+            out.truncate(backend::whole(&out));
+            backend::error(&mut out, Severity::Fatal, error);
+            // It may be gone, too; then nobody misses the message.
+            let _ = tokio::time::timeout(FAREWELL, io.write_all(&out)).await;
+        }
+        let _ = tokio::time::timeout(FAREWELL, io.shutdown()).await;
+        shared
+            .metrics
+            .connections_open
+            .fetch_sub(1, Ordering::Relaxed);
+        tracing::debug!(process_id = seat.process_id, "connection closed");
+    }
+
+    async fn serve(&mut self) -> Close {
+        loop {
+            if let Err(close) = self.turn().await {
+                return close;
+            }
+        }
+    }
+
+    /// One message.
+    async fn turn(&mut self) -> Result<(), Close> {
+        let frame = self.frame().await?;
+        let next = self.take(frame)?;
+        self.input.advance(frame.end);
+        match next {
+            Next::Nothing => Ok(()),
+            Next::Query(statements) => self.query(statements).await,
+            Next::Execute { portal, max_rows } => self.execute(&portal, max_rows).await,
+            Next::Sync => self.sync().await,
+            Next::Flush => self.flush().await,
+        }
+    }
+
+    /// Does what can be done while the message's bytes are in place.
+    fn take(&mut self, frame: Frame) -> Result<Next, Close> {
+        // Of what is skipped not even the form matters, except where it ends.
+        if self.skipping && !matches!(frame.kind, b'S' | b'X') {
+            return Ok(Next::Nothing);
+        }
+        let parsed = frontend::parse(frame.kind, &self.input[HEADER_BYTES..frame.end]);
+        let taken = match parsed {
+            Err(error) => Err(error),
+            Ok(None) => {
+                let kind = frame.kind;
+                return Err(Close::Fatal(violation(format!(
+                    "invalid frontend message type {kind}"
+                ))));
+            }
+            Ok(Some(message)) => match message {
+                Message::Query(text) => self.session.split(text).map(Next::Query),
+                Message::Execute { portal, max_rows } => Ok(Next::Execute {
+                    portal: portal.to_string(),
+                    max_rows,
+                }),
+                Message::Sync => Ok(Next::Sync),
+                Message::Flush => Ok(Next::Flush),
+                Message::Terminate => return Err(Close::Gone),
+                Message::FunctionCall => Err(SqlError::unsupported("the function call message")),
+                // A client may still be sending when its COPY has already failed.
+                Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {
+                    Ok(Next::Nothing)
+                }
+                Message::Password(_) => {
+                    return Err(Close::Fatal(violation("a password nobody asked for")));
+                }
+                Message::Parse { .. }
+                | Message::Bind(_)
+                | Message::Describe(..)
+                | Message::Close(..) => {
+                    prepare::prepare(&mut self.session, &mut self.formats, &mut self.out, message)
+                        .map(|()| Next::Nothing)
+                }
+            },
+        };
+        Ok(taken.unwrap_or_else(|error| {
+            self.refuse(error);
+            // Query and function call are whole cycles; the others end with the next Sync.
+            if matches!(frame.kind, b'Q' | b'F') {
+                return Next::Sync;
+            }
+            self.skipping = true;
+            Next::Nothing
+        }))
+    }
+
+    /// Waits for a whole message at the front of `input`.
+    async fn frame(&mut self) -> Result<Frame, Close> {
+        loop {
+            match frame::front(&self.input).map_err(Close::Fatal)? {
+                Front::Whole(frame) => return Ok(frame),
+                Front::Part { end } => {
+                    self.flush().await?;
+                    self.read(end).await?;
+                }
+            }
+        }
+    }
+
+    /// Reads some of a message that ends at `end`.
+    async fn read(&mut self, end: usize) -> Result<(), Close> {
+        self.look()?;
+        make_room(&mut self.input, end);
+        let limit = match self.session.status() {
+            TransactionStatus::Idle => None,
+            TransactionStatus::Open | TransactionStatus::Failed => self.limits.idle_in_transaction,
+        };
+        loop {
+            tokio::select! {
+                biased;
+                read = self.io.read_buf(&mut self.input) => match read {
+                    Ok(0) | Err(_) => return Err(Close::Gone),
+                    Ok(count) => {
+                        add(&self.shared.metrics.received_bytes, count as u64);
+                        return Ok(());
+                    }
+                },
+                () = self.seat.wake.notified() => self.look()?,
+                () = after(limit) => return Err(Close::Fatal(SqlError::new(
+                    SqlState(*b"25P03"),
+                    "terminating connection due to idle-in-transaction timeout",
+                ))),
+            }
+        }
+    }
+
+    /// Leaves if the server is stopping.
+    fn look(&self) -> Result<(), Close> {
+        match self.seat.phase() {
+            Phase::Running => Ok(()),
+            Phase::Draining if self.copying => Ok(()),
+            Phase::Draining | Phase::Closing => Err(Close::Fatal(shutting_down())),
+        }
+    }
+
+    /// Sends everything.
+    async fn flush(&mut self) -> Result<(), Close> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let mut at = 0;
+        while at < self.out.len() {
+            tokio::select! {
+                biased;
+                written = self.io.write(&self.out[at..]) => match written {
+                    Ok(0) | Err(_) => return Err(Close::Gone),
+                    Ok(count) => at += count,
+                },
+                // Who does not listen does not hear a farewell either.
+                () = self.seat.wake.notified() => if self.seat.phase() == Phase::Closing {
+                    return Err(Close::Gone);
+                },
+            }
+        }
+        self.io.flush().await.map_err(|_| Close::Gone)?;
+        add(&self.shared.metrics.sent_bytes, at as u64);
+        self.answered = false;
+        self.out.clear();
+        if self.out.capacity() > BUFFER_BYTES_KEPT {
+            self.out = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Tells the client what went wrong with a statement.
+    fn refuse(&mut self, error: SqlError) {
+        self.shared.metrics.error(error.state.as_str());
+        log(&error, self.seat.process_id);
+        self.tell();
+        backend::error(&mut self.out, Severity::Error, &error);
+        self.session.fail();
+    }
+
+    /// Passes on what the session has to say beside results.
+    fn tell(&mut self) {
+        for notice in self.session.take_notices() {
+            backend::notice(&mut self.out, &notice);
+        }
+    }
+
+    fn read_limits(&mut self) {
+        let limit = |name| self.session.time_limit(name).map(Duration::from_millis);
+        self.limits = TimeLimits {
+            statement: limit("statement_timeout"),
+            idle_in_transaction: limit("idle_in_transaction_session_timeout")
+                .or(self.shared.config.idle_in_transaction_timeout),
+        };
+    }
+}
+
+/// Makes room for reading on. What is not there yet gets no more room than what is there already, so
+/// that a length alone reserves nothing.
+fn make_room(input: &mut BytesMut, end: usize) {
+    if input.is_empty() && input.capacity() > BUFFER_BYTES_KEPT {
+        *input = BytesMut::new();
+    }
+    let missing = end.saturating_sub(input.len());
+    input.reserve(missing.min(input.len()).max(READ_BYTES / 4));
+    if input.capacity() < READ_BYTES {
+        input.reserve(READ_BYTES - input.len());
+    }
+}
+
+/// Over after a time, or never.
+async fn after(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn shutting_down() -> SqlError {
+    SqlError::new(
+        SqlState::ADMIN_SHUTDOWN,
+        "terminating connection due to administrator command",
+    )
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> SqlError {
+    let message = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    SqlError::internal(format!("internal error: {message}"))
+        .hint("This is a bug in Quintet. The connection is closed; others are not affected.")
+}
+
+/// Faults and bugs are for the operator, too.
+fn log(error: &SqlError, process_id: i32) {
+    if error.state.as_str().starts_with("XX") || error.state.as_str().starts_with("58") {
+        tracing::error!(process_id, state = %error.state, message = error.message, "statement failed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_alone_reserves_nothing() {
+        let mut input = BytesMut::new();
+        make_room(&mut input, frame::HEADER_BYTES);
+        assert!(input.capacity() >= READ_BYTES);
+        input.extend_from_slice(b"d\x0f\0\0\0");
+        make_room(&mut input, 0x0f00_0001);
+        assert!(input.capacity() <= 2 * READ_BYTES, "{}", input.capacity());
+        input.extend_from_slice(&vec![0; 100_000]);
+        make_room(&mut input, 0x0f00_0001);
+        assert!(
+            input.capacity() >= 200_000 && input.capacity() <= 400_000,
+            "{}",
+            input.capacity()
+        );
+        input.extend_from_slice(&vec![0; 2_000_000]);
+        input.clear();
+        make_room(&mut input, frame::HEADER_BYTES);
+        assert!(input.capacity() < BUFFER_BYTES_KEPT);
+    }
+}

@@ -1,0 +1,297 @@
+//! Running statements: Query, Execute, Sync, and what they wait for.
+//!
+//! Relies on: a session's steps.  Promises: a thread of the runtime is never blocked: long
+//! statements give it up first, waits are awaited; while a statement waits for a row, a cancel
+//! request, a time limit, the end of the server or of the client is noticed.
+//! Does not: interrupt a commit that waits for the disk; its outcome would be unknown.
+
+use super::{Close, Connection, Running, after, shutting_down};
+use crate::metrics::Kind;
+use crate::protocol::backend::{self, COPY_DONE, EMPTY_QUERY, PORTAL_SUSPENDED};
+use crate::registry::{Phase, Seat};
+use crate::rows::{Announce, Formats, Rows};
+use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_embed::{Pause, SimpleStatement, Step, TransactionStatus};
+use quintet_rt::Clock;
+use quintet_sql::command::CopyFormat;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+
+/// What a client may send ahead while its statement waits for a row. Reading tells whether it is still
+/// there; beyond this it is left to the socket's own buffer.
+const READ_AHEAD_BYTES: usize = 64 * 1024;
+
+/// How a portal's run ended for now.
+enum Ran {
+    Done(Option<String>),
+    Suspended,
+    CopyIn { columns: usize, format: CopyFormat },
+}
+
+impl Connection {
+    /// The simple protocol: statements that are one transaction unless they say otherwise.
+    pub(super) async fn query(&mut self, statements: Vec<SimpleStatement>) -> Result<(), Close> {
+        if statements.is_empty() {
+            self.out.extend_from_slice(EMPTY_QUERY);
+        }
+        for statement in statements {
+            let started = self.start();
+            if let Err(error) = self.session.begin_simple(&statement) {
+                self.refuse(error);
+                break;
+            }
+            match self.run_portal("", 0, Announce::Columns).await? {
+                Ok(ran) => {
+                    if !self.ran(ran, started).await? {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    self.refuse(error);
+                    break;
+                }
+            }
+        }
+        self.sync().await
+    }
+
+    /// Execute of the extended protocol.
+    pub(super) async fn execute(&mut self, portal: &str, max_rows: usize) -> Result<(), Close> {
+        let started = self.start();
+        match self.run_portal(portal, max_rows, Announce::Nothing).await? {
+            Ok(ran) => self.skipping = !self.ran(ran, started).await?,
+            Err(error) => {
+                self.refuse(error);
+                self.skipping = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sync, and the end of a simple query: commit what is implicit, then tell how things stand.
+    pub(super) async fn sync(&mut self) -> Result<(), Close> {
+        loop {
+            match self.session.sync() {
+                Ok(Step::Wait(pause)) => self.pause(pause).await?,
+                Ok(_) => break,
+                Err(error) => {
+                    self.refuse(error);
+                    break;
+                }
+            }
+        }
+        self.skipping = false;
+        self.start();
+        self.tell();
+        for (name, value) in self.session.take_changed_settings() {
+            backend::parameter_status(&mut self.out, &name, &value);
+        }
+        let status = self.session.status();
+        if status == TransactionStatus::Idle {
+            self.formats
+                .retain(|portal| self.session.portal_columns(portal).is_ok());
+        }
+        backend::ready(&mut self.out, status);
+        self.answered = true;
+        Ok(())
+    }
+
+    /// Says how a run ended. False if that was an error.
+    async fn ran(&mut self, ran: Ran, started: u64) -> Result<bool, Close> {
+        let tag = match ran {
+            Ran::Done(tag) => tag,
+            Ran::Suspended => {
+                self.tell();
+                self.out.extend_from_slice(PORTAL_SUSPENDED);
+                self.running = Some(Running {
+                    kind: Kind::of("SELECT"),
+                    started,
+                });
+                return Ok(true);
+            }
+            Ran::CopyIn { columns, format } => match self.copy_in(columns, &format).await? {
+                Ok(tag) => tag,
+                Err(error) => {
+                    self.refuse(error);
+                    return Ok(false);
+                }
+            },
+        };
+        self.tell();
+        let word = tag
+            .as_deref()
+            .map_or("", |tag| tag.split(' ').next().unwrap_or(tag));
+        match &tag {
+            Some(tag) => backend::complete(&mut self.out, tag),
+            None => self.out.extend_from_slice(EMPTY_QUERY),
+        }
+        // The only statements that change time limits.
+        if matches!(word, "SET" | "RESET" | "COMMIT" | "ROLLBACK" | "DISCARD") {
+            self.read_limits();
+        }
+        self.running = Some(Running {
+            kind: Kind::of(word),
+            started,
+        });
+        Ok(true)
+    }
+
+    /// A statement, or the end of them, begins: the one before it has ended.
+    fn start(&mut self) -> u64 {
+        let now = self.shared.clock.monotonic_nanos();
+        if let Some(Running { kind, started }) = self.running.take() {
+            self.shared
+                .metrics
+                .statement(kind, now.saturating_sub(started));
+        }
+        now
+    }
+
+    async fn run_portal(
+        &mut self,
+        portal: &str,
+        max_rows: usize,
+        announce: Announce,
+    ) -> Result<SqlResult<Ran>, Close> {
+        let context = self.session.format().clone();
+        let short = self.session.is_short(portal);
+        if !short && self.answered {
+            // Somebody waits for the answers to what came before.
+            self.flush().await?;
+        }
+        self.lock_timed_out = false;
+        let watchdog = self
+            .limits
+            .statement
+            .map(|limit| Watchdog::new(limit, &self.seat));
+        let mut copying = false;
+        let mut given = 0;
+        loop {
+            let formats = match announce {
+                Announce::Columns => &Formats::Text,
+                Announce::Nothing => self.formats.get(portal),
+            };
+            let mut rows = Rows {
+                out: &mut self.out,
+                formats,
+                context: &context,
+                announce,
+                given: &mut given,
+                copying: &mut copying,
+            };
+            let session = &mut self.session;
+            // A session counts the rows of one call; this one may be a continuation.
+            let left = if max_rows == 0 {
+                0
+            } else {
+                max_rows - *rows.given
+            };
+            let mut call = || session.execute(portal, left, &mut rows);
+            let step = if short {
+                call()
+            } else {
+                tokio::task::block_in_place(call)
+            };
+            match step {
+                Ok(Step::Done(tag)) => {
+                    if copying {
+                        self.out.extend_from_slice(COPY_DONE);
+                    }
+                    return Ok(Ok(Ran::Done(tag)));
+                }
+                Ok(Step::Yielded) if max_rows > 0 && given == max_rows => {
+                    return Ok(Ok(Ran::Suspended));
+                }
+                Ok(Step::Suspended) => return Ok(Ok(Ran::Suspended)),
+                Ok(Step::Yielded) => self.flush().await?,
+                Ok(Step::Wait(pause)) => self.pause(pause).await?,
+                Ok(Step::CopyIn { columns, format }) => {
+                    return Ok(Ok(Ran::CopyIn { columns, format }));
+                }
+                Err(error) => return Ok(Err(self.why(error, watchdog.as_ref()))),
+            }
+        }
+    }
+
+    /// Waits. Afterwards the session is asked again: it knows what has come of it.
+    pub(super) async fn pause(&mut self, mut pause: Pause) -> Result<(), Close> {
+        if !pause.is_interruptible() {
+            pause.await;
+            return Ok(());
+        }
+        // It may take long; what is answered already should not wait for it.
+        self.flush().await?;
+        let limit = self
+            .session
+            .time_limit("lock_timeout")
+            .map(Duration::from_millis);
+        loop {
+            let ahead = self.input.len() < READ_AHEAD_BYTES;
+            tokio::select! {
+                biased;
+                () = &mut pause => return Ok(()),
+                () = self.seat.wake.notified() => return Ok(()),
+                () = after(limit) => {
+                    self.lock_timed_out = true;
+                    self.seat.interrupt();
+                    return Ok(());
+                }
+                read = self.io.read_buf(&mut self.input), if ahead => {
+                    if matches!(read, Ok(0) | Err(_)) {
+                        return Err(Close::Gone);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A cancelled statement says who cancelled it.
+    pub(super) fn why(&mut self, error: SqlError, watchdog: Option<&Watchdog>) -> SqlError {
+        let lock_timed_out = std::mem::take(&mut self.lock_timed_out);
+        if error.state != SqlState::QUERY_CANCELED {
+            return error;
+        }
+        if self.seat.phase() == Phase::Closing {
+            return shutting_down();
+        }
+        let because =
+            |state, reason| SqlError::new(state, format!("canceling statement due to {reason}"));
+        if lock_timed_out {
+            return because(SqlState::LOCK_NOT_AVAILABLE, "lock timeout");
+        }
+        match watchdog {
+            Some(watchdog) if watchdog.fired.load(Ordering::Acquire) => {
+                because(SqlState::QUERY_CANCELED, "statement timeout")
+            }
+            _ => error,
+        }
+    }
+}
+
+/// Interrupts a statement that takes too long; dropped when the statement ends in time.
+pub(super) struct Watchdog {
+    task: tokio::task::JoinHandle<()>,
+    /// Set before the session is interrupted, read after it said so: Release pairs with Acquire.
+    fired: Arc<AtomicBool>,
+}
+
+impl Watchdog {
+    fn new(limit: Duration, seat: &Arc<Seat>) -> Watchdog {
+        let fired = Arc::new(AtomicBool::new(false));
+        let (seat, flag) = (Arc::clone(seat), Arc::clone(&fired));
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(limit).await;
+            flag.store(true, Ordering::Release);
+            seat.interrupt();
+        });
+        Watchdog { task, fired }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

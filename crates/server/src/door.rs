@@ -1,0 +1,240 @@
+//! From an accepted socket to a session: encryption, cancel requests, log-in, authentication.
+//!
+//! Relies on: `protocol::startup`, `auth`, `registry`.  Promises: nobody is told anything about the
+//! database before they are let in; whoever takes too long is let go; an unread packet is bounded.
+//! Does not: serve statements; `connection` does.
+//!
+//! ```text
+//!   accepted ──SSLRequest: S, handshake─► encrypted ──┐
+//!      │ ╰──SSL or GSS request: N─╮ │                 │
+//!      │ ◄────────────────────────╯ │                 │
+//!      ├────────── CancelRequest ───┴──► (done, no answer)
+//!      └────────── StartupMessage ────► a seat? ──53300──► closed
+//!                                          │
+//!                                    users configured? ──SCRAM fails: 28P01──► closed
+//!                                          ▼
+//!                                       session ──► connection
+//! ```
+
+use crate::auth::{self, Users};
+use crate::config::ServerConfig;
+use crate::connection::Connection;
+use crate::metrics::{Metrics, add};
+use crate::protocol::backend::{self, Sasl, Severity};
+use crate::protocol::frame;
+use crate::protocol::startup::{self, MINOR_VERSION, Packet, Startup};
+use crate::protocol::violation;
+use crate::registry::{Phase, Registry, Seat};
+use pgwire::tokio::TlsAcceptor;
+use quintet_base::limits::STARTUP_BYTES_MAX;
+use quintet_base::{SqlError, SqlState};
+use quintet_embed::{Database, SessionOptions};
+use quintet_rt::RealClock;
+use std::io;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+/// Packets that may come before the log-in: a request for each kind of encryption, and one more.
+const PACKETS_MAX: usize = 3;
+
+/// A socket, encrypted or not.
+pub(crate) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
+
+/// One call through a table per read and per write is nothing beside the system call.
+pub(crate) type Io = Box<dyn Socket>;
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub database: Database,
+    pub config: ServerConfig,
+    pub users: Users,
+    pub tls: Option<TlsAcceptor>,
+    pub registry: Arc<Registry>,
+    pub metrics: Metrics,
+    pub clock: RealClock,
+    /// True once nobody is let in any more.
+    pub stopping: watch::Sender<bool>,
+}
+
+/// Why there is no session.
+enum Refusal {
+    /// The other side needs no answer or cannot get one.
+    Silent,
+    /// It is told.
+    Told(Io, SqlError),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(_: io::Error) -> Refusal {
+        Refusal::Silent
+    }
+}
+
+/// Serves one accepted socket to its end.
+pub(crate) async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    let limit = shared.config.authentication_timeout;
+    let mut stopping = shared.stopping.subscribe();
+    let admitted = tokio::select! {
+        admitted = tokio::time::timeout(limit, admit(stream, &shared)) => admitted,
+        _ = stopping.wait_for(|stopping| *stopping) => return,
+    };
+    match admitted {
+        Ok(Ok(connection)) => connection.run().await,
+        Ok(Err(Refusal::Told(mut io, error))) => {
+            tracing::debug!(state = %error.state, message = error.message, "connection refused");
+            shared.metrics.error(error.state.as_str());
+            let mut out = Vec::new();
+            backend::error(&mut out, Severity::Fatal, &error);
+            // It may be gone; then nobody misses the message.
+            let _ = tokio::time::timeout(limit, async {
+                io.write_all(&out).await?;
+                io.shutdown().await
+            })
+            .await;
+        }
+        Ok(Err(Refusal::Silent)) => {}
+        Err(_) => tracing::debug!("authentication took too long"),
+    }
+}
+
+async fn admit(stream: TcpStream, shared: &Arc<Shared>) -> Result<Connection, Refusal> {
+    let mut io: Io = Box::new(stream);
+    let mut encrypted = false;
+    for _ in 0..PACKETS_MAX {
+        let mut length = [0; 4];
+        io.read_exact(&mut length).await?;
+        let mut body = match frame::packet_body(length) {
+            Ok(length) => vec![0; length],
+            Err(error) => return Err(Refusal::Told(io, error)),
+        };
+        io.read_exact(&mut body).await?;
+        match startup::parse(&body) {
+            Ok(Packet::Ssl) if !encrypted => {
+                if let Some(tls) = &shared.tls {
+                    io.write_all(b"S").await?;
+                    // Nothing beyond the request was read, so that nothing sent in the clear can
+                    // pass for encrypted.
+                    io = Box::new(tls.accept(io).await?);
+                    encrypted = true;
+                } else {
+                    io.write_all(b"N").await?;
+                }
+            }
+            Ok(Packet::Ssl | Packet::Gss) => io.write_all(b"N").await?,
+            Ok(Packet::Cancel { process_id, secret }) => {
+                add(&shared.metrics.cancel_requests, 1);
+                shared.registry.cancel(process_id, secret);
+                return Err(Refusal::Silent);
+            }
+            Ok(Packet::Startup(startup)) => return login(io, startup, shared).await,
+            Err(error) => return Err(Refusal::Told(io, error)),
+        }
+        io.flush().await?;
+    }
+    Err(Refusal::Told(io, violation("expected a startup message")))
+}
+
+async fn login(mut io: Io, startup: Startup, shared: &Arc<Shared>) -> Result<Connection, Refusal> {
+    let seat = match take_seat(shared) {
+        Ok(seat) => seat,
+        Err(error) => return Err(Refusal::Told(io, error)),
+    };
+    let mut out = Vec::with_capacity(1024);
+    if startup.minor > MINOR_VERSION || !startup.protocol_options.is_empty() {
+        backend::negotiate_version(&mut out, MINOR_VERSION, &startup.protocol_options);
+    }
+    if !shared.users.is_empty() {
+        match authenticate(&mut io, &mut out, &startup.user, &shared.users).await? {
+            Ok(()) => {}
+            Err(error) => {
+                add(&shared.metrics.authentications_failed, 1);
+                return Err(Refusal::Told(io, error));
+            }
+        }
+    }
+    let options = SessionOptions {
+        user: startup.user,
+        database: startup.database,
+        process_id: seat.process_id,
+        settings: startup.settings,
+    };
+    let user = options.user.clone();
+    let session = match shared.database.session(options) {
+        Ok(session) => session,
+        Err(error) => return Err(Refusal::Told(io, error)),
+    };
+    seat.serves(session.cancel_handle());
+    out.extend_from_slice(backend::AUTHENTICATION_OK);
+    for (name, value) in session.reported_settings() {
+        backend::parameter_status(&mut out, &name, &value);
+    }
+    backend::key_data(&mut out, seat.process_id, seat.secret);
+    tracing::debug!(process_id = seat.process_id, user, "connection opened");
+    Ok(Connection::new(io, out, session, seat, Arc::clone(shared)))
+}
+
+fn take_seat(shared: &Arc<Shared>) -> Result<Arc<Seat>, SqlError> {
+    if shared.registry.phase() != Phase::Running {
+        return Err(SqlError::new(
+            SqlState::CANNOT_CONNECT_NOW,
+            "the database system is shutting down",
+        ));
+    }
+    let mut secret = [0; 4];
+    auth::secrets(&mut secret).map_err(SqlError::internal)?;
+    shared.registry.sit_down(secret).ok_or_else(|| {
+        add(&shared.metrics.connections_refused, 1);
+        SqlError::new(
+            SqlState::TOO_MANY_CONNECTIONS,
+            "sorry, too many clients already",
+        )
+    })
+}
+
+/// The SCRAM exchange. The inner result is the client's; the outer one is the socket's.
+async fn authenticate(
+    io: &mut Io,
+    out: &mut Vec<u8>,
+    user: &str,
+    users: &Users,
+) -> io::Result<Result<(), SqlError>> {
+    backend::sasl(out, Sasl::Mechanism(auth::MECHANISM));
+    let response = match ask(io, out).await? {
+        Ok(response) => response,
+        Err(error) => return Ok(Err(error)),
+    };
+    let challenge = match users.challenge(user, &response) {
+        Ok((server_first, challenge)) => {
+            backend::sasl(out, Sasl::Continue(&server_first));
+            challenge
+        }
+        Err(error) => return Ok(Err(error)),
+    };
+    let proof = match ask(io, out).await? {
+        Ok(proof) => proof,
+        Err(error) => return Ok(Err(error)),
+    };
+    Ok(challenge
+        .answer(&proof)
+        .map(|server_final| backend::sasl(out, Sasl::Final(&server_final))))
+}
+
+/// Sends what is ready and reads the password message that answers it.
+async fn ask(io: &mut Io, out: &mut Vec<u8>) -> io::Result<Result<Vec<u8>, SqlError>> {
+    io.write_all(out).await?;
+    io.flush().await?;
+    out.clear();
+    let mut header = [0; frame::HEADER_BYTES];
+    io.read_exact(&mut header).await?;
+    let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+    if header[0] != b'p' || !(4..=STARTUP_BYTES_MAX).contains(&length) {
+        return Ok(Err(violation("expected a password message")));
+    }
+    let mut body = vec![0; length - 4];
+    io.read_exact(&mut body).await?;
+    Ok(Ok(body))
+}

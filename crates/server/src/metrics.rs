@@ -1,0 +1,338 @@
+//! Counters of the door, and everybody's counters as Prometheus reads them.
+//!
+//! Relies on: `embed` for the engine's counters.  Promises: counting costs a few relaxed additions
+//! per statement.  Does not: reset anything; rates are for whoever reads.
+
+use quintet_embed::DatabaseStats;
+use std::fmt::{Display, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Kinds of statements told apart, by the first word of their tag.
+const KINDS: [&str; 10] = [
+    "SELECT", "INSERT", "UPDATE", "DELETE", "COPY", "BEGIN", "COMMIT", "ROLLBACK", "CALL", "other",
+];
+
+/// Upper bounds of the latency histogram, in microseconds. From a cached statement to one that
+/// somebody will ask about.
+const BOUNDS_MICROS: [u64; 18] = [
+    10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000,
+    500_000, 1_000_000, 2_500_000, 10_000_000,
+];
+
+/// Classes of SQLSTATE told apart; the last takes the others.
+const CLASSES: [&str; 16] = [
+    "08", "0A", "22", "23", "25", "28", "40", "42", "53", "54", "55", "57", "58", "72", "XX",
+    "other",
+];
+
+/// Counters. Written by all connections, read by whoever asks; no other data hangs on them.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    pub(crate) connections_open: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) connections_refused: AtomicU64,
+    pub(crate) authentications_failed: AtomicU64,
+    pub(crate) cancel_requests: AtomicU64,
+    pub(crate) received_bytes: AtomicU64,
+    pub(crate) sent_bytes: AtomicU64,
+    statements: [AtomicU64; KINDS.len()],
+    errors: [AtomicU64; CLASSES.len()],
+    /// Not cumulative: a statement counts in the first bucket that takes it; the last has no bound.
+    latency: [AtomicU64; BOUNDS_MICROS.len() + 1],
+    latency_nanos: AtomicU64,
+}
+
+/// A kind of statement: its place in [`KINDS`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kind(usize);
+
+impl Kind {
+    /// Of the first word of a tag.
+    pub fn of(word: &str) -> Kind {
+        Kind(
+            KINDS
+                .iter()
+                .position(|kind| *kind == word)
+                .unwrap_or(KINDS.len() - 1),
+        )
+    }
+}
+
+pub(crate) fn add(counter: &AtomicU64, by: u64) {
+    counter.fetch_add(by, Ordering::Relaxed);
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+impl Metrics {
+    /// Connections being served.
+    pub fn connections_open(&self) -> u64 {
+        get(&self.connections_open)
+    }
+
+    pub(crate) fn statement(&self, kind: Kind, nanos: u64) {
+        add(&self.statements[kind.0], 1);
+        let micros = nanos.div_ceil(1_000);
+        add(
+            &self.latency[BOUNDS_MICROS.partition_point(|bound| *bound < micros)],
+            1,
+        );
+        add(&self.latency_nanos, nanos);
+    }
+
+    pub(crate) fn error(&self, state: &str) {
+        let class = CLASSES.iter().position(|class| state.starts_with(class));
+        add(&self.errors[class.unwrap_or(CLASSES.len() - 1)], 1);
+    }
+
+    /// Everything in the text format of Prometheus.
+    pub fn render(&self, engine: &DatabaseStats) -> String {
+        let mut page = Page(String::with_capacity(8 * 1024));
+        let connections = [
+            ("connections", "Connections accepted.", &self.connections),
+            (
+                "connections_refused",
+                "Connections refused: too many clients.",
+                &self.connections_refused,
+            ),
+            (
+                "authentications_failed",
+                "Log-ins refused.",
+                &self.authentications_failed,
+            ),
+            ("cancel_requests", "Cancel requests.", &self.cancel_requests),
+            (
+                "received_bytes",
+                "Bytes received from clients.",
+                &self.received_bytes,
+            ),
+            ("sent_bytes", "Bytes sent to clients.", &self.sent_bytes),
+        ];
+        page.gauge(
+            "connections_open",
+            "Connections being served.",
+            get(&self.connections_open),
+        );
+        for (name, help, counter) in connections {
+            page.counter(name, help, get(counter));
+        }
+        page.labelled(
+            "statements",
+            "Statements carried out.",
+            "kind",
+            &KINDS,
+            &self.statements,
+        );
+        page.labelled(
+            "errors",
+            "Errors sent to clients.",
+            "class",
+            &CLASSES,
+            &self.errors,
+        );
+        self.latency(&mut page);
+        page.engine(engine);
+        page.0
+    }
+
+    fn latency(&self, page: &mut Page) {
+        const NAME: &str = "statement_seconds";
+        page.head(NAME, "Time from the message to its answer.", "histogram");
+        let mut sum = 0;
+        for (i, bucket) in self.latency.iter().enumerate() {
+            sum += get(bucket);
+            let bound = BOUNDS_MICROS.get(i);
+            let bound = bound.map_or("+Inf".into(), |micros| (*micros as f64 / 1e6).to_string());
+            page.sample(&format!("{NAME}_bucket{{le=\"{bound}\"}}"), sum);
+        }
+        page.sample(
+            &format!("{NAME}_sum"),
+            get(&self.latency_nanos) as f64 / 1e9,
+        );
+        page.sample(&format!("{NAME}_count"), sum);
+    }
+}
+
+/// A page in Prometheus' text format. Every name gets the prefix `quintet_`, counters the suffix
+/// `_total`, as its conventions ask.
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, help: &str, kind: &str) {
+        let page = &mut self.0;
+        let _ = writeln!(
+            page,
+            "# HELP quintet_{name} {help}\n# TYPE quintet_{name} {kind}"
+        );
+    }
+
+    fn sample(&mut self, name: &str, value: impl Display) {
+        let _ = writeln!(self.0, "quintet_{name} {value}");
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        self.head(name, help, "gauge");
+        self.sample(name, value);
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: impl Display) {
+        let name = format!("{name}_total");
+        self.head(&name, help, "counter");
+        self.sample(&name, value);
+    }
+
+    fn labelled(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: &[&str],
+        counters: &[AtomicU64],
+    ) {
+        let name = format!("{name}_total");
+        self.head(&name, help, "counter");
+        for (value, counter) in values.iter().zip(counters) {
+            self.sample(&format!("{name}{{{label}=\"{value}\"}}"), get(counter));
+        }
+    }
+
+    fn engine(&mut self, engine: &DatabaseStats) {
+        let DatabaseStats { tc, log, store } = engine;
+        self.counter("commits", "Transactions committed that wrote.", tc.commits);
+        self.counter(
+            "commits_read_only",
+            "Transactions committed that only read.",
+            tc.read_only,
+        );
+        self.counter(
+            "memtable_compactions",
+            "Memtables moved into STORE.",
+            tc.compactions,
+        );
+        self.counter(
+            "commit_stalls",
+            "Commits that waited for room in memory.",
+            tc.stalls,
+        );
+        self.gauge(
+            "memtable_active_bytes",
+            "Memtable that takes writes.",
+            tc.active_bytes,
+        );
+        self.gauge(
+            "memtable_frozen_bytes",
+            "Memtables on their way into STORE.",
+            tc.frozen_bytes,
+        );
+        self.gauge("snapshots", "Snapshots in use.", tc.snapshots);
+        self.gauge(
+            "row_waiters",
+            "Transactions that wait for a row.",
+            tc.waiting,
+        );
+        self.counter("log_records", "Records appended to the log.", log.records);
+        self.counter("log_bytes", "Bytes appended to the log.", log.bytes);
+        self.counter(
+            "log_groups",
+            "Groups of records written to the log.",
+            log.groups,
+        );
+        self.counter("log_syncs", "Syncs of the log.", log.syncs);
+        let seconds = |nanos: u64| nanos as f64 / 1e9;
+        self.counter(
+            "log_sync_seconds",
+            "Time in syncs of the log.",
+            seconds(log.sync_nanos_total),
+        );
+        self.gauge(
+            "log_sync_seconds_max",
+            "Longest sync of the log.",
+            seconds(log.sync_nanos_max),
+        );
+        self.gauge("log_segments", "Segments of the log.", log.segments);
+        self.gauge(
+            "log_disk_bytes",
+            "Bytes of the log on disk.",
+            log.disk_bytes,
+        );
+        self.gauge("store_spaces", "Key spaces of STORE.", store.spaces);
+        self.gauge("store_tablets", "Tablets of STORE.", store.tablets);
+        self.gauge(
+            "store_disk_bytes",
+            "Bytes of STORE on disk.",
+            store.disk_bytes,
+        );
+        self.gauge(
+            "store_memory_bytes",
+            "Bytes of STORE in memory.",
+            store.memory_bytes,
+        );
+        self.counter("store_merges", "Runs merged into STORE.", store.merges);
+        self.counter(
+            "store_operations",
+            "Operations of those merges.",
+            store.operations,
+        );
+        self.counter(
+            "store_checkpoints",
+            "Checkpoints of STORE.",
+            store.checkpoints,
+        );
+        self.counter(
+            "store_compactions",
+            "Tablets merged with tablets.",
+            store.compactions,
+        );
+        let failed = store.compactions_failed;
+        self.counter(
+            "store_compactions_failed",
+            "The same that failed and are tried again.",
+            failed,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_counts_under_its_kind_and_in_the_bucket_that_takes_it() {
+        let metrics = Metrics::default();
+        metrics.statement(Kind::of("INSERT"), 10_000);
+        metrics.statement(Kind::of("SELECT"), 10_001);
+        metrics.statement(Kind::of("CREATE"), u64::MAX / 4);
+        metrics.statement(Kind::of(""), 0);
+        let of = |counters: &[AtomicU64]| counters.iter().map(get).collect::<Vec<_>>();
+        assert_eq!(of(&metrics.statements), [1, 1, 0, 0, 0, 0, 0, 0, 0, 2]);
+        let latency = of(&metrics.latency);
+        assert_eq!((latency[0], latency[1], latency[18]), (2, 1, 1));
+        metrics.error("40001");
+        metrics.error("P0001");
+        assert_eq!(
+            of(&metrics.errors),
+            [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+        );
+    }
+
+    #[test]
+    fn the_histogram_on_the_page_is_cumulative() {
+        let metrics = Metrics::default();
+        metrics.statement(Kind::of("SELECT"), 5_000);
+        metrics.statement(Kind::of("SELECT"), 20_000);
+        let mut page = Page(String::new());
+        metrics.latency(&mut page);
+        for line in [
+            "quintet_statement_seconds_bucket{le=\"0.00001\"} 1\n",
+            "quintet_statement_seconds_bucket{le=\"0.000025\"} 2\n",
+            "quintet_statement_seconds_bucket{le=\"+Inf\"} 2\n",
+            "quintet_statement_seconds_sum 0.000025\n",
+            "quintet_statement_seconds_count 2\n",
+            "# TYPE quintet_statement_seconds histogram\n",
+        ] {
+            assert!(page.0.contains(line), "{line} is not in\n{}", page.0);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Listening: sockets in, connections out, and the way to stop.
+//!
+//! Relies on: `door` for each socket.  Promises: nobody beyond this machine is served without users
+//! configured; after `shutdown` no connection is left that could be ended.  Does not: close the
+//! database; whoever opened it does.
+//!
+//! ```text
+//!   serve ──► Running ──shutdown──► Draining ──all gone, or grace over──► Closing ──► stopped
+//!             accepts               idle sessions get 57P01,              everybody is
+//!                                   running statements finish             interrupted
+//! ```
+
+use crate::auth::Users;
+use crate::config::{Error, ServerConfig};
+use crate::door::{self, Shared};
+use crate::metrics::Metrics;
+use crate::registry::{Phase, Registry};
+use crate::{http, tls};
+use quintet_embed::Database;
+use quintet_rt::RealClock;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+
+/// Sockets beyond the connections served: log-ins, cancel requests, and those who are told that
+/// there is no room. More wait in the listener's queue.
+const SOCKETS_BESIDE: usize = 64;
+
+/// Sockets waiting to be accepted, as the operating system counts them.
+const LISTEN_QUEUE: u32 = 1024;
+
+/// Monitoring requests answered at once.
+const HTTP_SOCKETS: usize = 16;
+
+/// How long to rest when a socket cannot be accepted, most likely for want of file descriptors.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+/// What interrupted connections get to end.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// A running server. Dropping it leaves it running; [`Server::shutdown`] stops it.
+pub struct Server {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    http_address: Option<SocketAddr>,
+    accepting: Vec<JoinHandle<()>>,
+    /// One permit per socket; all of them back means that nobody is left.
+    sockets: Arc<Semaphore>,
+    sockets_max: u32,
+    stopped: watch::Sender<bool>,
+}
+
+/// Starts to listen, on the calling runtime.
+///
+/// # Errors
+/// See [`Error`]; nothing listens then.
+pub async fn serve(config: ServerConfig, database: Database) -> Result<Server, Error> {
+    if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+        return Err(Error::Runtime);
+    }
+    if config.users.is_empty() && !config.listen.ip().is_loopback() {
+        return Err(Error::OpenToAll {
+            address: config.listen,
+        });
+    }
+    let users = Users::new(&config.users)?;
+    let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
+    let listener = listen(config.listen)?;
+    let http = config.http.map(listen).transpose()?;
+    let address = local(&listener, config.listen)?;
+    let http_address = http
+        .as_ref()
+        .zip(config.http)
+        .map(|(l, asked)| local(l, asked))
+        .transpose()?;
+    let seats_max = config.connections_max;
+    let sockets_max = seats_max
+        .saturating_add(SOCKETS_BESIDE)
+        .min(Semaphore::MAX_PERMITS);
+    let sockets_max = u32::try_from(sockets_max).unwrap_or(u32::MAX);
+    let authentication = if users.is_empty() {
+        "none"
+    } else {
+        "scram-sha-256"
+    };
+    tracing::info!(%address, connections_max = seats_max, tls = tls.is_some(), authentication, "listening");
+    let shared = Arc::new(Shared {
+        database,
+        users,
+        tls,
+        registry: Arc::new(Registry::new(seats_max)),
+        metrics: Metrics::default(),
+        clock: RealClock,
+        stopping: watch::Sender::new(false),
+        config,
+    });
+    let sockets = Arc::new(Semaphore::new(sockets_max as usize));
+    let mut accepting = vec![tokio::spawn(accept(listener, Arc::clone(&sockets), {
+        let shared = Arc::clone(&shared);
+        move |stream| door::serve(stream, Arc::clone(&shared))
+    }))];
+    if let Some(http) = http {
+        let shared = Arc::clone(&shared);
+        accepting.push(tokio::spawn(accept(
+            http,
+            Arc::new(Semaphore::new(HTTP_SOCKETS)),
+            move |stream| {
+                let shared = Arc::clone(&shared);
+                http::answer(stream, move || {
+                    shared.metrics.render(&shared.database.stats())
+                })
+            },
+        )));
+    }
+    let stopped = watch::Sender::new(false);
+    Ok(Server {
+        shared,
+        address,
+        http_address,
+        accepting,
+        sockets,
+        sockets_max,
+        stopped,
+    })
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
+    let open = || -> io::Result<TcpListener> {
+        let socket = if address.is_ipv4() {
+            TcpSocket::new_v4()?
+        } else {
+            TcpSocket::new_v6()?
+        };
+        socket.set_reuseaddr(true)?;
+        // What is accepted inherits these.
+        socket.set_keepalive(true)?;
+        socket.set_nodelay(true)?;
+        socket.bind(address)?;
+        socket.listen(LISTEN_QUEUE)
+    };
+    open().map_err(|source| Error::Listen { address, source })
+}
+
+fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, Error> {
+    listener
+        .local_addr()
+        .map_err(|source| Error::Listen { address, source })
+}
+
+/// Accepts for ever, as many at a time as there are permits.
+async fn accept<F>(
+    listener: TcpListener,
+    sockets: Arc<Semaphore>,
+    serve: impl Fn(tokio::net::TcpStream) -> F,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    loop {
+        let Ok(permit) = Arc::clone(&sockets).acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let serving = serve(stream);
+                tokio::spawn(async move {
+                    serving.await;
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                tracing::error!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_REST).await;
+            }
+        }
+    }
+}
+
+impl Server {
+    /// Where PostgreSQL clients are served.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where `/metrics` and `/healthz` are served, if they are.
+    pub fn http_addr(&self) -> Option<SocketAddr> {
+        self.http_address
+    }
+
+    /// Counters of the door.
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// Stops: nobody new is let in, idle sessions are told 57P01, running statements get the
+    /// configured grace, then everybody is interrupted. Returns when all are gone, or have proved
+    /// that they cannot be interrupted (waiting for a disk that does not answer).
+    pub async fn shutdown(&self) {
+        for task in &self.accepting {
+            task.abort();
+        }
+        self.shared.stopping.send_replace(true);
+        self.shared.registry.enter(Phase::Draining);
+        if !self.all_gone(self.shared.config.shutdown_grace).await {
+            self.shared.registry.enter(Phase::Closing);
+            if !self.all_gone(CLOSING).await {
+                let left = self.shared.metrics.connections_open();
+                tracing::error!(left, "connections could not be ended");
+            }
+        }
+        self.stopped.send_replace(true);
+    }
+
+    async fn all_gone(&self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.sockets.acquire_many(self.sockets_max))
+            .await
+            .is_ok()
+    }
+
+    /// Waits until somebody has stopped the server.
+    pub async fn wait(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.stopped.subscribe().wait_for(|stopped| *stopped).await;
+    }
+}
