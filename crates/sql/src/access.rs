@@ -10,8 +10,8 @@
 //!    then the primary key, then the index made first;
 //! 4. without any of these every row, by the index whose order is asked for if there is a LIMIT.
 //!
-//! Equality is `column = e`, `column IN (…)`, `(a, b) IN ((…), …)`; a bound is `< <= > >=`. `e` may
-//! use other tables' columns as long as those tables come earlier in the join.
+//! Equality is `column = e`, `column IN (…)`, `(a, b) IN ((…), …)` and the same written with OR; a
+//! bound is `< <= > >=`. `e` may use other tables' columns as long as those tables come earlier in the join.
 
 use crate::coerce::{convert_constant, strip_relabel};
 use crate::expr::and;
@@ -459,8 +459,9 @@ impl Reader<'_> {
         let mut columns: Option<Vec<usize>> = None;
         let mut rows = Vec::with_capacity(alternatives.len());
         for alternative in alternatives {
-            let Expr::And(parts) = alternative else {
-                return None;
+            let parts = match alternative {
+                Expr::And(parts) => parts.as_slice(),
+                single => std::slice::from_ref(single),
             };
             let mut here = Vec::with_capacity(parts.len());
             let mut values = Vec::with_capacity(parts.len());

@@ -281,13 +281,18 @@ impl Target<'_, '_> {
                 continue;
             }
             self.check_identity(column)?;
-            values[number] = self.from_output(place, output, column)?;
+            values[number] = self.converted_output(place, output, column)?;
         }
         Ok((query.plan, values))
     }
 
     /// A column of the query as a column of the table.
-    fn from_output(&self, place: usize, output: &Output, column: &ColumnDef) -> SqlResult<Expr> {
+    fn converted_output(
+        &self,
+        place: usize,
+        output: &Output,
+        column: &ColumnDef,
+    ) -> SqlResult<Expr> {
         let expr = Expr::Column(place, output.ty);
         if output.ty == column.ty && output.modifier == column.modifier {
             return Ok(expr);

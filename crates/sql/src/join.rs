@@ -7,8 +7,8 @@
 //!
 //! 1. subqueries of exactly one row: what they yield may be a key;
 //! 2. the inner-joined leaf with the best constant equality on a key (unique first, then the
-//!    longest prefix), else a subquery or function by whose rows a table is found by key, else the
-//!    first as written;
+//!    longest prefix), else the first as written by whose rows another table is found by key, else
+//!    the first as written;
 //! 3. then, each time, the best leaf that can be looked up by a key from what is there already,
 //!    else the next as written;
 //! 4. last the left-joined leaves, in the order written.
@@ -147,10 +147,10 @@ impl State<'_> {
         if let Some((_, n)) = best {
             return Ok(n);
         }
-        // A subquery or function that gives some table its key.
+        // A leaf that gives some table its key.
         let gives_key = |leaf: &Leaf| {
             inner.iter().any(|(_, other)| match &other.source {
-                Source::Table(table) => {
+                Source::Table(table) if other.offset != leaf.offset => {
                     let own = leaf.offset..leaf.offset + leaf.width;
                     let usable = |place: usize| self.is_placed(place) || own.contains(&place);
                     self.choose(table, other, None, &usable).rank.has_equality()
@@ -158,9 +158,9 @@ impl State<'_> {
                 _ => false,
             })
         };
-        let starter = inner.iter().find(|(_, leaf)| {
-            !matches!(leaf.source, Source::Table(_)) && is_ready(leaf) && gives_key(leaf)
-        });
+        let starter = inner
+            .iter()
+            .find(|(_, leaf)| is_ready(leaf) && gives_key(leaf));
         if let Some((n, _)) = starter {
             return Ok(*n);
         }
@@ -231,9 +231,11 @@ impl State<'_> {
                     &|place| self.is_placed(place),
                     order,
                 );
-                for number in choice.taken.iter().rev() {
-                    conditions.remove(*number);
-                }
+                let mut number = 0;
+                conditions.retain(|_| {
+                    number += 1;
+                    !choice.taken.contains(&(number - 1))
+                });
                 if self.plan.is_none() {
                     self.sorted |= choice.sorted;
                 }

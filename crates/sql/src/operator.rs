@@ -12,6 +12,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::cast::CastContext;
 use quintet_ir::function::{self, compare_type};
 use quintet_ir::{CompareOp, Expr};
 
@@ -139,7 +140,8 @@ impl Binder<'_, '_> {
         let args: SqlResult<Vec<Expr>> = args
             .into_iter()
             .zip(&resolved.args)
-            .map(|(arg, &ty)| coerce::implicit(self.planner, arg, ty))
+            // `||` takes numbers as text, which no implicit conversion does: the choice is made.
+            .map(|(arg, &ty)| coerce::convert(self.planner, arg, ty, CastContext::Explicit))
             .collect();
         Ok(Expr::Call {
             function: resolved.function,

@@ -195,7 +195,7 @@ impl Change<'_, '_, '_> {
         let number = self.record.columns.len();
         add_column(self.draft, &mut self.record, &mut self.constraints, column)?;
         let added = &self.record.columns[number];
-        let not_null = added.not_null;
+        let mut unproven = added.not_null;
         match added.default.clone() {
             None => {}
             Some(text) => {
@@ -208,13 +208,14 @@ impl Change<'_, '_, '_> {
                             quintet_base::Value::Null => None,
                             value => Some(text_format::to_string(value, added.ty, &format)),
                         };
+                        unproven &= text.is_none();
                         self.record.columns[number].missing = text;
                     }
                     None => self.rewrite = true,
                 }
             }
         }
-        if not_null {
+        if unproven {
             self.not_null.push(number);
         }
         Ok(())
