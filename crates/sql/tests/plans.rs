@@ -19,7 +19,7 @@ struct World {
 impl World {
     fn new() -> World {
         World {
-            catalog: Catalog::load([]).unwrap(),
+            catalog: Catalog::load([]).expect("no records are a catalogue"),
         }
     }
 
@@ -43,7 +43,7 @@ impl World {
                 Ok(planned) => {
                     lines.extend(describe(&planned));
                     if let Command::Ddl(change) = &planned.command {
-                        self.catalog = self.catalog.apply(&change.changes).unwrap();
+                        self.catalog = self.catalog.apply(&change.changes).expect("a planned change applies");
                     }
                 }
                 Err(error) => lines.extend(describe_error(&error)),
@@ -206,7 +206,7 @@ fn check(name: &str, script: &str) {
     let actual = format!("{}\n", actual.trim_end());
     if std::env::var_os("QUINTET_REWRITE").is_some() {
         let path = format!("{}/tests/scripts/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-        std::fs::write(path, actual).unwrap();
+        std::fs::write(path, actual).expect("the source tree can be written");
         return;
     }
     let expected = format!("{}\n", expected.trim_end());
