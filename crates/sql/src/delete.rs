@@ -4,13 +4,14 @@
 //! table's own.  Does not: run anything.
 
 use crate::command::Planned;
-use crate::from::{self, From, target_table};
+use crate::from::{From, target_table};
 use crate::insert::{alias, bind_returning};
 use crate::names::required;
 use crate::output;
 use crate::planner::Planner;
 use crate::subquery::Subqueries;
 use crate::update::plan_target_rows;
+use crate::with;
 use pg_query::protobuf::DeleteStmt;
 use quintet_base::SqlResult;
 use quintet_ir::Statement;
@@ -18,7 +19,7 @@ use quintet_ir::statement::Delete;
 
 /// Plans a DELETE.
 pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResult<Planned> {
-    let before = from::enter_with(planner, statement.with_clause.as_ref())?;
+    let before = with::enter_with(planner, statement.with_clause.as_ref())?;
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;
     let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
@@ -28,7 +29,7 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let (source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
-    from::leave_with(planner, before);
+    with::leave_with(planner, before);
     let delete = Delete {
         table,
         source,

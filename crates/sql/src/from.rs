@@ -12,21 +12,21 @@
 
 use crate::coerce;
 use crate::expr::Binder;
+use crate::function_source::bind_function;
+use crate::join_clause::bind_join;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::rewrite::is_volatile;
 use crate::scope::{Output, Scope, ScopeColumn, ScopeTable};
 use crate::select::plan_query;
 use crate::system;
+use crate::with::bind_with;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{
-    Alias, JoinExpr, JoinType, Node, RangeFunction, RangeSubselect, RangeVar, SelectStmt,
-    WithClause,
-};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use pg_query::protobuf::{Alias, Node, RangeSubselect, RangeVar, SelectStmt};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_ir::Expr;
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableRef;
-use quintet_ir::{CompareOp, Expr};
 
 /// Where a leaf's rows come from.
 #[derive(Clone, Debug)]
@@ -69,16 +69,6 @@ pub(crate) struct From {
     /// Of inner joins, split at AND.
     pub conditions: Vec<Expr>,
     pub width: usize,
-}
-
-/// One WITH query in sight.
-#[derive(Clone)]
-pub(crate) struct WithQuery {
-    pub name: String,
-    pub columns: Vec<String>,
-    pub query: Box<SelectStmt>,
-    /// How many WITH queries were in sight of it.
-    pub sees: usize,
 }
 
 /// Splits a condition at AND.
@@ -133,7 +123,7 @@ impl From {
     }
 
     /// Puts the leaves of a later item behind.
-    fn append(&mut self, planner: &Planner, later: From) -> SqlResult<()> {
+    pub fn append(&mut self, planner: &Planner, later: From) -> SqlResult<()> {
         check_names(planner, &self.scope, &later.scope)?;
         let tables = self.scope.tables.len();
         self.scope
@@ -165,7 +155,12 @@ fn check_names(planner: &Planner, left: &Scope, right: &Scope) -> SqlResult<()> 
 }
 
 /// Binds one item whose logical frame begins at `start`. `lateral` is what stands to its left.
-fn bind_item(planner: &Planner, item: &Node, lateral: &Scope, start: usize) -> SqlResult<From> {
+pub(crate) fn bind_item(
+    planner: &Planner,
+    item: &Node,
+    lateral: &Scope,
+    start: usize,
+) -> SqlResult<From> {
     match required(inner(item))? {
         NodeEnum::RangeVar(relation) => bind_relation(planner, relation, start),
         NodeEnum::JoinExpr(join) => bind_join(planner, join, lateral, start),
@@ -180,7 +175,7 @@ fn bind_item(planner: &Planner, item: &Node, lateral: &Scope, start: usize) -> S
     }
 }
 
-fn starting_at(start: usize) -> From {
+pub(crate) fn starting_at(start: usize) -> From {
     From {
         width: start,
         ..From::default()
@@ -293,7 +288,13 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
     Ok(from)
 }
 
-fn add_plan(from: &mut From, plan: Plan, columns: &[Output], name: &str, schema: Option<&str>) {
+pub(crate) fn add_plan(
+    from: &mut From,
+    plan: Plan,
+    columns: &[Output],
+    name: &str,
+    schema: Option<&str>,
+) {
     let offset = from.add_leaf(
         name,
         Source::Plan(plan),
@@ -315,12 +316,16 @@ fn add_plan(from: &mut From, plan: Plan, columns: &[Output], name: &str, schema:
     });
 }
 
-fn alias_or<'n>(alias: Option<&'n Alias>, name: &'n str) -> &'n str {
+pub(crate) fn alias_or<'n>(alias: Option<&'n Alias>, name: &'n str) -> &'n str {
     alias.map_or(name, |alias| &alias.aliasname)
 }
 
 /// `AS name (columns)` on the last table added.
-fn rename_columns(planner: &Planner, from: &mut From, alias: Option<&Alias>) -> SqlResult<()> {
+pub(crate) fn rename_columns(
+    planner: &Planner,
+    from: &mut From,
+    alias: Option<&Alias>,
+) -> SqlResult<()> {
     let (Some(alias), Some(table)) = (alias, from.scope.tables.last_mut()) else {
         return Ok(());
     };
@@ -341,77 +346,6 @@ fn rename_columns(planner: &Planner, from: &mut From, alias: Option<&Alias>) -> 
         column.name = name.to_string();
     }
     Ok(())
-}
-
-/// A WITH query where its name is used: planned there, as a subselect.
-fn bind_with(
-    planner: &Planner,
-    with: &WithQuery,
-    relation: &RangeVar,
-    start: usize,
-) -> SqlResult<From> {
-    // It sees only the queries before it.
-    let hidden = planner.with.borrow_mut().split_off(with.sees);
-    let planned = planner.deeper(|| plan_query(planner, &with.query, None));
-    planner.with.borrow_mut().extend(hidden);
-    let mut planned = planned?;
-    for (column, name) in planned.outputs.iter_mut().zip(&with.columns) {
-        column.name = name.clone();
-    }
-    let mut from = starting_at(start);
-    let name = alias_or(relation.alias.as_ref(), &relation.relname);
-    add_plan(&mut from, planned.plan, &planned.outputs, name, None);
-    rename_columns(planner, &mut from, relation.alias.as_ref())?;
-    Ok(from)
-}
-
-/// Puts the queries of a WITH clause in sight; how many there were before.
-///
-/// # Errors
-/// `0A000` for recursive ones and those that change data.
-pub(crate) fn enter_with(planner: &Planner, with: Option<&WithClause>) -> SqlResult<usize> {
-    let before = planner.with.borrow().len();
-    let Some(with) = with else {
-        return Ok(before);
-    };
-    if with.recursive {
-        return Err(planner.unsupported("WITH RECURSIVE", with.location));
-    }
-    for node in &with.ctes {
-        let Some(NodeEnum::CommonTableExpr(query)) = inner(node) else {
-            continue;
-        };
-        let Some(NodeEnum::SelectStmt(select)) = query.ctequery.as_deref().and_then(inner) else {
-            return Err(planner.unsupported("a WITH query that changes data", query.location));
-        };
-        let mut known = planner.with.borrow_mut();
-        if known[before..]
-            .iter()
-            .any(|other| other.name == query.ctename)
-        {
-            let message = format!(
-                "WITH query name \"{}\" specified more than once",
-                query.ctename
-            );
-            return Err(planner.error(SqlState::DUPLICATE_ALIAS, message, query.location));
-        }
-        let sees = known.len();
-        known.push(WithQuery {
-            name: query.ctename.clone(),
-            columns: names::strings(&query.aliascolnames)
-                .iter()
-                .map(|s| (*s).to_string())
-                .collect(),
-            query: select.clone(),
-            sees,
-        });
-    }
-    Ok(before)
-}
-
-/// Takes the queries of a WITH clause out of sight again.
-pub(crate) fn leave_with(planner: &Planner, before: usize) {
-    planner.with.borrow_mut().truncate(before);
 }
 
 fn bind_subselect(
@@ -494,267 +428,4 @@ fn inline(
         });
     }
     Ok(Some(columns))
-}
-
-fn bind_join(planner: &Planner, join: &JoinExpr, lateral: &Scope, start: usize) -> SqlResult<From> {
-    let mut left = bind_item(planner, required(join.larg.as_deref())?, lateral, start)?;
-    let mut beside = lateral.clone();
-    let tables = beside.tables.len();
-    beside
-        .visible
-        .extend(left.scope.visible.iter().map(|(t, c)| (t + tables, *c)));
-    beside.tables.extend(left.scope.tables.iter().cloned());
-    let right = bind_item(
-        planner,
-        required(join.rarg.as_deref())?,
-        &beside,
-        left.width,
-    )?;
-    if join.alias.is_some() || join.join_using_alias.is_some() {
-        return Err(SqlError::unsupported("an alias for a join"));
-    }
-    let split_at = left.leaves.len();
-    let left_tables = left.scope.tables.len();
-    let left_visible = left.scope.visible.clone();
-    let right_visible: Vec<(usize, usize)> = right
-        .scope
-        .visible
-        .iter()
-        .map(|(t, c)| (t + left_tables, *c))
-        .collect();
-    let right_conditions = right.conditions.clone();
-    let left_conditions = left.conditions.clone();
-    left.append(planner, right)?;
-    let mut on = Vec::new();
-    let mut using: Vec<String> = names::strings(&join.using_clause)
-        .iter()
-        .map(|s| (*s).to_string())
-        .collect();
-    if join.is_natural {
-        let has = |name: &str| {
-            right_visible
-                .iter()
-                .any(|&(t, c)| left.scope.tables[t].columns[c].name == name)
-        };
-        let common = left_visible
-            .iter()
-            .map(|&(t, c)| &left.scope.tables[t].columns[c].name);
-        using = common.filter(|name| has(name)).cloned().collect();
-    }
-    if !using.is_empty() {
-        on = merge_columns(
-            planner,
-            &mut left.scope,
-            &using,
-            &left_visible,
-            &right_visible,
-            join.jointype(),
-        )?;
-    }
-    if let Some(quals) = join.quals.as_deref() {
-        let binder = Binder::new(planner, &left.scope, "JOIN/ON");
-        split(binder.condition(quals)?, &mut on);
-    }
-    match join.jointype() {
-        JoinType::JoinInner => left.conditions.extend(on),
-        JoinType::JoinLeft => {
-            make_outer(&mut left.leaves[split_at..], &right_conditions, on, "LEFT")?
-        }
-        // The same as LEFT with the sides exchanged: the leaves' order is `join`'s to choose.
-        JoinType::JoinRight => {
-            make_outer(&mut left.leaves[..split_at], &left_conditions, on, "RIGHT")?
-        }
-        JoinType::JoinFull => return Err(SqlError::unsupported("FULL JOIN")),
-        _ => return Err(SqlError::unsupported("this kind of join")),
-    }
-    Ok(left)
-}
-
-/// Marks the one leaf that a LEFT or RIGHT join fills with NULLs.
-fn make_outer(
-    leaves: &mut [Leaf],
-    conditions: &[Expr],
-    on: Vec<Expr>,
-    side: &str,
-) -> SqlResult<()> {
-    match leaves {
-        [leaf] if conditions.is_empty() && matches!(leaf.kind, LeafKind::Inner) => {
-            leaf.kind = LeafKind::Left(on);
-            Ok(())
-        }
-        _ => Err(SqlError::unsupported(format!(
-            "{side} JOIN whose optional side is not one table"
-        ))),
-    }
-}
-
-/// USING: equality of the columns, which then are visible once, before the others.
-fn merge_columns(
-    planner: &Planner,
-    scope: &mut Scope,
-    using: &[String],
-    left: &[(usize, usize)],
-    right: &[(usize, usize)],
-    kind: JoinType,
-) -> SqlResult<Vec<Expr>> {
-    let find = |side: &[(usize, usize)], name: &str, word: &str| -> SqlResult<(usize, usize)> {
-        let mut found = side
-            .iter()
-            .filter(|&&(t, c)| scope.tables[t].columns[c].name == name);
-        match (found.next(), found.next()) {
-            (Some(&place), None) => Ok(place),
-            (None, _) => Err(planner.error(
-                SqlState::UNDEFINED_COLUMN,
-                format!(
-                    "column \"{name}\" specified in USING clause does not exist in {word} table"
-                ),
-                -1,
-            )),
-            _ => Err(planner.error(
-                SqlState::AMBIGUOUS_COLUMN,
-                format!("common column name \"{name}\" appears more than once in {word} table"),
-                -1,
-            )),
-        }
-    };
-    let mut on = Vec::with_capacity(using.len());
-    let mut merged = Vec::with_capacity(using.len());
-    let mut gone = Vec::new();
-    for name in using {
-        let (a, b) = (find(left, name, "left")?, find(right, name, "right")?);
-        let binder = Binder::new(planner, scope, "JOIN/USING");
-        let value = |(t, c): (usize, usize)| scope.tables[t].columns[c].expr.clone();
-        on.push(binder.compare(CompareOp::Eq, value(a), value(b))?);
-        gone.extend([a, b]);
-        merged.push(if kind == JoinType::JoinRight { b } else { a });
-    }
-    let others = left
-        .iter()
-        .chain(right)
-        .filter(|place| !gone.contains(place))
-        .copied();
-    scope.visible = merged.into_iter().chain(others).collect();
-    Ok(on)
-}
-
-fn bind_function(
-    planner: &Planner,
-    item: &RangeFunction,
-    lateral: &Scope,
-    start: usize,
-) -> SqlResult<From> {
-    if item.ordinality {
-        return Err(SqlError::unsupported("WITH ORDINALITY"));
-    }
-    if !item.coldeflist.is_empty() {
-        return Err(SqlError::unsupported("a column definition list"));
-    }
-    let [function] = item.functions.as_slice() else {
-        return Err(SqlError::unsupported("ROWS FROM with several functions"));
-    };
-    let node = names::list(function)
-        .and_then(<[Node]>::first)
-        .unwrap_or(function);
-    let mut from = starting_at(start);
-    let binder = Binder::new(planner, lateral, "functions in FROM");
-    let (own_name, plan, ty) = match inner(node) {
-        Some(NodeEnum::FuncCall(call)) => {
-            let name = names::built_in(&call.funcname).unwrap_or_default();
-            let args: SqlResult<Vec<Expr>> = match name {
-                "generate_series" | "unnest" => {
-                    call.args.iter().map(|arg| binder.bind(arg)).collect()
-                }
-                _ => Ok(vec![]),
-            };
-            let here = planner.at(call.location);
-            match name {
-                "generate_series" => {
-                    let (plan, ty) = series(planner, &binder, args?).map_err(here)?;
-                    (name.to_string(), Some(plan), ty)
-                }
-                "unnest" => {
-                    let (plan, ty) = unnest(args?).map_err(here)?;
-                    (name.to_string(), Some(plan), ty)
-                }
-                _ => (name.to_string(), None, SqlType::Unknown),
-            }
-        }
-        _ => (
-            crate::select::figure_name(node).unwrap_or_default(),
-            None,
-            SqlType::Unknown,
-        ),
-    };
-    let table = alias_or(item.alias.as_ref(), &own_name).to_string();
-    // A function that returns one column calls it as the table is called.
-    let column = |expr: Expr| ScopeColumn {
-        name: table.clone(),
-        modifier: TypeMod::NONE,
-        origin: None,
-        expr,
-    };
-    let column = match plan {
-        Some(plan) => {
-            let offset = from.add_leaf(&table, Source::Function(plan), vec![ty]);
-            column(Expr::Column(offset, ty))
-        }
-        None => column(coerce::settle(planner, binder.bind(node)?)?),
-    };
-    from.scope.add(ScopeTable {
-        name: table.clone(),
-        schema: None,
-        columns: vec![column],
-    });
-    rename_columns(planner, &mut from, item.alias.as_ref())?;
-    Ok(from)
-}
-
-fn series(planner: &Planner, binder: &Binder, args: Vec<Expr>) -> SqlResult<(Plan, SqlType)> {
-    let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
-    let (mut args, ty) = binder.unify(args, "generate_series", -1)?;
-    let ty = match ty {
-        SqlType::Int4 | SqlType::Int8 => ty,
-        SqlType::Int2 => SqlType::Int4,
-        // All of them are untyped.
-        SqlType::Text if types.iter().all(|t| *t == SqlType::Unknown) => SqlType::Int4,
-        _ => {
-            return Err(SqlError::unsupported(format!(
-                "generate_series over type {ty}"
-            )));
-        }
-    };
-    for arg in &mut args {
-        let taken = std::mem::replace(arg, Expr::null(ty));
-        *arg = coerce::implicit(planner, taken, ty)?;
-    }
-    let one = coerce::convert_constant(&Value::Int4(1), SqlType::Int4, ty).unwrap_or_default();
-    let mut args = args.into_iter();
-    let plan = match (args.next(), args.next(), args.next(), args.next()) {
-        (Some(start), Some(stop), step, None) => Plan::Series {
-            start,
-            stop,
-            step: step.unwrap_or(Expr::Const(one, ty)),
-            ty,
-        },
-        _ => {
-            return Err(SqlError::unsupported(
-                "generate_series with this number of arguments",
-            ));
-        }
-    };
-    Ok((plan, ty))
-}
-
-fn unnest(args: Vec<Expr>) -> SqlResult<(Plan, SqlType)> {
-    let mut args = args.into_iter();
-    match (args.next(), args.next()) {
-        (Some(array), None) => match array.ty().element() {
-            Some(element) => Ok((Plan::Unnest { array }, element)),
-            None => Err(SqlError::new(
-                SqlState::UNDEFINED_FUNCTION,
-                format!("function unnest({}) does not exist", array.ty()),
-            )),
-        },
-        _ => Err(SqlError::unsupported("unnest of several arrays")),
-    }
 }

@@ -13,7 +13,7 @@
 use crate::coerce;
 use crate::command::Planned;
 use crate::expr::Binder;
-use crate::from::{self, From, target_table};
+use crate::from::{From, target_table};
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
@@ -21,6 +21,7 @@ use crate::rewrite::one_row;
 use crate::scope::{Output, Scope, ScopeTable};
 use crate::select::plan_query;
 use crate::update;
+use crate::with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     InferClause, InsertStmt, Node, OnConflictAction, OnConflictClause, OverridingKind, RangeVar,
@@ -34,7 +35,7 @@ use quintet_ir::{Expr, Statement};
 
 /// Plans an INSERT.
 pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResult<Planned> {
-    let before = from::enter_with(planner, statement.with_clause.as_ref())?;
+    let before = with::enter_with(planner, statement.with_clause.as_ref())?;
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;
     let columns = target_columns(planner, &table, &statement.cols)?;
@@ -59,7 +60,7 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
             }
         }
     };
-    from::leave_with(planner, before);
+    with::leave_with(planner, before);
     let conflict = match statement.on_conflict_clause.as_deref() {
         Some(clause) => on_conflict(planner, &table, relation, clause)?,
         None => None,

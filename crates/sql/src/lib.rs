@@ -20,8 +20,9 @@
 //! | `catalog`, `records`, `stored`, `system` | names to definitions; what is stored; pg_catalog |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
-//! | `from`, `join`, `access`, `rewrite` | sources of rows, their order and their access paths |
-//! | `select`, `output`, `group`, `set_operation` | queries |
+//! | `from`, `join_clause`, `function_source`, `with` | sources of rows as they are written |
+//! | `join`, `access`, `condition`, `rewrite` | their order and their access paths |
+//! | `select`, `output`, `group`, `values`, `set_operation`, `limit`, `locking` | queries |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
 //! | `ddl`, `draft` | schema changes |
 //! | `utility` | statements for the session |
@@ -31,15 +32,20 @@ mod call;
 pub mod catalog;
 mod coerce;
 pub mod command;
+mod condition;
 mod copy;
 mod ddl;
 mod delete;
 mod draft;
 mod expr;
 mod from;
+mod function_source;
 mod group;
 mod insert;
 mod join;
+mod join_clause;
+mod limit;
+mod locking;
 mod names;
 pub mod normalize;
 mod operator;
@@ -58,6 +64,8 @@ mod system;
 mod types;
 mod update;
 mod utility;
+mod values;
+mod with;
 
 pub use catalog::{Catalog, CatalogChange};
 pub use command::{Command, Planned};

@@ -39,7 +39,7 @@ pub(crate) struct Planner<'a> {
     params: RefCell<Vec<SqlType>>,
     pub notices: RefCell<Vec<Notice>>,
     /// WITH queries in sight, by name, innermost last.
-    pub with: RefCell<Vec<crate::from::WithQuery>>,
+    pub with: RefCell<Vec<crate::with::WithQuery>>,
     /// What is in sight around the subquery at hand, for telling a correlated name from a wrong one.
     outer: RefCell<Vec<Scope>>,
     /// How many subqueries deep planning is.

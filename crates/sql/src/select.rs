@@ -12,25 +12,25 @@ use crate::access::Order;
 use crate::call::direction;
 use crate::coerce;
 use crate::expr::Binder;
-use crate::from::{self, From, Source};
+use crate::from::From;
 use crate::group::{self, Grouping};
-use crate::join::{Joined, join, mark_needed};
+use crate::join::{join, mark_needed};
+use crate::limit::{bind_limits, top_of};
+use crate::locking::plan_locks;
 use crate::names::{self, inner, required};
 use crate::output::{self, Target};
 use crate::planner::Planner;
 use crate::rewrite::same;
-use crate::scope::{Output, Scope};
+use crate::scope::Output;
 use crate::set_operation::plan_set_operation;
 use crate::subquery::Subqueries;
+use crate::values::plan_values;
+use crate::with;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{
-    LimitOption, LockClauseStrength, LockWaitPolicy, LockingClause, Node, SelectStmt, SetOperation,
-    SortBy,
-};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use pg_query::protobuf::{Node, SelectStmt, SetOperation, SortBy};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::Expr;
-use quintet_ir::cast::common_type;
-use quintet_ir::plan::{LockStrength, LockTarget, LockWait, Plan, SortKey};
+use quintet_ir::plan::{Plan, SortKey};
 use std::cell::RefCell;
 
 pub(crate) use crate::output::{figure_name, output_name};
@@ -60,7 +60,7 @@ pub(crate) fn plan_query(
     select: &SelectStmt,
     wanted: Option<&[SqlType]>,
 ) -> SqlResult<Query> {
-    let before = from::enter_with(planner, select.with_clause.as_ref())?;
+    let before = with::enter_with(planner, select.with_clause.as_ref())?;
     let query = if select.op() != SetOperation::SetopNone && select.larg.is_some() {
         plan_set_operation(planner, select, wanted)
     } else if !select.values_lists.is_empty() {
@@ -68,7 +68,7 @@ pub(crate) fn plan_query(
     } else {
         plan_select(planner, select, wanted)
     };
-    from::leave_with(planner, before);
+    with::leave_with(planner, before);
     query
 }
 
@@ -117,7 +117,7 @@ fn plan_select(
 
     let mut leaves = from.leaves.clone();
     leaves.extend(subqueries.take_leaves());
-    let limited = limits.limit.is_some();
+    let limited = limits.has_limit();
     // Rows keep their order through joins and projections, not through groups and DISTINCT.
     let order = (!grouped && !distinct && !sort.is_empty()).then_some(Order {
         keys: &sort,
@@ -339,292 +339,4 @@ pub(crate) fn find_target(
         }
         _ => Ok(None),
     }
-}
-
-/// LIMIT and OFFSET.
-#[derive(Default)]
-pub(crate) struct Limits {
-    limit: Option<Expr>,
-    offset: Option<Expr>,
-}
-
-impl Limits {
-    pub fn apply(self, plan: Plan) -> Plan {
-        if self.is_none() {
-            return plan;
-        }
-        Plan::Limit {
-            input: Box::new(plan),
-            limit: self.limit,
-            offset: self.offset,
-        }
-    }
-
-    fn is_none(&self) -> bool {
-        self.limit.is_none() && self.offset.is_none()
-    }
-
-    fn is_one(&self) -> bool {
-        matches!(self.limit, Some(Expr::Const(Value::Int8(0 | 1), _)))
-    }
-}
-
-/// Binds LIMIT and OFFSET.
-pub(crate) fn bind_limits(planner: &Planner, select: &SelectStmt) -> SqlResult<Limits> {
-    if select.limit_option() == LimitOption::WithTies {
-        return Err(SqlError::unsupported("FETCH FIRST … WITH TIES"));
-    }
-    let bind = |node: Option<&Node>, clause: &'static str| -> SqlResult<Option<Expr>> {
-        let Some(node) = node else { return Ok(None) };
-        let here = planner.at(names::location(node));
-        let nothing = Scope::empty();
-        let bound =
-            Binder::new(planner, &nothing, clause)
-                .bind(node)
-                .map_err(|error| match error.state {
-                    SqlState::UNDEFINED_COLUMN => SqlError {
-                        state: SqlState::INVALID_COLUMN_REFERENCE,
-                        message: format!("argument of {clause} must not contain variables"),
-                        ..error
-                    },
-                    _ => error,
-                })?;
-        let from = bound.ty();
-        let context = quintet_ir::cast::CastContext::Assignment;
-        let bound = coerce::convert(planner, bound, SqlType::Int8, context).map_err(|error| {
-            let message = format!("argument of {clause} must be type bigint, not type {from}");
-            here(match error.state {
-                SqlState::CANNOT_COERCE => SqlError::new(SqlState::DATATYPE_MISMATCH, message),
-                _ => error,
-            })
-        })?;
-        Ok(match bound {
-            Expr::Const(Value::Null, _) => None,
-            bound => Some(bound),
-        })
-    };
-    Ok(Limits {
-        limit: bind(select.limit_count.as_deref(), "LIMIT")?,
-        offset: bind(select.limit_offset.as_deref(), "OFFSET")?,
-    })
-}
-
-/// How many rows of a sort are needed, if that is known before it runs. Locked rows may be left
-/// out later, so that more could be needed.
-fn top_of(limits: &Limits, unlocked: bool) -> Option<Box<Expr>> {
-    match (&limits.limit, &limits.offset) {
-        (Some(limit), None) if unlocked => Some(Box::new(limit.clone())),
-        (Some(Expr::Const(Value::Int8(limit), ty)), Some(Expr::Const(Value::Int8(offset), _)))
-            if unlocked =>
-        {
-            let sum = limit.checked_add(*offset)?;
-            Some(Box::new(Expr::Const(Value::Int8(sum), *ty)))
-        }
-        _ => None,
-    }
-}
-
-fn plan_locks(
-    planner: &Planner,
-    select: &SelectStmt,
-    from: &From,
-    joined: &Joined,
-    collapsed: bool,
-) -> SqlResult<Vec<LockTarget>> {
-    let mut targets: Vec<LockTarget> = Vec::new();
-    for node in &select.locking_clause {
-        let Some(NodeEnum::LockingClause(clause)) = inner(node) else {
-            continue;
-        };
-        let strength = strength(clause);
-        if collapsed {
-            let word = if strength == LockStrength::Update {
-                "FOR UPDATE"
-            } else {
-                "FOR SHARE"
-            };
-            return Err(SqlError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                format!(
-                    "{word} is not allowed with DISTINCT, GROUP BY, HAVING or aggregate functions"
-                ),
-            ));
-        }
-        let mut named = Vec::new();
-        for node in &clause.locked_rels {
-            if let Some(NodeEnum::RangeVar(relation)) = inner(node) {
-                let found = from
-                    .leaves
-                    .iter()
-                    .position(|leaf| leaf.name == relation.relname);
-                named.push(found.ok_or_else(|| {
-                    let message = format!(
-                        "relation \"{}\" in FOR UPDATE clause not found in FROM clause",
-                        relation.relname
-                    );
-                    planner.error(SqlState::UNDEFINED_TABLE, message, relation.location)
-                })?);
-            }
-        }
-        for (number, leaf) in from.leaves.iter().enumerate() {
-            if !clause.locked_rels.is_empty() && !named.contains(&number) {
-                continue;
-            }
-            let Source::Table(table) = &leaf.source else {
-                if named.contains(&number) || matches!(leaf.source, Source::Plan(_)) {
-                    return Err(SqlError::unsupported("FOR UPDATE of anything but a table"));
-                }
-                continue;
-            };
-            if matches!(leaf.kind, from::LeafKind::Left(_)) {
-                return Err(SqlError::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    "FOR UPDATE cannot be applied to the nullable side of an outer join",
-                ));
-            }
-            let wait = match clause.wait_policy() {
-                LockWaitPolicy::LockWaitSkip => LockWait::Skip,
-                LockWaitPolicy::LockWaitError => LockWait::Refuse,
-                _ => LockWait::Block,
-            };
-            let offset = joined.map[leaf.offset];
-            match targets.iter_mut().find(|target| target.offset == offset) {
-                Some(target) if strength == LockStrength::Update => target.strength = strength,
-                Some(_) => {}
-                None => targets.push(LockTarget {
-                    table: table.clone(),
-                    offset,
-                    strength,
-                    wait,
-                }),
-            }
-        }
-    }
-    Ok(targets)
-}
-
-fn strength(clause: &LockingClause) -> LockStrength {
-    match clause.strength() {
-        LockClauseStrength::LcsForupdate | LockClauseStrength::LcsFornokeyupdate => {
-            LockStrength::Update
-        }
-        _ => LockStrength::Share,
-    }
-}
-
-/// VALUES as a query.
-fn plan_values(
-    planner: &Planner,
-    select: &SelectStmt,
-    wanted: Option<&[SqlType]>,
-) -> SqlResult<Query> {
-    let nothing = Scope::empty();
-    let binder = Binder::new(planner, &nothing, "VALUES");
-    let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(select.values_lists.len());
-    for node in &select.values_lists {
-        let items = required(names::list(node))?;
-        let row: SqlResult<Vec<Expr>> = items.iter().map(|item| binder.bind(item)).collect();
-        let row = row?;
-        if rows.first().is_some_and(|first| first.len() != row.len()) {
-            let place = items.first().map_or(-1, names::location);
-            let message = "VALUES lists must all be the same length";
-            return Err(planner.error(SqlState::SYNTAX_ERROR, message, place));
-        }
-        rows.push(row);
-    }
-    let width = rows.first().map_or(0, Vec::len);
-    let mut types = Vec::with_capacity(width);
-    for column in 0..width {
-        let given: Vec<SqlType> = rows.iter().map(|row| row[column].ty()).collect();
-        let all_unknown = given.iter().all(|ty| *ty == SqlType::Unknown);
-        let ty = match wanted.and_then(|types| types.get(column)) {
-            Some(&ty) if all_unknown => ty,
-            _ => common_type(&given, "VALUES")?,
-        };
-        for row in &mut rows {
-            let expr = std::mem::replace(&mut row[column], Expr::null(ty));
-            row[column] = coerce::implicit(planner, expr, ty)?;
-        }
-        types.push(ty);
-    }
-    let targets: Vec<Target> = types
-        .iter()
-        .enumerate()
-        .map(|(number, &ty)| Target {
-            name: format!("column{}", number + 1),
-            expr: Expr::Column(number, ty),
-            location: -1,
-        })
-        .collect();
-    let outputs: Vec<Output> = targets
-        .iter()
-        .map(|target| Output {
-            name: target.name.clone(),
-            ty: target.expr.ty(),
-            modifier: TypeMod::NONE,
-            origin: None,
-        })
-        .collect();
-    let count = if rows.len() == 1 {
-        Rows::One
-    } else {
-        Rows::Many
-    };
-    let plan = Plan::Values { rows, types };
-    finish_outputs(planner, select, plan, targets, outputs, count)
-}
-
-/// ORDER BY and LIMIT over a query's own columns: VALUES, UNION.
-pub(crate) fn finish_outputs(
-    planner: &Planner,
-    select: &SelectStmt,
-    mut plan: Plan,
-    targets: Vec<Target>,
-    outputs: Vec<Output>,
-    rows: Rows,
-) -> SqlResult<Query> {
-    if !select.locking_clause.is_empty() {
-        return Err(SqlError::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            "FOR UPDATE is not allowed with UNION/INTERSECT/EXCEPT or VALUES",
-        ));
-    }
-    let limits = bind_limits(planner, select)?;
-    let mut keys = Vec::with_capacity(select.sort_clause.len());
-    for node in &select.sort_clause {
-        let Some(NodeEnum::SortBy(sort)) = inner(node) else {
-            return Err(SqlError::internal("ORDER BY without a key"));
-        };
-        let value = required(sort.node.as_deref())?;
-        let Some(place) = find_target(planner, value, &targets, "ORDER BY")? else {
-            if let Some(NodeEnum::ColumnRef(column)) = inner(value) {
-                let name = names::strings(&column.fields).join(".");
-                let message = format!("column \"{name}\" does not exist");
-                return Err(planner.error(SqlState::UNDEFINED_COLUMN, message, column.location));
-            }
-            return Err(planner.unsupported(
-                "ORDER BY an expression over UNION or VALUES",
-                names::location(value),
-            ));
-        };
-        keys.push(sort_key(planner, sort, targets[place].expr.clone())?);
-    }
-    if !keys.is_empty() {
-        let top = top_of(&limits, true);
-        plan = Plan::Sort {
-            input: Box::new(plan),
-            keys,
-            top,
-        };
-    }
-    let rows = match rows {
-        Rows::One if !limits.is_none() => Rows::AtMostOne,
-        Rows::Many if limits.is_one() => Rows::AtMostOne,
-        rows => rows,
-    };
-    Ok(Query {
-        plan: limits.apply(plan),
-        outputs,
-        rows,
-    })
 }

@@ -6,7 +6,7 @@
 use crate::coerce;
 use crate::command::Planned;
 use crate::expr::Binder;
-use crate::from::{self, From, target_table};
+use crate::from::{From, target_table};
 use crate::insert::{alias, bind_returning, column_number, default_of};
 use crate::join::join;
 use crate::names::{self, inner, required};
@@ -14,6 +14,7 @@ use crate::output;
 use crate::planner::Planner;
 use crate::scope::Scope;
 use crate::subquery::Subqueries;
+use crate::with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{MultiAssignRef, Node, ResTarget, UpdateStmt};
 use quintet_base::{SqlError, SqlResult, SqlState};
@@ -24,7 +25,7 @@ use quintet_ir::{Expr, Statement};
 
 /// Plans an UPDATE.
 pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResult<Planned> {
-    let before = from::enter_with(planner, statement.with_clause.as_ref())?;
+    let before = with::enter_with(planner, statement.with_clause.as_ref())?;
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;
     let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
@@ -45,7 +46,7 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
         .collect();
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
-    from::leave_with(planner, before);
+    with::leave_with(planner, before);
     let update = Update {
         table,
         source,

@@ -43,7 +43,10 @@ impl World {
                 Ok(planned) => {
                     lines.extend(describe(&planned));
                     if let Command::Ddl(change) = &planned.command {
-                        self.catalog = self.catalog.apply(&change.changes).expect("a planned change applies");
+                        self.catalog = self
+                            .catalog
+                            .apply(&change.changes)
+                            .expect("a planned change applies");
                     }
                 }
                 Err(error) => lines.extend(describe_error(&error)),

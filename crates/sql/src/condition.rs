@@ -1,0 +1,294 @@
+//! Conditions as a table's key columns see them.
+//!
+//! Relies on: comparisons as `operator` writes them.  Promises: what is read from a condition is
+//! implied by it, in the column's own type: `smallint_column = 5::int` is a key of smallint, and an
+//! int that fits no smallint equals no key.  Does not: choose among keys (`access`).
+
+use crate::coerce::{convert_constant, strip_relabel};
+use crate::expr::and;
+use crate::rewrite::is_volatile;
+use quintet_base::{SqlType, TypeMod, Value};
+use quintet_ir::plan::KeyBound;
+use quintet_ir::schema::TableDef;
+use quintet_ir::{CompareOp, Expr};
+
+/// One condition as a key column sees it.
+pub(crate) enum Part {
+    Equal(Expr),
+    In(Vec<Expr>),
+    Lower(KeyBound),
+    Upper(KeyBound),
+}
+
+pub(crate) struct Condition {
+    pub number: usize,
+    pub column: usize,
+    pub part: Part,
+    /// The path may yield rows for which the condition is false.
+    pub recheck: bool,
+}
+
+/// `(a, b) IN ((…), …)`.
+pub(crate) struct Rows {
+    pub number: usize,
+    pub columns: Vec<usize>,
+    pub rows: Vec<Vec<Expr>>,
+}
+
+/// Reads conditions for one table.
+pub(crate) struct Reader<'a> {
+    table: &'a TableDef,
+    offset: usize,
+    usable: &'a dyn Fn(usize) -> bool,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader for the table whose frame is at `offset`; `usable` says which other places a key
+    /// may be computed from.
+    pub fn new(
+        table: &'a TableDef,
+        offset: usize,
+        usable: &'a dyn Fn(usize) -> bool,
+    ) -> Reader<'a> {
+        Reader {
+            table,
+            offset,
+            usable,
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn own(&self, place: usize) -> Option<usize> {
+        place
+            .checked_sub(self.offset)
+            .filter(|&column| column < self.table.frame_width())
+    }
+
+    /// True if a key may be computed from the expression.
+    fn is_key(&self, expr: &Expr) -> bool {
+        let mut columns = Vec::new();
+        expr.collect_columns(&mut columns);
+        columns.iter().all(|&place| (self.usable)(place)) && !is_volatile(expr)
+    }
+
+    /// The condition as one column's.
+    pub fn condition(&self, number: usize, condition: &Expr) -> Option<Condition> {
+        match condition {
+            Expr::Compare { op, left, right } => self
+                .comparison(number, *op, left, right)
+                .or_else(|| self.comparison(number, flip(*op), right, left)),
+            Expr::InList {
+                input,
+                list,
+                negated: false,
+            } => {
+                let side = self.side(input)?;
+                let values: Option<Vec<Expr>> = list
+                    .iter()
+                    .map(|item| self.is_key(item).then(|| side.value(item, true)).flatten())
+                    .collect();
+                Some(Condition {
+                    number,
+                    column: side.column,
+                    part: Part::In(values?),
+                    recheck: side.recheck,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn comparison(
+        &self,
+        number: usize,
+        op: CompareOp,
+        left: &Expr,
+        right: &Expr,
+    ) -> Option<Condition> {
+        let side = self.side(left)?;
+        if !self.is_key(right) {
+            return None;
+        }
+        let value = side.value(right, op == CompareOp::Eq)?;
+        if side.recheck && op != CompareOp::Eq {
+            return None;
+        }
+        let bound = |inclusive| KeyBound {
+            value: value.clone(),
+            inclusive,
+        };
+        let part = match op {
+            CompareOp::Eq => Part::Equal(value),
+            CompareOp::Gt => Part::Lower(bound(false)),
+            CompareOp::Ge => Part::Lower(bound(true)),
+            CompareOp::Lt => Part::Upper(bound(false)),
+            CompareOp::Le => Part::Upper(bound(true)),
+            CompareOp::Ne => return None,
+        };
+        Some(Condition {
+            number,
+            column: side.column,
+            part,
+            recheck: side.recheck,
+        })
+    }
+
+    /// A table column, bare or under the conversion that comparing needed.
+    fn side(&self, expr: &Expr) -> Option<Side> {
+        let (place, from, to) = match strip_relabel(expr) {
+            Expr::Column(place, ty) => (*place, *ty, *ty),
+            Expr::Cast {
+                input,
+                to,
+                modifier: TypeMod::NONE,
+                ..
+            } => match &**input {
+                Expr::Column(place, ty) => (*place, *ty, *to),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let column = self.own(place)?;
+        Some(Side {
+            column,
+            from,
+            to,
+            recheck: from == SqlType::Bpchar && to != SqlType::Bpchar,
+        })
+    }
+
+    /// `(a, b) IN (…)` as the binder writes it: OR of ANDs of equalities over the same columns.
+    pub fn rows(&self, number: usize, condition: &Expr) -> Option<Rows> {
+        let Expr::Or(alternatives) = condition else {
+            return None;
+        };
+        let mut columns: Option<Vec<usize>> = None;
+        let mut rows = Vec::with_capacity(alternatives.len());
+        for alternative in alternatives {
+            let parts = match alternative {
+                Expr::And(parts) => parts.as_slice(),
+                single => std::slice::from_ref(single),
+            };
+            let mut here = Vec::with_capacity(parts.len());
+            let mut values = Vec::with_capacity(parts.len());
+            for part in parts {
+                let read = self.condition(number, part).filter(|c| !c.recheck)?;
+                let Part::Equal(value) = read.part else {
+                    return None;
+                };
+                here.push(read.column);
+                values.push(value);
+            }
+            if *columns.get_or_insert_with(|| here.clone()) != here {
+                return None;
+            }
+            rows.push(values);
+        }
+        let columns = columns?;
+        let mut distinct = columns.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        (distinct.len() == columns.len()).then_some(Rows {
+            number,
+            columns,
+            rows,
+        })
+    }
+}
+
+/// One side of a comparison that is a column of type `from` compared as `to`.
+struct Side {
+    column: usize,
+    from: SqlType,
+    to: SqlType,
+    recheck: bool,
+}
+
+impl Side {
+    /// The other side as a value of the column's own type; `None` if the comparison cannot be said
+    /// in that type.
+    fn value(&self, other: &Expr, equality: bool) -> Option<Expr> {
+        use SqlType::*;
+        let other = if self.from == self.to {
+            other
+        } else {
+            strip_relabel(other)
+        };
+        if self.from == self.to {
+            return Some(other.clone());
+        }
+        match (self.from, self.to) {
+            (Text | Varchar | Name, Text | Varchar | Name) => Some(other.clone()),
+            (Bpchar, _) if equality => Some(Expr::Cast {
+                input: Box::new(other.clone()),
+                to: Bpchar,
+                modifier: TypeMod::NONE,
+                explicit: false,
+            }),
+            (Int2 | Int4, Int4 | Int8) => match other {
+                Expr::Const(value, from) => Some(Expr::Const(
+                    convert_constant(value, *from, self.from)?,
+                    self.from,
+                )),
+                other if equality => Some(narrow(other, self.from)),
+                _ => None,
+            },
+            (Int2 | Int4 | Int8, Numeric) => match other {
+                Expr::Const(Value::Numeric(number), _) if number.is_integral() => {
+                    let value = Value::Int8(number.to_i64()?);
+                    Some(Expr::Const(
+                        convert_constant(&value, Int8, self.from)?,
+                        self.from,
+                    ))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// A wider integer as a narrower one, NULL (which no key equals) where it does not fit.
+fn narrow(expr: &Expr, to: SqlType) -> Expr {
+    let wide = expr.ty();
+    let (min, max) = match to {
+        SqlType::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
+    };
+    let limit = |value: i64| {
+        let value = convert_constant(&Value::Int8(value), SqlType::Int8, wide);
+        Box::new(Expr::Const(value.unwrap_or_default(), wide))
+    };
+    let compare = |op, bound| Expr::Compare {
+        op,
+        left: Box::new(expr.clone()),
+        right: limit(bound),
+    };
+    Expr::Case {
+        branches: vec![(
+            and(vec![
+                compare(CompareOp::Ge, min),
+                compare(CompareOp::Le, max),
+            ]),
+            Expr::Cast {
+                input: Box::new(expr.clone()),
+                to,
+                modifier: TypeMod::NONE,
+                explicit: false,
+            },
+        )],
+        otherwise: None,
+        ty: to,
+    }
+}
+
+fn flip(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Lt => CompareOp::Gt,
+        CompareOp::Le => CompareOp::Ge,
+        CompareOp::Gt => CompareOp::Lt,
+        CompareOp::Ge => CompareOp::Le,
+        op => op,
+    }
+}

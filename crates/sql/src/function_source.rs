@@ -1,0 +1,140 @@
+//! Functions in FROM.
+//!
+//! Relies on: `from`.  Promises: generate_series and unnest yield rows, which may depend on what
+//! stands to their left; any other function is one row, inlined.  Does not: ROWS FROM, WITH
+//! ORDINALITY, column definitions (0A000).
+
+use crate::coerce;
+use crate::expr::Binder;
+use crate::from::{From, Source, alias_or, rename_columns, starting_at};
+use crate::names::{self, inner};
+use crate::planner::Planner;
+use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{Node, RangeFunction};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_ir::Expr;
+use quintet_ir::plan::Plan;
+
+/// Binds a function in FROM.
+pub(crate) fn bind_function(
+    planner: &Planner,
+    item: &RangeFunction,
+    lateral: &Scope,
+    start: usize,
+) -> SqlResult<From> {
+    if item.ordinality {
+        return Err(SqlError::unsupported("WITH ORDINALITY"));
+    }
+    if !item.coldeflist.is_empty() {
+        return Err(SqlError::unsupported("a column definition list"));
+    }
+    let [function] = item.functions.as_slice() else {
+        return Err(SqlError::unsupported("ROWS FROM with several functions"));
+    };
+    let node = names::list(function)
+        .and_then(<[Node]>::first)
+        .unwrap_or(function);
+    let mut from = starting_at(start);
+    let binder = Binder::new(planner, lateral, "functions in FROM");
+    let (own_name, plan, ty) = match inner(node) {
+        Some(NodeEnum::FuncCall(call)) => {
+            let name = names::built_in(&call.funcname).unwrap_or_default();
+            let args: SqlResult<Vec<Expr>> = match name {
+                "generate_series" | "unnest" => {
+                    call.args.iter().map(|arg| binder.bind(arg)).collect()
+                }
+                _ => Ok(vec![]),
+            };
+            let here = planner.at(call.location);
+            match name {
+                "generate_series" => {
+                    let (plan, ty) = series(planner, &binder, args?).map_err(here)?;
+                    (name.to_string(), Some(plan), ty)
+                }
+                "unnest" => {
+                    let (plan, ty) = unnest(args?).map_err(here)?;
+                    (name.to_string(), Some(plan), ty)
+                }
+                _ => (name.to_string(), None, SqlType::Unknown),
+            }
+        }
+        _ => (
+            crate::select::figure_name(node).unwrap_or_default(),
+            None,
+            SqlType::Unknown,
+        ),
+    };
+    let table = alias_or(item.alias.as_ref(), &own_name).to_string();
+    // A function that returns one column calls it as the table is called.
+    let column = |expr: Expr| ScopeColumn {
+        name: table.clone(),
+        modifier: TypeMod::NONE,
+        origin: None,
+        expr,
+    };
+    let column = match plan {
+        Some(plan) => {
+            let offset = from.add_leaf(&table, Source::Function(plan), vec![ty]);
+            column(Expr::Column(offset, ty))
+        }
+        None => column(coerce::settle(planner, binder.bind(node)?)?),
+    };
+    from.scope.add(ScopeTable {
+        name: table.clone(),
+        schema: None,
+        columns: vec![column],
+    });
+    rename_columns(planner, &mut from, item.alias.as_ref())?;
+    Ok(from)
+}
+
+fn series(planner: &Planner, binder: &Binder, args: Vec<Expr>) -> SqlResult<(Plan, SqlType)> {
+    let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
+    let (mut args, ty) = binder.unify(args, "generate_series", -1)?;
+    let ty = match ty {
+        SqlType::Int4 | SqlType::Int8 => ty,
+        SqlType::Int2 => SqlType::Int4,
+        // All of them are untyped.
+        SqlType::Text if types.iter().all(|t| *t == SqlType::Unknown) => SqlType::Int4,
+        _ => {
+            return Err(SqlError::unsupported(format!(
+                "generate_series over type {ty}"
+            )));
+        }
+    };
+    for arg in &mut args {
+        let taken = std::mem::replace(arg, Expr::null(ty));
+        *arg = coerce::implicit(planner, taken, ty)?;
+    }
+    let one = coerce::convert_constant(&Value::Int4(1), SqlType::Int4, ty).unwrap_or_default();
+    let mut args = args.into_iter();
+    let plan = match (args.next(), args.next(), args.next(), args.next()) {
+        (Some(start), Some(stop), step, None) => Plan::Series {
+            start,
+            stop,
+            step: step.unwrap_or(Expr::Const(one, ty)),
+            ty,
+        },
+        _ => {
+            return Err(SqlError::unsupported(
+                "generate_series with this number of arguments",
+            ));
+        }
+    };
+    Ok((plan, ty))
+}
+
+fn unnest(args: Vec<Expr>) -> SqlResult<(Plan, SqlType)> {
+    let mut args = args.into_iter();
+    match (args.next(), args.next()) {
+        (Some(array), None) => match array.ty().element() {
+            Some(element) => Ok((Plan::Unnest { array }, element)),
+            None => Err(SqlError::new(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("function unnest({}) does not exist", array.ty()),
+            )),
+        },
+        _ => Err(SqlError::unsupported("unnest of several arrays")),
+    }
+}

@@ -1,0 +1,101 @@
+//! LIMIT and OFFSET.
+//!
+//! Relies on: `expr`.  Promises: both are bigint, name no column, and NULL is no bound.
+//! Does not: refuse negative numbers; what they are is known when the statement runs.
+
+use crate::coerce;
+use crate::expr::Binder;
+use crate::names;
+use crate::planner::Planner;
+use crate::scope::Scope;
+use pg_query::protobuf::{LimitOption, Node, SelectStmt};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::Expr;
+use quintet_ir::plan::Plan;
+
+/// LIMIT and OFFSET.
+#[derive(Default)]
+pub(crate) struct Limits {
+    limit: Option<Expr>,
+    offset: Option<Expr>,
+}
+
+impl Limits {
+    pub fn apply(self, plan: Plan) -> Plan {
+        if self.is_none() {
+            return plan;
+        }
+        Plan::Limit {
+            input: Box::new(plan),
+            limit: self.limit,
+            offset: self.offset,
+        }
+    }
+
+    pub fn has_limit(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.limit.is_none() && self.offset.is_none()
+    }
+
+    pub fn is_one(&self) -> bool {
+        matches!(self.limit, Some(Expr::Const(Value::Int8(0 | 1), _)))
+    }
+}
+
+/// Binds LIMIT and OFFSET.
+pub(crate) fn bind_limits(planner: &Planner, select: &SelectStmt) -> SqlResult<Limits> {
+    if select.limit_option() == LimitOption::WithTies {
+        return Err(SqlError::unsupported("FETCH FIRST … WITH TIES"));
+    }
+    let bind = |node: Option<&Node>, clause: &'static str| -> SqlResult<Option<Expr>> {
+        let Some(node) = node else { return Ok(None) };
+        let here = planner.at(names::location(node));
+        let nothing = Scope::empty();
+        let bound =
+            Binder::new(planner, &nothing, clause)
+                .bind(node)
+                .map_err(|error| match error.state {
+                    SqlState::UNDEFINED_COLUMN => SqlError {
+                        state: SqlState::INVALID_COLUMN_REFERENCE,
+                        message: format!("argument of {clause} must not contain variables"),
+                        ..error
+                    },
+                    _ => error,
+                })?;
+        let from = bound.ty();
+        let context = quintet_ir::cast::CastContext::Assignment;
+        let bound = coerce::convert(planner, bound, SqlType::Int8, context).map_err(|error| {
+            let message = format!("argument of {clause} must be type bigint, not type {from}");
+            here(match error.state {
+                SqlState::CANNOT_COERCE => SqlError::new(SqlState::DATATYPE_MISMATCH, message),
+                _ => error,
+            })
+        })?;
+        Ok(match bound {
+            Expr::Const(Value::Null, _) => None,
+            bound => Some(bound),
+        })
+    };
+    Ok(Limits {
+        limit: bind(select.limit_count.as_deref(), "LIMIT")?,
+        offset: bind(select.limit_offset.as_deref(), "OFFSET")?,
+    })
+}
+
+/// How many rows of a sort are needed, if that is known before it runs. Locked rows may be left
+/// out later, so that more could be needed.
+pub(crate) fn top_of(limits: &Limits, unlocked: bool) -> Option<Box<Expr>> {
+    match (&limits.limit, &limits.offset) {
+        (Some(limit), None) if unlocked => Some(Box::new(limit.clone())),
+        (Some(Expr::Const(Value::Int8(limit), ty)), Some(Expr::Const(Value::Int8(offset), _)))
+            if unlocked =>
+        {
+            let sum = limit.checked_add(*offset)?;
+            Some(Box::new(Expr::Const(Value::Int8(sum), *ty)))
+        }
+        _ => None,
+    }
+}
