@@ -8,8 +8,7 @@
 use crate::context::Halt;
 use quintet_base::{Level, SpaceId, SqlError};
 use quintet_engine::{Clash, Refusal};
-use quintet_tc::Error;
-use std::fmt::Debug;
+use quintet_tc::{ConflictKind, Error};
 
 /// The error a client is told when an operation or a commit was refused. `names` says which table
 /// or index a space belongs to, if that is known.
@@ -38,7 +37,7 @@ fn refusal(error: Error, names: &dyn Fn(SpaceId) -> Option<String>) -> Option<Re
     Some(match error {
         Error::Blocked(_) | Error::Stale => return None,
         Error::Conflict { kind, space, .. } => Refusal::Conflict {
-            clash: clash(&kind),
+            clash: clash(kind),
             relation: names(space),
         },
         Error::Deadlock => Refusal::Deadlock,
@@ -60,13 +59,13 @@ fn refusal(error: Error, names: &dyn Fn(SpaceId) -> Option<String>) -> Option<Re
     })
 }
 
-/// `tc` does not export the type of a conflict's kind, so its name has to do.
-fn clash(kind: &dyn Debug) -> Clash {
-    match format!("{kind:?}").as_str() {
-        "ReadWrite" => Clash::ReadWrite,
-        "Phantom" => Clash::Phantom,
-        "Schema" => Clash::Schema,
-        _ => Clash::WriteWrite,
+/// A conflict in the engines' common words.
+fn clash(kind: ConflictKind) -> Clash {
+    match kind {
+        ConflictKind::WriteWrite => Clash::WriteWrite,
+        ConflictKind::ReadWrite => Clash::ReadWrite,
+        ConflictKind::Phantom => Clash::Phantom,
+        ConflictKind::Schema => Clash::Schema,
     }
 }
 

@@ -57,7 +57,7 @@ mod transaction;
 mod view;
 
 pub use component::{Recovery, Tc, TcConfig, TcStats};
-pub use error::Error;
+pub use error::{ConflictKind, Error};
 pub use locks::{Strength, Wait, WaitPolicy};
 pub use scan::Scan;
 pub use transaction::{Committed, Mark, Txn};
