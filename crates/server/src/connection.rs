@@ -409,6 +409,92 @@ fn log(error: &SqlError, process_id: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Users;
+    use crate::config::ServerConfig;
+    use crate::metrics::Metrics;
+    use crate::registry::Registry;
+    use quintet_embed::{Database, DatabaseConfig, SessionOptions};
+    use quintet_rt::RealClock;
+    use std::pin::Pin;
+    use std::task::Context;
+    use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+
+    /// A socket whose first read panics, as a bug anywhere below a message would.
+    struct Trap(DuplexStream);
+
+    impl AsyncRead for Trap {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut ReadBuf<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            panic!("planted");
+        }
+    }
+
+    impl AsyncWrite for Trap {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<std::io::Result<usize>> {
+            Pin::new(&mut self.0).poll_write(context, bytes)
+        }
+
+        fn poll_flush(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            Pin::new(&mut self.0).poll_flush(context)
+        }
+
+        fn poll_shutdown(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            Pin::new(&mut self.0).poll_shutdown(context)
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_panic_ends_its_connection_with_an_answer_and_gives_the_seat_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let (database, _) = Database::open(DatabaseConfig::new(directory.path())).unwrap();
+        let shared = Arc::new(Shared {
+            users: Users::new(&Default::default()).unwrap(),
+            tls: None,
+            registry: Arc::new(Registry::new(1)),
+            metrics: Metrics::default(),
+            clock: RealClock,
+            stopping: Default::default(),
+            config: ServerConfig::default(),
+            database: database.clone(),
+        });
+        let seat = shared.registry.sit_down(*b"abcd").unwrap();
+        let session = database.session(SessionOptions::default()).unwrap();
+        let (mut client, server) = tokio::io::duplex(64 * 1024);
+        let io: Io = Box::new(Trap(server));
+        Connection::new(io, Vec::new(), session, seat, Arc::clone(&shared))
+            .run()
+            .await;
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        assert!(
+            answer.starts_with(b"Z\0\0\0\x05IE"),
+            "{}",
+            answer.escape_ascii()
+        );
+        let text = String::from_utf8_lossy(&answer);
+        assert!(
+            text.contains("SFATAL\0VFATAL\0CXX000\0Minternal error: planted\0"),
+            "{text:?}"
+        );
+        assert_eq!(shared.metrics.connections_open(), 0);
+        assert!(
+            shared.registry.sit_down(*b"abcd").is_some(),
+            "the only seat is free again"
+        );
+    }
 
     #[test]
     fn a_length_alone_reserves_nothing() {

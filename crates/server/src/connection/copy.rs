@@ -52,7 +52,7 @@ impl Connection {
                         self.pause(pause).await?;
                         step = match self.session.copy_data(&[]) {
                             Ok(step) => step,
-                            Err(error) => return Ok(Err(self.why(error, None))),
+                            Err(error) => return self.why(error, None).map(Err),
                         };
                     }
                 }
@@ -104,7 +104,7 @@ impl Connection {
                         "COPY ended in an odd way",
                     )));
                 }
-                Err(error) => return Ok(Err(self.why(error, None))),
+                Err(error) => return self.why(error, None).map(Err),
             }
         }
     }

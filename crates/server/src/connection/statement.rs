@@ -210,7 +210,7 @@ impl Connection {
                 Ok(Step::CopyIn { columns, format }) => {
                     return Ok(Ok(Ran::CopyIn { columns, format }));
                 }
-                Err(error) => return Ok(Err(self.why(error, watchdog.as_ref()))),
+                Err(error) => return self.why(error, watchdog.as_ref()).map(Err),
             }
         }
     }
@@ -248,25 +248,28 @@ impl Connection {
     }
 
     /// A cancelled statement says who cancelled it.
-    pub(super) fn why(&mut self, error: SqlError, watchdog: Option<&Watchdog>) -> SqlError {
+    pub(super) fn why(
+        &mut self,
+        error: SqlError,
+        watchdog: Option<&Watchdog>,
+    ) -> Result<SqlError, Close> {
         let lock_timed_out = std::mem::take(&mut self.lock_timed_out);
         if error.state != SqlState::QUERY_CANCELED {
-            return error;
+            return Ok(error);
         }
         if self.seat.phase() == Phase::Closing {
-            return shutting_down();
+            return Err(Close::Fatal(shutting_down()));
         }
         let because =
             |state, reason| SqlError::new(state, format!("canceling statement due to {reason}"));
         if lock_timed_out {
-            return because(SqlState::LOCK_NOT_AVAILABLE, "lock timeout");
+            return Ok(because(SqlState::LOCK_NOT_AVAILABLE, "lock timeout"));
         }
-        match watchdog {
-            Some(watchdog) if watchdog.fired.load(Ordering::Acquire) => {
-                because(SqlState::QUERY_CANCELED, "statement timeout")
-            }
-            _ => error,
+        let fired = |watchdog: &Watchdog| watchdog.fired.load(Ordering::Acquire);
+        if watchdog.is_some_and(fired) {
+            return Ok(because(SqlState::QUERY_CANCELED, "statement timeout"));
         }
+        Ok(error)
     }
 }
 
