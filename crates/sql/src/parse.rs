@@ -65,7 +65,7 @@ impl Parsed {
         }
     }
 
-    /// See [`crate::normalize`].
+    /// See [`crate::normalize()`].
     pub fn may_be_normalized(&self) -> bool {
         crate::normalize::may_be_normalized(self)
     }

@@ -385,10 +385,10 @@ impl Session {
     /// # Errors
     /// Why the commit was refused, or `40003` if its outcome is unknown.
     pub fn sync(&mut self) -> SqlResult<Step> {
-        if self.mode == Mode::Implicit || self.pending.is_some() {
-            if let Some(pause) = self.commit()? {
-                return Ok(Step::Wait(pause));
-            }
+        if (self.mode == Mode::Implicit || self.pending.is_some())
+            && let Some(pause) = self.commit()?
+        {
+            return Ok(Step::Wait(pause));
         }
         Ok(Step::Done(None))
     }
