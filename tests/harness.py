@@ -202,7 +202,7 @@ def run(command, expected=0, text=None, timeout=300, env=None, cwd=None):
 
 def run_all(names):
     """Runs the registered tests whose names begin with one of `names`; returns the number that failed."""
-    chosen = [(name, function) for name, function in TESTS if not names or any(name.startswith(n) for n in names)]
+    chosen = [(name, function) for name, function in TESTS if not names or any(f"{name}.".startswith(f"{n}.") for n in names)]
     failed = []
     for name, function in chosen:
         began = time.monotonic()

@@ -1,1 +1,68 @@
-fn main() {}
+//! The `quintet` binary: serve, run SQL, measure, look inside.
+//!
+//! Relies on: every room below; this is the only place that names the allocator.
+//! Promises: exit codes as in `exit`, errors on standard error with what can be done about them.
+//! Does not: hold logic that a library user would miss.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `arguments` | the command line |
+//! | `options` | what a server can be told, from flags, environment and file |
+//! | `quantity` | sizes and times as people write them |
+//! | `serve` | `quintet serve`: start, signals, shutdown |
+//! | `shell`, `input`, `script`, `table` | `quintet sql` |
+//! | `measure` | `quintet bench` |
+//! | `inspect` | `quintet inspect` |
+//! | `database` | opening a directory, in words |
+//! | `exit` | exit codes |
+
+mod arguments;
+mod database;
+mod exit;
+mod input;
+mod inspect;
+mod logging;
+mod measure;
+mod options;
+mod quantity;
+mod script;
+mod serve;
+mod shell;
+mod table;
+
+use arguments::{Arguments, BenchCommand, Command};
+use clap::Parser;
+use exit::Exit;
+use std::io::Write;
+use std::process::ExitCode;
+
+// Row and key buffers are many, short-lived and freed by other threads than made them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // Wrong flags end here, with code 2.
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Serve(serve) => serve::serve(serve),
+        Command::Sql(sql) => database::sql(&sql),
+        Command::Bench(BenchCommand::Ycsb(ycsb)) => measure::ycsb(&ycsb),
+        Command::Inspect(inspect) => inspect::inspect(&inspect),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(exit) => report(&exit),
+    }
+}
+
+fn report(exit: &Exit) -> ExitCode {
+    let mut errors = std::io::stderr().lock();
+    // With standard error gone there is nobody left to tell.
+    if !exit.message.is_empty() {
+        let _ = writeln!(errors, "quintet: {}", exit.message);
+    }
+    if let Some(hint) = &exit.hint {
+        let _ = writeln!(errors, "  hint: {hint}");
+    }
+    ExitCode::from(exit.code as u8)
+}

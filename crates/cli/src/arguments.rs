@@ -1,0 +1,262 @@
+//! The command line: what each command takes, and help that teaches.
+//!
+//! Relies on: clap.  Promises: every flag of a server is also an environment variable and a key of
+//! the configuration file.  Does not: decide defaults of a server (`options` does, after reading the
+//! file).
+
+use crate::options::Options;
+use crate::quantity::Size;
+use clap::{Args, Parser, Subcommand};
+use quintet_base::{Durability, Level};
+use std::path::PathBuf;
+
+const AFTER: &str = "\
+Exit codes:
+  0 done                               3 the data directory is in use
+  1 a statement or benchmark failed    4 the data directory cannot be read or recovered
+  2 wrong flags or configuration       5 the address cannot be listened on
+  130 stopped at once by a second interrupt";
+
+/// Quintet: a transactional SQL database that speaks PostgreSQL.
+#[derive(Debug, Parser)]
+#[command(name = "quintet", version, after_help = AFTER)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant)] // there is one of it in the whole life of the program
+pub enum Command {
+    /// Serve PostgreSQL clients
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArguments),
+    /// Run SQL on a data directory, without a server
+    #[command(after_help = SQL_EXAMPLES)]
+    Sql(SqlArguments),
+    /// Measure
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// Show what a data directory holds, without changing it
+    #[command(after_help = INSPECT_EXAMPLES)]
+    Inspect(InspectArguments),
+}
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  quintet serve --data ./data
+  quintet serve --config quintet.toml --memory 8GiB
+  quintet serve --listen 0.0.0.0:5433 --user-file users --tls-cert c.pem --tls-key k.pem
+  QUINTET_DURABILITY=async quintet serve
+
+Every option is a flag, an environment variable (QUINTET_ and the name in capitals) and a key of the
+TOML file; the flag wins over the environment, the environment over the file.
+SIGTERM or Ctrl-C stops gracefully, a second one at once.";
+
+/// `quintet serve`.
+#[derive(Args, Debug)]
+pub struct ServeArguments {
+    /// TOML file with any of the options below, e.g. memory = "4GiB"
+    #[arg(long, env = "QUINTET_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The options.
+    #[command(flatten)]
+    pub options: Options,
+}
+
+const SQL_EXAMPLES: &str = "\
+Examples:
+  quintet sql                              a prompt on ./data
+  quintet sql -c 'select 1'
+  quintet sql --data ./data schema.sql     statement by statement, stops at the first error
+  quintet sql < dump.sql
+
+The directory must not be served at the same time; use psql to talk to a server.";
+
+/// `quintet sql`.
+#[derive(Args, Debug)]
+pub struct SqlArguments {
+    /// Directory that holds the database; made if it is not there
+    #[arg(long, env = "QUINTET_DATA", value_name = "DIR", default_value = "data")]
+    pub data: PathBuf,
+    /// Memory for rows, caches and buffers
+    #[arg(
+        long,
+        env = "QUINTET_MEMORY",
+        value_name = "SIZE",
+        default_value = "2GiB"
+    )]
+    pub memory: Size,
+    /// When a commit is answered: sync, async or none
+    #[arg(long, env = "QUINTET_DURABILITY", value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
+    pub durability: Durability,
+    /// Run this and end; several statements share one transaction
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "file")]
+    pub command: Option<String>,
+    /// Show how long each statement takes
+    #[arg(long)]
+    pub timing: bool,
+    /// Script to run; without it standard input
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// YCSB on embedded key-value transactions
+    #[command(after_help = YCSB_EXAMPLES)]
+    Ycsb(YcsbArguments),
+}
+
+const YCSB_EXAMPLES: &str = "\
+Examples:
+  quintet bench ycsb --records 1000000 --theta 0.9
+  quintet bench ycsb --mix b --ops 1 --threads 32 --durability sync
+  quintet bench ycsb --ops 16 --read-share 0.5 --durability none --json
+
+Each thread runs one transaction after the other. A transaction that loses a conflict counts as
+aborted and is not run again. Without --data the records live in a temporary directory inside the
+current one and are gone afterwards; with --data they stay and are found again by the next run.
+For the disk's part compare --durability sync with none; with sync more threads than cores pay.";
+
+/// `quintet bench ycsb`.
+#[derive(Args, Debug)]
+pub struct YcsbArguments {
+    /// Directory that keeps the records [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Memory for rows, caches and buffers
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    pub memory: Size,
+    /// When a commit is answered: sync, async or none
+    #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
+    pub durability: Durability,
+    /// Isolation level: read-committed, snapshot or serializable
+    #[arg(long, value_name = "LEVEL", default_value = "serializable", value_parser = Level::parse)]
+    pub level: Level,
+    /// Operations as in YCSB a, b, c or f; sets both shares below
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["read_share", "modify_share"])]
+    pub mix: Option<String>,
+    /// Records in the table
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub records: u64,
+    /// Bytes of a value
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub value_bytes: usize,
+    /// Operations of a transaction
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub ops: usize,
+    /// Share of operations that only read, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    pub read_share: f64,
+    /// Share of the other operations that read before they write, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    pub modify_share: f64,
+    /// Skew: Zipf exponent, 0 (none) to below 1
+    #[arg(long, value_name = "THETA", default_value_t = 0.9)]
+    pub theta: f64,
+    /// Clients, each a thread
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub threads: u32,
+    /// Seconds to measure
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Seconds before that
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    pub warmup: f64,
+    /// Seed of the operations; the same seed gives each client the same stream
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// One line of JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a number of seconds, at most a day".into()),
+    }
+}
+
+const INSPECT_EXAMPLES: &str = "\
+Examples:
+  quintet inspect --data ./data
+  quintet inspect --data ./data --tables
+
+Without --tables nothing is changed. With it the database is opened, which recovers it.";
+
+/// `quintet inspect`.
+#[derive(Args, Debug)]
+pub struct InspectArguments {
+    /// Directory that holds the database
+    #[arg(long, env = "QUINTET_DATA", value_name = "DIR", default_value = "data")]
+    pub data: PathBuf,
+    /// List the tables too; opens the database
+    #[arg(long)]
+    pub tables: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults_and_values_are_read() {
+        let parse = |words: &[&str]| Arguments::try_parse_from(words);
+        let arguments = parse(&[
+            "quintet",
+            "bench",
+            "ycsb",
+            "--level",
+            "snapshot",
+            "--durability",
+            "none",
+        ])
+        .unwrap();
+        let Command::Bench(BenchCommand::Ycsb(ycsb)) = arguments.command else {
+            panic!("not ycsb")
+        };
+        assert_eq!(
+            (ycsb.level, ycsb.durability, ycsb.ops),
+            (Level::Snapshot, Durability::None, 4)
+        );
+        let arguments = parse(&[
+            "quintet", "serve", "--user", "ann:x", "--user", "bob:y", "--memory", "1GiB",
+        ])
+        .unwrap();
+        let Command::Serve(serve) = arguments.command else {
+            panic!("not serve")
+        };
+        assert_eq!(serve.options.user.unwrap(), ["ann:x", "bob:y"]);
+        assert_eq!(serve.options.memory, Some(Size(1 << 30)));
+        for wrong in [
+            vec!["quintet"],
+            vec!["quintet", "serve", "--memory", "much"],
+            vec!["quintet", "serve", "--durability", "maybe"],
+            vec!["quintet", "sql", "-c", "select 1", "file.sql"],
+            vec!["quintet", "bench", "ycsb", "--seconds", "-1"],
+            vec![
+                "quintet",
+                "bench",
+                "ycsb",
+                "--mix",
+                "a",
+                "--read-share",
+                "0.5",
+            ],
+            vec!["quintet", "bench", "ycsb", "--threads", "0"],
+        ] {
+            assert!(parse(&wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

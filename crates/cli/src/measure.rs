@@ -1,0 +1,88 @@
+//! `quintet bench`: a workload on a directory, with a report.
+//!
+//! Relies on: `quintet_bench`.  Promises: a temporary directory is gone afterwards; one given by
+//! name keeps its records.  Does not: compare with other systems; `bench/` has scripts for that.
+
+use crate::arguments::YcsbArguments;
+use crate::database::{Progress, close, open};
+use crate::exit::{Code, Exit};
+use quintet_bench::{Error, RunConfig, YcsbRun};
+use quintet_embed::DatabaseConfig;
+use quintet_rt::RealClock;
+use quintet_workloads::YcsbConfig;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `quintet bench ycsb`.
+///
+/// # Errors
+/// With code 2 for an impossible workload, 1 if the run failed.
+pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
+    let run = run_of(arguments)?;
+    let (_temporary, data) = directory(arguments.data.as_deref())?;
+    let config = DatabaseConfig {
+        memory_bytes: arguments.memory.0 as usize,
+        durability: arguments.durability,
+        ..DatabaseConfig::new(data)
+    };
+    let (database, _) = open(config)?;
+    let mut progress = Progress::new(run.workload.records);
+    let report = run.execute(&database, Arc::new(RealClock), &mut |records| {
+        progress.step(records)
+    });
+    drop(progress);
+    let report =
+        report.map_err(|error| Exit::from_error(Code::Failed, "the benchmark failed", &error))?;
+    close(&database)?;
+    let text = if arguments.json {
+        report.to_json()
+    } else {
+        report.to_string()
+    };
+    writeln!(std::io::stdout(), "{text}")
+        .map_err(|error| Exit::from_error(Code::Failed, "writing the report", &error))
+}
+
+fn run_of(arguments: &YcsbArguments) -> Result<YcsbRun, Exit> {
+    let usage = |error| Exit::from_error(Code::Usage, "impossible workload", &Error::Config(error));
+    let mut workload = YcsbConfig {
+        records: arguments.records,
+        value_bytes: arguments.value_bytes,
+        ops: arguments.ops,
+        read_share: arguments.read_share,
+        modify_share: arguments.modify_share,
+        theta: arguments.theta,
+    };
+    if let Some(mix) = &arguments.mix {
+        workload = workload.with_mix(mix).map_err(usage)?;
+    }
+    workload.check().map_err(usage)?;
+    Ok(YcsbRun {
+        workload,
+        run: RunConfig {
+            threads: arguments.threads,
+            warmup_seconds: arguments.warmup,
+            seconds: arguments.seconds,
+        },
+        level: arguments.level,
+        durability: arguments.durability,
+        seed: arguments.seed,
+    })
+}
+
+/// The directory to use. A temporary one is made inside the current directory and not where the
+/// system keeps temporary files, because that is often memory and would flatter every sync.
+fn directory(named: Option<&Path>) -> Result<(Option<tempfile::TempDir>, PathBuf), Exit> {
+    if let Some(path) = named {
+        return Ok((None, path.to_path_buf()));
+    }
+    let temporary = tempfile::Builder::new()
+        .prefix("quintet-bench-")
+        .tempdir_in(".")
+        .map_err(|error| {
+            Exit::from_error(Code::Data, "cannot make a temporary directory here", &error)
+        })?;
+    let path = temporary.path().to_path_buf();
+    Ok((Some(temporary), path))
+}

@@ -1,0 +1,412 @@
+//! What can be set, once for flags, environment and file.
+//!
+//! Relies on: clap for flags and environment, TOML for the file.  Promises: flag over environment
+//! over file over default; a key of the file that means nothing is refused with the nearest one that
+//! does.  Does not: open anything but the configuration file.
+//!
+//! ```text
+//!   --memory 4GiB    QUINTET_MEMORY=4GiB    memory = "4GiB"    2GiB
+//!        flag      >      environment     >      file        >  default
+//! ```
+
+use crate::exit::{Code, Exit};
+use crate::quantity::{Size, Span};
+use clap::{Args, Command, ValueEnum};
+use quintet_base::{Durability, limits};
+use serde::{Deserialize, Deserializer};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Flags, environment variables and file keys of a server; `None` is "not said".
+#[derive(Args, Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Directory that holds the database; made if it is not there [default: ./data]
+    #[arg(long, env = "QUINTET_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Address and port for PostgreSQL clients [default: 127.0.0.1:5433]
+    #[arg(long, env = "QUINTET_LISTEN", value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
+    /// Memory for rows, caches and buffers, e.g. 512MiB, 4GiB [default: 2GiB]
+    #[arg(long, env = "QUINTET_MEMORY", value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// When a commit is answered: `sync` when it is on disk, `async` at once and on disk within
+    /// 200 ms, `none` at once and on disk some time [default: sync]
+    #[arg(long, env = "QUINTET_DURABILITY", value_name = "WHEN", value_parser = Durability::parse)]
+    #[serde(deserialize_with = "durability")]
+    pub durability: Option<Durability>,
+    /// Address for /metrics (Prometheus) and /healthz [default: off]
+    #[arg(long, env = "QUINTET_HTTP", value_name = "ADDRESS")]
+    pub http: Option<SocketAddr>,
+    /// Clients served at once; the next one is refused [default: 256]
+    #[arg(long, env = "QUINTET_MAX_CONNECTIONS", value_name = "N")]
+    pub max_connections: Option<usize>,
+    /// Certificate chain for TLS, PEM; needs --tls-key [default: no TLS]
+    #[arg(long, env = "QUINTET_TLS_CERT", value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key for TLS, PEM; needs --tls-cert
+    #[arg(long, env = "QUINTET_TLS_KEY", value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// A user who may connect, with password or SCRAM-SHA-256 verifier; may be repeated. Other users
+    /// of this machine can see flags: prefer --user-file [default: anyone, from this machine only]
+    #[arg(
+        long,
+        env = "QUINTET_USER",
+        value_name = "NAME:PASSWORD",
+        value_delimiter = ','
+    )]
+    pub user: Option<Vec<String>>,
+    /// File with one NAME:PASSWORD per line; empty lines and lines that begin with # are skipped
+    #[arg(long, env = "QUINTET_USER_FILE", value_name = "FILE")]
+    pub user_file: Option<PathBuf>,
+    /// How long a client may take to authenticate [default: 1min]
+    #[arg(long, env = "QUINTET_AUTHENTICATION_TIMEOUT", value_name = "TIME")]
+    pub authentication_timeout: Option<Span>,
+    /// Close connections that sit idle in an open transaction for this long; 0 never [default: 0]
+    #[arg(long, env = "QUINTET_IDLE_IN_TRANSACTION_TIMEOUT", value_name = "TIME")]
+    pub idle_in_transaction_timeout: Option<Span>,
+    /// How long running statements may go on when the server is told to stop [default: 10s]
+    #[arg(long, env = "QUINTET_SHUTDOWN_GRACE", value_name = "TIME")]
+    pub shutdown_grace: Option<Span>,
+    /// What to log: error, warn, info, debug, or filters like info,quintet_server=debug
+    /// [default: info]
+    #[arg(long, env = "QUINTET_LOG", value_name = "FILTER")]
+    pub log: Option<String>,
+    /// How to log: text for eyes, json for machines [default: text]
+    #[arg(long, env = "QUINTET_LOG_FORMAT", value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One line for eyes.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Everything decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// See [`Options::data`].
+    pub data: PathBuf,
+    /// See [`Options::listen`].
+    pub listen: SocketAddr,
+    /// See [`Options::memory`].
+    pub memory: Size,
+    /// See [`Options::durability`].
+    pub durability: Durability,
+    /// See [`Options::http`].
+    pub http: Option<SocketAddr>,
+    /// See [`Options::max_connections`].
+    pub max_connections: usize,
+    /// Certificate chain and key.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Names with password or verifier.
+    pub users: Vec<(String, String)>,
+    /// See [`Options::authentication_timeout`].
+    pub authentication_timeout: Span,
+    /// See [`Options::idle_in_transaction_timeout`].
+    pub idle_in_transaction_timeout: Span,
+    /// See [`Options::shutdown_grace`].
+    pub shutdown_grace: Span,
+    /// See [`Options::log`].
+    pub log: String,
+    /// See [`Options::log_format`].
+    pub log_format: LogFormat,
+}
+
+/// Least memory that the stores can work with.
+pub const MEMORY_MIN: Size = Size(64 << 20);
+
+fn durability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Durability>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Durability::parse(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+impl Options {
+    /// Reads a configuration file's text; `path` is for messages.
+    ///
+    /// # Errors
+    /// Usage, naming the file and the key, with a suggestion if a known key is near.
+    pub fn from_toml(text: &str, path: &Path) -> Result<Options, Exit> {
+        let wrong =
+            |message: String| Exit::new(Code::Usage, format!("{}: {message}", path.display()));
+        let table: toml::Table = text
+            .parse()
+            .map_err(|e: toml::de::Error| wrong(e.to_string()))?;
+        let known = names();
+        if let Some(unknown) = table.keys().find(|key| !known.contains(key)) {
+            let exit = wrong(format!("unknown key \"{unknown}\""));
+            return Err(match nearest(unknown, &known) {
+                Some(name) => exit.hint(format!("Did you mean \"{name}\"?")),
+                None => exit.hint(format!("Known keys: {}.", known.join(", "))),
+            });
+        }
+        toml::from_str(text).map_err(|e| wrong(e.to_string()))
+    }
+
+    /// Takes from `lower` what this one does not say.
+    pub fn over(self, lower: Options) -> Options {
+        Options {
+            data: self.data.or(lower.data),
+            listen: self.listen.or(lower.listen),
+            memory: self.memory.or(lower.memory),
+            durability: self.durability.or(lower.durability),
+            http: self.http.or(lower.http),
+            max_connections: self.max_connections.or(lower.max_connections),
+            tls_cert: self.tls_cert.or(lower.tls_cert),
+            tls_key: self.tls_key.or(lower.tls_key),
+            user: self.user.or(lower.user),
+            user_file: self.user_file.or(lower.user_file),
+            authentication_timeout: self.authentication_timeout.or(lower.authentication_timeout),
+            idle_in_transaction_timeout: self
+                .idle_in_transaction_timeout
+                .or(lower.idle_in_transaction_timeout),
+            shutdown_grace: self.shutdown_grace.or(lower.shutdown_grace),
+            log: self.log.or(lower.log),
+            log_format: self.log_format.or(lower.log_format),
+        }
+    }
+
+    /// Fills in the defaults and checks what belongs together. `user_file` is the text of the file
+    /// of that name, if one was given.
+    ///
+    /// # Errors
+    /// Usage, naming the option.
+    pub fn settle(self, user_file: Option<&str>) -> Result<Settings, Exit> {
+        let usage = |message: &str| Exit::new(Code::Usage, message);
+        let tls = match (self.tls_cert, self.tls_key) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => {
+                return Err(usage(
+                    "TLS needs both a certificate (tls_cert) and a key (tls_key)",
+                ));
+            }
+        };
+        let memory = self
+            .memory
+            .unwrap_or(Size(limits::MEMORY_BYTES_DEFAULT as u64));
+        if memory < MEMORY_MIN {
+            return Err(usage(&format!(
+                "memory is {memory}; at least {MEMORY_MIN} is needed"
+            )));
+        }
+        let max_connections = self.max_connections.unwrap_or(limits::CONNECTIONS_DEFAULT);
+        if max_connections == 0 {
+            return Err(usage("max_connections is 0; nobody could connect"));
+        }
+        let mut users = Vec::new();
+        for line in self.user.iter().flatten() {
+            users.push(user(line)?);
+        }
+        let lines = user_file.unwrap_or_default().lines().map(str::trim);
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            users.push(user(line)?);
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        if let Some((name, _)) = users.iter().find(|(name, _)| !seen.insert(name.clone())) {
+            return Err(usage(&format!("user \"{name}\" is given twice")));
+        }
+        Ok(Settings {
+            data: self.data.unwrap_or_else(|| PathBuf::from("data")),
+            listen: self
+                .listen
+                .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5433))),
+            memory,
+            durability: self.durability.unwrap_or_default(),
+            http: self.http,
+            max_connections,
+            tls,
+            users,
+            authentication_timeout: self.authentication_timeout.unwrap_or(Span(60_000)),
+            idle_in_transaction_timeout: self.idle_in_transaction_timeout.unwrap_or(Span(0)),
+            shutdown_grace: self.shutdown_grace.unwrap_or(Span(10_000)),
+            log: self.log.unwrap_or_else(|| "info".into()),
+            log_format: self.log_format.unwrap_or_default(),
+        })
+    }
+}
+
+/// Splits NAME:PASSWORD at the first colon; passwords may hold more of them.
+fn user(line: &str) -> Result<(String, String), Exit> {
+    match line.split_once(':') {
+        Some((name, password)) if !name.is_empty() && !password.is_empty() => {
+            Ok((name.into(), password.into()))
+        }
+        // The line may hold a password: it is not repeated.
+        _ => Err(Exit::new(
+            Code::Usage,
+            "a user is written NAME:PASSWORD, with neither part empty",
+        )),
+    }
+}
+
+/// The keys of the file: the same words as the flags, with underscores.
+pub fn names() -> Vec<String> {
+    let command = Options::augment_args(Command::new("options"));
+    command
+        .get_arguments()
+        .map(|argument| argument.get_id().to_string())
+        .collect()
+}
+
+/// The known word that takes fewest edits, if it is near enough to be what was meant.
+fn nearest<'a>(word: &str, known: &'a [String]) -> Option<&'a String> {
+    let word = word.to_ascii_lowercase().replace('-', "_");
+    let near = known.iter().map(|name| (edits(&word, name), name)).min()?;
+    (near.0 <= 1 + near.1.len() / 4).then_some(near.1)
+}
+
+/// Insertions, deletions and replacements between two words (Levenshtein), row by row.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> Result<Options, Exit> {
+        Options::from_toml(text, Path::new("q.toml"))
+    }
+
+    const FULL: &str = r#"
+        data = "/srv/quintet"
+        listen = "127.0.0.1:6000"
+        memory = "4GiB"
+        durability = "async"
+        http = "127.0.0.1:9433"
+        max_connections = 50
+        tls_cert = "c.pem"
+        tls_key = "k.pem"
+        user = ["ann:se:cret", "bob:x"]
+        user_file = "users"
+        authentication_timeout = "5s"
+        idle_in_transaction_timeout = 60
+        shutdown_grace = "500ms"
+        log = "debug"
+        log_format = "json"
+    "#;
+
+    #[test]
+    fn a_file_can_say_everything() {
+        for name in names() {
+            assert!(
+                FULL.contains(&format!("{name} =")),
+                "{name} is not in the example"
+            );
+        }
+        let settings = file(FULL)
+            .unwrap()
+            .settle(Some("# who\n\n carl:y \n"))
+            .unwrap();
+        assert_eq!(settings.memory, Size(4 << 30));
+        assert_eq!(settings.durability, Durability::Async);
+        assert_eq!(settings.tls, Some(("c.pem".into(), "k.pem".into())));
+        assert_eq!(settings.users[0], ("ann".into(), "se:cret".into()));
+        assert_eq!(settings.users[2], ("carl".into(), "y".into()));
+        assert_eq!(settings.idle_in_transaction_timeout, Span(60_000));
+        assert_eq!(settings.log_format, LogFormat::Json);
+    }
+
+    #[test]
+    fn what_is_said_higher_up_wins() {
+        let flags = Options {
+            memory: Some(Size(1 << 30)),
+            ..Options::default()
+        };
+        let settings = flags.over(file(FULL).unwrap()).settle(None).unwrap();
+        assert_eq!(
+            (settings.memory, settings.max_connections),
+            (Size(1 << 30), 50)
+        );
+        // Every key of the file must come through a layer that says nothing.
+        let through = Options::default().over(file(FULL).unwrap());
+        assert_eq!(
+            through.settle(None).unwrap(),
+            file(FULL).unwrap().settle(None).unwrap()
+        );
+    }
+
+    #[test]
+    fn defaults_are_the_documented_ones() {
+        let settings = Options::default().settle(None).unwrap();
+        assert_eq!(settings.listen.to_string(), "127.0.0.1:5433");
+        assert_eq!(settings.memory.to_string(), "2GiB");
+        assert_eq!(settings.durability, Durability::Sync);
+        assert_eq!(settings.max_connections, 256);
+        assert_eq!(settings.shutdown_grace.to_string(), "10s");
+        assert_eq!(settings.authentication_timeout.to_string(), "1min");
+        assert!(settings.users.is_empty() && settings.http.is_none() && settings.tls.is_none());
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_with_the_nearest_known_one() {
+        let hint = |text: &str| file(text).unwrap_err().hint.unwrap();
+        assert_eq!(hint("memroy = 1"), "Did you mean \"memory\"?");
+        assert_eq!(
+            hint("max-connection = 1"),
+            "Did you mean \"max_connections\"?"
+        );
+        assert!(hint("flux_capacitor = 1").starts_with("Known keys: data, listen"));
+    }
+
+    #[test]
+    fn impossible_settings_are_refused_by_name() {
+        let message = |text: &str| match file(text).and_then(|options| options.settle(None)) {
+            Err(exit) => exit.message,
+            Ok(settings) => panic!("{text} gave {settings:?}"),
+        };
+        assert!(message("tls_key = 'k'").contains("tls_cert"));
+        assert!(message("memory = '1MiB'").contains("64MiB"));
+        assert!(message("memory = 'much'").contains("not a size"));
+        assert!(message("durability = 'maybe'").contains("invalid durability"));
+        assert!(message("max_connections = 0").contains("max_connections"));
+        assert!(message("user = ['ann:x', 'ann:y']").contains("\"ann\" is given twice"));
+        assert!(message("data = [").contains("q.toml"));
+        let secret = message("user = [':hunter2']");
+        assert!(!secret.contains("hunter2"), "{secret}");
+    }
+
+    // Goal: the page cannot fall behind the program. Every option must be there with its variable.
+    #[test]
+    fn the_documentation_names_every_option() {
+        let page = include_str!("../../../docs/configuration.md");
+        let command = Options::augment_args(Command::new("options"));
+        for argument in command.get_arguments() {
+            let key = argument.get_id().to_string();
+            let variable = argument.get_env().unwrap().to_str().unwrap();
+            assert!(
+                page.contains(&format!("`{key}`")),
+                "{key} is not documented"
+            );
+            assert!(
+                page.contains(&format!("`--{}`", argument.get_long().unwrap())),
+                "the flag of {key}"
+            );
+            assert!(
+                page.contains(&format!("`{variable}`")),
+                "{variable} is not documented"
+            );
+            assert_eq!(variable, format!("QUINTET_{}", key.to_ascii_uppercase()));
+        }
+    }
+}

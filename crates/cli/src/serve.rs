@@ -1,0 +1,192 @@
+//! `quintet serve`: from settings to a running server, and down again.
+//!
+//! Relies on: `server` for clients, `embed` for the database.  Promises: says on standard output what was
+//! recovered and how to connect; the first signal lets running statements finish, the second ends the
+//! process at once.  Does not: become a daemon; whoever starts it keeps it.
+//!
+//! ```text
+//!   Opening ─► Serving ──signal──► Stopping ──statements over──► Closing ─► exit 0
+//!                                     └──second signal──► exit 130
+//! ```
+//! After an exit in any other way the next start recovers; nothing committed is lost, as far as the
+//! durability promises.
+
+use crate::arguments::ServeArguments;
+use crate::database::{close, describe, open, read_text};
+use crate::exit::{Code, Exit};
+use crate::logging;
+use crate::options::{LogFormat, Options, Settings};
+use quintet_embed::{Database, DatabaseConfig, OpenReport};
+use quintet_server::{ServerConfig, TlsFiles};
+use std::io::Write;
+use std::net::SocketAddr;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// `quintet serve`.
+///
+/// # Errors
+/// Codes 2 to 5, by what went wrong.
+pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
+    let settings = settle(arguments)?;
+    logging::start(&settings.log, settings.log_format)?;
+    let config = DatabaseConfig {
+        memory_bytes: settings.memory.0 as usize,
+        durability: settings.durability,
+        ..DatabaseConfig::new(&settings.data)
+    };
+    let (database, report) = open(config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Exit::from_error(Code::Failed, "cannot start threads", &error))?;
+    let result = runtime.block_on(run(&settings, database.clone(), &report));
+    // Statements that outlived their grace end with the runtime, before the log is closed.
+    drop(runtime);
+    result?;
+    close(&database)
+}
+
+/// Flags and environment over the file over the defaults.
+fn settle(arguments: ServeArguments) -> Result<Settings, Exit> {
+    let file = match &arguments.config {
+        Some(path) => Options::from_toml(&read_text(path)?, path)?,
+        None => Options::default(),
+    };
+    let options = arguments.options.over(file);
+    let users = options.user_file.as_deref().map(read_text).transpose()?;
+    options.settle(users.as_deref())
+}
+
+fn server_config(settings: &Settings) -> ServerConfig {
+    let tls = settings.tls.clone();
+    ServerConfig {
+        listen: settings.listen,
+        users: settings.users.iter().cloned().collect(),
+        tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
+        connections_max: settings.max_connections,
+        authentication_timeout: settings.authentication_timeout.duration(),
+        idle_in_transaction_timeout: settings.idle_in_transaction_timeout.limit(),
+        shutdown_grace: settings.shutdown_grace.duration(),
+        http: settings.http,
+    }
+}
+
+/// Serves until a signal comes or the server fails.
+async fn run(settings: &Settings, database: Database, report: &OpenReport) -> Result<(), Exit> {
+    let listening =
+        |what: &str, error: &std::io::Error| Exit::from_error(Code::Failed, what, error);
+    let mut interrupts = signal(SignalKind::interrupt())
+        .map_err(|error| listening("cannot watch signals", &error))?;
+    let mut terminations = signal(SignalKind::terminate())
+        .map_err(|error| listening("cannot watch signals", &error))?;
+    let server = quintet_server::serve(server_config(settings), database)
+        .await
+        .map_err(|error| match &error {
+            quintet_server::Error::File { .. }
+            | quintet_server::Error::Pem { .. }
+            | quintet_server::Error::Verifier { .. } => {
+                Exit::from_error(Code::Usage, "cannot serve", &error)
+            }
+            quintet_server::Error::Listen { .. } => {
+                Exit::from_error(Code::Network, "cannot serve", &error).hint(
+                    "Another server may have the port; choose one with --listen 127.0.0.1:PORT.",
+                )
+            }
+            _ => Exit::from_error(Code::Network, "cannot serve", &error),
+        })?;
+    announce(settings, report, server.local_addr());
+    tokio::select! {
+        () = any(&mut interrupts, &mut terminations) => {}
+        () = server.wait() => return Err(Exit::new(Code::Network, "the server stopped by itself")),
+    }
+    tracing::info!(grace = %settings.shutdown_grace, "stopping; running statements may finish");
+    tokio::select! {
+        () = server.shutdown() => {
+            tracing::info!("stopped");
+            Ok(())
+        }
+        () = any(&mut interrupts, &mut terminations) => {
+            // Nothing is flushed: recovery does what is left to do.
+            std::process::exit(Code::Interrupted as i32);
+        }
+    }
+}
+
+async fn any(a: &mut Signal, b: &mut Signal) {
+    tokio::select! {
+        _ = a.recv() => {}
+        _ = b.recv() => {}
+    }
+}
+
+/// What a newcomer needs to know next.
+fn announce(settings: &Settings, report: &OpenReport, address: SocketAddr) {
+    let version = env!("CARGO_PKG_VERSION");
+    let data = settings.data.display();
+    let recovered = describe(report);
+    let trusted = settings.users.is_empty();
+    if settings.log_format == LogFormat::Json {
+        tracing::info!(version, %data, recovered, listen = %address, durability = %settings.durability, "serving");
+        if trusted {
+            tracing::warn!("connections from this machine are trusted: no users are configured");
+        }
+        return;
+    }
+    let mut text = format!(
+        "quintet {version}\n  data       {data}: {recovered}\n  settings   memory {}, durability {}\n  listening  {address}\n  connect    psql -h {} -p {} -U quintet quintet\n",
+        settings.memory,
+        settings.durability,
+        reachable(address),
+        address.port(),
+    );
+    if let Some(http) = settings.http {
+        text.push_str(&format!("  metrics    http://{http}/metrics\n"));
+    }
+    if trusted {
+        text.push_str("  warning    connections from this machine are trusted until users are configured (--user-file)\n");
+    }
+    // With standard output gone the server still serves.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// An address that psql can be given: "any" is none.
+fn reachable(address: SocketAddr) -> String {
+    match address {
+        _ if !address.ip().is_unspecified() => address.ip().to_string(),
+        SocketAddr::V4(_) => "127.0.0.1".into(),
+        SocketAddr::V6(_) => "::1".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn psql_is_given_an_address_that_exists() {
+        let shown = |text: &str| reachable(text.parse().unwrap());
+        assert_eq!(shown("0.0.0.0:5433"), "127.0.0.1");
+        assert_eq!(shown("[::]:5433"), "::1");
+        assert_eq!(shown("192.0.2.7:5433"), "192.0.2.7");
+    }
+
+    #[test]
+    fn settings_reach_the_server() {
+        let options = Options {
+            user: Some(vec!["ann:x".into()]),
+            ..Options::default()
+        };
+        let config = server_config(&options.settle(None).unwrap());
+        assert_eq!(config.users.get("ann").map(String::as_str), Some("x"));
+        assert_eq!(config.idle_in_transaction_timeout, None, "0 is never");
+        assert_eq!(config.listen, ServerConfig::default().listen);
+        assert_eq!(
+            config.authentication_timeout,
+            ServerConfig::default().authentication_timeout
+        );
+        assert_eq!(
+            config.shutdown_grace,
+            ServerConfig::default().shutdown_grace
+        );
+    }
+}
