@@ -400,6 +400,14 @@ impl Shared {
         tail.writer_sleeps = false;
     }
 
+    /// Lets records gather, unless somebody waits for the writer already.
+    pub fn gather(&self, at_most: Duration) {
+        let mut tail = self.tail.lock();
+        if tail.sleepers == 0 && !tail.closing && self.has_room() {
+            self.work.wait_for(&mut tail, at_most);
+        }
+    }
+
     /// The writer has handed everything below to the system.
     pub fn set_written(&self, position: u64) {
         self.written.store(position, Ordering::Release);
