@@ -70,15 +70,13 @@ impl<'a> Planner<'a> {
         self.context.catalog
     }
 
-    /// Adds the place to an error; a negative location is none.
-    pub fn at(&self, location: i32) -> impl Fn(SqlError) -> SqlError {
-        let place = usize::try_from(location)
-            .ok()
-            .filter(|_| !self.source.is_empty())
-            .map(|offset| parse::position(self.source, offset));
-        move |error| match place {
-            Some(place) => error.at(place),
-            None => error,
+    /// Adds the place to an error; a negative location is none. Nothing is counted until there is an
+    /// error: the text of a bulk load is long.
+    pub fn at(&self, location: i32) -> impl Fn(SqlError) -> SqlError + use<'a> {
+        let source = self.source;
+        move |error| match usize::try_from(location) {
+            Ok(offset) if !source.is_empty() => error.at(parse::position(source, offset)),
+            _ => error,
         }
     }
 
