@@ -352,6 +352,24 @@ fn settings_follow_the_transaction() {
     );
 }
 
+/// A client that is sent rows without their columns gives up.
+#[test]
+fn results_that_the_session_makes_have_columns() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int primary key)").unwrap();
+    for (sql, columns) in [
+        ("show timezone", 1),
+        ("show transaction isolation level", 1),
+        ("show all", 3),
+        ("explain select * from t", 1),
+    ] {
+        let answer = c.query(sql).unwrap().pop().unwrap();
+        assert!(!answer.rows.is_empty(), "{sql}");
+        assert_eq!(answer.columns.len(), columns, "{sql}");
+    }
+}
+
 #[test]
 fn prepare_execute_cursors_and_explain() {
     let (_dir, db) = open();

@@ -17,8 +17,8 @@ use pg_query::protobuf::{
     DeclareCursorStmt, DefElem, DiscardMode, ExplainStmt, FetchDirection, FetchStmt, Node,
     PrepareStmt, TransactionStmt, TransactionStmtKind, VariableSetKind, VariableSetStmt,
 };
-use quintet_base::{Level, SqlError, SqlResult, SqlState};
-use quintet_ir::Statement;
+use quintet_base::{Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_ir::{OutputColumn, Statement};
 use std::sync::Arc;
 
 /// Plans a session command; `None` if the statement is none.
@@ -27,10 +27,7 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
     match node {
         NodeEnum::TransactionStmt(statement) => transaction(planner, statement).map(Some),
         NodeEnum::VariableSetStmt(statement) => set(planner, statement).map(Some),
-        NodeEnum::VariableShowStmt(statement) => match statement.name.as_str() {
-            "all" => plain(Command::ShowAll, "SHOW"),
-            name => plain(Command::Show(name.to_ascii_lowercase()), "SHOW"),
-        },
+        NodeEnum::VariableShowStmt(statement) => Ok(Some(show(planner, &statement.name))),
         NodeEnum::DiscardStmt(statement) => match statement.target() {
             DiscardMode::DiscardAll => plain(Command::DiscardAll, "DISCARD ALL"),
             DiscardMode::DiscardPlans => {
@@ -240,6 +237,28 @@ fn backward() -> SqlError {
     SqlError::unsupported("FETCH other than forward")
 }
 
+fn show(planner: &Planner, name: &str) -> Planned {
+    let (command, names) = match name {
+        "all" => (Command::ShowAll, &["name", "setting", "description"][..]),
+        name => (Command::Show(name.to_ascii_lowercase()), &[name][..]),
+    };
+    let columns = names.iter().map(|name| text_column(name)).collect();
+    Planned {
+        columns,
+        ..planner.command(command, "SHOW")
+    }
+}
+
+/// A column of a result that the session makes.
+fn text_column(name: &str) -> OutputColumn {
+    OutputColumn {
+        name: name.to_string(),
+        ty: SqlType::Text,
+        modifier: TypeMod::NONE,
+        origin: None,
+    }
+}
+
 fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
     let mut analyze = false;
     for node in &statement.options {
@@ -255,12 +274,7 @@ fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
     }
     Ok(Planned {
         params: planned.params.clone(),
-        columns: vec![quintet_ir::OutputColumn {
-            name: "QUERY PLAN".to_string(),
-            ty: quintet_base::SqlType::Text,
-            modifier: quintet_base::TypeMod::NONE,
-            origin: None,
-        }],
+        columns: vec![text_column("QUERY PLAN")],
         command: Command::Explain {
             analyze,
             inner: Box::new(planned),
