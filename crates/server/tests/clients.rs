@@ -53,7 +53,7 @@ async fn values_of_every_type_pass_both_ways_in_both_formats() {
         .await
         .unwrap();
     let got = &rows[0];
-    assert_eq!(got.get::<_, bool>("a"), true);
+    assert!(got.get::<_, bool>("a"));
     assert_eq!(
         (got.get::<_, i16>("b"), got.get::<_, i64>("c")),
         (-2, i64::MIN)
