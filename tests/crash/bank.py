@@ -36,6 +36,7 @@ class Client(threading.Thread):
         self.server = s
         self.number = number
         self.rng = rng
+        # Characters of filler written beside each transfer; random, so that nothing compresses it.
         self.padding = padding
         self.sent = {}
         self.acknowledged = set()
@@ -64,7 +65,7 @@ class Client(threading.Thread):
                 connection.execute("update account set balance = balance + %s where id = %s", (change, account))
             connection.execute("insert into ledger values (%s, %s, %s, %s)", (identifier, payer, payee, amount))
             if self.padding:
-                connection.execute("insert into padding values (%s, %s)", (identifier, "x" * self.padding))
+                connection.execute("insert into padding values (%s, %s)", (identifier, self.rng.randbytes(self.padding // 2).hex()))
             connection.commit()
         except psycopg.Error as error:
             if error.sqlstate not in self.CONFLICTS:

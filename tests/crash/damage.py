@@ -47,7 +47,7 @@ def last_with_data(s):
 @test
 def a_torn_tail_is_cut_and_only_unsynced_work_can_go():
     random = rng("tail")
-    for what in ("zeros", "noise", "shorter"):
+    for what in ("zeros", "noise", "cut"):
         with directory() as path:
             s, clients = after_a_kill(path, random)
             try:
@@ -55,8 +55,11 @@ def a_torn_tail_is_cut_and_only_unsynced_work_can_go():
                 end = end_of_data(file)
                 torn = random.randint(1, 24)
                 with open(file, "r+b") as f:
-                    if what == "shorter":
+                    if what == "cut":
+                        # As if the last bytes had never been written: the file keeps its length.
+                        length = f.seek(0, 2)
                         f.truncate(end - torn)
+                        f.truncate(length)
                     else:
                         f.seek(end - torn)
                         f.write(bytes(torn) if what == "zeros" else random.randbytes(torn))
@@ -101,6 +104,27 @@ def damage_before_the_end_is_refused_with_its_place():
                 f.seek(place)
                 f.write(bytes([byte]))
             s.start()
+            equal(s.stop(), 0)
+        finally:
+            s.end()
+
+
+@test
+def a_segment_that_lost_its_end_is_refused_and_opens_when_mended():
+    # Segments are made at full length and synced before use: no crash shortens one.
+    with directory() as path:
+        s, clients = after_a_kill(path, rng("shorter"))
+        try:
+            file = last_with_data(s)
+            length = file.stat().st_size
+            with open(file, "r+b") as f:
+                f.truncate(end_of_data(file) + 1000)
+            out = run(s.command(), expected=4, timeout=60)
+            check("cut short" in out and file.name in out, out)
+            with open(file, "r+b") as f:
+                f.truncate(length)
+            s.start()
+            bank.audit(s, clients)
             equal(s.stop(), 0)
         finally:
             s.end()

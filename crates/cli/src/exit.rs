@@ -57,10 +57,16 @@ impl Exit {
     /// From an error and what it was caused by.
     pub fn from_error(code: Code, doing: &str, error: &dyn Error) -> Exit {
         let mut message = format!("{doing}: {error}");
+        let mut last = error.to_string();
         let mut cause = error.source();
         while let Some(source) = cause {
-            // Writing to a string cannot fail.
-            let _ = write!(message, "\n  because: {source}");
+            let text = source.to_string();
+            // Some errors pass on what their cause says as their own words.
+            if text != last {
+                // Writing to a string cannot fail.
+                let _ = write!(message, "\n  because: {text}");
+                last = text;
+            }
             cause = source.source();
         }
         Exit::new(code, message)
@@ -82,11 +88,16 @@ mod tests {
     #[error("no such port")]
     struct Outer(#[source] ParseIntError);
 
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Same(#[source] Outer);
+
     #[test]
     fn causes_are_told_one_per_line() {
         let cause = "x".parse::<u16>().unwrap_err();
-        let exit = Exit::from_error(Code::Usage, "reading the address", &Outer(cause))
-            .hint("use a number");
+        let error = Same(Outer(cause));
+        let exit =
+            Exit::from_error(Code::Usage, "reading the address", &error).hint("use a number");
         assert_eq!(
             exit.message,
             "reading the address: no such port\n  because: invalid digit found in string"
