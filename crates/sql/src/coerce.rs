@@ -11,6 +11,7 @@ use quintet_base::types::TypeFamily;
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::cast::{CastContext, cast_context};
+use quintet_ir::fold::fold;
 
 /// `expr` as `ty` without a modifier, if the context allows the conversion.
 ///
@@ -63,12 +64,14 @@ fn cast(expr: Expr, ty: SqlType, context: CastContext) -> Expr {
     {
         return Expr::Const(value, ty);
     }
-    Expr::Cast {
+    let is_constant = matches!(expr, Expr::Const(..));
+    let cast = Expr::Cast {
         input: Box::new(expr),
         to: ty,
         modifier: TypeMod::NONE,
         explicit: context == CastContext::Explicit,
-    }
+    };
+    if is_constant { fold(cast) } else { cast }
 }
 
 /// A constant of another type, for the conversions that literals need most; the others stay casts.

@@ -151,6 +151,13 @@ impl<'p, 'a> Draft<'p, 'a> {
         Ok(())
     }
 
+    /// True if the change makes a new sequence.
+    pub fn makes_sequence(&self) -> bool {
+        self.work
+            .iter()
+            .any(|work| matches!(work, Work::StartSequence { .. }))
+    }
+
     /// Removes a table with all that is its own.
     pub fn drop_table(&mut self, table: &TableDef) {
         self.changes

@@ -36,6 +36,8 @@ pub(crate) enum Source {
     Plan(Plan),
     /// The same, and it has exactly one row.
     OneRow(Plan),
+    /// Keys by which a table of the join is found.
+    Keys(Plan),
     /// generate_series, unnest: expressions over earlier leaves.
     Function(Plan),
 }

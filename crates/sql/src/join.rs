@@ -5,7 +5,7 @@
 //! permutation of the logical one and `Joined::map` says where each place went.
 //! Does not: estimate costs. The order is fixed by rule:
 //!
-//! 1. subqueries of exactly one row: what they yield may be a key;
+//! 1. subqueries of exactly one row, then arrays of keys (`array_key`): what they yield is a key;
 //! 2. the inner-joined leaf with the best constant equality on a key (unique first, then the
 //!    longest prefix), else the first as written by whose rows another table is found by key, else
 //!    the first as written;
@@ -16,6 +16,7 @@
 //! A condition is applied as soon as all that it names is there.
 
 use crate::access::{self, Choice, Order, Rank};
+use crate::array_key;
 use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::{is_volatile, move_columns, shift};
@@ -66,6 +67,12 @@ pub(crate) fn join(
         .map(|leaf| leaf.offset + leaf.width)
         .max()
         .unwrap_or(0);
+    let known = leaves.len();
+    let mut conditions = conditions;
+    let mut all = leaves.to_vec();
+    all.extend(array_key::expand(leaves, &mut conditions, width));
+    let leaves = all.as_slice();
+    let width = width + leaves.len() - known;
     let mut state = State {
         leaves,
         pool: conditions.into_iter().map(Some).collect(),
@@ -131,6 +138,12 @@ impl State<'_> {
         if let Some((n, _)) = inner
             .iter()
             .find(|(_, leaf)| matches!(leaf.source, Source::OneRow(_)))
+        {
+            return Ok(*n);
+        }
+        if let Some((n, _)) = inner
+            .iter()
+            .find(|(_, leaf)| matches!(leaf.source, Source::Keys(_)))
         {
             return Ok(*n);
         }
@@ -260,7 +273,7 @@ impl State<'_> {
                 });
                 (scan, single)
             }
-            Source::Plan(plan) => {
+            Source::Plan(plan) | Source::Keys(plan) => {
                 self.put(leaf, offset);
                 (shift(plan.clone(), offset), false)
             }

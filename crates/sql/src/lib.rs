@@ -21,13 +21,14 @@
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
 //! | `from`, `join_clause`, `function_source`, `with` | sources of rows as they are written |
-//! | `join`, `access`, `condition`, `rewrite` | their order and their access paths |
+//! | `join`, `access`, `condition`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `group`, `values`, `set_operation`, `limit`, `locking` | queries |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
 //! | `ddl`, `draft` | schema changes |
 //! | `utility` | statements for the session |
 
 mod access;
+mod array_key;
 mod call;
 pub mod catalog;
 mod coerce;

@@ -171,7 +171,7 @@ impl<'a> Planner<'a> {
 
     /// The statement's parameters, all decided.
     pub fn finish_params(&self) -> SqlResult<Vec<SqlType>> {
-        let params = self.params.take();
+        let params = self.params.borrow().clone();
         match params.iter().position(|&ty| ty == SqlType::Unknown) {
             None => Ok(params),
             Some(place) => Err(SqlError::new(

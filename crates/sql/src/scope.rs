@@ -149,9 +149,14 @@ impl Scope {
             _ => return Err(planner.unsupported(format!("the name {}", name.join(".")), location)),
         };
         let found = self.table(planner, schema, table, location)?;
-        match found.columns.iter().find(|c| c.name == column) {
-            Some(found) => Ok(found),
-            None => undefined(format!("column {table}.{column} does not exist")),
+        let mut named = found.columns.iter().filter(|c| c.name == column);
+        match (named.next(), named.next()) {
+            (Some(found), None) => Ok(found),
+            (Some(_), Some(_)) => {
+                let message = format!("column reference \"{column}\" is ambiguous");
+                Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
+            }
+            (None, _) => undefined(format!("column {table}.{column} does not exist")),
         }
     }
 

@@ -195,6 +195,13 @@ impl Change<'_, '_, '_> {
         let number = self.record.columns.len();
         add_column(self.draft, &mut self.record, &mut self.constraints, column)?;
         let added = &self.record.columns[number];
+        if self.draft.makes_sequence() {
+            // Rows would take their numbers from a sequence that is not committed yet.
+            return Err(self
+                .planner()
+                .unsupported("adding a SERIAL or identity column", column.location)
+                .hint("Add the column, fill it, then give it a sequence as its default."));
+        }
         let mut unproven = added.not_null;
         match added.default.clone() {
             None => {}
@@ -256,15 +263,13 @@ impl Change<'_, '_, '_> {
             }
             return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
         };
-        if self
+        let key = self
             .record
             .primary_key
-            .as_ref()
-            .is_some_and(|key| key.columns.contains(&number))
-        {
-            return Err(SqlError::unsupported(
-                "dropping a column of the primary key",
-            ));
+            .take_if(|key| key.columns.contains(&number));
+        if let Some(key) = key {
+            self.draft.free_name(&key.name);
+            self.rewrite = true;
         }
         let scope_checks = self.table.checks.clone();
         self.record.checks.retain(|check| {

@@ -9,13 +9,12 @@ use super::{record_of, required_by_constraint};
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, spaces_of};
 use crate::from::target_table;
-use crate::insert::column_number;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::records::IndexRecord;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{IndexElem, IndexStmt, SortByDir, SortByNulls};
-use quintet_base::{IndexId, SqlError, SqlResult, TableId};
+use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 
 pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Planned> {
@@ -44,7 +43,11 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
             return Err(SqlError::internal("an index over nothing"));
         };
         refuse_element(element)?;
-        columns.push(column_number(planner, &table, &element.name, -1)?);
+        let number = table.column(&element.name).ok_or_else(|| {
+            let message = format!("column \"{}\" does not exist", element.name);
+            SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+        })?;
+        columns.push(number);
     }
     let mut draft = Draft::new(planner);
     let mut record = record_of(planner, &table)?;
