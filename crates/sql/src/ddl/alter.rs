@@ -230,9 +230,6 @@ impl Change<'_, '_, '_> {
 
     /// A default's value, if it is the same for every row and every time.
     fn constant(&mut self, text: &str, number: usize) -> SqlResult<Option<quintet_base::Value>> {
-        if self.record.columns[number].identity.is_some() || text.contains("nextval") {
-            return Ok(None);
-        }
         let column = &self.record.columns[number];
         let node = crate::parse::parse_expression(text)?;
         let nothing = crate::scope::Scope::empty();
