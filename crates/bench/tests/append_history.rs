@@ -4,6 +4,8 @@
 //! seeded list-append transactions on few lists, every invocation and answer is recorded, and the
 //! checker looks for anomalies that the level forbids.
 
+#![allow(clippy::unwrap_used)] // a test: helpers fail it as its own lines do
+
 use quintet_embed::{Bucket, CommitError, Database, DatabaseConfig, Durability, Level};
 use quintet_engine::history::{Ending, Operation, Recorder, Report, check};
 use quintet_rt::threads::spawn;
