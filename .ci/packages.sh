@@ -15,9 +15,10 @@ need() {
     fi
     if [ ${#apt[@]} -gt 0 ]; then
         echo "installing $*"
+        # Whether it worked is seen below; a failure must not end the caller before it is told what to do.
         if ! "${apt[@]}" install -y -q --no-install-recommends "$@" >/dev/null 2>&1; then
-            "${apt[@]}" update -q >/dev/null
-            DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -q --no-install-recommends "$@"
+            "${apt[@]}" update -q >/dev/null || true
+            DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -q --no-install-recommends "$@" || true
         fi
         if eval "$test" >/dev/null 2>&1; then return 0; fi
     fi
