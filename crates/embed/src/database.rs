@@ -104,7 +104,7 @@ pub enum Error {
     #[error("the store cannot be opened")]
     Store(#[from] quintet_dc::Error),
     /// Replay, or a key-value operation.
-    #[error("{0}")]
+    #[error(transparent)]
     Transaction(#[from] quintet_tc::Error),
     /// The catalogue.
     #[error("the catalogue cannot be read")]
@@ -170,6 +170,7 @@ impl Database {
         let started = clock.monotonic_nanos();
         let data = &config.data;
         disk.create_dir_all(data)?;
+        refuse_foreign(&*disk, data)?;
         let lock = disk.open(&data.join("LOCK"), OpenMode::Create)?;
         if !lock.try_lock()? {
             return Err(Error::InUse(data.clone()));
@@ -315,6 +316,26 @@ impl Schema {
     }
 }
 
+/// Leaves a directory of somebody else's as it is.
+fn refuse_foreign(disk: &dyn Disk, data: &Path) -> Result<(), Error> {
+    // A crash while the directory was being made leaves at most these.
+    let ours = ["LOCK", "FORMAT.new", "lost+found"];
+    let named = disk.exists(&data.join("FORMAT"))?;
+    if !named
+        && disk
+            .list(data)?
+            .iter()
+            .any(|name| !ours.contains(&name.as_str()))
+    {
+        let found = "none, but other files".to_string();
+        return Err(Error::Format {
+            path: data.to_path_buf(),
+            found,
+        });
+    }
+    Ok(())
+}
+
 /// Writes the format into an empty directory, checks it in any other. True if it was empty.
 fn check_format(disk: &dyn Disk, data: &Path) -> Result<bool, Error> {
     let path = data.join("FORMAT");
@@ -328,19 +349,6 @@ fn check_format(disk: &dyn Disk, data: &Path) -> Result<bool, Error> {
             });
         }
         return Ok(false);
-    }
-    // A crash while the directory was being made leaves at most these.
-    let ours = ["LOCK", "FORMAT.new", "lost+found"];
-    if disk
-        .list(data)?
-        .iter()
-        .any(|name| !ours.contains(&name.as_str()))
-    {
-        let found = "none, but other files".to_string();
-        return Err(Error::Format {
-            path: data.to_path_buf(),
-            found,
-        });
     }
     replace_file(disk, &path, FORMAT.as_bytes())?;
     Ok(true)

@@ -198,6 +198,10 @@ fn schema_changes_are_transactional() {
     c.query("alter table t add column b text default 'x'")
         .unwrap();
     assert_eq!(rows(&mut d, "select * from t"), ["1|10|x"]);
+    // The same text again, with its plan kept from before.
+    assert_eq!(rows(&mut d, "select * from t where id = 1"), ["1|10|x"]);
+    c.query("alter table t add column c int").unwrap();
+    assert_eq!(rows(&mut d, "select * from t where id = 1"), ["1|10|x|-"]);
     c.query("create index t_a on t (a)").unwrap();
     assert_eq!(rows(&mut d, "select id from t where a = 10"), ["1"]);
     c.query("drop table t").unwrap();

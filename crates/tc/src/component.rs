@@ -357,7 +357,9 @@ impl Shared {
         if self.unmerged_bytes(&self.snapshots.view()) < self.config.memtable_bytes_max {
             return Ok(());
         }
-        if let Some(reason) = self.turn.lock().failed.clone() {
+        // Taken out first: in an `if let` the lock would be held while the turn is asked for.
+        let failed = self.turn.lock().failed.clone();
+        if let Some(reason) = failed {
             self.want_compaction();
             return Err(Error::NoRoom { reason });
         }

@@ -4,10 +4,15 @@
 
 mod support;
 
-use quintet_base::{Durability, Level};
+use quintet_base::{Durability, Level, Lsn, SpaceId};
+use quintet_dc::{
+    DataComponent, DcStats, Error as StoreError, Generation, MemoryStore, MergeReport, Operation,
+};
 use quintet_rt::Rand;
 use quintet_tc::{Error, TcConfig};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::*;
 
 fn tiny() -> TcConfig {
@@ -138,4 +143,95 @@ fn a_dropped_space_is_forgotten_and_stays_so_after_a_crash() {
     drop(running);
     let running = media.open(Durability::Sync);
     assert!(rows(&running.tc.begin(Level::Snapshot)).is_empty());
+}
+
+/// A store whose disk is full until somebody makes room.
+struct Full {
+    store: MemoryStore,
+    full: AtomicBool,
+}
+
+impl DataComponent for Full {
+    fn generation(&self) -> Arc<dyn Generation> {
+        self.store.generation()
+    }
+
+    fn merge(
+        &self,
+        space: SpaceId,
+        run: &mut dyn Iterator<Item = Operation>,
+    ) -> Result<MergeReport, StoreError> {
+        if self.full.load(Ordering::Acquire) {
+            let source = Arc::new(std::io::ErrorKind::StorageFull.into());
+            return Err(StoreError::DiskFull { source });
+        }
+        self.store.merge(space, run)
+    }
+
+    fn checkpoint(&self, redo_start: Lsn) -> Result<(), StoreError> {
+        self.store.checkpoint(redo_start)
+    }
+
+    fn redo_start(&self) -> Lsn {
+        self.store.redo_start()
+    }
+
+    fn drop_space(&self, space: SpaceId) -> Result<(), StoreError> {
+        self.store.drop_space(space)
+    }
+
+    fn spaces(&self) -> Vec<SpaceId> {
+        self.store.spaces()
+    }
+
+    fn stats(&self) -> DcStats {
+        self.store.stats()
+    }
+}
+
+/// The story: with memory at its bound and a disk that was full, a commit asked for the compactor's
+/// turn while it held the turn's lock, and from then on every commit hung.
+#[test]
+fn a_full_store_refuses_commits_politely_and_takes_them_again_when_there_is_room() {
+    let media = Media::new(9);
+    let store = Arc::new(Full {
+        store: MemoryStore::open(&media.medium),
+        full: AtomicBool::new(true),
+    });
+    let running = media.open_on(
+        Arc::clone(&store) as Arc<dyn DataComponent>,
+        Durability::Async,
+        tiny(),
+    );
+    let write = |i: u32| {
+        let mut txn = running.tc.begin(Level::Snapshot);
+        put(&mut txn, &format!("k{i}"), &"v".repeat(4000));
+        commit(&running.tc, txn, Durability::Async)
+    };
+    let refused = (0..1000).find(|i| match write(*i) {
+        Ok(_) => false,
+        Err(Error::NoRoom { .. }) => true,
+        Err(error) => panic!("{error}"),
+    });
+    let refused = refused.expect("memory has a bound");
+    for i in 0..10 {
+        assert!(
+            matches!(write(refused + i), Err(Error::NoRoom { .. })),
+            "and stays so"
+        );
+    }
+    assert_eq!(
+        rows(&running.tc.begin(Level::Snapshot)).len() as u32,
+        refused,
+        "reads go on"
+    );
+    store.full.store(false, Ordering::Release);
+    running.tc.compact().unwrap();
+    for i in 0..100 {
+        write(refused + i).unwrap();
+    }
+    assert_eq!(
+        rows(&running.tc.begin(Level::Snapshot)).len() as u32,
+        refused + 100
+    );
 }

@@ -37,7 +37,19 @@ impl Media {
     }
 
     pub fn open_with(&self, durability: Durability, config: TcConfig) -> Running {
-        let store: Arc<dyn DataComponent> = Arc::new(MemoryStore::open(&self.medium));
+        self.open_on(
+            Arc::new(MemoryStore::open(&self.medium)),
+            durability,
+            config,
+        )
+    }
+
+    pub fn open_on(
+        &self,
+        store: Arc<dyn DataComponent>,
+        durability: Durability,
+        config: TcConfig,
+    ) -> Running {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         let wal = WalConfig {
             directory: "/log".into(),
