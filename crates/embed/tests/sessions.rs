@@ -374,6 +374,31 @@ fn results_that_the_session_makes_have_columns() {
     }
 }
 
+/// Extended protocol: a text seen before is not parsed again, and still follows the schema and the
+/// types that the client declares.
+#[test]
+fn a_text_prepared_again_follows_the_schema_and_its_types() {
+    use quintet_base::SqlType;
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int primary key)").unwrap();
+    let text = "select *, $1 as x from t";
+    let describe = |c: &mut Client, types: &[SqlType]| {
+        let session = c.session();
+        session.parse("", text, types).unwrap();
+        let statement = session.statement("").unwrap();
+        (statement.params.clone(), statement.columns.len())
+    };
+    assert_eq!(describe(&mut c, &[SqlType::Int8]), (vec![SqlType::Int8], 2));
+    assert_eq!(describe(&mut c, &[SqlType::Int8]), (vec![SqlType::Int8], 2));
+    assert_eq!(describe(&mut c, &[SqlType::Text]), (vec![SqlType::Text], 2));
+    c.query("alter table t add column b int").unwrap();
+    assert_eq!(describe(&mut c, &[SqlType::Text]), (vec![SqlType::Text], 3));
+    c.query("drop table t").unwrap();
+    let gone = c.session().parse("", text, &[SqlType::Text]).unwrap_err();
+    assert_eq!(gone.state, SqlState::UNDEFINED_TABLE);
+}
+
 #[test]
 fn prepare_execute_cursors_and_explain() {
     let (_dir, db) = open();

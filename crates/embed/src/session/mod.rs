@@ -43,7 +43,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Plans kept per session for the simple protocol; beyond it all are forgotten, since a client that
+/// Plans kept per session and protocol by their text; beyond it all are forgotten, since a client that
 /// sends so many different texts gains nothing from any of them.
 const PLANS_MAX: usize = 512;
 
@@ -153,6 +153,9 @@ pub struct Session {
     portals: HashMap<String, Portal>,
     /// Plans of simple-protocol statements by normalized text; `None`: must be planned from the text.
     plans: HashMap<String, Option<Arc<Prepared>>>,
+    /// Plans of extended-protocol statements by text: clients that prepare nothing parse the same
+    /// texts again and again.
+    texts: HashMap<String, Arc<Prepared>>,
     mode: Mode,
     txn: Option<Txn>,
     level: quintet_base::Level,
@@ -200,6 +203,7 @@ impl Session {
             statements: HashMap::new(),
             portals: HashMap::new(),
             plans: HashMap::new(),
+            texts: HashMap::new(),
             mode: Mode::Idle,
             txn: None,
             level,
@@ -270,6 +274,17 @@ impl Session {
                 format!("prepared statement \"{name}\" already exists"),
             ));
         }
+        if let Some(known) = self
+            .texts
+            .get(sql)
+            .filter(|known| *known.source.declared == *types)
+        {
+            let known = Arc::clone(known);
+            self.refuse_if_failed(&known.source)?;
+            let prepared = self.current(known, None)?;
+            self.statements.insert(name.to_string(), prepared);
+            return Ok(());
+        }
         let mut parsed = quintet_sql::parse(sql)?;
         if parsed.len() > 1 {
             return Err(SqlError::new(
@@ -287,6 +302,12 @@ impl Session {
         };
         self.refuse_if_failed(&source)?;
         let prepared = self.plan(source)?;
+        if matches!(prepared.planned.command, Command::Run(_)) {
+            if self.texts.len() >= PLANS_MAX {
+                self.texts.clear();
+            }
+            self.texts.insert(sql.to_string(), Arc::clone(&prepared));
+        }
         self.statements.insert(name.to_string(), prepared);
         Ok(())
     }
