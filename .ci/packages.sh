@@ -41,5 +41,7 @@ need_compiler() {
         fi
     fi
     need 'command -v cc' build-essential
-    need '[ -n "${LIBCLANG_PATH:-}" ] || ldconfig -p | grep -q libclang || ls /usr/lib/llvm-*/lib/libclang*.so*' clang libclang-dev
+    # libclang.so and libclang-14.so are wanted; libclang-cpp.so, which other packages bring, is another library.
+    need '[ -n "${LIBCLANG_PATH:-}" ] || ldconfig -p | grep -E "libclang(-[0-9.]+)?[.]so" ||
+          compgen -G "/usr/lib/llvm-*/lib/libclang.so*" || compgen -G "/usr/lib/llvm-*/lib/libclang-[0-9]*.so*"' clang libclang-dev
 }
