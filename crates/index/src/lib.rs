@@ -1,0 +1,19 @@
+//! Concurrent indexes over entries that somebody else owns.
+//!
+//! Relies on: `crossbeam-epoch`: what a reader has found stays until its guard is gone.
+//! Promises: readers take no latch and write no shared memory; writers wait only for writers to
+//! the same place.  Does not: own entries, know versions, or know transactions.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `entry` | [`Entry`], what is indexed |
+//! | `point` | [`PointIndex`]: by hash, in one cache miss |
+//! | `ordered` | [`OrderedIndex`]: by key order, for ranges |
+//!
+//! **Unsafe code** is in `point` and `ordered` only. Both run under Miri and under threads that
+//! collide on purpose (`tests/`).
+
+mod entry;
+
+pub use crossbeam_epoch::{Guard, pin};
+pub use entry::Entry;
