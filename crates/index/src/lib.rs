@@ -7,13 +7,17 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `entry` | [`Entry`], what is indexed |
-//! | `point` | [`PointIndex`]: by hash, in one cache miss |
+//! | `point` | [`PointIndex`]: by hash, one cache miss away |
 //! | `ordered` | [`OrderedIndex`]: by key order, for ranges |
 //!
-//! **Unsafe code** is in `point` and `ordered` only. Both run under Miri and under threads that
+//! **Unsafe code** is in `point`, `ordered` and `prefetch` only. Both run under Miri and under threads that
 //! collide on purpose (`tests/`).
 
 mod entry;
+mod point;
+mod prefetch;
 
 pub use crossbeam_epoch::{Guard, pin};
-pub use entry::Entry;
+pub use entry::{Entry, Hashed};
+pub use point::{PointIndex, Verdict};
+pub use prefetch::prefetch;

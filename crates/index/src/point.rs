@@ -1,0 +1,354 @@
+//! [`PointIndex`]: entries by the hash of their key, one cache miss away.
+//!
+//! Relies on: hashes that spread (the caller's hash function is seeded).  Promises: a reader takes
+//! no latch, writes nothing shared and meets an entry that stays in the index throughout the
+//! look-up; writers wait only for writers to the same shard (one of 256).
+//! Does not: keep any order, own entries, or compute hashes.
+//!
+//! ```text
+//!   hash:  63 ── shard ── 56 │ 55 ──── tag ──── 40 │ … bucket (as many low bits as it takes)
+//!
+//!   shard ─► table ─► bucket (one cache line): 8 slots, each  tag (16 bits) │ address (48 bits)
+//!                                              0: free for ever so far   1: free again
+//! ```
+//! A look-up compares tags and follows an address only when the tag fits, so a miss costs one line
+//! and a hit two. Full buckets overflow into the next one; a bucket with a slot that was never used
+//! ends the search. A shard that grows makes a new table and leaves the old one to the epoch.
+#![allow(
+    unsafe_code,
+    reason = "entries are found by tagged addresses and freed by their owner through the epoch"
+)]
+
+use crate::entry::Hashed;
+use crate::prefetch::prefetch;
+use crossbeam_epoch::{Atomic, Guard, Owned};
+use parking_lot::Mutex;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// Writers to different shards do not meet. 256 shards × one line per shard are 16 KiB.
+const SHARDS: usize = 256;
+/// Slots of one bucket: a cache line of addresses.
+const SLOTS: usize = 8;
+/// Buckets of a fresh shard.
+const BUCKETS_MIN: usize = 2;
+/// Addresses of user space fit in 48 bits on the machines we know; checked at each insertion.
+const ADDRESS_BITS: u32 = 48;
+const ADDRESS_MASK: usize = (1 << ADDRESS_BITS) - 1;
+/// A slot that was used and is free again. No entry has this address.
+const FREED: usize = 1;
+
+#[repr(align(64))]
+struct Bucket<E>([AtomicPtr<E>; SLOTS]);
+
+struct Table<E> {
+    mask: usize,
+    buckets: Box<[Bucket<E>]>,
+}
+
+#[repr(align(64))]
+struct Shard<E> {
+    /// Replaced under `writer`; Release there pairs with Acquire in look-ups.
+    table: Atomic<Table<E>>,
+    /// Held by whoever puts in or takes out.
+    writer: Mutex<Used>,
+    /// Copy of `Used::live` for `len`.
+    live: AtomicUsize,
+}
+
+/// Slots in use, and slots that were.
+#[derive(Default)]
+struct Used {
+    live: usize,
+    freed: usize,
+}
+
+/// What a sweep does with an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It stays.
+    Keep,
+    /// It is taken out; the caller frees it through the guard.
+    Remove,
+}
+
+/// Entries by hash. See the module's picture.
+pub struct PointIndex<E> {
+    shards: Box<[Shard<E>]>,
+}
+
+impl<E: Hashed> Default for PointIndex<E> {
+    fn default() -> PointIndex<E> {
+        PointIndex::new()
+    }
+}
+
+impl<E: Hashed> PointIndex<E> {
+    /// An empty index.
+    pub fn new() -> PointIndex<E> {
+        let shard = || Shard {
+            table: Atomic::new(Table::with_buckets(BUCKETS_MIN)),
+            writer: Mutex::new(Used::default()),
+            live: AtomicUsize::new(0),
+        };
+        PointIndex {
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+        }
+    }
+
+    /// How many shards [`PointIndex::sweep`] can be asked for.
+    pub fn shards(&self) -> usize {
+        SHARDS
+    }
+
+    /// Entries in the index; exact when nobody writes.
+    pub fn len(&self) -> usize {
+        let live = |shard: &Shard<E>| shard.live.load(Ordering::Relaxed);
+        self.shards.iter().map(live).sum()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Asks the cache for the line that a look-up of this hash reads first.
+    pub fn prefetch(&self, hash: u64, guard: &Guard) {
+        let table = self.shard(hash).table(guard);
+        prefetch(&raw const table.buckets[hash as usize & table.mask]);
+    }
+
+    /// Asks the cache for the entry that a look-up of this hash will most likely compare; call it
+    /// some time after [`PointIndex::prefetch`].
+    pub fn prefetch_entry(&self, hash: u64, guard: &Guard) {
+        let table = self.shard(hash).table(guard);
+        let tag = tag_of(hash);
+        for slot in &table.buckets[hash as usize & table.mask].0 {
+            let word = slot.load(Ordering::Relaxed);
+            if word.addr() >> ADDRESS_BITS == tag {
+                prefetch(address(word));
+                return;
+            }
+        }
+    }
+
+    /// The entry of this hash that `matches`.
+    pub fn get<'g>(
+        &self,
+        hash: u64,
+        matches: impl Fn(&E) -> bool,
+        guard: &'g Guard,
+    ) -> Option<&'g E> {
+        let table = self.shard(hash).table(guard);
+        table.find(hash, &matches).map(|(_, entry)| {
+            // SAFETY: it was in the index while the guard was pinned (`Entry`'s promise).
+            unsafe { &*entry }
+        })
+    }
+
+    /// The entry of this hash that `matches`, or else the one that `make` gives, put in. `make` runs
+    /// at most once, while nobody else puts in or takes out at this hash; it may decline. The
+    /// second answer is true if the entry is the one made.
+    ///
+    /// # Safety
+    /// What `make` gives keeps [`crate::Entry`]'s promise, has this hash and is in no index of this
+    /// kind.
+    pub unsafe fn get_or_insert<'g>(
+        &self,
+        hash: u64,
+        matches: impl Fn(&E) -> bool,
+        make: impl FnOnce() -> Option<&'g E>,
+        guard: &'g Guard,
+    ) -> Option<(&'g E, bool)> {
+        let shard = self.shard(hash);
+        let mut used = shard.writer.lock();
+        let mut table = shard.table(guard);
+        if let Some((_, entry)) = table.find(hash, &matches) {
+            // SAFETY: as in `get`.
+            return Some((unsafe { &*entry }, false));
+        }
+        let made = make()?;
+        // At 3/4 of the slots, most searches still end in their first bucket.
+        if (used.live + used.freed + 1) * 4 > table.slots() * 3 {
+            table = shard.rebuild(&mut used, guard);
+        }
+        if table.put(hash, ptr::from_ref(made).cast_mut()) {
+            used.freed -= 1;
+        }
+        used.live += 1;
+        shard.live.store(used.live, Ordering::Relaxed);
+        Some((made, true))
+    }
+
+    /// Takes out the entry of this hash that `matches`; the caller frees it through the guard.
+    pub fn remove<'g>(
+        &self,
+        hash: u64,
+        matches: impl Fn(&E) -> bool,
+        guard: &'g Guard,
+    ) -> Option<&'g E> {
+        let shard = self.shard(hash);
+        let mut used = shard.writer.lock();
+        let table = shard.table(guard);
+        let (slot, entry) = table.find(hash, &matches)?;
+        slot.store(ptr::without_provenance_mut(FREED), Ordering::Release);
+        used.live -= 1;
+        used.freed += 1;
+        shard.live.store(used.live, Ordering::Relaxed);
+        // SAFETY: as in `get`.
+        Some(unsafe { &*entry })
+    }
+
+    /// Shows every entry of one shard to `judge` and takes out those it condemns, appending them to
+    /// `removed`. Writers to the shard wait meanwhile, readers do not.
+    pub fn sweep<'g>(
+        &self,
+        shard: usize,
+        mut judge: impl FnMut(&'g E) -> Verdict,
+        removed: &mut Vec<&'g E>,
+        guard: &'g Guard,
+    ) {
+        let shard = &self.shards[shard];
+        let mut used = shard.writer.lock();
+        for slot in shard.table(guard).buckets.iter().flat_map(|b| &b.0) {
+            let word = slot.load(Ordering::Relaxed);
+            if word.is_null() || word.addr() == FREED {
+                continue;
+            }
+            // SAFETY: as in `get`; it is in the index, whose writer lock we hold.
+            let entry: &'g E = unsafe { &*address(word) };
+            if judge(entry) == Verdict::Remove {
+                slot.store(ptr::without_provenance_mut(FREED), Ordering::Release);
+                used.live -= 1;
+                used.freed += 1;
+                removed.push(entry);
+            }
+        }
+        shard.live.store(used.live, Ordering::Relaxed);
+    }
+
+    fn shard(&self, hash: u64) -> &Shard<E> {
+        &self.shards[(hash >> 56) as usize]
+    }
+}
+
+const _: () = assert!(SHARDS == 1 << 8, "a shard is named by eight bits");
+
+fn tag_of(hash: u64) -> usize {
+    (hash >> 40) as usize & 0xFFFF
+}
+
+fn address<E>(word: *mut E) -> *mut E {
+    word.map_addr(|addr| addr & ADDRESS_MASK)
+}
+
+impl<E: Hashed> Shard<E> {
+    fn table<'g>(&self, guard: &'g Guard) -> &'g Table<E> {
+        let table = self.table.load(Ordering::Acquire, guard);
+        // SAFETY: never null; a table that is replaced is freed through the epoch.
+        unsafe { table.deref() }
+    }
+
+    /// A table with room for one more, without freed slots. Under `writer`.
+    fn rebuild<'g>(&self, used: &mut Used, guard: &'g Guard) -> &'g Table<E> {
+        let old = self.table.load(Ordering::Relaxed, guard);
+        // SAFETY: as in `table`.
+        let from = unsafe { old.deref() };
+        let mut buckets = BUCKETS_MIN;
+        // At most half full afterwards, so that the work is paid for by as many insertions.
+        while buckets * SLOTS < (used.live + 1) * 2 {
+            buckets *= 2;
+        }
+        let new = Table::with_buckets(buckets);
+        for slot in from.buckets.iter().flat_map(|b| &b.0) {
+            let word = slot.load(Ordering::Relaxed);
+            if word.is_null() || word.addr() == FREED {
+                continue;
+            }
+            let entry = address(word);
+            // SAFETY: it is in the index, whose writer lock is held.
+            let hash = unsafe { (*entry).hash() };
+            new.put(hash, entry);
+        }
+        used.freed = 0;
+        self.table.store(Owned::new(new), Ordering::Release);
+        // SAFETY: unreachable for whoever pins from now on.
+        unsafe { guard.defer_destroy(old) };
+        self.table(guard)
+    }
+}
+
+impl<E> Table<E> {
+    fn with_buckets(count: usize) -> Table<E> {
+        assert!(count.is_power_of_two(), "{count} buckets");
+        let empty = || Bucket(std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())));
+        Table {
+            mask: count - 1,
+            buckets: (0..count).map(|_| empty()).collect(),
+        }
+    }
+
+    fn slots(&self) -> usize {
+        self.buckets.len() * SLOTS
+    }
+
+    /// Slot and address of the matching entry.
+    fn find(&self, hash: u64, matches: &impl Fn(&E) -> bool) -> Option<(&AtomicPtr<E>, *mut E)> {
+        let tag = tag_of(hash);
+        let mut at = hash as usize;
+        // A table always has a slot that was never used (see `get_or_insert`), so this ends.
+        loop {
+            for slot in &self.buckets[at & self.mask].0 {
+                // Acquire pairs with Release in `put`: the entry is seen as it was put in.
+                let word = slot.load(Ordering::Acquire);
+                if word.is_null() {
+                    return None;
+                }
+                if word.addr() >> ADDRESS_BITS == tag && word.addr() != FREED {
+                    let entry = address(word);
+                    // SAFETY: found in the index by a pinned reader, or under the writer's lock.
+                    if matches(unsafe { &*entry }) {
+                        return Some((slot, entry));
+                    }
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Puts an entry into the first free slot of its search; true if that was a freed one.
+    fn put(&self, hash: u64, entry: *mut E) -> bool {
+        assert!(
+            entry.addr() & !ADDRESS_MASK == 0 && entry.addr() > FREED,
+            "an address of more than 48 bits"
+        );
+        let word = entry.map_addr(|addr| addr | tag_of(hash) << ADDRESS_BITS);
+        let mut at = hash as usize;
+        loop {
+            for slot in &self.buckets[at & self.mask].0 {
+                let old = slot.load(Ordering::Relaxed);
+                if old.is_null() || old.addr() == FREED {
+                    slot.store(word, Ordering::Release);
+                    return !old.is_null();
+                }
+            }
+            at += 1;
+        }
+    }
+}
+
+impl<E> Drop for PointIndex<E> {
+    fn drop(&mut self) {
+        for shard in &mut self.shards {
+            let table = std::mem::replace(&mut shard.table, Atomic::null());
+            // SAFETY: `&mut self`: nobody else has it.
+            drop(unsafe { table.into_owned() });
+        }
+    }
+}
+
+// The tables hold addresses of entries, which `Entry` demands to be shareable.
+// SAFETY: all access to what the addresses lead to is through `&E` with `E: Send + Sync`.
+unsafe impl<E: Hashed> Send for PointIndex<E> {}
+// SAFETY: as above.
+unsafe impl<E: Hashed> Sync for PointIndex<E> {}

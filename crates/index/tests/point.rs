@@ -1,0 +1,190 @@
+//! The point index against a map, and under threads that collide on purpose.
+//!
+//! Also meant for Miri, where the sizes shrink:
+//! `MIRIFLAGS=-Zmiri-ignore-leaks cargo +nightly miri test -p quintet-index --test point`
+//! (the flag because `crossbeam-epoch` keeps its global collector).
+#![allow(unsafe_code, reason = "the tests are the owner of the entries")]
+
+use quintet_index::{Entry, Hashed, PointIndex, Verdict, pin};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Item {
+    key: [u8; 8],
+    hash: u64,
+    freed: &'static AtomicUsize,
+}
+
+// SAFETY: the key never changes; the tests free items through the guard after the removal.
+unsafe impl Entry for Item {
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Hashed for Item {
+    fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+impl Drop for Item {
+    fn drop(&mut self) {
+        self.freed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Many keys per bucket and tag when `narrow`, so that searches run over full buckets.
+fn hash_of(key: u64, narrow: bool) -> u64 {
+    let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    if narrow {
+        mixed & 0x0001_0100_0000_0003
+    } else {
+        mixed ^ mixed >> 29
+    }
+}
+
+fn item(key: u64, narrow: bool, freed: &'static AtomicUsize) -> &'static Item {
+    Box::leak(Box::new(Item {
+        key: key.to_be_bytes(),
+        hash: hash_of(key, narrow),
+        freed,
+    }))
+}
+
+fn free(item: &Item, guard: &quintet_index::Guard) {
+    let address = std::ptr::from_ref(item).cast_mut();
+    // SAFETY: made by `Box::leak`, taken out of the index by this thread alone.
+    unsafe { guard.defer_unchecked(move || drop(Box::from_raw(address))) };
+}
+
+#[test]
+fn it_agrees_with_a_map_through_growth_removal_and_full_buckets() {
+    static FREED: AtomicUsize = AtomicUsize::new(0);
+    let (steps, keys) = if cfg!(miri) {
+        (600, 40)
+    } else {
+        (200_000, 3_000)
+    };
+    for narrow in [false, true] {
+        let keys = if narrow { keys / 10 } else { keys };
+        let index = PointIndex::new();
+        let mut model: HashMap<u64, *const Item> = HashMap::new();
+        let mut state = 42u64;
+        for step in 0..steps {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let key = (state >> 33) % keys;
+            let matches = |item: &Item| item.key() == key.to_be_bytes();
+            let guard = pin();
+            let hash = hash_of(key, narrow);
+            match (state >> 20) % 3 {
+                0 => {
+                    let new = item(key, narrow, &FREED);
+                    // SAFETY: see `Item`.
+                    let (there, made) =
+                        unsafe { index.get_or_insert(hash, matches, || Some(new), &guard) }
+                            .expect("made");
+                    assert_eq!(made, !model.contains_key(&key), "step {step}");
+                    if made {
+                        model.insert(key, there);
+                    } else {
+                        assert!(std::ptr::eq(there, model[&key]));
+                        free(new, &guard);
+                    }
+                }
+                1 => {
+                    let removed = index.remove(hash, matches, &guard);
+                    let expected = model.remove(&key);
+                    assert_eq!(removed.map(std::ptr::from_ref), expected, "step {step}");
+                    removed.into_iter().for_each(|item| free(item, &guard));
+                }
+                _ => {
+                    index.prefetch(hash, &guard);
+                    index.prefetch_entry(hash, &guard);
+                    let found = index.get(hash, matches, &guard).map(std::ptr::from_ref);
+                    assert_eq!(found, model.get(&key).copied(), "step {step}");
+                }
+            }
+            assert_eq!(index.len(), model.len());
+        }
+        let guard = pin();
+        let mut left = Vec::new();
+        for shard in 0..index.shards() {
+            index.sweep(shard, |_| Verdict::Remove, &mut left, &guard);
+        }
+        assert_eq!(left.len(), model.len());
+        assert!(index.is_empty());
+        left.into_iter().for_each(|item| free(item, &guard));
+    }
+    for _ in 0..10_000 {
+        pin().flush();
+    }
+    assert!(
+        FREED.load(Ordering::Relaxed) > 0,
+        "the epoch frees what was taken out"
+    );
+}
+
+#[test]
+fn what_is_never_taken_out_is_always_found_while_others_come_go_and_grow() {
+    static FREED: AtomicUsize = AtomicUsize::new(0);
+    let (stable, rounds) = if cfg!(miri) {
+        (8u64, 30)
+    } else {
+        (500, 20_000)
+    };
+    let index = PointIndex::new();
+    let put = |key: u64| {
+        let guard = pin();
+        let matches = |item: &Item| item.key() == key.to_be_bytes();
+        let new = item(key, false, &FREED);
+        // SAFETY: see `Item`.
+        let put =
+            unsafe { index.get_or_insert(hash_of(key, false), matches, || Some(new), &guard) };
+        if !put.expect("made").1 {
+            free(new, &guard);
+        }
+    };
+    (0..stable).for_each(put);
+    std::thread::scope(|scope| {
+        for writer in 0..2u64 {
+            let (index, put) = (&index, &put);
+            scope.spawn(move || {
+                for round in 0..rounds {
+                    // The writers' keys overlap, so they race for the same ones.
+                    let key = stable + (round * 7 + writer) % (stable * 4);
+                    put(key);
+                    if round % 3 == 0 {
+                        let guard = pin();
+                        let matches = |item: &Item| item.key() == key.to_be_bytes();
+                        if let Some(item) = index.remove(hash_of(key, false), matches, &guard) {
+                            free(item, &guard);
+                        }
+                    }
+                }
+            });
+        }
+        let index = &index;
+        scope.spawn(move || {
+            for round in 0..rounds {
+                let key = round % stable;
+                let guard = pin();
+                let matches = |item: &Item| item.key() == key.to_be_bytes();
+                let found = index.get(hash_of(key, false), matches, &guard);
+                assert_eq!(found.map(|item| item.key), Some(key.to_be_bytes()));
+            }
+        });
+    });
+}
+
+#[test]
+fn a_maker_may_decline() {
+    let index = PointIndex::<Item>::new();
+    let guard = pin();
+    // SAFETY: nothing is put in.
+    assert!(unsafe { index.get_or_insert(1, |_| true, || None, &guard) }.is_none());
+    assert!(index.is_empty());
+}
