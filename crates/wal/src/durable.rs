@@ -1,6 +1,6 @@
 //! Waiting until a position of the log is durable.
 //!
-//! Relies on: the writer calls [`Marks::publish`] after each sync, [`Marks::poison`] after the first
+//! Relies on: the writer calls [`Marks::publish`] after each sync, [`Marks::set_poison`] after the first
 //! failure and [`Marks::stop`] when it ends.  Promises: every waiter is woken by exactly those, in
 //! the order of positions; a position that was durable before a failure stays acknowledged.
 //! Does not: hold the log open.
@@ -76,10 +76,9 @@ impl Marks {
         ready.into_values().for_each(Waker::wake);
     }
 
-    /// Nothing more is acknowledged.
-    pub fn poison(&self, source: Arc<quintet_rt::Error>) {
+    /// Nothing more is acknowledged. Whoever waits is told by [`Marks::wake_all`].
+    pub fn set_poison(&self, source: Arc<quintet_rt::Error>) {
         let _ = self.poison.set(source);
-        self.wake_all();
     }
 
     /// The writer has ended; what is not durable now never will be.
@@ -92,7 +91,8 @@ impl Marks {
         self.stopped.load(Ordering::Acquire)
     }
 
-    fn wake_all(&self) {
+    /// Everybody who waits looks again.
+    pub fn wake_all(&self) {
         let all = std::mem::take(&mut self.waiters.lock().wakers);
         all.into_values().for_each(Waker::wake);
     }
@@ -256,7 +256,8 @@ mod tests {
         let mut late = Durable::new(Arc::clone(&marks), Lsn(16));
         assert!(poll(&mut late, &order).is_pending());
         marks.publish(8);
-        marks.poison(failure());
+        marks.set_poison(failure());
+        marks.wake_all();
         assert_eq!(*order.0.lock(), [16]);
         assert!(matches!(poll(&mut early, &order), Poll::Ready(Ok(()))));
         assert!(matches!(

@@ -1,7 +1,7 @@
 //! What the log can refuse and what can go wrong below it.
 //!
-//! Relies on: `rt::Error`.  Promises: [`Error::DiskFull`], [`Error::TooLong`], [`Error::Closed`] and
-//! [`Error::Io`] from `append` mean that nothing was appended; [`Error::Poisoned`] means that the
+//! Relies on: `rt::Error`.  Promises: [`Error::DiskFull`], [`Error::TooLong`], [`Error::NoRoom`],
+//! [`Error::Closed`] and [`Error::Io`] from `reserve` and `append` mean that nothing was appended; [`Error::Poisoned`] means that the
 //! outcome of everything not yet durable is unknown until recovery.  Does not: retry.
 
 use quintet_base::Lsn;
@@ -42,15 +42,18 @@ pub enum Error {
         /// What the disk said.
         source: Arc<quintet_rt::Error>,
     },
-    /// Refused: longer than [`crate::RECORD_BYTES_MAX`].
-    #[error(
-        "log record of {bytes} bytes exceeds the maximum of {}",
-        crate::RECORD_BYTES_MAX
-    )]
+    /// Refused: longer than the configured [`crate::WalConfig::record_bytes_max`].
+    #[error("log record of {bytes} bytes exceeds the maximum of {bytes_max}")]
     TooLong {
         /// Length of the payload.
         bytes: usize,
+        /// Longest that is taken.
+        bytes_max: usize,
     },
+    /// Refused: the log's memory holds records that have not been reclaimed. Nothing was appended;
+    /// reclaim, then try again.
+    #[error("the memory of the log is full")]
+    NoRoom,
     /// Refused: the log has been shut down.
     #[error("the log is shut down")]
     Closed,

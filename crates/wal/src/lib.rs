@@ -8,13 +8,13 @@
 //! Does not: know what a record means, retry, or keep anything below the redo start.
 //!
 //! ```text
-//!  committers             log writer (one thread)                 disk
+//!  committers                    log writer (one thread)               disk
 //!  wait_for_room
-//!  append ──► tail ─────► takes what has gathered: a group
-//!  append ──► (the next   header, payload, padding ────────────► pwrite
-//!  append ──►  group                                             fdatasync
-//!              gathers)   publishes `durable`, wakes in order ◄── done
-//!  when_durable ◄──────────────────┘
+//!  reserve ─► payload ─► finish   closes the group, waits until it is
+//!     reserve ─► payload ─►...    filled, writes it from the ring ────► pwrite
+//!       reserve ─► ... (the next                                       fdatasync
+//!                group gathers)   publishes `durable`, wakes in order ◄─ done
+//!  when_durable ◄───────────────────────┘
 //!
 //!  log segment keeper (one thread): the next segment file, written with zeros before it is needed
 //! ```
@@ -22,37 +22,50 @@
 //! Where a record is in its life, and who moves it on:
 //!
 //! ```text
-//!  Appended ──Writer::write──► Written ──Writer::sync──► Durable ──truncate──► (space reused)
-//!      └────────────┴─ a write or sync fails: Poisoned, the outcome is unknown until recovery
+//!  Reserved ─finish─► Filled ─Writer::write─► Written ─Writer::sync─► Durable ─truncate─► (space reused)
+//!                       │        │                └─ reclaim ─► (memory reused)
+//!                       └────────┴─ a write or sync fails: Poisoned, the outcome is unknown until recovery
 //! ```
+//!
+//! The memory in which records are put together is also where they can stay: with
+//! [`WalConfig::keep_in_memory`] the addresses that [`Reservation::finish`] returns are good until
+//! [`Wal::reclaim`], so a version needs no copy of its own.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `wal` | [`Wal`], what others call |
 //! | `record` | [`Payload`], the bytes of a record |
+//! | `tail` | where the log ends, in one word |
+//! | `ring` | the memory of the log; all unsafe code |
+//! | `groups` | which reservations are finished |
+//! | `reservation` | [`Reservation`], [`MemoryRecords`] |
 //! | `segment` | the bytes and names of a segment file |
 //! | `stream` | the segments as one stream of bytes |
-//! | `shared` | the tail: appends, flush, truncate |
+//! | `shared` | reserve, append, flush, truncate; who sleeps and who wakes |
 //! | `space` | making, reusing and removing segments |
 //! | `writer` | the thread that writes and syncs groups |
 //! | `durable` | [`Durable`], waiting for a position |
 //! | `recover` | finding the end, torn tail or damage |
 //! | `reader` | [`LogReader`], [`inspect`] |
 //!
-//! Lock order: `space` before `tail`, `space` before `stream`; `waiters` alone. No lock but `space` is
-//! held across I/O.
+//! Lock order: `space` before `control`, `space` before `stream`; `closed` (groups), `readers` (ring) and
+//! `waiters` alone. No lock but `space` is held across I/O, and none across a wait for a reservation.
 
 mod config;
 mod durable;
 mod error;
+mod groups;
 mod reader;
 mod record;
 mod recover;
+mod reservation;
+mod ring;
 mod segment;
 mod shared;
 mod space;
 mod stats;
 mod stream;
+mod tail;
 mod wal;
 mod writer;
 
@@ -65,6 +78,7 @@ pub use error::Error;
 pub use reader::{LogReader, inspect, read_segment_image};
 pub use record::{Payload, RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
 pub use recover::WalReport;
+pub use reservation::{MemoryRecords, Reservation};
 pub use segment::SEGMENT_HEADER_BYTES;
 pub use stats::WalStats;
 pub use wal::Wal;

@@ -35,6 +35,12 @@ pub const RECORD_HEADER_BYTES: usize = 32;
 /// bits and one record within what can be held in memory while it is read back.
 pub const RECORD_BYTES_MAX: usize = 1 << 30;
 
+/// Where the fields are that are read or changed without the others.
+pub(crate) const PAYLOAD_BYTES_AT: usize = 4;
+pub(crate) const POSITION_AT: usize = 8;
+pub(crate) const SYNCED_AT: usize = 16;
+pub(crate) const HEADER_CRC_AT: usize = 28;
+
 /// Records begin at multiples of this, so that a search for one has few places to look at.
 pub(crate) const ALIGNMENT: u64 = 8;
 
@@ -54,6 +60,10 @@ impl Payload {
     pub fn new(bytes: Bytes) -> Payload {
         let crc = crc32c::crc32c(&bytes);
         Payload { bytes, crc }
+    }
+
+    pub(crate) fn crc(&self) -> u32 {
+        self.crc
     }
 
     /// The bytes; they share the memory that was given.
@@ -78,6 +88,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    #[cfg(test)]
     pub fn of(payload: &Payload, run: u32, position: u64, synced: u64) -> Header {
         Header {
             run,

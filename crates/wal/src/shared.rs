@@ -1,36 +1,39 @@
-//! What the callers, the writer and the segment keeper share: the tail of the log.
+//! What the callers, the writer and the segment keeper share.
 //!
-//! Relies on: one writer takes groups ([`Shared::take_group`]) and reports them.  Promises: `append`
-//! holds the tail for a few instructions, unless the space is used up and a segment has to be made;
-//! what was appended has its space. Does not: write records.
+//! Relies on: `ring` for the bytes of records; one writer takes groups ([`Shared::take_group`]) and
+//! reports them.  Promises: `reserve` takes no lock, unless the space is used up and a segment has to
+//! be made; what was reserved has its space. Does not: write records.
 //!
 //! ```text
 //!   0 ........ synced ........ written ........ end ........ allocated
-//!     durable          handed to        in `records`,  space on disk,
+//!     durable          handed to        in the ring,   space on disk,
 //!                      the system       or being       nothing in it
 //!                                       written
 //! ```
 //!
-//! Hot path: `append` runs inside the committers' critical section. Nothing that allocates by the
-//! record, no system call but the one wake-up of a writer that sleeps.
+//! Hot path: `reserve` and what `Reservation::finish` calls run inside every commit. Nothing that
+//! allocates, no lock, no system call but the one wake-up of a writer that sleeps.
 
 use crate::config::WalConfig;
 use crate::durable::Marks;
 use crate::error::Error;
-use crate::record::{self, Payload, RECORD_BYTES_MAX};
+use crate::record::{self, Payload};
 use crate::recover::{self, WalReport};
+use crate::reservation::Reservation;
+use crate::ring::{Ring, Shortage};
 use crate::segment::{SEGMENT_HEADER_BYTES, Segment};
 use crate::space::Space;
 use crate::stats::{Counters, WalStats};
 use crate::stream::Stream;
+use crate::tail::Refused;
 use parking_lot::{Condvar, Mutex, RwLock};
 use quintet_base::Lsn;
 use quintet_rt::{Clock, Disk, OpenMode, Rand};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Everything that is shared. Lock order: `space`, then `tail` or `stream`.
+/// Everything that is shared. Lock order: `space`, then `control` or `stream`.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub config: WalConfig,
@@ -40,35 +43,34 @@ pub(crate) struct Shared {
     pub run: u32,
     pub marks: Arc<Marks>,
     pub counters: Counters,
-    tail: Mutex<Tail>,
+    pub ring: Ring,
+    payload_bytes_max: usize,
+    pending_bytes: u64,
+    /// An end behind this one asks for a segment. A hint, so Relaxed: `ask_for_segment` looks again
+    /// under the lock. Written under the lock of `control`.
+    ask_at: AtomicU64,
+    /// Set by the writer before it sleeps, with `SeqCst`; whoever has finished a record looks here
+    /// afterwards, see `wake_writer`.
+    writer_sleeps: AtomicBool,
+    control: Mutex<Control>,
     /// The writer waits here, for records or a flush.
     work: Condvar,
-    /// Callers of `flush` and `wait_for_room` wait here.
+    /// Callers of `flush`, `append` and `wait_for_room` wait here.
     progress: Condvar,
     /// The segment keeper waits here.
     wanted: Condvar,
-    /// Copy of `Tail::end` for readers without the lock; written under it.
-    end: AtomicU64,
-    /// Written by the writer only; Release there pairs with Acquire in `written` and `synced`.
-    written: AtomicU64,
+    /// Written by the writer only; Release there pairs with Acquire in `synced`.
     synced: AtomicU64,
+    opened_at: u64,
     stream: RwLock<Stream>,
     /// Held while segment files are made or retired.
     space: Mutex<Space>,
 }
 
 #[derive(Debug)]
-struct Tail {
-    /// Appended and not yet taken by the writer; the first begins at `records_start`.
-    records: Vec<Payload>,
-    records_start: u64,
-    end: u64,
-    allocated: u64,
-    appended_records: u64,
-    opened_at: u64,
+struct Control {
     /// Everything below is to be synced, whatever the durability.
     flush_to: u64,
-    writer_sleeps: bool,
     /// Callers waiting for `progress`.
     sleepers: usize,
     ahead: Ahead,
@@ -89,10 +91,8 @@ enum Ahead {
 /// What the writer has to do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Task {
-    /// Where the records that were taken begin.
-    pub start: u64,
-    /// How many bytes of the stream they take.
-    pub bytes: u64,
+    /// Where the records to be written end.
+    pub end: u64,
     pub flush_to: u64,
     pub closing: bool,
 }
@@ -136,45 +136,44 @@ impl Shared {
         };
         let report = extent.report(&stream);
         let end = extent.end;
-        let tail = Tail {
-            records: Vec::new(),
-            records_start: end,
-            end,
-            allocated: stream.end(),
-            appended_records: 0,
-            opened_at: end,
-            flush_to: 0,
-            writer_sleeps: false,
-            sleepers: 0,
-            ahead: Ahead::Enough,
-            closing: false,
-        };
+        let payload_bytes_max = config.payload_bytes_max();
+        let place_bytes_max = record::record_bytes(payload_bytes_max);
+        let ring = Ring::new(config.ring_size(), place_bytes_max, end, stream.end());
         let shared = Shared {
-            config,
             clock,
             log_id,
             run: Rand::from_os().below(u64::from(u32::MAX)) as u32 + 1,
             marks: Arc::new(Marks::new(end)),
             counters: Counters::default(),
-            tail: Mutex::new(tail),
+            ring,
+            payload_bytes_max,
+            pending_bytes: config.pending_bytes(),
+            ask_at: AtomicU64::new(ask_at(&config, stream.end())),
+            writer_sleeps: AtomicBool::new(false),
+            control: Mutex::new(Control {
+                flush_to: 0,
+                sleepers: 0,
+                ahead: Ahead::Enough,
+                closing: false,
+            }),
             work: Condvar::new(),
             progress: Condvar::new(),
             wanted: Condvar::new(),
-            end: AtomicU64::new(end),
-            written: AtomicU64::new(end),
             synced: AtomicU64::new(end),
+            opened_at: end,
             stream: RwLock::new(stream),
             space: Mutex::new(space),
+            config,
         };
         Ok((shared, report))
     }
 
     pub fn end(&self) -> u64 {
-        self.end.load(Ordering::Acquire)
+        self.ring.end()
     }
 
     pub fn written(&self) -> u64 {
-        self.written.load(Ordering::Acquire)
+        self.ring.written()
     }
 
     pub fn synced(&self) -> u64 {
@@ -186,65 +185,99 @@ impl Shared {
         self.stream.read().clone()
     }
 
-    /// Puts a record at the end.
-    pub fn append(&self, payload: Payload) -> Result<Lsn, Error> {
-        let len = payload.bytes().len();
-        if len > RECORD_BYTES_MAX {
-            return Err(Error::TooLong { bytes: len });
+    /// Takes the place of a record at the end.
+    pub fn reserve(&self, payload_bytes: usize) -> Result<Reservation<'_>, Error> {
+        if payload_bytes > self.payload_bytes_max {
+            return Err(Error::TooLong {
+                bytes: payload_bytes,
+                bytes_max: self.payload_bytes_max,
+            });
         }
-        let bytes = record::record_bytes(len);
-        let mut tail = self.tail.lock();
+        let bytes = record::record_bytes(payload_bytes);
         loop {
-            if let Some(error) = self.marks.poisoned() {
-                return Err(error);
+            match self.ring.reserve(bytes) {
+                Ok(place) => {
+                    if place.end() > self.ask_at.load(Ordering::Relaxed) {
+                        self.ask_for_segment();
+                    }
+                    return Ok(Reservation::new(self, place, payload_bytes));
+                }
+                // Sealed by `poison`, after the reason was set, or by `close`.
+                Err(Refused::Sealed) => {
+                    return Err(self.marks.poisoned().unwrap_or(Error::Closed));
+                }
+                Err(Refused::Limit) => match self.ring.shortage(bytes) {
+                    Some(Shortage::Memory) => return Err(Error::NoRoom),
+                    Some(Shortage::Disk) => self.make_space(bytes)?,
+                    // Somebody has just raised the limit, or is about to.
+                    None => std::hint::spin_loop(),
+                },
             }
-            if tail.closing {
-                return Err(Error::Closed);
-            }
-            if bytes <= tail.allocated - tail.end {
-                break;
-            }
-            drop(tail);
-            self.make_space(bytes)?;
-            tail = self.tail.lock();
         }
-        tail.records.push(payload);
-        tail.appended_records += 1;
-        tail.end += bytes;
-        let end = tail.end;
-        self.end.store(end, Ordering::Release);
-        let keeper = self.wants_ahead(&mut tail);
-        let writer = std::mem::take(&mut tail.writer_sleeps);
-        drop(tail);
-        if writer {
-            self.work.notify_one();
-        }
-        if keeper {
-            self.wanted.notify_one();
-        }
-        Ok(Lsn(end))
     }
 
-    /// Whether the keeper is to be told now that the last segment is half full.
-    fn wants_ahead(&self, tail: &mut Tail) -> bool {
-        let segment = self.config.segment_file_bytes() - SEGMENT_HEADER_BYTES;
-        let low = tail.allocated - tail.end < segment / 2;
-        let ask = low && tail.ahead == Ahead::Enough;
-        if ask {
-            tail.ahead = Ahead::Wanted;
+    /// Puts a record at the end; waits for memory if it is the writer that gives it back.
+    pub fn append(&self, payload: &Payload) -> Result<Lsn, Error> {
+        loop {
+            match self.try_append(payload) {
+                Err(Error::NoRoom) if !self.config.keep_in_memory => {
+                    let bytes = record::record_bytes(payload.bytes().len());
+                    let fits = || self.ring.shortage(bytes) != Some(Shortage::Memory);
+                    self.wait_until(&mut self.control.lock(), fits)?;
+                }
+                outcome => return outcome,
+            }
         }
-        ask
+    }
+
+    /// Puts a record at the end, if there is memory for it.
+    pub fn try_append(&self, payload: &Payload) -> Result<Lsn, Error> {
+        let reservation = self.reserve(payload.bytes().len())?;
+        let lsn = reservation.lsn();
+        reservation.finish_as(payload);
+        Ok(lsn)
+    }
+
+    /// After a record was finished. The writer stores that it sleeps and then looks at the end; here
+    /// the end was moved (and the record filled) before this looks whether it sleeps. All of it is
+    /// `SeqCst`, so one of the two sees the other.
+    pub fn wake_writer(&self) {
+        if self.writer_sleeps.load(Ordering::SeqCst)
+            && self.writer_sleeps.swap(false, Ordering::SeqCst)
+        {
+            // Whoever has stored it holds the lock until it waits.
+            drop(self.control.lock());
+            self.work.notify_one();
+        }
+    }
+
+    /// Tells the keeper that the last segment is half full, once.
+    #[cold]
+    fn ask_for_segment(&self) {
+        let mut control = self.control.lock();
+        let low = self.end() > ask_at(&self.config, self.ring.allocated());
+        if low && control.ahead == Ahead::Enough {
+            self.set_ahead(&mut control, Ahead::Wanted);
+            self.wanted.notify_one();
+        }
+    }
+
+    fn set_ahead(&self, control: &mut Control, ahead: Ahead) {
+        control.ahead = ahead;
+        let ask_at = match ahead {
+            Ahead::Enough => ask_at(&self.config, self.ring.allocated()),
+            Ahead::Wanted | Ahead::Failed => u64::MAX,
+        };
+        self.ask_at.store(ask_at, Ordering::Relaxed);
     }
 
     /// Makes segments until a record of `bytes` fits, all of them or none.
+    #[cold]
     fn make_space(&self, bytes: u64) -> Result<(), Error> {
         let mut space = self.space.lock();
-        let (end, allocated) = {
-            let tail = self.tail.lock();
-            (tail.end, tail.allocated)
-        };
-        // Another append, or the keeper, may have been faster.
-        if bytes <= allocated - end {
+        let (end, allocated) = (self.end(), self.ring.allocated());
+        // Another reservation, or the keeper, may have been faster.
+        if end + bytes <= allocated {
             return Ok(());
         }
         self.counters.segment_waits.fetch_add(1, Ordering::Relaxed);
@@ -257,9 +290,8 @@ impl Shared {
         made.into_iter().for_each(|segment| stream.push(segment));
         let allocated = stream.end();
         drop(stream);
-        let mut tail = self.tail.lock();
-        tail.allocated = allocated;
-        tail.ahead = Ahead::Enough;
+        self.ring.set_allocated(allocated);
+        self.set_ahead(&mut self.control.lock(), Ahead::Enough);
         Ok(())
     }
 
@@ -267,19 +299,19 @@ impl Shared {
     pub fn keep_segments(&self) {
         loop {
             {
-                let mut tail = self.tail.lock();
-                while tail.ahead != Ahead::Wanted && !tail.closing {
-                    self.wanted.wait(&mut tail);
+                let mut control = self.control.lock();
+                while control.ahead != Ahead::Wanted && !control.closing {
+                    self.wanted.wait(&mut control);
                 }
-                if tail.closing {
+                if control.closing {
                     return;
                 }
             }
             let mut space = self.space.lock();
-            let allocated = self.tail.lock().allocated;
+            let allocated = self.ring.allocated();
             if self.extend(&mut space, allocated, allocated + 1).is_err() {
-                // Nobody is hurt yet: an append that needs the space tries again and is told.
-                self.tail.lock().ahead = Ahead::Failed;
+                // Nobody is hurt yet: a reservation that needs the space tries again and is told.
+                self.set_ahead(&mut self.control.lock(), Ahead::Failed);
             }
         }
     }
@@ -287,16 +319,16 @@ impl Shared {
     /// Whether an append may go ahead without letting more than the bound wait for the writer.
     pub fn has_room(&self) -> bool {
         let unwritten = self.end().saturating_sub(self.written());
-        unwritten < self.config.pending_bytes_max as u64
+        unwritten < self.pending_bytes
     }
 
     /// Waits on `progress` until `done` holds, a failure, or the end of the writer.
     fn wait_until(
         &self,
-        tail: &mut parking_lot::MutexGuard<'_, Tail>,
+        control: &mut parking_lot::MutexGuard<'_, Control>,
         done: impl Fn() -> bool,
     ) -> Result<(), Error> {
-        tail.sleepers += 1;
+        control.sleepers += 1;
         let outcome = loop {
             if done() {
                 break Ok(());
@@ -307,9 +339,9 @@ impl Shared {
             if self.marks.stopped() {
                 break Err(Error::Closed);
             }
-            self.progress.wait(tail);
+            self.progress.wait(control);
         };
-        tail.sleepers -= 1;
+        control.sleepers -= 1;
         outcome
     }
 
@@ -317,20 +349,18 @@ impl Shared {
         if self.has_room() {
             return Ok(());
         }
-        let mut tail = self.tail.lock();
-        self.wait_until(&mut tail, || self.has_room())
+        self.wait_until(&mut self.control.lock(), || self.has_room())
     }
 
     pub fn flush(&self) -> Result<(), Error> {
-        let mut tail = self.tail.lock();
-        let target = tail.end;
+        let target = self.end();
         if self.synced() >= target {
             return Ok(());
         }
-        tail.flush_to = tail.flush_to.max(target);
-        tail.writer_sleeps = false;
+        let mut control = self.control.lock();
+        control.flush_to = control.flush_to.max(target);
         self.work.notify_one();
-        self.wait_until(&mut tail, || self.synced() >= target)
+        self.wait_until(&mut control, || self.synced() >= target)
     }
 
     pub fn truncate(&self, redo_start: Lsn) -> Result<(), Error> {
@@ -352,65 +382,68 @@ impl Shared {
             drop(segment);
             space.retire(start, bytes)?;
         }
-        let mut tail = self.tail.lock();
-        if tail.ahead == Ahead::Failed {
-            tail.ahead = Ahead::Enough;
+        let mut control = self.control.lock();
+        if control.ahead == Ahead::Failed {
+            self.set_ahead(&mut control, Ahead::Enough);
         }
         Ok(())
     }
 
-    /// Takes no more appends, and lets the writer and the keeper finish.
+    /// Takes no more records, and lets the writer and the keeper finish.
     pub fn close(&self) {
-        let mut tail = self.tail.lock();
-        tail.closing = true;
-        tail.writer_sleeps = false;
+        // First: whoever sees that the log is closing sees its last end.
+        self.ring.seal();
+        let mut control = self.control.lock();
+        control.closing = true;
         self.work.notify_all();
         self.wanted.notify_all();
     }
 
-    /// Swaps what has gathered for the (empty) `group`.
-    pub fn take_group(&self, group: &mut Vec<Payload>) -> Task {
-        assert!(group.is_empty(), "the last group has been written");
-        let mut tail = self.tail.lock();
-        std::mem::swap(&mut tail.records, group);
-        let (start, end) = (tail.records_start, tail.end);
-        tail.records_start = end;
+    /// What the writer has to do now.
+    pub fn take_group(&self) -> Task {
+        let control = self.control.lock();
         Task {
-            start,
-            bytes: end - start,
-            flush_to: tail.flush_to,
-            closing: tail.closing,
+            end: self.end(),
+            flush_to: control.flush_to,
+            closing: control.closing,
         }
     }
 
     /// Puts the writer to sleep until there is something to do, or for `at_most`.
     pub fn sleep_writer(&self, at_most: Option<Duration>) {
-        let mut tail = self.tail.lock();
-        while tail.records.is_empty() && !tail.closing && tail.flush_to <= self.synced() {
-            tail.writer_sleeps = true;
+        let mut control = self.control.lock();
+        while !control.closing && control.flush_to <= self.synced() {
+            self.writer_sleeps.store(true, Ordering::SeqCst);
+            // After the store; see `wake_writer`.
+            if self.end() > self.written() {
+                break;
+            }
             match at_most {
-                None => self.work.wait(&mut tail),
+                None => self.work.wait(&mut control),
                 Some(limit) => {
-                    if self.work.wait_for(&mut tail, limit).timed_out() {
+                    if self.work.wait_for(&mut control, limit).timed_out() {
                         break;
                     }
                 }
             }
         }
-        tail.writer_sleeps = false;
+        self.writer_sleeps.store(false, Ordering::SeqCst);
     }
 
     /// Lets records gather, unless somebody waits for the writer already.
     pub fn gather(&self, at_most: Duration) {
-        let mut tail = self.tail.lock();
-        if tail.sleepers == 0 && !tail.closing && self.has_room() {
-            self.work.wait_for(&mut tail, at_most);
+        let mut control = self.control.lock();
+        if control.sleepers == 0 && !control.closing && self.has_room() {
+            self.work.wait_for(&mut control, at_most);
         }
     }
 
     /// The writer has handed everything below to the system.
     pub fn set_written(&self, position: u64) {
-        self.written.store(position, Ordering::Release);
+        self.ring.set_written(position);
+        if !self.config.keep_in_memory {
+            self.ring.reclaim(position);
+        }
         self.wake_sleepers();
     }
 
@@ -422,7 +455,7 @@ impl Shared {
 
     fn wake_sleepers(&self) {
         // The lock is what makes a sleeper either see the new position or be asleep already.
-        if self.tail.lock().sleepers > 0 {
+        if self.control.lock().sleepers > 0 {
             self.progress.notify_all();
         }
     }
@@ -430,12 +463,15 @@ impl Shared {
     /// How many callers wait for the writer.
     #[cfg(test)]
     pub fn sleepers(&self) -> usize {
-        self.tail.lock().sleepers
+        self.control.lock().sleepers
     }
 
     /// Nothing more is acknowledged, and whoever waits is told why.
     pub fn poison(&self, source: Arc<quintet_rt::Error>) {
-        self.marks.poison(source);
+        // The reason, then the seal, then the answers: whoever is told is refused from then on.
+        self.marks.set_poison(source);
+        self.ring.seal();
+        self.marks.wake_all();
         self.wake_sleepers();
     }
 
@@ -452,11 +488,10 @@ impl Shared {
             let bytes: u64 = stream.segments().iter().map(Segment::file_bytes).sum();
             (stream.segments().len() as u64, bytes)
         };
-        let tail = self.tail.lock();
         let counters = &self.counters;
         WalStats {
-            records: tail.appended_records,
-            bytes: tail.end - tail.opened_at,
+            records: self.ring.records(),
+            bytes: self.end() - self.opened_at,
             groups: counters.groups.load(Ordering::Relaxed),
             syncs: counters.syncs.load(Ordering::Relaxed),
             sync_nanos_total: counters.sync_nanos_total.load(Ordering::Relaxed),
@@ -466,4 +501,10 @@ impl Shared {
             disk_bytes: segment_bytes + spare_bytes,
         }
     }
+}
+
+/// The end of the log behind which the next segment is to be made: half of one before there is none.
+fn ask_at(config: &WalConfig, allocated: u64) -> u64 {
+    let segment = config.segment_file_bytes() - SEGMENT_HEADER_BYTES;
+    allocated.saturating_sub(segment / 2)
 }

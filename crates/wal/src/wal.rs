@@ -17,6 +17,11 @@
 //! log.wait_for_room()?; //                          outside of it
 //! let lsn = log.append(payload)?; //                inside of it
 //! log.when_durable(lsn).wait()?; //                 or `.await`
+//!
+//! let mut record = log.reserve(8)?; //              or put together where it will stay
+//! let commit_timestamp = record.lsn();
+//! record.payload().copy_from_slice(b"a commit");
+//! let version = record.finish(); //                 its address, with `keep_in_memory`
 //! # Ok(())
 //! # }
 //! ```
@@ -27,6 +32,7 @@ use crate::error::Error;
 use crate::reader::LogReader;
 use crate::record::Payload;
 use crate::recover::WalReport;
+use crate::reservation::{MemoryRecords, Reservation};
 use crate::shared::Shared;
 use crate::stats::WalStats;
 use crate::writer::Writer;
@@ -85,18 +91,81 @@ impl Wal {
         Ok(LogReader::new(stream, from.0, written, self.shared.log_id))
     }
 
-    /// Puts a record at the end; its lsn is the position after it. The order of appends is the
-    /// order of the log. Cheap, and never waits for the disk but when the space is used up and the
-    /// next segment is not ready.
+    /// Takes the place of a record with this much payload at the end of the log, to be filled and
+    /// finished by the caller. The order of reservations is the order of the log. Cheap: one
+    /// compare-exchange, no lock, no wait, but when the space is used up and the next segment is
+    /// not ready.
     ///
     /// # Errors
-    /// Refusals, after which nothing has changed: [`Error::DiskFull`], [`Error::Io`] (the next
-    /// segment could not be made), [`Error::TooLong`], [`Error::Closed`], [`Error::Poisoned`].
-    pub fn append(&self, payload: Payload) -> Result<Lsn, Error> {
-        self.shared.append(payload)
+    /// Refusals, after which nothing has changed: [`Error::NoRoom`] (memory must be reclaimed; without
+    /// [`WalConfig::keep_in_memory`] the writer is about to do it), [`Error::DiskFull`],
+    /// [`Error::Io`] (the next segment could not be made), [`Error::TooLong`], [`Error::Closed`],
+    /// [`Error::Poisoned`].
+    pub fn reserve(&self, payload_bytes: usize) -> Result<Reservation<'_>, Error> {
+        self.shared.reserve(payload_bytes)
     }
 
-    /// Waits while more than the configured bytes are appended and not yet written. To be called
+    /// Puts a record at the end; its lsn is the position after it. As [`Wal::reserve`], but that it
+    /// waits for the writer where that one says that memory must be reclaimed, if the writer is who
+    /// reclaims it.
+    ///
+    /// # Errors
+    /// As [`Wal::reserve`]; [`Error::NoRoom`] only with [`WalConfig::keep_in_memory`].
+    pub fn append(&self, payload: Payload) -> Result<Lsn, Error> {
+        self.shared.append(&payload)
+    }
+
+    /// Capacity of the memory: `end - reclaimed` never exceeds it.
+    pub fn ring_bytes(&self) -> u64 {
+        self.shared.ring.bytes()
+    }
+
+    /// The memory of everything below may have been overwritten.
+    pub fn reclaimed(&self) -> Lsn {
+        Lsn(self.shared.ring.reclaimed())
+    }
+
+    /// Gives the memory of everything below back for reuse. It never goes back: below what is given
+    /// back already, this does nothing.
+    ///
+    /// **The caller answers for it** that nobody reads there any more, neither through an address that
+    /// [`Reservation::finish`] returned nor through a payload of [`Wal::memory`]; what is
+    /// read later is other records, while they are being written.
+    ///
+    /// # Panics
+    /// If `below` is past what has been written (which [`Wal::durable`] never is), or while
+    /// [`MemoryRecords`] that begin below it exist.
+    pub fn reclaim(&self, below: Lsn) {
+        self.shared.ring.reclaim(below.0);
+    }
+
+    /// The records with an lsn in `(from, to]`, from memory. Both are lsns of records, or
+    /// [`Wal::reclaimed`] as it was after opening. Waits until they are finished, see
+    /// [`Wal::wait_filled`].
+    ///
+    /// # Panics
+    /// Without [`WalConfig::keep_in_memory`]; if `from` is below [`Wal::reclaimed`], or `to` past
+    /// [`Wal::end`]; later, if `from` or `to` is no record's end.
+    pub fn memory(&self, from: Lsn, to: Lsn) -> MemoryRecords<'_> {
+        assert!(
+            self.shared.config.keep_in_memory,
+            "the writer reclaims what is to be read from memory"
+        );
+        self.shared.ring.wait_filled(to.0);
+        MemoryRecords::new(&self.shared.ring, from.0, to.0)
+    }
+
+    /// Waits until every reservation at or below `to` is finished: spins, then yields. Does not
+    /// depend on the writer, and so on no disk. Must not be called by a thread that holds one of them.
+    ///
+    /// # Panics
+    /// If `to` is past [`Wal::end`].
+    pub fn wait_filled(&self, to: Lsn) {
+        self.shared.ring.wait_filled(to.0);
+    }
+
+    /// Waits while more than the configured bytes (or half of the memory) are appended and not yet
+    /// written. To be called
     /// before a critical section that appends: `append` itself does not wait.
     ///
     /// # Errors
@@ -110,7 +179,8 @@ impl Wal {
         self.shared.has_room()
     }
 
-    /// Position after the last record that was appended.
+    /// Position after the last record that was appended or reserved: one atomic load. Whoever reads an
+    /// end happens after every reservation at or below it began, and before every later one.
     pub fn end(&self) -> Lsn {
         Lsn(self.shared.end())
     }
@@ -165,7 +235,7 @@ impl Wal {
     }
 
     /// Takes no more appends, makes everything durable that was appended (under every durability)
-    /// and ends the threads. May be called again.
+    /// and ends the threads. Waits for reservations that are not finished. May be called again.
     pub fn shutdown(&self) {
         self.shared.close();
         let threads = std::mem::take(&mut *self.threads.lock());

@@ -1,17 +1,20 @@
 //! The one writer: takes a group, writes it, syncs it, says so.
 //!
-//! Relies on: being the only one that writes records into the stream.  Promises: `durable` is
+//! Relies on: being the only one that writes records into the stream; `ring` for the bytes, which go to
+//! the system from where the committers have put them.  Promises: `durable` is
 //! published after the sync that covers it, never before; after a failure nothing is.  Does not:
 //! wait for a group to fill: what gathers during one sync is the next group.
 //!
 //! ```text
 //!            ┌──────────────────────────────────────────────────────────┐
 //!            ▼                                                          │
-//!   asleep ──► take group ──► write ──► sync, if due ──► publish ───────┘
+//!   asleep ──► close group ──► write ──► sync, if due ──► publish ──────┘
 //!     ▲              nothing to do        │ fails                │ closing
 //!     └──────────────────┘                ▼                      ▼
 //!                                      Poisoned                Stopped
 //! ```
+//!
+//! A group is written when every reservation in it is finished; a slow one is waited for.
 //!
 //! When a sync is due:
 //!
@@ -23,7 +26,7 @@
 //! | any | `flush` asks for it, or the log closes |
 
 use crate::config::Planted;
-use crate::record::{Header, Payload, RECORD_HEADER_BYTES};
+use crate::record::{HEADER_CRC_AT, Header, RECORD_HEADER_BYTES, SYNCED_AT};
 use crate::shared::{Shared, Task};
 use crate::stream::Unsynced;
 use quintet_base::Durability;
@@ -31,13 +34,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// Small records are copied together and written at once up to this; a longer payload is written
-/// from where it is. At a few gigabytes per second the copy is far below the cost of a call.
-const STAGE_BYTES: usize = 256 * 1024;
-
-/// Room for this many records is kept from group to group.
-const GROUP_RECORDS_KEPT: usize = 4096;
 
 /// Where no answer waits for the disk, records gather for so long before they are written: a
 /// thousand turns a second at most, instead of one (and a wake-up) per commit. A crash of the process
@@ -48,10 +44,6 @@ const GATHER: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct Writer {
     shared: Arc<Shared>,
-    group: Vec<Payload>,
-    stage: Vec<u8>,
-    /// Position in the stream of the first byte of `stage`.
-    stage_start: u64,
     written: u64,
     synced: u64,
     unsynced: Unsynced,
@@ -75,9 +67,6 @@ impl Writer {
         let position = shared.end();
         Writer {
             shared,
-            group: Vec::new(),
-            stage: Vec::with_capacity(STAGE_BYTES),
-            stage_start: position,
             written: position,
             synced: position,
             unsynced: Unsynced::default(),
@@ -107,7 +96,7 @@ impl Writer {
         if self.shared.marks.poisoned().is_some() {
             return Turn::Poisoned;
         }
-        let task = self.shared.take_group(&mut self.group);
+        let task = self.shared.take_group();
         match self.attempt(&task) {
             Ok(turn) => turn,
             Err(error) => {
@@ -118,7 +107,7 @@ impl Writer {
     }
 
     fn attempt(&mut self, task: &Task) -> Result<Turn, quintet_rt::Error> {
-        if !self.group.is_empty() {
+        if task.end > self.written {
             self.write(task)?;
             self.shared.set_written(self.written);
             self.shared.counters.groups.fetch_add(1, Ordering::Relaxed);
@@ -137,9 +126,6 @@ impl Writer {
         if self.synced > self.shared.synced() {
             self.shared.set_synced(self.synced);
         }
-        // Freed after the answers have gone out.
-        self.group.clear();
-        self.group.shrink_to(GROUP_RECORDS_KEPT);
         Ok(match task.closing {
             true => Turn::Closed,
             false => Turn::Done,
@@ -147,56 +133,39 @@ impl Writer {
     }
 
     fn write(&mut self, task: &Task) -> Result<(), quintet_rt::Error> {
-        assert_eq!(task.start, self.written, "groups follow each other");
+        let ring = &self.shared.ring;
+        assert_eq!(ring.written(), self.written, "groups follow each other");
+        ring.wait_filled(task.end);
         if self.unsynced.is_empty() {
             self.unsynced_since = self.shared.clock.monotonic_nanos();
         }
+        self.bear_witness();
         let stream = self.shared.stream();
-        let group = std::mem::take(&mut self.group);
-        let mut position = task.start;
-        self.stage_start = position;
-        for payload in &group {
-            let header = Header::of(payload, self.shared.run, position, self.synced);
-            let end = header.end();
-            let padding = (end - position) as usize - RECORD_HEADER_BYTES - payload.bytes().len();
-            self.put(&stream, &header.encode(self.shared.log_id))?;
-            self.put(&stream, payload.bytes())?;
-            self.put(&stream, &[0; 8][..padding])?;
-            position = end;
+        let mut position = self.written;
+        for piece in ring.unwritten(task.end) {
+            stream.write(position, piece, &mut self.unsynced)?;
+            position += piece.len() as u64;
         }
-        self.write_stage(&stream)?;
-        assert_eq!(
-            position,
-            task.start + task.bytes,
-            "the records take the space that was given to them"
-        );
-        self.group = group;
+        assert_eq!(position, task.end, "the ring holds what is to be written");
         self.written = position;
         Ok(())
     }
 
-    fn put(
-        &mut self,
-        stream: &crate::stream::Stream,
-        bytes: &[u8],
-    ) -> Result<(), quintet_rt::Error> {
-        if self.stage.len() + bytes.len() > STAGE_BYTES {
-            self.write_stage(stream)?;
+    /// A record knows what was synced when it was finished, which may be a group ago. One record
+    /// that knows it now is witness enough for recovery: the first of the group, whose place is known.
+    fn bear_witness(&self) {
+        let (ring, log_id) = (&self.shared.ring, self.shared.log_id);
+        let bytes: [u8; RECORD_HEADER_BYTES] = ring.copy(self.written, 0);
+        let header = Header::parse(&bytes, self.written, log_id);
+        let mut header = header.expect("a group begins with a record of this log");
+        if header.synced < self.synced {
+            header.synced = self.synced;
+            let stamped = header.encode(log_id);
+            let synced: [u8; 8] = *stamped[SYNCED_AT..].first_chunk().expect("inside");
+            let crc: [u8; 4] = *stamped[HEADER_CRC_AT..].first_chunk().expect("inside");
+            ring.patch(self.written, SYNCED_AT, synced);
+            ring.patch(self.written, HEADER_CRC_AT, crc);
         }
-        if bytes.len() > STAGE_BYTES {
-            stream.write(self.stage_start, bytes, &mut self.unsynced)?;
-            self.stage_start += bytes.len() as u64;
-        } else {
-            self.stage.extend_from_slice(bytes);
-        }
-        Ok(())
-    }
-
-    fn write_stage(&mut self, stream: &crate::stream::Stream) -> Result<(), quintet_rt::Error> {
-        stream.write(self.stage_start, &self.stage, &mut self.unsynced)?;
-        self.stage_start += self.stage.len() as u64;
-        self.stage.clear();
-        Ok(())
     }
 
     fn sync_is_due(&self, task: &Task) -> bool {
@@ -221,6 +190,12 @@ impl Writer {
         let now = self.shared.clock.monotonic_nanos();
         let waited = Duration::from_nanos(now.saturating_sub(self.unsynced_since));
         Some(interval.saturating_sub(waited))
+    }
+
+    /// A sync that ends after more records were finished.
+    #[cfg(test)]
+    pub fn sync_now(&mut self) -> Result<(), quintet_rt::Error> {
+        self.sync()
     }
 
     fn sync(&mut self) -> Result<(), quintet_rt::Error> {

@@ -30,6 +30,8 @@ struct Seen {
     over_a_segment: u64,
     longer_than_a_segment: u64,
     full: u64,
+    without_memory: u64,
+    over_a_lap: u64,
     records: u64,
 }
 
@@ -44,6 +46,8 @@ struct Model {
 struct Story {
     seed: u64,
     rand: Rand,
+    /// For the memory of the log.
+    ring_rand: Rand,
     disk: SimDisk,
     durability: Durability,
     /// Records of one length, so that leftovers of one life lie where the next one writes.
@@ -62,6 +66,7 @@ fn tell(seed: u64, planted: Option<Planted>) -> Result<Seen, String> {
     };
     let mut story = Story {
         seed,
+        ring_rand: Rand::seeded(!seed),
         disk: new_disk(rand.next_u64()),
         durability,
         even: rand.one_in(2),
@@ -97,6 +102,9 @@ impl Story {
         config.durability = self.durability;
         config.segment_bytes = 8192 + 4096 * self.rand.below(3) as usize;
         config.planted = self.planted;
+        // From a source of its own: the stories, whose numbers are kept, do not change with it.
+        config.ring_bytes = (64 << 10) << self.ring_rand.below(3);
+        config.keep_in_memory = self.ring_rand.one_in(2);
         match Rig::open(&self.disk, config, Some(self.model.redo_start)) {
             Ok(rig) => {
                 self.check(&rig)?;
@@ -162,6 +170,7 @@ impl Story {
                 7..=9 => {
                     rig.turn();
                     self.acknowledge(&rig);
+                    self.reclaim(&rig);
                 }
                 10 => rig.clock.advance(Duration::from_millis(7)),
                 _ => self.truncate(&rig),
@@ -182,6 +191,27 @@ impl Story {
         };
         assert!(durable >= self.model.acknowledged, "durable goes back");
         self.model.acknowledged = durable;
+    }
+
+    /// Reads what is in memory, and gives some of it back.
+    fn reclaim(&mut self, rig: &Rig) {
+        let ring = &rig.shared.ring;
+        if !rig.shared.config.keep_in_memory || self.ring_rand.one_in(2) {
+            return;
+        }
+        let (from, end) = (ring.reclaimed(), ring.end());
+        ring.wait_filled(end);
+        let kept = crate::MemoryRecords::new(ring, from, end);
+        let kept: Vec<(Lsn, Vec<u8>)> = kept.map(|(lsn, bytes)| (lsn, bytes.to_vec())).collect();
+        let first = self.model.records.partition_point(|(lsn, _)| lsn.0 <= from);
+        let expected = &self.model.records[first..];
+        // What was truncated may still be in memory.
+        assert!(kept.ends_with(expected), "memory holds what was appended");
+        let written = kept.partition_point(|(lsn, _)| lsn.0 <= ring.written());
+        if written > 0 {
+            let upto = self.ring_rand.below(written as u64) as usize;
+            ring.reclaim(kept[upto].0.0);
+        }
     }
 
     fn append(&mut self, rig: &Rig) {
@@ -207,11 +237,14 @@ impl Story {
                     .iter()
                     .any(|s| (before..lsn.0).contains(&s.start));
                 self.seen.over_a_segment += u64::from(over && before > 0);
+                let lap = rig.shared.ring.bytes();
+                self.seen.over_a_lap += u64::from(before / lap != (lsn.0 - 1) / lap && before > 0);
                 self.model.records.push((lsn, bytes));
             }
             Err(error) => {
                 assert_eq!(rig.shared.end(), before, "a refusal changes nothing");
                 self.seen.full += u64::from(matches!(error, Error::DiskFull { .. }));
+                self.seen.without_memory += u64::from(matches!(error, Error::NoRoom));
             }
         }
         self.disk.set_capacity(None);
@@ -252,6 +285,8 @@ fn what_was_acknowledged_survives_whatever_happens() {
         total.over_a_segment += seen.over_a_segment;
         total.longer_than_a_segment += seen.longer_than_a_segment;
         total.full += seen.full;
+        total.without_memory += seen.without_memory;
+        total.over_a_lap += seen.over_a_lap;
         total.records += seen.records;
     }
     println!("{total:?}");
@@ -265,6 +300,9 @@ fn what_was_acknowledged_survives_whatever_happens() {
     assert!(total.over_a_segment > often, "{total:?}");
     assert!(total.longer_than_a_segment > often, "{total:?}");
     assert!(total.full > often, "{total:?}");
+    // Lives are short; the laps themselves are the subject of `memory`.
+    assert!(total.without_memory > 0, "{total:?}");
+    assert!(total.over_a_lap > often, "{total:?}");
 }
 
 /// Story 5791: a record lost its front sector, with 24 of its header's 32 bytes, to a power loss. In the

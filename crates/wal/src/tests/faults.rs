@@ -127,7 +127,7 @@ fn a_record_that_is_too_long_is_refused() {
     let rig = Rig::open(&disk, config(), None).unwrap();
     let bytes = vec![0; RECORD_BYTES_MAX + 1];
     let answer = rig.append(&bytes);
-    assert!(matches!(answer, Err(Error::TooLong { bytes: b }) if b == bytes.len()));
+    assert!(matches!(answer, Err(Error::TooLong { bytes: b, .. }) if b == bytes.len()));
     assert_eq!(rig.shared.end(), 0);
 }
 

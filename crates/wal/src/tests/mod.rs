@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `crash` | power loss, failing disks and restarts at every point, over thousands of seeds |
 //! | `faults` | poison, full disk, back-pressure, when a sync is due |
+//! | `memory` | holes, laps, room; memory and disk hold the same |
 //! | `damage` | torn tail or damage, byte by byte; reused segments; mutated segments |
 
 #![allow(clippy::unwrap_used)] // A test may; the lint's own exception misses helper functions.
@@ -11,6 +12,7 @@
 mod crash;
 mod damage;
 mod faults;
+mod memory;
 
 use crate::config::WalConfig;
 use crate::error::Error;
@@ -31,6 +33,7 @@ fn config() -> WalConfig {
         segment_bytes: 8192,
         async_flush_interval_ms: 10,
         pending_bytes_max: 1 << 20,
+        ring_bytes: 2 << 20,
         ..WalConfig::new(DIRECTORY)
     }
 }
@@ -65,7 +68,7 @@ impl Rig {
     }
 
     fn append(&self, bytes: &[u8]) -> Result<Lsn, Error> {
-        self.shared.append(Payload::new(bytes.to_vec().into()))
+        self.shared.try_append(&Payload::new(bytes.to_vec().into()))
     }
 
     fn turn(&mut self) -> Turn {

@@ -1,0 +1,458 @@
+//! The log in memory: a ring of bytes, filled in parallel, read where it was filled.
+//!
+//! Relies on: `tail` gives each byte out once; `groups` knows what is filled; the owner of the log
+//! gives memory back ([`Ring::reclaim`]) only when nobody holds an address in it any more.  Promises:
+//! a record is contiguous in memory, and stays unchanged at one address until it is reclaimed.
+//! Does not: know what is in a record, or do I/O.
+//!
+//! ```text
+//!   position p is at p % ring_bytes         ring_bytes        + place_bytes_max
+//!   ├───────────────────────────────────────────┼─────────────────┤
+//!   │     │ a │ b │ c │ d ...           │ y │ z ┆ z, its rest │   │
+//!   ├─────┴───────────────────────────────────────────────────────┤
+//!   not used in
+//!   this lap: the rest of z stands behind the ring
+//!
+//!   0 ..... reclaimed ..... written ..... filled_to ..... end ..... limit
+//!     given back   may be      only the       being          nothing in it
+//!                  read        writer's       filled
+//! ```
+//!
+//! * The record that crosses the end of a lap runs on behind the ring, and the next one begins at its own
+//!   position's place. Both numbers count every byte once, so a byte of memory is used again
+//!   only for the position one lap later, which is given out only when this one has been reclaimed.
+//! * Where that record ends is kept per lap; only the writer needs it, to write a stretch of the log
+//!   that is not one stretch of memory. Whoever goes from record to record needs nothing.
+//! * The memory is asked for as zeros with an alignment that lets the system hand out pages when they are
+//!   touched: a ring costs what has been used of it, and no byte of it is ever uninitialised.
+//!
+//! This is the only module of the crate with unsafe code. What it rests on: a [`Place`] is the
+//! only access to its bytes from [`Ring::reserve`] to [`Place::fill`]; after that they are only read,
+//! but for two fields of a record's header that nobody but the writer looks at.
+
+#![allow(
+    unsafe_code,
+    reason = "many threads fill disjoint parts of one buffer that others read in place"
+)]
+
+use crate::groups::{GROUP_BYTES_MAX, Groups};
+use crate::tail::{Line, POSITION_MAX, Refused, Tail, Taken};
+use parking_lot::Mutex;
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Of the memory. Not more: beyond what the system's allocator gives anyway, zeros would be written
+/// and not merely promised.
+const MEMORY_ALIGNMENT: usize = 16;
+
+/// How often a waiting thread looks again before it offers its core to another.
+const SPINS: u32 = 64;
+
+/// Contiguous bytes in memory. They are found from where their record begins: what stands behind the
+/// end of the ring cannot be told by its position alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Span {
+    /// Position of a record.
+    pub record: u64,
+    /// From there.
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+impl Span {
+    fn start(self) -> u64 {
+        self.record + self.offset
+    }
+
+    fn end(self) -> u64 {
+        self.record + self.offset + self.bytes
+    }
+}
+
+/// The buffer.
+#[derive(Debug)]
+struct Memory {
+    base: NonNull<u8>,
+    layout: Layout,
+    ring_bytes: u64,
+}
+
+// SAFETY: the buffer is owned, and nothing about it belongs to a thread. Who may touch which bytes is
+// what the functions of `Ring` and `Place` say.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn new(ring_bytes: u64, place_bytes_max: u64) -> Memory {
+        let bytes =
+            usize::try_from(ring_bytes + place_bytes_max).expect("the ring can be addressed");
+        let layout = Layout::from_size_align(bytes, MEMORY_ALIGNMENT).expect("a ring has a layout");
+        assert!(layout.size() > 0, "a ring has bytes");
+        // SAFETY: the layout has bytes, as asserted.
+        let base = unsafe { alloc_zeroed(layout) };
+        let Some(base) = NonNull::new(base) else {
+            handle_alloc_error(layout)
+        };
+        Memory {
+            base,
+            layout,
+            ring_bytes,
+        }
+    }
+
+    /// The address of the first byte; all of them are inside the allocation.
+    fn address(&self, span: Span) -> NonNull<u8> {
+        let begin = span.record % self.ring_bytes + span.offset;
+        assert!(
+            begin + span.bytes <= self.layout.size() as u64,
+            "{span:?} leaves the ring"
+        );
+        // SAFETY: inside the allocation, as asserted; its size fits `isize` because it has a layout.
+        unsafe { self.base.add(begin as usize) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, and freed here only.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) }
+    }
+}
+
+/// The log in memory.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    memory: Memory,
+    tail: Tail,
+    groups: Groups,
+    /// The lower of `allocated` and `reclaimed + ring_bytes`: nothing is taken behind it. Raised in
+    /// `raise_limit`; that AcqRel pairs with the Acquire in `Tail::take`.
+    limit: Line<AtomicU64>,
+    /// There is space on the disk up to here. Written by whoever makes segments, inside their lock.
+    allocated: AtomicU64,
+    /// The memory below is given back. Written in `reclaim` inside the lock of `readers`.
+    reclaimed: AtomicU64,
+    /// The writer has handed everything below to the system. Written by the writer only; that
+    /// Release pairs with the Acquire in `written`.
+    written: AtomicU64,
+    /// For the last even and the last odd lap: where the record ends that crosses (or touches) its
+    /// end. Written in `reserve` by whoever took that record, before it is filled, which is
+    /// what `unwritten` waits for. A lap later the writer is past it: its memory was reclaimed.
+    crossings: [AtomicU64; 2],
+    /// Where those began who read the memory now.
+    readers: Mutex<Vec<u64>>,
+}
+
+/// What is missing for a reservation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shortage {
+    /// Memory must be reclaimed.
+    Memory,
+    /// A segment must be made.
+    Disk,
+}
+
+impl Ring {
+    /// A ring for a log that ends at `end`, with nothing in it. `place_bytes_max` is the longest that
+    /// is ever reserved at once.
+    pub fn new(ring_bytes: u64, place_bytes_max: u64, end: u64, allocated: u64) -> Ring {
+        assert!(
+            ring_bytes <= GROUP_BYTES_MAX,
+            "a ring of {ring_bytes} bytes"
+        );
+        assert!(
+            place_bytes_max <= ring_bytes,
+            "a record of {place_bytes_max} bytes in a ring of {ring_bytes}"
+        );
+        let ring = Ring {
+            memory: Memory::new(ring_bytes, place_bytes_max),
+            tail: Tail::new(end),
+            groups: Groups::new(end),
+            limit: Line(AtomicU64::new(0)),
+            allocated: AtomicU64::new(0),
+            reclaimed: AtomicU64::new(end),
+            written: AtomicU64::new(end),
+            crossings: Default::default(),
+            readers: Mutex::default(),
+        };
+        ring.set_allocated(allocated);
+        ring
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.memory.ring_bytes
+    }
+
+    pub fn end(&self) -> u64 {
+        self.tail.end()
+    }
+
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    pub fn reclaimed(&self) -> u64 {
+        self.reclaimed.load(Ordering::Acquire)
+    }
+
+    pub fn allocated(&self) -> u64 {
+        self.allocated.load(Ordering::Acquire)
+    }
+
+    /// Records that have been filled.
+    pub fn records(&self) -> u64 {
+        self.groups.records()
+    }
+
+    /// Takes `bytes` at the end. Nobody else has them until they are filled.
+    pub fn reserve(&self, bytes: u64) -> Result<Place<'_>, Refused> {
+        let taken = self.tail.take(bytes, &self.limit.0)?;
+        let lap = taken.start / self.memory.ring_bytes;
+        if taken.end >= (lap + 1) * self.memory.ring_bytes {
+            self.crossings[(lap % 2) as usize].store(taken.end, Ordering::Relaxed);
+        }
+        // By value, so that from here on no path leaves the bytes taken and nobody responsible.
+        Ok(Place { ring: self, taken })
+    }
+
+    /// What keeps `bytes` from being reserved now.
+    pub fn shortage(&self, bytes: u64) -> Option<Shortage> {
+        let end = self.end() + bytes;
+        if end > self.reclaimed() + self.memory.ring_bytes {
+            Some(Shortage::Memory)
+        } else {
+            (end > self.allocated()).then_some(Shortage::Disk)
+        }
+    }
+
+    /// Nothing is reserved from now on.
+    pub fn seal(&self) {
+        self.tail.seal();
+    }
+
+    /// There is space on the disk up to `position`.
+    pub fn set_allocated(&self, position: u64) {
+        assert!(position < POSITION_MAX, "a log of {position} bytes");
+        self.allocated.store(position, Ordering::SeqCst);
+        self.raise_limit();
+    }
+
+    /// Of two who raise at once, each stores its own before it loads the other's, all `SeqCst`: the
+    /// one that loads last sees both, and the limit never goes back.
+    fn raise_limit(&self) {
+        let memory = self.reclaimed.load(Ordering::SeqCst) + self.memory.ring_bytes;
+        let limit = self.allocated.load(Ordering::SeqCst).min(memory);
+        self.limit.0.fetch_max(limit, Ordering::AcqRel);
+    }
+
+    /// Waits until every reservation at or below `to` is filled: spins, then yields.
+    pub fn wait_filled(&self, to: u64) {
+        assert!(to <= self.end(), "waits for {to} behind the end");
+        let mut looks = 0u32;
+        while !self.groups.advance(&self.tail, to) {
+            looks = looks.saturating_add(1);
+            if looks < SPINS {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// The filled bytes from `written` to `to`, in order, in one or two pieces. For the writer.
+    pub fn unwritten(&self, to: u64) -> [&[u8]; 2] {
+        let from = self.written();
+        let lap_end = (from / self.bytes() + 1) * self.bytes();
+        let split = match lap_end < to {
+            true => {
+                let lap = from / self.bytes() % 2;
+                // The record was filled after this was written, and `slice` checks that.
+                self.crossings[lap as usize].load(Ordering::Relaxed)
+            }
+            false => to,
+        };
+        assert!(
+            split == to || (lap_end..to).contains(&split),
+            "the lap that ends at {lap_end} is crossed at {split}"
+        );
+        [(from, split), (split, to)].map(|(record, end)| {
+            self.slice(Span {
+                record,
+                offset: 0,
+                bytes: end - record,
+            })
+        })
+    }
+
+    /// Filled and not reclaimed bytes, of one record or of several that follow each other in memory.
+    pub fn slice(&self, span: Span) -> &[u8] {
+        self.assert_filled(span);
+        let address = self.memory.address(span);
+        // SAFETY: inside the allocation (`address`), initialised (zeros at first), and filled: the only
+        // writer was the `Place`, which is gone, and `filled_to` was read after that. It is written
+        // again only when it has been reclaimed, which the caller of `reclaim` keeps from
+        // happening while somebody reads. `patch` writes to parts of headers that only the
+        // writer reads, and the writer does both one after the other.
+        unsafe { std::slice::from_raw_parts(address.as_ptr(), span.bytes as usize) }
+    }
+
+    /// Changes filled bytes of a record that is not written yet. Only for the writer, and only for bytes that nobody else reads.
+    pub fn patch<const N: usize>(&self, record: u64, offset: usize, bytes: [u8; N]) {
+        let span = Span {
+            record,
+            offset: offset as u64,
+            bytes: N as u64,
+        };
+        let written = self.written();
+        assert!(record >= written, "patches {span:?} below {written}");
+        self.assert_filled(span);
+        let address = self.memory.address(span);
+        // SAFETY: inside the allocation (`address`); an array of bytes has no alignment; filled, so no
+        // `Place` has them; the caller is the only one that looks at them.
+        unsafe { address.cast::<[u8; N]>().write(bytes) }
+    }
+
+    /// A copy of `N` filled bytes, without a reference to those around them.
+    pub fn copy<const N: usize>(&self, record: u64, offset: usize) -> [u8; N] {
+        let span = Span {
+            record,
+            offset: offset as u64,
+            bytes: N as u64,
+        };
+        self.assert_filled(span);
+        // SAFETY: as in `slice`; an array of bytes has no alignment.
+        unsafe { self.memory.address(span).cast::<[u8; N]>().read() }
+    }
+
+    fn assert_filled(&self, span: Span) {
+        let (reclaimed, filled) = (self.reclaimed(), self.groups.filled_to());
+        assert!(
+            span.start() >= reclaimed,
+            "reads {span:?}, reclaimed to {reclaimed}"
+        );
+        assert!(span.end() <= filled, "reads {span:?}, filled to {filled}");
+    }
+
+    /// The writer has handed everything below to the system.
+    pub fn set_written(&self, position: u64) {
+        let filled = self.groups.filled_to();
+        assert!(
+            position <= filled,
+            "written to {position}, filled to {filled}"
+        );
+        self.written.store(position, Ordering::Release);
+    }
+
+    /// Gives the memory of everything below back. Whoever calls this answers for it that nobody holds
+    /// an address there. A position that is given back already is no mistake.
+    pub fn reclaim(&self, below: u64) {
+        let written = self.written();
+        assert!(
+            below <= written,
+            "reclaims to {below}, written to {written}"
+        );
+        let readers = self.readers.lock();
+        let oldest = readers.iter().min();
+        assert!(
+            oldest.is_none_or(|reader| below <= *reader),
+            "reclaims to {below}, which is being read from {oldest:?}"
+        );
+        if below > self.reclaimed() {
+            self.reclaimed.store(below, Ordering::SeqCst);
+            drop(readers);
+            self.raise_limit();
+        }
+    }
+
+    /// Nothing at or behind `from` may be reclaimed while the answer lives.
+    pub fn read_from(&self, from: u64) -> Reading<'_> {
+        let mut readers = self.readers.lock();
+        let reclaimed = self.reclaimed();
+        assert!(
+            from >= reclaimed,
+            "reads at {from}, reclaimed to {reclaimed}"
+        );
+        readers.push(from);
+        Reading { ring: self, from }
+    }
+}
+
+/// Somebody reads the memory: to reclaim it is a mistake that is noticed.
+#[derive(Debug)]
+pub(crate) struct Reading<'r> {
+    pub ring: &'r Ring,
+    from: u64,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        let mut readers = self.ring.readers.lock();
+        let own = readers.iter().position(|from| *from == self.from);
+        readers.swap_remove(own.expect("was put there when this was made"));
+    }
+}
+
+/// Bytes of the log that are taken and not filled. Dropping one aborts the process: see
+/// [`crate::Reservation`].
+#[derive(Debug)]
+pub(crate) struct Place<'r> {
+    ring: &'r Ring,
+    taken: Taken,
+}
+
+impl Place<'_> {
+    pub fn start(&self) -> u64 {
+        self.taken.start
+    }
+
+    pub fn end(&self) -> u64 {
+        self.taken.end
+    }
+
+    /// The bytes, with whatever the ring held there before.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let span = self.span(0);
+        let address = self.ring.memory.address(span);
+        // SAFETY: inside the allocation (`address`) and initialised. Exclusive: `tail` has given these
+        // positions to nobody else; the positions that shared this memory a lap ago were reclaimed
+        // before the limit let this one be taken; readers stay below `filled_to`, which is not past the
+        // beginning of this one's group. The place is borrowed for as long as the bytes are.
+        unsafe { std::slice::from_raw_parts_mut(address.as_ptr(), span.bytes as usize) }
+    }
+
+    /// What is behind `offset`.
+    fn span(&self, offset: usize) -> Span {
+        let Taken { start, end, .. } = self.taken;
+        assert!(offset as u64 <= end - start, "{offset} in {start}..{end}");
+        Span {
+            record: start,
+            offset: offset as u64,
+            bytes: end - start - offset as u64,
+        }
+    }
+
+    /// Everything is in; the address of the byte at `offset`. It stays there, and does not change,
+    /// until the position is reclaimed.
+    pub fn fill(self, offset: usize) -> NonNull<u8> {
+        let Taken { start, end, group } = self.taken;
+        // From the buffer itself and not from a slice of it, so that it stays good for as long as the
+        // buffer does.
+        let address = self.ring.memory.address(self.span(offset));
+        self.ring.groups.fill(group, end - start);
+        std::mem::forget(self);
+        address
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let Taken { start, end, .. } = self.taken;
+        eprintln!("a reservation of the log ({start}..{end}) was given up: the log cannot go on");
+        std::process::abort();
+    }
+}
+
+#[cfg(test)]
+mod tests;
