@@ -14,10 +14,12 @@
 //! collide on purpose (`tests/`).
 
 mod entry;
+mod ordered;
 mod point;
 mod prefetch;
 
 pub use crossbeam_epoch::{Guard, pin};
 pub use entry::{Entry, Hashed};
+pub use ordered::{OrderedIndex, Shape};
 pub use point::{PointIndex, Verdict};
 pub use prefetch::prefetch;

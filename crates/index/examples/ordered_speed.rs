@@ -1,0 +1,194 @@
+//! Measures the ordered index: inserts, look-ups and scans, at one thread and at two.
+//!
+//! `cargo run --release -p quintet-index --example ordered_speed [-- entries ..]`; without entries
+//! 1 000 000 and 10 000 000. Every figure is millions a second of all threads together; each
+//! is the best of three runs of the whole (of one at 10 million and more), since on a shared machine the
+//! slower ones measure the neighbours.
+//!
+//! Load: 8-byte keys are big-endian integers, drawn at random or rising; 24-byte keys have 16 bytes in
+//! common before that. Entries are allocated beforehand in one piece each thread, in the order of
+//! insertion. Look-ups are of present keys in another random order and compare the whole key. Scans
+//! go through `chunk` by 1000 and take the pointers only, or read each key as well.
+#![allow(unsafe_code, reason = "owns the entries of the index")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a measurement of the clock's own time"
+)]
+
+use std::{hint::black_box, ops::Bound, time::Instant};
+
+use quintet_index::{Entry, OrderedIndex, pin};
+
+struct Record {
+    key: [u8; 24],
+    length: usize,
+}
+
+// SAFETY: nobody changes a record, and all outlive the index.
+unsafe impl Entry for Record {
+    fn key(&self) -> &[u8] {
+        &self.key[..self.length]
+    }
+}
+
+/// Splitmix, which hits every number once.
+fn mix(at: u64) -> u64 {
+    let mut mixed = at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+fn record(number: u64, length: usize) -> Record {
+    let mut key = *b"table/0001/0002/--------";
+    if length == 8 {
+        key[..8].copy_from_slice(&number.to_be_bytes());
+    } else {
+        key[16..].copy_from_slice(&number.to_be_bytes());
+    }
+    Record { key, length }
+}
+
+/// Millions a second of `work` on all threads at once; it gets the thread's number.
+fn rate(operations: usize, threads: usize, work: impl Fn(usize) + Sync) -> f64 {
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 1..threads {
+            let work = &work;
+            scope.spawn(move || work(thread));
+        }
+        work(0);
+    });
+    operations as f64 / begin.elapsed().as_secs_f64() / 1e6
+}
+
+/// How many operations go by under one guard, as in a short transaction.
+const PINNED: usize = 16;
+
+fn insert_all(index: &OrderedIndex<Record>, records: &[Record]) {
+    for some in records.chunks(PINNED) {
+        let guard = pin();
+        for record in some {
+            // SAFETY: the records outlive the index.
+            let there = unsafe { index.insert(record, &guard) };
+            assert!(there.is_none());
+        }
+    }
+}
+
+fn scan_all(index: &OrderedIndex<Record>, backward: bool, mut each: impl FnMut(&Record)) -> usize {
+    let guard = pin();
+    let mut into = Vec::with_capacity(1000);
+    let (mut lower, mut upper) = (Bound::Unbounded, Bound::Unbounded);
+    let mut count = 0;
+    loop {
+        into.clear();
+        let done = index.chunk(lower, upper, backward, 1000, &guard, &mut into);
+        count += into.len();
+        into.iter().for_each(|record| each(record));
+        if done {
+            return count;
+        }
+        let last = Bound::Excluded(into[into.len() - 1].key());
+        if backward {
+            upper = last;
+        } else {
+            lower = last;
+        }
+    }
+}
+
+const COLUMNS: [&str; 6] = ["rising", "random", "get", "scan", "scan back", "scan+key"];
+
+fn measure(entries: usize, length: usize, threads: usize) -> ([f64; 6], String) {
+    let of = |thread: usize, random: bool| -> Vec<Record> {
+        let numbers = (thread..entries).step_by(threads).map(|at| at as u64);
+        numbers
+            .map(|at| record(if random { mix(at) } else { at }, length))
+            .collect()
+    };
+    let mut rates = [0.0; 6];
+    let rising: Vec<Vec<Record>> = (0..threads).map(|thread| of(thread, false)).collect();
+    let mut index = OrderedIndex::new();
+    rates[0] = rate(entries, threads, |thread| {
+        insert_all(&index, &rising[thread])
+    });
+    let filled = index.check();
+    drop(index);
+    drop(rising);
+
+    let random: Vec<Vec<Record>> = (0..threads).map(|thread| of(thread, true)).collect();
+    let mut index = OrderedIndex::new();
+    rates[1] = rate(entries, threads, |thread| {
+        insert_all(&index, &random[thread])
+    });
+    rates[2] = rate(entries, threads, |thread| {
+        let mut left = entries / threads;
+        let mut at = thread as u64;
+        while left > 0 {
+            let guard = pin();
+            for _ in 0..PINNED.min(left) {
+                at += 1;
+                let record = record(mix(mix(at) % entries as u64), length);
+                assert!(index.get(record.key(), &guard).is_some());
+            }
+            left = left.saturating_sub(PINNED);
+        }
+    });
+    for (column, backward) in [(3, false), (4, true)] {
+        rates[column] = rate(entries * threads, threads, |_| {
+            assert_eq!(
+                scan_all(&index, backward, |record| {
+                    black_box(std::ptr::from_ref(record));
+                }),
+                entries
+            );
+        });
+    }
+    rates[5] = rate(entries * threads, threads, |_| {
+        scan_all(&index, false, |record| {
+            black_box(record.key()[length - 1]);
+        });
+    });
+    let shape = index.check();
+    let note = format!(
+        "{:.0} % / {:.0} % full, {} levels, {:.1} B/entry",
+        100.0 * filled.entries as f64 / filled.leaves as f64 / 60.0,
+        100.0 * shape.entries as f64 / shape.leaves as f64 / 60.0,
+        shape.levels,
+        shape.node_bytes as f64 / shape.entries as f64,
+    );
+    (rates, note)
+}
+
+fn main() {
+    let mut sizes: Vec<usize> = std::env::args()
+        .skip(1)
+        .filter_map(|arg| arg.parse().ok())
+        .collect();
+    if sizes.is_empty() {
+        sizes = vec![1_000_000, 10_000_000];
+    }
+    print!("{:>10} {:>4} {:>7}", "entries", "key", "threads");
+    COLUMNS.iter().for_each(|column| print!(" {column:>9}"));
+    println!("   rising / random");
+    for entries in sizes {
+        for length in [8, 24] {
+            for threads in [1, 2] {
+                let runs = if entries < 10_000_000 { 3 } else { 1 };
+                let mut best = [0.0_f64; 6];
+                let mut note = String::new();
+                for _ in 0..runs {
+                    let (rates, shape) = measure(entries, length, threads);
+                    for (best, rate) in best.iter_mut().zip(rates) {
+                        *best = best.max(rate);
+                    }
+                    note = shape;
+                }
+                print!("{entries:>10} {length:>4} {threads:>7}");
+                best.iter().for_each(|rate| print!(" {rate:>9.2}"));
+                println!("   {note}");
+            }
+        }
+    }
+}
