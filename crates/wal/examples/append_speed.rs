@@ -5,10 +5,14 @@
 //! under `none` and `async` is what one core can hand to the system (or the disk can take); under
 //! `sync` it is 32 records a sync.
 //!
+//! Before that, the price of a record to its committer alone: bursts that fit into memory, each timed, with
+//! a wait until it is written after it. The lower quartile of them says what a record costs on a
+//! core that nobody else wants.
+//!
 //! `append` makes a [`Payload`] for each record and appends it; `reserve` copies into the log's memory.
 //!
 //! ```text
-//! cargo run --release -p quintet-wal --example append_speed -- <directory> [milliseconds] [rounds]
+//! cargo run --release -p quintet-wal --example append_speed -- <directory> [milliseconds] [rounds] [ring MiB]
 //! ```
 
 use quintet_base::Durability;
@@ -21,11 +25,16 @@ use std::sync::Arc;
 /// Commits that wait at once under `sync`.
 const OUTSTANDING: usize = 32;
 
+/// Records of one burst, and how many bursts.
+const BURST: usize = 8_192;
+const BURSTS: usize = 400;
+
 /// The log is truncated when so much has been written, as checkpoints would.
 const TRUNCATE_BYTES: u64 = 256 << 20;
 
 #[derive(Clone, Copy)]
 struct Load {
+    ring_bytes: usize,
     durability: Durability,
     threads: usize,
     bytes: usize,
@@ -53,11 +62,31 @@ fn reserve(log: &Wal, bytes: &[u8]) -> Result<quintet_base::Lsn, Error> {
     }
 }
 
+const PUTS: [(&str, Put); 2] = [("append", append), ("reserve", reserve)];
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let directory = PathBuf::from(arguments.next().ok_or("name a directory for the log")?);
     let millis: u64 = arguments.next().map_or(Ok(1000), |text| text.parse())?;
     let rounds: usize = arguments.next().map_or(Ok(3), |text| text.parse())?;
+    let ring_bytes: usize = arguments.next().map_or(Ok(64), |text| text.parse())? << 20;
+    println!("threads bytes  how      ns each, of {BURSTS} bursts: lower quartile, median");
+    for bytes in [120, 600] {
+        for threads in [1, 2] {
+            for put in PUTS {
+                let load = Load {
+                    ring_bytes,
+                    durability: Durability::None,
+                    threads,
+                    bytes,
+                    put,
+                };
+                let [quartile, median] = burst(&directory, load)?;
+                let how = put.0;
+                println!("{threads:>7} {bytes:>5}  {how:<7} {quartile:>6.0} {median:>6.0}");
+            }
+        }
+    }
     println!("{millis} ms each, median of {rounds}");
     println!(
         "durability threads bytes  how      records/s   ns each   MB/s   syncs/s  records/sync"
@@ -65,8 +94,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for durability in [Durability::None, Durability::Async, Durability::Sync] {
         for bytes in [120, 600] {
             for threads in [1, 2] {
-                for put in [("append", append as Put), ("reserve", reserve)] {
+                for put in PUTS {
                     let load = Load {
+                        ring_bytes,
                         durability,
                         threads,
                         bytes,
@@ -78,6 +108,49 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     Ok(())
+}
+
+fn burst(directory: &Path, load: Load) -> Result<[f64; 2], Box<dyn std::error::Error>> {
+    let log = open(directory, load)?;
+    let workers: Vec<_> = (0..load.threads)
+        .map(|_| {
+            let log = Arc::clone(&log);
+            threads::spawn("bursts", move || -> Result<Vec<u64>, Error> {
+                let bytes = vec![7; load.bytes];
+                let mut nanos = Vec::new();
+                for _ in 0..BURSTS {
+                    let before = RealClock.monotonic_nanos();
+                    for _ in 0..BURST {
+                        (load.put.1)(&log, &bytes)?;
+                    }
+                    nanos.push(RealClock.monotonic_nanos() - before);
+                    let end = log.end();
+                    log.when_durable(end).wait()?;
+                    log.truncate(end)?;
+                }
+                Ok(nanos)
+            })
+        })
+        .collect();
+    let mut nanos = Vec::new();
+    for worker in workers {
+        nanos.extend(worker.join().map_err(|_| "a committer panicked")??);
+    }
+    nanos.sort_unstable();
+    let rank = |quarters: usize| nanos[nanos.len() * quarters / 4] as f64 / BURST as f64;
+    Ok([rank(1), rank(2)])
+}
+
+/// Opens the log with nothing in it that anybody reads.
+fn open(directory: &Path, load: Load) -> Result<Arc<Wal>, Error> {
+    let config = WalConfig {
+        durability: load.durability,
+        ring_bytes: load.ring_bytes,
+        ..WalConfig::new(directory.join("append-speed"))
+    };
+    let (log, report) = Wal::open(Arc::new(RealDisk), config, None)?;
+    log.truncate(report.end)?;
+    Ok(log)
 }
 
 struct Measured {
@@ -113,13 +186,7 @@ fn measure(
 }
 
 fn run(directory: &Path, load: Load, millis: u64) -> Result<Measured, Box<dyn std::error::Error>> {
-    let config = WalConfig {
-        durability: load.durability,
-        ..WalConfig::new(directory.join("append-speed"))
-    };
-    let (log, report) = Wal::open(Arc::new(RealDisk), config, None)?;
-    // Nothing of an earlier round is read by the next.
-    log.truncate(report.end)?;
+    let log = open(directory, load)?;
     let before = log.stats();
     let begin = RealClock.monotonic_nanos();
     let end = begin + millis * 1_000_000;

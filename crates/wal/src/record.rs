@@ -77,6 +77,14 @@ pub(crate) fn record_bytes(payload: usize) -> u64 {
     ((RECORD_HEADER_BYTES + payload) as u64).next_multiple_of(ALIGNMENT)
 }
 
+/// Checksum of the log's id, with which every header's checksum begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct HeaderSeed(u32);
+
+pub(crate) fn header_seed(log_id: u64) -> HeaderSeed {
+    HeaderSeed(crc32c::crc32c(&log_id.to_le_bytes()))
+}
+
 /// A header that has been checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
@@ -104,22 +112,25 @@ impl Header {
         self.position + record_bytes(self.payload_bytes)
     }
 
+    #[cfg(test)]
     pub fn encode(&self, log_id: u64) -> [u8; RECORD_HEADER_BYTES] {
-        assert!(
-            self.synced <= self.position,
-            "synced {} past {}",
-            self.synced,
-            self.position
-        );
-        let mut out = [0u8; RECORD_HEADER_BYTES];
-        out[0..4].copy_from_slice(&self.run.to_le_bytes());
-        out[4..8].copy_from_slice(&(self.payload_bytes as u32).to_le_bytes());
-        out[8..16].copy_from_slice(&self.position.to_le_bytes());
-        out[16..24].copy_from_slice(&self.synced.to_le_bytes());
-        out[24..28].copy_from_slice(&self.payload_crc.to_le_bytes());
-        let crc = header_crc(log_id, &out);
-        out[28..32].copy_from_slice(&crc.to_le_bytes());
+        let mut out = [0; RECORD_HEADER_BYTES];
+        self.write(&mut out, header_seed(log_id));
         out
+    }
+
+    /// Puts the header where it is to stand. Word by word, since the checksum reads words: to read
+    /// what was stored in smaller parts, it would have to wait for the memory.
+    pub fn write(&self, out: &mut [u8; RECORD_HEADER_BYTES], seed: HeaderSeed) {
+        let (synced, position) = (self.synced, self.position);
+        assert!(synced <= position, "synced {synced} past {position}");
+        let lengths = u64::from(self.run) | (self.payload_bytes as u64) << 32;
+        out[0..8].copy_from_slice(&lengths.to_le_bytes());
+        out[8..16].copy_from_slice(&position.to_le_bytes());
+        out[16..24].copy_from_slice(&synced.to_le_bytes());
+        out[24..28].copy_from_slice(&self.payload_crc.to_le_bytes());
+        let crc = header_crc(seed, out);
+        out[28..32].copy_from_slice(&crc.to_le_bytes());
     }
 
     /// Reads the header that stands at `position`, if there is one.
@@ -138,7 +149,7 @@ impl Header {
             synced: u64_at(16),
             payload_crc: u32_at(24),
         };
-        let genuine = u32_at(28) == header_crc(log_id, bytes)
+        let genuine = u32_at(28) == header_crc(header_seed(log_id), bytes)
             && header.run != 0
             && header.synced <= position
             && header.payload_bytes <= RECORD_BYTES_MAX;
@@ -150,8 +161,8 @@ impl Header {
     }
 }
 
-fn header_crc(log_id: u64, header: &[u8; RECORD_HEADER_BYTES]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&log_id.to_le_bytes()), &header[..28])
+fn header_crc(seed: HeaderSeed, header: &[u8; RECORD_HEADER_BYTES]) -> u32 {
+    crc32c::crc32c_append(seed.0, &header[..HEADER_CRC_AT])
 }
 
 #[cfg(test)]

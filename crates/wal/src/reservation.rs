@@ -54,6 +54,7 @@ impl<'w> Reservation<'w> {
 
     /// The payload, exactly as long as it was reserved, in one piece. It holds some older
     /// record's bytes, or zeros, until it is overwritten.
+    #[inline]
     pub fn payload(&mut self) -> &mut [u8] {
         &mut self.place.bytes_mut()[RECORD_HEADER_BYTES..][..self.payload_bytes]
     }
@@ -88,9 +89,12 @@ impl<'w> Reservation<'w> {
             synced: shared.synced(),
             payload_crc,
         };
-        let bytes = place.bytes_mut();
-        bytes[..RECORD_HEADER_BYTES].copy_from_slice(&header.encode(shared.log_id));
-        bytes[RECORD_HEADER_BYTES + payload_bytes..].fill(0);
+        let (head, body) = place
+            .bytes_mut()
+            .split_first_chunk_mut()
+            .expect("a record is longer than its header");
+        header.write(head, shared.header_seed);
+        body[payload_bytes..].fill(0);
         let payload = place.fill(RECORD_HEADER_BYTES);
         shared.wake_writer();
         payload

@@ -207,14 +207,24 @@ impl Ring {
     }
 
     /// Takes `bytes` at the end. Nobody else has them until they are filled.
+    #[inline]
     pub fn reserve(&self, bytes: u64) -> Result<Place<'_>, Refused> {
         let taken = self.tail.take(bytes, &self.limit.0)?;
         let lap = taken.start / self.memory.ring_bytes;
+        // Made at once, so that no path leaves the bytes taken and nobody responsible.
+        let place = Place {
+            ring: self,
+            taken,
+            begin: (taken.start - lap * self.memory.ring_bytes) as usize,
+        };
+        assert!(
+            place.begin + place.len() <= self.memory.layout.size(),
+            "{place:?} leaves the ring"
+        );
         if taken.end >= (lap + 1) * self.memory.ring_bytes {
             self.crossings[(lap % 2) as usize].store(taken.end, Ordering::Relaxed);
         }
-        // By value, so that from here on no path leaves the bytes taken and nobody responsible.
-        Ok(Place { ring: self, taken })
+        Ok(place)
     }
 
     /// What keeps `bytes` from being reserved now.
@@ -400,6 +410,8 @@ impl Drop for Reading<'_> {
 pub(crate) struct Place<'r> {
     ring: &'r Ring,
     taken: Taken,
+    /// Where it is in the memory; all of it is inside, `reserve` has checked that.
+    begin: usize,
 }
 
 impl Place<'_> {
@@ -411,36 +423,32 @@ impl Place<'_> {
         self.taken.end
     }
 
+    fn len(&self) -> usize {
+        (self.taken.end - self.taken.start) as usize
+    }
+
     /// The bytes, with whatever the ring held there before.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let span = self.span(0);
-        let address = self.ring.memory.address(span);
-        // SAFETY: inside the allocation (`address`) and initialised. Exclusive: `tail` has given these
+        // SAFETY: inside the allocation (`begin`) and initialised. Exclusive: `tail` has given these
         // positions to nobody else; the positions that shared this memory a lap ago were reclaimed
         // before the limit let this one be taken; readers stay below `filled_to`, which is not past the
         // beginning of this one's group. The place is borrowed for as long as the bytes are.
-        unsafe { std::slice::from_raw_parts_mut(address.as_ptr(), span.bytes as usize) }
-    }
-
-    /// What is behind `offset`.
-    fn span(&self, offset: usize) -> Span {
-        let Taken { start, end, .. } = self.taken;
-        assert!(offset as u64 <= end - start, "{offset} in {start}..{end}");
-        Span {
-            record: start,
-            offset: offset as u64,
-            bytes: end - start - offset as u64,
+        unsafe {
+            let address = self.ring.memory.base.add(self.begin);
+            std::slice::from_raw_parts_mut(address.as_ptr(), self.len())
         }
     }
 
     /// Everything is in; the address of the byte at `offset`. It stays there, and does not change,
     /// until the position is reclaimed.
+    #[inline]
     pub fn fill(self, offset: usize) -> NonNull<u8> {
-        let Taken { start, end, group } = self.taken;
-        // From the buffer itself and not from a slice of it, so that it stays good for as long as the
-        // buffer does.
-        let address = self.ring.memory.address(self.span(offset));
-        self.ring.groups.fill(group, end - start);
+        let len = self.len();
+        assert!(offset <= len, "offset {offset} of {len}");
+        // SAFETY: inside the allocation (`begin`), or one byte behind it. From the buffer itself and not
+        // from a slice of it, so that it stays good for as long as the buffer does.
+        let address = unsafe { self.ring.memory.base.add(self.begin + offset) };
+        self.ring.groups.fill(self.taken.group, len as u64);
         std::mem::forget(self);
         address
     }

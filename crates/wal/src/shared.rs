@@ -17,7 +17,7 @@
 use crate::config::WalConfig;
 use crate::durable::Marks;
 use crate::error::Error;
-use crate::record::{self, Payload};
+use crate::record::{self, HeaderSeed, Payload};
 use crate::recover::{self, WalReport};
 use crate::reservation::Reservation;
 use crate::ring::{Ring, Shortage};
@@ -39,6 +39,7 @@ pub(crate) struct Shared {
     pub config: WalConfig,
     pub clock: Arc<dyn Clock>,
     pub log_id: u64,
+    pub header_seed: HeaderSeed,
     /// Marks the records of this opening.
     pub run: u32,
     pub marks: Arc<Marks>,
@@ -142,6 +143,7 @@ impl Shared {
         let shared = Shared {
             clock,
             log_id,
+            header_seed: record::header_seed(log_id),
             run: Rand::from_os().below(u64::from(u32::MAX)) as u32 + 1,
             marks: Arc::new(Marks::new(end)),
             counters: Counters::default(),
@@ -186,6 +188,7 @@ impl Shared {
     }
 
     /// Takes the place of a record at the end.
+    #[inline]
     pub fn reserve(&self, payload_bytes: usize) -> Result<Reservation<'_>, Error> {
         if payload_bytes > self.payload_bytes_max {
             return Err(Error::TooLong {

@@ -95,6 +95,7 @@ impl Tail {
     /// Takes the next `bytes`, if they end at or below `limit`. The limit only grows; it is read
     /// after the end, with Acquire, which pairs with the Release of whoever has raised it: what had
     /// been done with the memory before it was given back has happened before it is taken again.
+    #[inline]
     pub fn take(&self, bytes: u64, limit: &AtomicU64) -> Result<Taken, Refused> {
         debug_assert!(
             bytes.is_multiple_of(ALIGNMENT) && bytes > 0,

@@ -101,6 +101,7 @@ impl Wal {
     /// [`WalConfig::keep_in_memory`] the writer is about to do it), [`Error::DiskFull`],
     /// [`Error::Io`] (the next segment could not be made), [`Error::TooLong`], [`Error::Closed`],
     /// [`Error::Poisoned`].
+    #[inline]
     pub fn reserve(&self, payload_bytes: usize) -> Result<Reservation<'_>, Error> {
         self.shared.reserve(payload_bytes)
     }

@@ -160,7 +160,8 @@ impl Writer {
         let mut header = header.expect("a group begins with a record of this log");
         if header.synced < self.synced {
             header.synced = self.synced;
-            let stamped = header.encode(log_id);
+            let mut stamped = bytes;
+            header.write(&mut stamped, self.shared.header_seed);
             let synced: [u8; 8] = *stamped[SYNCED_AT..].first_chunk().expect("inside");
             let crc: [u8; 4] = *stamped[HEADER_CRC_AT..].first_chunk().expect("inside");
             ring.patch(self.written, SYNCED_AT, synced);
