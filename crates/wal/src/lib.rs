@@ -36,12 +36,13 @@
 //! | `wal` | [`Wal`], what others call |
 //! | `record` | [`Payload`], the bytes of a record |
 //! | `tail` | where the log ends, in one word |
-//! | `ring` | the memory of the log; all unsafe code |
+//! | `ring`, `ring::memory` | the memory of the log; all unsafe code |
 //! | `groups` | which reservations are finished |
 //! | `reservation` | [`Reservation`], [`MemoryRecords`] |
 //! | `segment` | the bytes and names of a segment file |
 //! | `stream` | the segments as one stream of bytes |
 //! | `shared` | reserve, append, flush, truncate; who sleeps and who wakes |
+//! | `shared::keeper` | which segments there are, and when the next is made |
 //! | `space` | making, reusing and removing segments |
 //! | `writer` | the thread that writes and syncs groups |
 //! | `durable` | [`Durable`], waiting for a position |

@@ -23,10 +23,8 @@
 //!   only for the position one lap later, which is given out only when this one has been reclaimed.
 //! * Where that record ends is kept per lap; only the writer needs it, to write a stretch of the log
 //!   that is not one stretch of memory. Whoever goes from record to record needs nothing.
-//! * The memory is asked for as zeros with an alignment that lets the system hand out pages when they are
-//!   touched: a ring costs what has been used of it, and no byte of it is ever uninitialised.
 //!
-//! This is the only module of the crate with unsafe code. What it rests on: a [`Place`] is the
+//! This module, with `memory` below it, is the only one of the crate with unsafe code. What it rests on: a [`Place`] is the
 //! only access to its bytes from [`Ring::reserve`] to [`Place::fill`]; after that they are only read,
 //! but for two fields of a record's header that nobody but the writer looks at.
 
@@ -35,91 +33,21 @@
     reason = "many threads fill disjoint parts of one buffer that others read in place"
 )]
 
+mod memory;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use memory::Span;
+
 use crate::groups::{GROUP_BYTES_MAX, Groups};
 use crate::tail::{Line, POSITION_MAX, Refused, Tail, Taken};
+use memory::Memory;
 use parking_lot::Mutex;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Of the memory. Not more: beyond what the system's allocator gives anyway, zeros would be written
-/// and not merely promised.
-const MEMORY_ALIGNMENT: usize = 16;
-
 /// How often a waiting thread looks again before it offers its core to another.
 const SPINS: u32 = 64;
-
-/// Contiguous bytes in memory. They are found from where their record begins: what stands behind the
-/// end of the ring cannot be told by its position alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Span {
-    /// Position of a record.
-    pub record: u64,
-    /// From there.
-    pub offset: u64,
-    pub bytes: u64,
-}
-
-impl Span {
-    fn start(self) -> u64 {
-        self.record + self.offset
-    }
-
-    fn end(self) -> u64 {
-        self.record + self.offset + self.bytes
-    }
-}
-
-/// The buffer.
-#[derive(Debug)]
-struct Memory {
-    base: NonNull<u8>,
-    layout: Layout,
-    ring_bytes: u64,
-}
-
-// SAFETY: the buffer is owned, and nothing about it belongs to a thread. Who may touch which bytes is
-// what the functions of `Ring` and `Place` say.
-unsafe impl Send for Memory {}
-// SAFETY: as above.
-unsafe impl Sync for Memory {}
-
-impl Memory {
-    fn new(ring_bytes: u64, place_bytes_max: u64) -> Memory {
-        let bytes =
-            usize::try_from(ring_bytes + place_bytes_max).expect("the ring can be addressed");
-        let layout = Layout::from_size_align(bytes, MEMORY_ALIGNMENT).expect("a ring has a layout");
-        assert!(layout.size() > 0, "a ring has bytes");
-        // SAFETY: the layout has bytes, as asserted.
-        let base = unsafe { alloc_zeroed(layout) };
-        let Some(base) = NonNull::new(base) else {
-            handle_alloc_error(layout)
-        };
-        Memory {
-            base,
-            layout,
-            ring_bytes,
-        }
-    }
-
-    /// The address of the first byte; all of them are inside the allocation.
-    fn address(&self, span: Span) -> NonNull<u8> {
-        let begin = span.record % self.ring_bytes + span.offset;
-        assert!(
-            begin + span.bytes <= self.layout.size() as u64,
-            "{span:?} leaves the ring"
-        );
-        // SAFETY: inside the allocation, as asserted; its size fits `isize` because it has a layout.
-        unsafe { self.base.add(begin as usize) }
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, and freed here only.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) }
-    }
-}
 
 /// The log in memory.
 #[derive(Debug)]
@@ -218,7 +146,7 @@ impl Ring {
             begin: (taken.start - lap * self.memory.ring_bytes) as usize,
         };
         assert!(
-            place.begin + place.len() <= self.memory.layout.size(),
+            place.begin + place.len() <= self.memory.bytes(),
             "{place:?} leaves the ring"
         );
         if taken.end >= (lap + 1) * self.memory.ring_bytes {
@@ -434,7 +362,7 @@ impl Place<'_> {
         // before the limit let this one be taken; readers stay below `filled_to`, which is not past the
         // beginning of this one's group. The place is borrowed for as long as the bytes are.
         unsafe {
-            let address = self.ring.memory.base.add(self.begin);
+            let address = self.ring.memory.base().add(self.begin);
             std::slice::from_raw_parts_mut(address.as_ptr(), self.len())
         }
     }
@@ -447,7 +375,7 @@ impl Place<'_> {
         assert!(offset <= len, "offset {offset} of {len}");
         // SAFETY: inside the allocation (`begin`), or one byte behind it. From the buffer itself and not
         // from a slice of it, so that it stays good for as long as the buffer does.
-        let address = unsafe { self.ring.memory.base.add(self.begin + offset) };
+        let address = unsafe { self.ring.memory.base().add(self.begin + offset) };
         self.ring.groups.fill(self.taken.group, len as u64);
         std::mem::forget(self);
         address
@@ -461,6 +389,3 @@ impl Drop for Place<'_> {
         std::process::abort();
     }
 }
-
-#[cfg(test)]
-mod tests;

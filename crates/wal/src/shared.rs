@@ -14,6 +14,8 @@
 //! Hot path: `reserve` and what `Reservation::finish` calls run inside every commit. Nothing that
 //! allocates, no lock, no system call but the one wake-up of a writer that sleeps.
 
+mod keeper;
+
 use crate::config::WalConfig;
 use crate::durable::Marks;
 use crate::error::Error;
@@ -21,11 +23,12 @@ use crate::record::{self, HeaderSeed, Payload};
 use crate::recover::{self, WalReport};
 use crate::reservation::Reservation;
 use crate::ring::{Ring, Shortage};
-use crate::segment::{SEGMENT_HEADER_BYTES, Segment};
+use crate::segment::Segment;
 use crate::space::Space;
 use crate::stats::{Counters, WalStats};
 use crate::stream::Stream;
 use crate::tail::Refused;
+use keeper::{Ahead, ask_at};
 use parking_lot::{Condvar, Mutex, RwLock};
 use quintet_base::Lsn;
 use quintet_rt::{Clock, Disk, OpenMode, Rand};
@@ -76,17 +79,6 @@ struct Control {
     sleepers: usize,
     ahead: Ahead,
     closing: bool,
-}
-
-/// The next segment, made before it is needed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ahead {
-    /// Enough space for now.
-    Enough,
-    /// The keeper has been asked.
-    Wanted,
-    /// The keeper could not; the next append without space finds out why.
-    Failed,
 }
 
 /// What the writer has to do now.
@@ -254,71 +246,6 @@ impl Shared {
         }
     }
 
-    /// Tells the keeper that the last segment is half full, once.
-    #[cold]
-    fn ask_for_segment(&self) {
-        let mut control = self.control.lock();
-        let low = self.end() > ask_at(&self.config, self.ring.allocated());
-        if low && control.ahead == Ahead::Enough {
-            self.set_ahead(&mut control, Ahead::Wanted);
-            self.wanted.notify_one();
-        }
-    }
-
-    fn set_ahead(&self, control: &mut Control, ahead: Ahead) {
-        control.ahead = ahead;
-        let ask_at = match ahead {
-            Ahead::Enough => ask_at(&self.config, self.ring.allocated()),
-            Ahead::Wanted | Ahead::Failed => u64::MAX,
-        };
-        self.ask_at.store(ask_at, Ordering::Relaxed);
-    }
-
-    /// Makes segments until a record of `bytes` fits, all of them or none.
-    #[cold]
-    fn make_space(&self, bytes: u64) -> Result<(), Error> {
-        let mut space = self.space.lock();
-        let (end, allocated) = (self.end(), self.ring.allocated());
-        // Another reservation, or the keeper, may have been faster.
-        if end + bytes <= allocated {
-            return Ok(());
-        }
-        self.counters.segment_waits.fetch_add(1, Ordering::Relaxed);
-        self.extend(&mut space, allocated, end + bytes)
-    }
-
-    fn extend(&self, space: &mut Space, from: u64, to: u64) -> Result<(), Error> {
-        let made = space.make(from, to)?;
-        let mut stream = self.stream.write();
-        made.into_iter().for_each(|segment| stream.push(segment));
-        let allocated = stream.end();
-        drop(stream);
-        self.ring.set_allocated(allocated);
-        self.set_ahead(&mut self.control.lock(), Ahead::Enough);
-        Ok(())
-    }
-
-    /// The segment keeper: makes the next segment when it is asked to, until the log closes.
-    pub fn keep_segments(&self) {
-        loop {
-            {
-                let mut control = self.control.lock();
-                while control.ahead != Ahead::Wanted && !control.closing {
-                    self.wanted.wait(&mut control);
-                }
-                if control.closing {
-                    return;
-                }
-            }
-            let mut space = self.space.lock();
-            let allocated = self.ring.allocated();
-            if self.extend(&mut space, allocated, allocated + 1).is_err() {
-                // Nobody is hurt yet: a reservation that needs the space tries again and is told.
-                self.set_ahead(&mut self.control.lock(), Ahead::Failed);
-            }
-        }
-    }
-
     /// Whether an append may go ahead without letting more than the bound wait for the writer.
     pub fn has_room(&self) -> bool {
         let unwritten = self.end().saturating_sub(self.written());
@@ -364,32 +291,6 @@ impl Shared {
         control.flush_to = control.flush_to.max(target);
         self.work.notify_one();
         self.wait_until(&mut control, || self.synced() >= target)
-    }
-
-    pub fn truncate(&self, redo_start: Lsn) -> Result<(), Error> {
-        assert!(
-            redo_start.0 <= self.end(),
-            "redo start {redo_start} is past the end of the log {}",
-            self.end()
-        );
-        if self.synced() < redo_start.0 {
-            // The log would begin behind its own end if the machine stopped now.
-            self.flush()?;
-        }
-        let mut space = self.space.lock();
-        loop {
-            let popped = self.stream.write().pop_below(redo_start.0);
-            let Some(segment) = popped else { break };
-            let (start, bytes) = (segment.start, segment.file_bytes());
-            // Closed before its name goes, so that removing it gives its space back.
-            drop(segment);
-            space.retire(start, bytes)?;
-        }
-        let mut control = self.control.lock();
-        if control.ahead == Ahead::Failed {
-            self.set_ahead(&mut control, Ahead::Enough);
-        }
-        Ok(())
     }
 
     /// Takes no more records, and lets the writer and the keeper finish.
@@ -504,10 +405,4 @@ impl Shared {
             disk_bytes: segment_bytes + spare_bytes,
         }
     }
-}
-
-/// The end of the log behind which the next segment is to be made: half of one before there is none.
-fn ask_at(config: &WalConfig, allocated: u64) -> u64 {
-    let segment = config.segment_file_bytes() - SEGMENT_HEADER_BYTES;
-    allocated.saturating_sub(segment / 2)
 }
