@@ -13,6 +13,10 @@
 //! **Unsafe code** is in `point`, `ordered` and `prefetch` only. Both run under Miri and under threads that
 //! collide on purpose (`tests/`).
 
+// The tests of `tests/` are run inside as well (`ordered::tests`).
+#[cfg(test)]
+extern crate self as quintet_index;
+
 mod entry;
 mod ordered;
 mod point;

@@ -63,6 +63,8 @@ mod scan;
 mod separator;
 mod shape;
 mod tally;
+#[cfg(all(test, not(miri)))]
+mod tests;
 
 pub use shape::Shape;
 

@@ -36,10 +36,6 @@ use crate::prefetch::prefetch;
 const INLINE_WORDS: usize = 5;
 const INLINE_BYTES: usize = INLINE_WORDS * 8;
 
-/// So many inserts one after the other, each right behind the last, make a rising run: more than
-/// chance does, and few against a node.
-const RUN: u16 = 8;
-
 /// Up to `N` keys in order.
 #[repr(C)]
 pub(super) struct Keys<T, const N: usize> {
@@ -73,6 +69,8 @@ impl<T> Place<T> {
 }
 
 impl<T, const N: usize> Keys<T, N> {
+    /// So many inserts, each right behind the last, make a rising run: chance seldom does it.
+    const RUN: usize = if N < 16 { 2 } else { N / 8 };
     /// Where the pointers begin: what a scan fetches ahead.
     pub(super) const SLOTS_AT: usize = std::mem::offset_of!(Self, slots);
 
@@ -101,12 +99,6 @@ impl<T, const N: usize> Keys<T, N> {
     #[inline]
     pub(super) fn slot(&self, at: usize) -> *mut T {
         self.slots[at].load(Relaxed)
-    }
-
-    /// Begins to fetch what a search will read beyond the first line.
-    #[inline]
-    pub(super) fn prefetch_heads(&self) {
-        prefetch_range(self.heads.as_ptr(), size_of::<u64>() * N);
     }
 
     #[inline]
@@ -301,7 +293,7 @@ impl<T: Keyed, const N: usize> Keys<T, N> {
     /// leave full nodes behind them, others two halves.
     pub(super) fn division(&self, at: usize) -> usize {
         let count = self.len();
-        if at == 0 || at == count || self.run.load(Relaxed) >= RUN {
+        if at == 0 || at == count || usize::from(self.run.load(Relaxed)) >= Self::RUN {
             at
         } else {
             count / 2

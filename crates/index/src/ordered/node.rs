@@ -25,7 +25,7 @@ use std::{
 use crossbeam_epoch::Guard;
 
 use super::{
-    keys::Keys,
+    keys::{Keys, prefetch_range},
     latch::{Held, Latch, Restart, View},
     separator::Separator,
 };
@@ -168,6 +168,9 @@ impl<E> Leaf<E> {
 }
 
 impl Inner {
+    /// What a search reads of an inner node before it reads a child: all before the separators.
+    const SEARCHED: usize = std::mem::offset_of!(Self, keys) + Keys::<Separator, INNER>::SLOTS_AT;
+
     /// A node with one child and no separator.
     pub(super) fn allocate(level: u32, child: *mut Header) -> *mut Header {
         let inner = Self {
@@ -199,14 +202,18 @@ impl Inner {
         view: &View<'g>,
     ) -> Result<(Node<'g, E>, View<'g>), Restart> {
         let at = self.child_pointer(index);
+        // All lines at once, and before the first of them is waited for.
+        if self.header.level == 1 {
+            prefetch_range(at, size_of::<Leaf<E>>());
+        } else {
+            let children = at.wrapping_byte_add(std::mem::offset_of!(Self, children));
+            prefetch_range(at, Self::SEARCHED);
+            prefetch_range(children, size_of::<*mut Header>() * (INNER + 1));
+        }
         view.still()?;
         // SAFETY: the view holds, so the child was in the tree after the guard was pinned, and
         // stays until the guard is gone.
         let child = unsafe { Node::<E>::new(at) };
-        match child.kind() {
-            Kind::Leaf(leaf) => leaf.keys.prefetch_heads(),
-            Kind::Inner(inner) => inner.keys.prefetch_heads(),
-        }
         let seen = child.view()?;
         view.still()?;
         Ok((child, seen))

@@ -3,8 +3,11 @@
 //! Relies on: being alone with the index (`&mut`).  Promises: asserts every invariant that can be
 //! seen in a tree at rest.  Does not: run by itself; it reads every key.
 
-use super::separator::Separator;
-use super::{Header, Kind, Node, OrderedIndex, node::Inner, node::Leaf, separator::Keyed};
+use super::{
+    Header, Kind, Leaf, Node, OrderedIndex,
+    node::{Inner, LEAF},
+    separator::{Keyed, Separator},
+};
 use crate::Entry;
 
 /// What an index is made of.
@@ -20,6 +23,13 @@ pub struct Shape {
     pub levels: usize,
     /// What the nodes take up, without the entries and the bytes of separators.
     pub node_bytes: usize,
+}
+
+impl Shape {
+    /// How full the leaves are, from 0 to 1.
+    pub fn fill(&self) -> f64 {
+        self.entries as f64 / (self.leaves * LEAF) as f64
+    }
 }
 
 impl<E: Entry> OrderedIndex<E> {

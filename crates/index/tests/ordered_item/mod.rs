@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst},
     },
+    time::Duration,
 };
 
 use quintet_index::{Entry, Guard, pin};
@@ -75,8 +76,8 @@ impl Drop for Item {
     }
 }
 
-/// How many items there are. One at a time: a guard that another test holds would keep items
-/// from being freed.
+/// How many items there are. One test at a time: a guard that another holds keeps items from
+/// being freed.
 pub struct Live {
     count: Arc<AtomicUsize>,
     _alone: MutexGuard<'static, ()>,
@@ -95,12 +96,12 @@ impl Live {
 
     /// Moves the epoch on until all items were freed.
     pub fn wait_until_none_left(&self) {
-        for _ in 0..100_000 {
+        for _ in 0..60_000 {
             if self.count.load(SeqCst) == 0 {
                 return;
             }
             pin().flush();
-            std::thread::yield_now();
+            std::thread::park_timeout(Duration::from_millis(1));
         }
         panic!("{} items were not freed", self.count.load(SeqCst));
     }
