@@ -225,6 +225,11 @@ impl Wal {
         self.shared.stats()
     }
 
+    /// Whether records stay in memory until they are reclaimed ([`WalConfig::keep_in_memory`]).
+    pub fn keeps_in_memory(&self) -> bool {
+        self.shared.config.keep_in_memory
+    }
+
     /// The durability that the log was opened with.
     pub fn durability(&self) -> Durability {
         self.shared.config.durability

@@ -1,6 +1,6 @@
 //! Records in memory: holes, laps, room, and that memory and disk hold the same.
 
-use super::{DIRECTORY, Rig, config, new_disk};
+use super::{Rig, config, new_disk};
 use crate::error::Error;
 use crate::record::Payload;
 use crate::{MemoryRecords, Wal, WalConfig};
@@ -400,32 +400,4 @@ fn a_reservation_that_is_dropped_aborts_the_process() {
         assert!(err.contains("the log cannot go on"), "{how}: {err}");
         assert_eq!(how == "panics", err.contains("while it is held"), "{err}");
     }
-}
-
-/// A record that was finished while the group before it was being synced does not know of that; the
-/// writer does. Without what it adds, damage to the older record would pass for a torn tail.
-#[test]
-fn the_first_record_of_a_group_bears_witness_to_the_last_sync() {
-    let disk = new_disk(1);
-    let settings = WalConfig {
-        durability: Durability::Async,
-        ..config()
-    };
-    let mut rig = Rig::open(&disk, settings.clone(), None).unwrap();
-    rig.append(&[1; 100]).unwrap();
-    rig.turn();
-    assert_eq!(rig.shared.synced(), 0);
-    rig.append(&[2; 100]).unwrap();
-    rig.writer.sync_now().unwrap();
-    rig.turn();
-    drop(rig);
-    let start = crate::SEGMENT_HEADER_BYTES;
-    let path = crate::segment::FileKind::Log.path(std::path::Path::new(DIRECTORY), 0);
-    let file = quintet_rt::Disk::open(&disk, &path, quintet_rt::OpenMode::ReadWrite).unwrap();
-    file.write_at(b"rot", start + 50).unwrap();
-    let opened = Rig::open(&disk, settings, None).map(|rig| rig.report);
-    assert!(
-        matches!(opened, Err(Error::Damaged { lsn: Lsn::ZERO, .. })),
-        "{opened:?}"
-    );
 }

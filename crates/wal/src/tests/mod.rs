@@ -5,6 +5,7 @@
 //! | `crash` | power loss, failing disks and restarts at every point, over thousands of seeds |
 //! | `faults` | poison, full disk, back-pressure, when a sync is due |
 //! | `memory` | holes, laps, room; memory and disk hold the same |
+//! | `format` | what stands on the disk, whatever the memory held before |
 //! | `damage` | torn tail or damage, byte by byte; reused segments; mutated segments |
 
 #![allow(clippy::unwrap_used)] // A test may; the lint's own exception misses helper functions.
@@ -12,6 +13,7 @@
 mod crash;
 mod damage;
 mod faults;
+mod format;
 mod memory;
 
 use crate::config::WalConfig;
