@@ -38,6 +38,8 @@ pub struct YcsbRun {
     pub level: Level,
     /// What the database was opened with; goes into the report.
     pub durability: Durability,
+    /// The reads of a transaction are asked for at once.
+    pub together: bool,
     /// Seed of the first client; the others count up from it.
     pub seed: u64,
 }
@@ -72,6 +74,7 @@ pub struct YcsbTarget {
     stream: Ycsb,
     value_bytes: usize,
     level: Level,
+    together: bool,
     seed: u64,
 }
 
@@ -112,6 +115,7 @@ impl YcsbTarget {
             stream,
             value_bytes,
             level: run.level,
+            together: run.together,
             seed: run.seed,
         })
     }
@@ -144,8 +148,10 @@ impl Target for YcsbTarget {
 
     fn client(&self, number: u32) -> YcsbClient {
         YcsbClient {
-            database: self.database.clone(),
+            database: Some(self.database.clone()),
             bucket: self.bucket,
+            together: self.together,
+            values: Vec::new(),
             stream: self
                 .stream
                 .with_seed(self.seed.wrapping_add(u64::from(number))),
@@ -167,11 +173,14 @@ impl Target for YcsbTarget {
 
 /// One client of a [`YcsbTarget`].
 pub struct YcsbClient {
-    database: Database,
+    database: Option<Database>,
     bucket: Bucket,
     stream: Ycsb,
     value_bytes: usize,
     level: Level,
+    together: bool,
+    /// What was read together, value after value.
+    values: Vec<u8>,
     /// Kept between transactions for its memory.
     operations: Vec<Operation>,
     /// Kept between transactions for its memory.
@@ -192,42 +201,86 @@ impl From<CommitError> for Failure {
 
 impl YcsbClient {
     fn attempt(&mut self) -> Result<(), Failure> {
-        let mut txn = self.database.begin(self.level);
+        // The handle is taken out for the time in which the transaction borrows it.
+        let database = self.database.take().expect("put back below");
+        let result = self.attempt_on(&database);
+        self.database = Some(database);
+        result
+    }
+
+    fn attempt_on(&mut self, database: &Database) -> Result<(), Failure> {
+        let mut txn = database.begin(self.level);
+        if self.together {
+            self.read_together(&txn)?;
+        }
+        let mut read = 0;
         for i in 0..self.operations.len() {
-            self.operation(&mut txn, self.operations[i])?;
+            self.operation(&mut txn, self.operations[i], &mut read)?;
         }
         txn.commit()?;
         Ok(())
     }
 
-    fn operation(&mut self, txn: &mut Transaction, operation: Operation) -> Result<(), Failure> {
+    /// All values that the transaction reads, asked for at once. Kept in `values` for the writes.
+    fn read_together(&mut self, txn: &Transaction<'_>) -> Result<(), Failure> {
+        self.values.clear();
+        let reads = |operation: &&Operation| !matches!(operation, Operation::Update(_));
+        let keys: Vec<_> = self
+            .operations
+            .iter()
+            .filter(reads)
+            .map(|operation| ycsb::key(operation.record()))
+            .collect();
+        let (values, bytes) = (&mut self.values, self.value_bytes);
+        let mut bad = None;
+        txn.read_many(&self.bucket, &keys, |at, value| match value {
+            Some(value) if value.len() == bytes => values.extend_from_slice(value),
+            _ => bad = bad.or(Some(at)),
+        })?;
+        match bad {
+            None => Ok(()),
+            Some(at) => {
+                let read = self.operations.iter().filter(reads).nth(at);
+                Err(Failure::BadRecord(read.expect("was asked for").record()))
+            }
+        }
+    }
+
+    fn operation(
+        &mut self,
+        txn: &mut Transaction<'_>,
+        operation: Operation,
+        read: &mut usize,
+    ) -> Result<(), Failure> {
         let key = ycsb::key(operation.record());
-        match operation {
-            Operation::Read(record) => {
-                let value = txn
-                    .get(&self.bucket, &key)?
-                    .ok_or(Failure::BadRecord(record))?;
-                if value.len() != self.value_bytes {
-                    return Err(Failure::BadRecord(record));
+        if let Operation::Update(_) = operation {
+            // A blind write cannot know the counter: it says 0 and the filler is of no interest.
+            self.value.clear();
+            self.value.resize(self.value_bytes, 0);
+            txn.put(&self.bucket, &key, &self.value)?;
+            return Ok(());
+        }
+        let (bytes, value) = (self.value_bytes, &mut self.value);
+        value.clear();
+        if self.together {
+            value.extend_from_slice(&self.values[*read * bytes..][..bytes]);
+            *read += 1;
+        } else {
+            let found = txn.read(&self.bucket, &key, |row| match row {
+                Some(row) if row.len() == bytes => {
+                    value.extend_from_slice(row);
+                    true
                 }
+                _ => false,
+            })?;
+            if !found {
+                return Err(Failure::BadRecord(operation.record()));
             }
-            Operation::Update(_) => {
-                // A blind write cannot know the counter: it says 0 and the filler is of no interest.
-                self.value.clear();
-                self.value.resize(self.value_bytes, 0);
-                txn.put(&self.bucket, &key, &self.value)?;
-            }
-            Operation::ReadModifyWrite(record) => {
-                let value = txn
-                    .get(&self.bucket, &key)?
-                    .ok_or(Failure::BadRecord(record))?;
-                let counter = ycsb::counter(&value).ok_or(Failure::BadRecord(record))?;
-                self.value.clear();
-                self.value.extend_from_slice(&value);
-                self.value[..VALUE_BYTES_MIN]
-                    .copy_from_slice(&counter.wrapping_add(1).to_be_bytes());
-                txn.put(&self.bucket, &key, &self.value)?;
-            }
+        }
+        if let Operation::ReadModifyWrite(record) = operation {
+            let counter = ycsb::counter(value).ok_or(Failure::BadRecord(record))?;
+            value[..VALUE_BYTES_MIN].copy_from_slice(&counter.wrapping_add(1).to_be_bytes());
+            txn.put(&self.bucket, &key, value)?;
         }
         Ok(())
     }
@@ -272,6 +325,7 @@ mod tests {
             },
             level,
             durability: Durability::Async,
+            together: read_share > 0.0,
             seed: 1,
         }
     }

@@ -167,6 +167,9 @@ pub struct YcsbArguments {
     /// Seconds before that
     #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
     pub warmup: f64,
+    /// Ask for all records that a transaction reads at once instead of one by one
+    #[arg(long)]
+    pub together: bool,
     /// Seed of the operations; the same seed gives each client the same stream
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,

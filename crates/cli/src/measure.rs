@@ -67,6 +67,7 @@ fn run_of(arguments: &YcsbArguments) -> Result<YcsbRun, Exit> {
         },
         level: arguments.level,
         durability: arguments.durability,
+        together: arguments.together,
         seed: arguments.seed,
     })
 }

@@ -28,6 +28,8 @@ fn main() {
         .unwrap_or(100_000);
     let mut config = WalConfig::new("/log");
     config.durability = Durability::None;
+    config.keep_in_memory = true;
+    config.ring_bytes = 1 << 30;
     let opened = Wal::open(Arc::new(SimDisk::new(1)), config, None);
     let (log, _) = opened.expect("a new log opens");
     let store = Arc::new(MemoryStore::new());

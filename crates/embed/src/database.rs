@@ -177,7 +177,7 @@ impl Database {
         }
         let created = check_format(&*disk, data)?;
         let store: Arc<dyn DataComponent> = Arc::new(LsmStore::open(&LsmConfig {
-            cache_bytes: (config.memory_bytes / 4) as u64,
+            cache_bytes: (config.memory_bytes / 8) as u64,
             ..LsmConfig::new(data.join("store"))
         })?);
         let wal = WalConfig {
@@ -185,6 +185,8 @@ impl Database {
             segment_bytes: config.log_segment_bytes,
             async_flush_interval_ms: config.async_flush_interval_ms,
             pending_bytes_max: config.memory_bytes / 8,
+            ring_bytes: TcConfig::ring_bytes(config.memory_bytes),
+            keep_in_memory: true,
             ..WalConfig::new(data.join("log"))
         };
         let (log, log_report) = Wal::open(disk, wal, Some(store.redo_start()))?;

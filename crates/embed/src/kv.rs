@@ -28,7 +28,6 @@ use quintet_base::{Bytes, Durability, Level, SpaceId, Timestamp};
 use quintet_dc::{Direction, KeyRange};
 use quintet_tc::{Error as TcError, Scan, Txn};
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
 
 /// How often the making of a bucket is tried again when somebody else makes one at the same time.
 const BUCKET_ATTEMPTS: usize = 100;
@@ -38,9 +37,9 @@ const BUCKET_ATTEMPTS: usize = 100;
 pub struct Bucket(SpaceId);
 
 /// A key-value transaction.
-pub struct Transaction {
+pub struct Transaction<'db> {
     txn: Txn,
-    db: Arc<Inner>,
+    db: &'db Inner,
 }
 
 /// Rows of a range, in key order.
@@ -100,10 +99,10 @@ impl Database {
     }
 
     /// Begins a transaction with a snapshot of now.
-    pub fn begin(&self, level: Level) -> Transaction {
+    pub fn begin(&self, level: Level) -> Transaction<'_> {
         Transaction {
             txn: self.inner.tc.begin(level),
-            db: Arc::clone(&self.inner),
+            db: &self.inner,
         }
     }
 }
@@ -128,13 +127,41 @@ fn commit_blocking(
     }
 }
 
-impl Transaction {
+impl Transaction<'_> {
     /// The value at a key.
     ///
     /// # Errors
     /// STORE failed.
     pub fn get(&self, bucket: &Bucket, key: &[u8]) -> Result<Option<Bytes>, TcError> {
         self.txn.get(bucket.0, key)
+    }
+
+    /// Shows the value at a key to `see`, in place: no copy is made.
+    ///
+    /// # Errors
+    /// STORE failed.
+    pub fn read<R>(
+        &self,
+        bucket: &Bucket,
+        key: &[u8],
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, TcError> {
+        self.txn.read(bucket.0, key, see)
+    }
+
+    /// Shows the values at many keys to `see`, with their places in `keys`, in that order. Faster
+    /// than one by one: what is not in the processor's cache is fetched side by side.
+    ///
+    /// # Errors
+    /// STORE failed.
+    pub fn read_many(
+        &self,
+        bucket: &Bucket,
+        keys: &[impl AsRef<[u8]>],
+        see: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), TcError> {
+        let keys: Vec<(SpaceId, &[u8])> = keys.iter().map(|k| (bucket.0, k.as_ref())).collect();
+        self.txn.read_many(&keys, see)
     }
 
     /// Sets the value at a key.

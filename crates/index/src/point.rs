@@ -23,7 +23,7 @@ use crate::entry::Hashed;
 use crate::prefetch::prefetch;
 use crossbeam_epoch::{Atomic, Guard, Owned};
 use parking_lot::Mutex;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Writers to different shards do not meet. 256 shards × one line per shard are 16 KiB.
@@ -138,7 +138,10 @@ impl<E: Hashed> PointIndex<E> {
         hash: u64,
         matches: impl Fn(&E) -> bool,
         guard: &'g Guard,
-    ) -> Option<&'g E> {
+    ) -> Option<&'g E>
+    where
+        E: 'g,
+    {
         let table = self.shard(hash).table(guard);
         table.find(hash, &matches).map(|(_, entry)| {
             // SAFETY: it was in the index while the guard was pinned (`Entry`'s promise).
@@ -157,9 +160,12 @@ impl<E: Hashed> PointIndex<E> {
         &self,
         hash: u64,
         matches: impl Fn(&E) -> bool,
-        make: impl FnOnce() -> Option<&'g E>,
+        make: impl FnOnce() -> Option<NonNull<E>>,
         guard: &'g Guard,
-    ) -> Option<(&'g E, bool)> {
+    ) -> Option<(&'g E, bool)>
+    where
+        E: 'g,
+    {
         let shard = self.shard(hash);
         let mut used = shard.writer.lock();
         let mut table = shard.table(guard);
@@ -172,21 +178,22 @@ impl<E: Hashed> PointIndex<E> {
         if (used.live + used.freed + 1) * 4 > table.slots() * 3 {
             table = shard.rebuild(&mut used, guard);
         }
-        if table.put(hash, ptr::from_ref(made).cast_mut()) {
+        if table.put(hash, made.as_ptr()) {
             used.freed -= 1;
         }
         used.live += 1;
         shard.live.store(used.live, Ordering::Relaxed);
-        Some((made, true))
+        // SAFETY: in the index from now on; the caller's promise.
+        Some((unsafe { &*made.as_ptr() }, true))
     }
 
     /// Takes out the entry of this hash that `matches`; the caller frees it through the guard.
-    pub fn remove<'g>(
+    pub fn remove(
         &self,
         hash: u64,
         matches: impl Fn(&E) -> bool,
-        guard: &'g Guard,
-    ) -> Option<&'g E> {
+        guard: &Guard,
+    ) -> Option<NonNull<E>> {
         let shard = self.shard(hash);
         let mut used = shard.writer.lock();
         let table = shard.table(guard);
@@ -195,8 +202,7 @@ impl<E: Hashed> PointIndex<E> {
         used.live -= 1;
         used.freed += 1;
         shard.live.store(used.live, Ordering::Relaxed);
-        // SAFETY: as in `get`.
-        Some(unsafe { &*entry })
+        NonNull::new(entry)
     }
 
     /// Shows every entry of one shard to `judge` and takes out those it condemns, appending them to
@@ -205,9 +211,11 @@ impl<E: Hashed> PointIndex<E> {
         &self,
         shard: usize,
         mut judge: impl FnMut(&'g E) -> Verdict,
-        removed: &mut Vec<&'g E>,
+        removed: &mut Vec<NonNull<E>>,
         guard: &'g Guard,
-    ) {
+    ) where
+        E: 'g,
+    {
         let shard = &self.shards[shard];
         let mut used = shard.writer.lock();
         for slot in shard.table(guard).buckets.iter().flat_map(|b| &b.0) {
@@ -216,8 +224,9 @@ impl<E: Hashed> PointIndex<E> {
                 continue;
             }
             // SAFETY: as in `get`; it is in the index, whose writer lock we hold.
-            let entry: &'g E = unsafe { &*address(word) };
-            if judge(entry) == Verdict::Remove {
+            let entry = unsafe { NonNull::new_unchecked(address(word)) };
+            // SAFETY: as above.
+            if judge(unsafe { entry.as_ref() }) == Verdict::Remove {
                 slot.store(ptr::without_provenance_mut(FREED), Ordering::Release);
                 used.live -= 1;
                 used.freed += 1;

@@ -7,6 +7,7 @@
 
 use quintet_index::{Entry, Hashed, PointIndex, Verdict, pin};
 use std::collections::HashMap;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Item {
@@ -45,16 +46,16 @@ fn hash_of(key: u64, narrow: bool) -> u64 {
     }
 }
 
-fn item(key: u64, narrow: bool, freed: &'static AtomicUsize) -> &'static Item {
-    Box::leak(Box::new(Item {
+fn item(key: u64, narrow: bool, freed: &'static AtomicUsize) -> NonNull<Item> {
+    NonNull::from(Box::leak(Box::new(Item {
         key: key.to_be_bytes(),
         hash: hash_of(key, narrow),
         freed,
-    }))
+    })))
 }
 
-fn free(item: &Item, guard: &quintet_index::Guard) {
-    let address = std::ptr::from_ref(item).cast_mut();
+fn free(item: NonNull<Item>, guard: &quintet_index::Guard) {
+    let address = item.as_ptr();
     // SAFETY: made by `Box::leak`, taken out of the index by this thread alone.
     unsafe { guard.defer_unchecked(move || drop(Box::from_raw(address))) };
 }
@@ -70,7 +71,7 @@ fn it_agrees_with_a_map_through_growth_removal_and_full_buckets() {
     for narrow in [false, true] {
         let keys = if narrow { keys / 10 } else { keys };
         let index = PointIndex::new();
-        let mut model: HashMap<u64, *const Item> = HashMap::new();
+        let mut model: HashMap<u64, NonNull<Item>> = HashMap::new();
         let mut state = 42u64;
         for step in 0..steps {
             state = state
@@ -89,22 +90,23 @@ fn it_agrees_with_a_map_through_growth_removal_and_full_buckets() {
                             .expect("made");
                     assert_eq!(made, !model.contains_key(&key), "step {step}");
                     if made {
-                        model.insert(key, there);
+                        model.insert(key, new);
+                        assert!(std::ptr::eq(there, new.as_ptr()));
                     } else {
-                        assert!(std::ptr::eq(there, model[&key]));
+                        assert!(std::ptr::eq(there, model[&key].as_ptr()));
                         free(new, &guard);
                     }
                 }
                 1 => {
                     let removed = index.remove(hash, matches, &guard);
                     let expected = model.remove(&key);
-                    assert_eq!(removed.map(std::ptr::from_ref), expected, "step {step}");
+                    assert_eq!(removed, expected, "step {step}");
                     removed.into_iter().for_each(|item| free(item, &guard));
                 }
                 _ => {
                     index.prefetch(hash, &guard);
                     index.prefetch_entry(hash, &guard);
-                    let found = index.get(hash, matches, &guard).map(std::ptr::from_ref);
+                    let found = index.get(hash, matches, &guard).map(NonNull::from);
                     assert_eq!(found, model.get(&key).copied(), "step {step}");
                 }
             }

@@ -90,6 +90,11 @@ thread_local! {
     };
 }
 
+/// Lets other threads run.
+pub fn yield_now() {
+    std::thread::yield_now();
+}
+
 /// Runs a future to its end on the calling thread, which sleeps while the future waits.
 ///
 /// A wake-up left over from an earlier future costs one more poll and nothing else, and so does a

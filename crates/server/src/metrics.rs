@@ -217,14 +217,25 @@ impl Page {
             tc.stalls,
         );
         self.gauge(
-            "memtable_active_bytes",
-            "Memtable that takes writes.",
-            tc.active_bytes,
+            "dirty_bytes",
+            "Bytes of log that STORE does not have yet.",
+            tc.dirty_bytes,
         );
         self.gauge(
-            "memtable_frozen_bytes",
-            "Memtables on their way into STORE.",
-            tc.frozen_bytes,
+            "log_buffer_bytes",
+            "Bytes of the log's buffers in use.",
+            tc.buffer_bytes,
+        );
+        self.gauge(
+            "record_bytes",
+            "Bytes of records in memory beside the log's buffers.",
+            tc.record_bytes,
+        );
+        self.gauge("records", "Records in memory.", tc.records);
+        self.gauge(
+            "generations",
+            "Generations of STORE that snapshots read.",
+            tc.generations,
         );
         self.gauge("snapshots", "Snapshots in use.", tc.snapshots);
         self.gauge(

@@ -1,94 +1,126 @@
-//! The sequencer: validate, log, install, publish.
+//! Commit: lock, take a place in the log, validate, write, install.
 //!
-//! Relies on: the write set is locked (here, in key order, where the transaction had not done it).
-//! Promises: commits enter the log, the memtable and the visible timestamp in one order; a refused
-//! commit leaves nothing.  Does not: wait for the disk; the answer does.
+//! Relies on: row locks keep other writers of the same rows away (`locks`).
+//! Promises: commits that share a record are ordered by their places in the log; a refused commit
+//! leaves nothing but a void record.  Does not: wait for the disk; the answer does.
 //!
 //! ```text
-//!   lock write set ─► first committer wins? ─► encode record ─┐   in parallel
-//!                                                             ▼
-//!   ╔ sequencer ══════════════════════════════════════════════════════╗
-//!   ║ fences? reads still valid? ─► append to log ─► install ─► visible ║  one at a time
-//!   ╚═════════════════════════════════════════════════════════════════╝
-//!                                                             ▼
-//!   release locks ─► answer when durable                          in parallel
+//!   row locks ─► first committer wins? ─► lock entries ─► place in the log = timestamp
+//!                                                              │
+//!        answer when durable ◄─ let go ◄─ install ◄─ write ◄─ reads still valid?
 //! ```
+//! Commits run side by side; what they share is one word, the log's end. After Silo (SOSP 2013,
+//! §4.4) with the timestamp taken before the validation: then whoever commits later to what was
+//! read has a higher timestamp, and snapshots agree with the order of commits.
 //!
-//! Locks go before the disk is reached: whoever reads the new version and commits has a later
-//! position in the same log, and a reader's answer waits for what it read (`Committed::durable`).
+//! * A commit at or below a snapshot locked its entries before the snapshot was taken, so a reader
+//!   that finds an entry free has all it may see (`entry`).
+//! * Validation after the timestamp: a record is valid if no version above the snapshot is there
+//!   and nobody with a lower timestamp is about to install one.
+//!
+//! Entries go before the disk is reached: whoever reads the new version and commits has a later
+//! position in the same log, and a reader's answer waits for what it read ([`Committed::durable_at`]).
 
 use crate::component::Shared;
+use crate::entry::{Locked, RecordEntry};
 use crate::error::{ConflictKind, Error};
 use crate::locks::{Strength, WaitPolicy};
-use crate::memtable::Version;
-use crate::record::CommitRecord;
-use crate::transaction::{Committed, Txn, space_lock};
-use crate::view::View;
-use quintet_base::{Durability, Level, Lsn, Timestamp};
-use quintet_wal::Payload;
+use crate::record::{self, Change, CommitRecord};
+use crate::seats::Seat;
+use crate::table::hash;
+use crate::transaction::{Committed, ReadRange, Txn, space_lock};
+use quintet_base::limits::SCAN_CHUNK_ROWS;
+use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
+use quintet_index::{Entry, Guard};
+use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed, Error> {
     let shared = Arc::clone(&txn.shared);
     if !txn.has_writes() {
         return Ok(read_only(txn, &shared, durability));
     }
-    shared.wait_for_room()?;
+    let bytes = record::encoded_len(changes(txn), &txn.fenced, &txn.dropped);
+    if bytes as u64 > shared.log.ring_bytes() / 2 {
+        let limit = shared.config.transaction_bytes_max;
+        return Err(Error::TooLarge { limit });
+    }
+    shared.wait_for_room(bytes)?;
     // Bounds what the log writer has not written yet; a matter of milliseconds when it is met.
     shared.log.wait_for_room().map_err(Error::Log)?;
-    lock_writes(txn)?;
-    if txn.level != Level::ReadCommitted {
-        for (space, writes) in &txn.writes {
-            for key in writes.rows.keys() {
-                txn.check_unchanged(*space, key)?;
-            }
-        }
-    }
-    let changes = txn.writes.iter().flat_map(|(space, writes)| {
-        writes
-            .rows
-            .iter()
-            .map(|(key, value)| (*space, key, value.as_ref()))
-    });
-    let record = CommitRecord::encode(changes, &txn.fenced, &txn.dropped);
-    let payload = Payload::new(record.bytes.clone());
-    // Most of the validation happens here, beside other commits; the sequencer looks again only at
-    // spaces that were written since.
-    let validated_at = match txn.level {
-        Level::Serializable => {
-            let visible = shared.snapshots.visible();
-            validate_reads(txn, &shared.snapshots.view(), None)?;
-            visible
-        }
-        _ => Timestamp::MAX,
-    };
+    lock_rows(txn)?;
 
-    let guard = shared.sequencer.lock();
+    let seat = Arc::clone(&txn.snapshot.seat);
+    let schema_change = !txn.fenced.is_empty() || !txn.dropped.is_empty();
+    let alone = schema_change.then(|| shared.gate.close(&shared.seats));
+    match &alone {
+        Some(_) => seat.set_locking(),
+        None => shared.gate.enter(&seat),
+    }
+    let guard = quintet_index::pin();
+    let mut section = Section {
+        shared: &shared,
+        seat: &seat,
+        locked: Vec::new(),
+    };
     if let Some(space) = shared.closed_to(txn.id, txn.writes.keys().copied()) {
+        drop(section);
+        drop(alone);
         drop(guard);
         // Wait for the schema change to end; the fence then says whether this commit still fits.
         txn.take_lock(space_lock(space), Strength::Shared, WaitPolicy::Queue)?;
         return commit(txn, durability);
     }
     check_fences(txn, &shared)?;
-    if txn.level == Level::Serializable {
-        validate_reads(txn, &shared.snapshots.view(), Some(validated_at))?;
-    }
-    let lsn = shared.log.append(payload).map_err(Error::Log)?;
-    let timestamp = Timestamp(lsn.0);
-    // From here the commit is a fact. A panic before it is visible would leave a hole in the order.
-    let bomb = AbortProcessOnUnwind;
-    apply(&shared, &shared.snapshots.view(), record, timestamp);
-    shared.snapshots.publish(timestamp);
-    std::mem::forget(bomb);
-    drop(guard);
+    section.lock_entries(txn, &guard)?;
+    // Held while the timestamp is known and the fences are not raised yet: whoever plans for a
+    // snapshot at or above it waits here.
+    let fences = schema_change.then(|| shared.prepare_fences());
 
-    shared.stats.commits.fetch_add(1, Ordering::Relaxed);
-    shared.freeze_if_full();
+    seat.set_reserving();
+    let mut place = match shared.log.reserve(bytes) {
+        Ok(place) => place,
+        Err(quintet_wal::Error::NoRoom) => {
+            drop(fences);
+            drop(section);
+            drop(alone);
+            drop(guard);
+            return Err(shared.room_is_used_up());
+        }
+        Err(error) => return Err(Error::Log(error)),
+    };
+    let timestamp = Timestamp(place.lsn().0);
+    // From here the place must be filled, or nothing behind it becomes durable.
+    let bomb = AbortProcessOnUnwind;
+    seat.set_timestamp(timestamp);
+    // Nobody took a place since the snapshot: nothing can have changed.
+    let undisturbed = place.start() == txn.snapshot.timestamp.0;
+    if txn.level == Level::Serializable
+        && !undisturbed
+        && let Err(conflict) = validate_reads(txn, &shared, timestamp, &guard)
+    {
+        record::encode_void(place.payload());
+        place.finish();
+        std::mem::forget(bomb);
+        return Err(conflict);
+    }
+    record::encode(place.payload(), changes(txn), &txn.fenced, &txn.dropped);
+    let payload = crate::entry::logged(place.finish(), bytes, &guard);
+    let written = CommitRecord::own(payload).expect("a commit");
+    section.install(&written, timestamp, &guard);
+    if let Some(fences) = fences {
+        shared.raise_fences(fences, &txn.fenced, timestamp);
+        shared.note_dropped(&txn.dropped, timestamp);
+    }
+    drop(section);
+    std::mem::forget(bomb);
+    drop((alone, guard));
+
+    seat.count_commit();
+    shared.compact_if_full(timestamp);
     Ok(Committed {
         timestamp,
-        durable_at: (durability == Durability::Sync).then_some(lsn),
+        durable_at: (durability == Durability::Sync).then_some(Lsn(timestamp.0)),
     })
 }
 
@@ -97,23 +129,31 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
 fn read_only(txn: &Txn, shared: &Shared, durability: Durability) -> Committed {
     let read = Lsn(txn.newest_read.get().0);
     let wait = durability == Durability::Sync && read > shared.log.durable();
-    shared.stats.read_only.fetch_add(1, Ordering::Relaxed);
+    txn.snapshot.seat.count_read_only();
     Committed {
         timestamp: txn.snapshot.timestamp,
         durable_at: wait.then_some(read),
     }
 }
 
-fn lock_writes(txn: &mut Txn) -> Result<(), Error> {
+/// What the record will say, in the order it will say it.
+fn changes(txn: &Txn) -> impl Iterator<Item = Change<'_>> {
+    txn.writes.iter().flat_map(|(space, writes)| {
+        writes.rows.iter().map(|(key, value)| Change {
+            space: *space,
+            key,
+            value: value.as_deref(),
+        })
+    })
+}
+
+fn lock_rows(txn: &mut Txn) -> Result<(), Error> {
     // Taken out for the loop because locking needs the transaction itself.
     let writes = std::mem::take(&mut txn.writes);
     let result = writes.iter().try_for_each(|(space, writes)| {
         writes.rows.keys().try_for_each(|key| {
-            txn.take_lock(
-                (*space, key.clone()),
-                Strength::Exclusive,
-                WaitPolicy::Queue,
-            )
+            let key = (*space, key.clone());
+            txn.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)
         })
     });
     txn.writes = writes;
@@ -134,95 +174,175 @@ fn check_fences(txn: &Txn, shared: &Shared) -> Result<(), Error> {
     Ok(())
 }
 
-/// Backward validation: nothing that was read has a newer version. With `since`, only spaces that
-/// were written after that timestamp are looked at.
-fn validate_reads(txn: &Txn, view: &View, since: Option<Timestamp>) -> Result<(), Error> {
-    let snapshot = txn.snapshot.timestamp;
-    if snapshot < view.validation_floor {
-        return Err(Error::SnapshotTooOld);
-    }
-    let reads = txn.reads.borrow();
-    let untouched = |space| match since {
-        None => false,
-        Some(since) => view.memtables().all(|table| {
-            table
-                .space(space)
-                .is_none_or(|records| records.newest() <= since)
-        }),
-    };
-    let mut checked = None;
-    let mut skip = |space| {
-        // Reads come in runs on one space; ask once per run.
-        match checked {
-            Some((last, answer)) if last == space => answer,
-            _ => {
-                let answer = untouched(space);
-                checked = Some((space, answer));
-                answer
+/// The part of a commit in which its entries are locked. Ends, however it ends, with the entries
+/// and the seat let go.
+struct Section<'a> {
+    shared: &'a Shared,
+    seat: &'a Seat,
+    locked: Vec<&'a RecordEntry>,
+}
+
+impl<'a> Section<'a> {
+    /// Locks the entries of the write set, and above READ COMMITTED sees to it that the first
+    /// committer wins.
+    fn lock_entries(&mut self, txn: &Txn, guard: &'a Guard) -> Result<(), Error> {
+        let snapshot = txn.snapshot.timestamp;
+        for (space, writes) in &txn.writes {
+            for key in writes.rows.keys() {
+                let entry = self.lock_entry(*space, key, guard);
+                if txn.level != Level::ReadCommitted {
+                    let newest = entry.newest();
+                    if newest > snapshot {
+                        return Err(Error::Conflict {
+                            kind: ConflictKind::WriteWrite,
+                            space: *space,
+                            key: Some(key.clone()),
+                            winner: newest,
+                        });
+                    }
+                    if newest == Timestamp::ZERO && snapshot < self.shared.table.floor() {
+                        return Err(Error::SnapshotTooOld);
+                    }
+                }
             }
         }
-    };
-    for (space, key) in &reads.keys {
-        if skip(*space) {
-            continue;
+        Ok(())
+    }
+
+    /// Waits only for upkeep, which never waits for anybody: other committers are kept away by the
+    /// row locks.
+    fn lock_entry(&mut self, space: SpaceId, key: &Bytes, guard: &'a Guard) -> &'a RecordEntry {
+        let hash = hash(space, key);
+        let mut spins = 0;
+        loop {
+            let in_store = || self.shared.in_store(space);
+            let entry = self
+                .shared
+                .table
+                .find_or_make(hash, space, key, in_store, guard);
+            match entry.lock_for_commit(self.seat.number()) {
+                Locked::Yes => {
+                    self.locked.push(entry);
+                    return entry;
+                }
+                Locked::Busy | Locked::Dead => crate::entry::pause(&mut spins),
+            }
         }
-        if let Some(winner) = view.newer_than(*space, key, snapshot) {
-            let kind = ConflictKind::ReadWrite;
-            return Err(Error::Conflict {
-                kind,
-                space: *space,
-                key: Some(key.clone()),
-                winner,
-            });
+    }
+
+    fn install(&self, written: &CommitRecord<'_>, timestamp: Timestamp, guard: &Guard) {
+        assert_eq!(written.len(), self.locked.len(), "an entry for each change");
+        let low_water = self.shared.low_water();
+        for (entry, change) in self.locked.iter().zip(written.changes()) {
+            let freed = entry.install_logged(timestamp, change.value, low_water, guard);
+            if freed > 0 {
+                self.shared.table.weigh_entry(entry, -(freed as i64));
+            }
+        }
+    }
+}
+
+impl Drop for Section<'_> {
+    fn drop(&mut self) {
+        self.locked.iter().for_each(|entry| entry.unlock());
+        self.seat.set_none();
+    }
+}
+
+/// Backward validation: nothing that was read has a version above the snapshot and below `mine`.
+fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) -> Result<(), Error> {
+    let snapshot = txn.snapshot.timestamp;
+    let seat = txn.snapshot.seat.number();
+    let changed = |entry: &RecordEntry| entry.changed_since(snapshot, mine, seat, &shared.seats);
+    let reads = txn.reads.borrow();
+    for (space, key) in reads.keys() {
+        match shared.table.find(hash(space, key), space, key, guard) {
+            Some(entry) => {
+                if let Some(winner) = changed(entry) {
+                    return Err(Error::Conflict {
+                        kind: ConflictKind::ReadWrite,
+                        space,
+                        key: Some(Bytes::copy_from_slice(key)),
+                        winner,
+                    });
+                }
+            }
+            None if snapshot < shared.table.floor() => return Err(Error::SnapshotTooOld),
+            None => {}
         }
     }
     for range in &reads.ranges {
-        if skip(range.space) {
-            continue;
-        }
-        if let Some((key, winner)) =
-            view.newer_in_range(range.space, &range.lower, &range.upper, snapshot)
-        {
-            let kind = ConflictKind::Phantom;
-            return Err(Error::Conflict {
-                kind,
-                space: range.space,
-                key: Some(key),
-                winner,
-            });
-        }
+        walk_range(shared, range, changed)?;
+    }
+    if !reads.ranges.is_empty() && snapshot < shared.table.floor() {
+        return Err(Error::SnapshotTooOld);
     }
     Ok(())
 }
 
-/// Installs a record's changes; shared by commits and recovery. Under the sequencer.
-pub(crate) fn apply(shared: &Shared, view: &View, record: CommitRecord, timestamp: Timestamp) {
-    let oldest = shared.snapshots.oldest();
-    for change in record.changes {
-        let version = Version {
-            timestamp,
-            value: change.value,
-        };
-        view.active
-            .install(change.space, change.key, version, oldest);
-    }
-    if !record.fenced.is_empty() {
-        shared.raise_fences(&record.fenced, timestamp);
-    }
-    if !record.dropped.is_empty() {
-        shared
-            .dropped
-            .lock()
-            .extend(record.dropped.iter().map(|space| (*space, timestamp)));
+/// Walks a range in memory, where everything newer than a snapshot above the floor is, until
+/// `changed` names a commit.
+fn walk_range(
+    shared: &Shared,
+    range: &ReadRange,
+    mut changed: impl FnMut(&RecordEntry) -> Option<Timestamp>,
+) -> Result<(), Error> {
+    let Some(space) = shared.table.space(range.space) else {
+        return Ok(());
+    };
+    let mut lower = range.lower.clone();
+    loop {
+        if crate::read::is_empty(&lower, &range.upper) {
+            return Ok(());
+        }
+        let guard = quintet_index::pin();
+        let mut entries = Vec::with_capacity(SCAN_CHUNK_ROWS);
+        let (from, to) = (
+            crate::read::as_slice(&lower),
+            crate::read::as_slice(&range.upper),
+        );
+        let ended = space
+            .ordered
+            .chunk(from, to, false, SCAN_CHUNK_ROWS, &guard, &mut entries);
+        for entry in &entries {
+            if let Some(winner) = changed(entry) {
+                return Err(Error::Conflict {
+                    kind: ConflictKind::Phantom,
+                    space: range.space,
+                    key: Some(Bytes::copy_from_slice(entry.key())),
+                    winner,
+                });
+            }
+        }
+        match entries.last() {
+            Some(last) if !ended => lower = Bound::Excluded(Bytes::copy_from_slice(last.key())),
+            _ => return Ok(()),
+        }
     }
 }
 
-/// A panic between the log append and the publication cannot be undone; the process must restart
-/// and recover from the log.
+/// A panic between taking a place in the log and letting go of the entries cannot be undone; the
+/// process must restart and recover from the log.
 struct AbortProcessOnUnwind;
 
 impl Drop for AbortProcessOnUnwind {
     fn drop(&mut self) {
         std::process::abort();
     }
+}
+
+/// The newest commit to a space, for who has closed it: nobody commits to it now.
+pub(crate) fn newest_of_space(shared: &Shared, space: SpaceId) -> Timestamp {
+    let mut newest = Timestamp::ZERO;
+    let all = ReadRange {
+        space,
+        lower: Bound::Unbounded,
+        upper: Bound::Unbounded,
+    };
+    let see = |entry: &RecordEntry| {
+        newest = newest.max(entry.newest());
+        None
+    };
+    walk_range(shared, &all, see).expect("nothing is refused");
+    newest
 }

@@ -1,189 +1,240 @@
-//! Freeze, merge, truncate: from memory to STORE without stopping anyone (Solar §3.3).
+//! From memory to STORE without stopping anyone (Solar, §3.3), and memory given back.
 //!
 //! Relies on: `dc` merges are idempotent by position and durable at the next checkpoint.
 //! Promises: only what the log holds durably is merged; a crash at any point loses nothing, since
-//! the log is cut only behind a checkpoint.  Does not: hold the sequencer longer than a pointer swap.
+//! the log is cut only behind a checkpoint.  Does not: hold back a commit or a reader.
 //!
 //! ```text
-//!  1 freeze      under the sequencer: active becomes frozen at the visible timestamp T
+//!  1 freeze      T := the log's end. m0 is what the buffers hold up to T, m1 what comes after
 //!  2 wait        until the log is durable up to T
-//!  3 merge       newest version of each key, space by space, in key order
+//!  3 merge       the version as of T of every key in m0, space by space, in key order
 //!  4 checkpoint  spaces dropped before T forgotten, STORE durable, redo starts at T
-//!  5 swap        a view with the new generation; the frozen table stays for validation
-//!  6 truncate    log before T
-//!  7 retire      frozen tables that no snapshot is older than
+//!  5 publish     the generation as of T; the records of m0 are clean from here on
+//!  6 truncate    log files before T
+//!  7 reclaim     buffers, oldest first: versions still of use are copied, the memory is used again
+//!  8 evict       clean records that nobody has read lately, while the table is over its bound
 //! ```
-//! A transaction that straddles the freeze needs no rule of its own: it installs all its versions
-//! into whichever memtable is active when it holds the sequencer, and reads through the view of its
-//! snapshot.
+//! Freezing is naming a position, so nobody straddles it: a transaction's versions all have its
+//! timestamp, at or below T or above.
 
 use crate::component::Shared;
+use crate::entry::{Found, Locked};
 use crate::error::Error;
-use crate::memtable::{MemTable, Progress, SpaceTable};
-use crate::view::{Frozen, View};
+use crate::record::CommitRecord;
+use crate::table::{Sweep, hash};
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
-use std::collections::{HashSet, VecDeque};
-use std::ops::Bound;
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Buffers are reclaimed in pieces of at most this share of all, so that room comes early.
+const RECLAIM_SHARES: u64 = 16;
+
+/// A record with a commit that STORE does not have.
+type Dirty<'a> = (SpaceId, &'a [u8]);
 
 /// Moves everything committed so far into STORE. One at a time (the caller holds the compactor's
 /// turn).
 pub(crate) fn compact(shared: &Shared) -> Result<(), Error> {
-    let Some(target) = freeze(shared) else {
-        retire(shared);
-        return Ok(());
-    };
-    merge(shared, &target)?;
-    retire(shared);
-    Ok(())
-}
-
-/// Step 1. `None` if there is nothing to merge.
-fn freeze(shared: &Shared) -> Option<Frozen> {
-    let _sequencer = shared.sequencer.lock();
-    let view = shared.snapshots.view();
-    if let Some(left) = view.frozen.iter().rev().find(|frozen| !frozen.merged) {
-        return Some(left.clone()); // from an attempt that failed
-    }
-    if view.active.bytes() == 0 && shared.dropped.lock().is_empty() {
-        return None;
-    }
-    let frozen = Frozen {
-        table: Arc::clone(&view.active),
-        frozen_at: shared.snapshots.visible(),
-        merged: false,
-    };
-    let mut tables = vec![frozen.clone()];
-    tables.extend(view.frozen.iter().cloned());
-    shared.snapshots.replace_view(View {
-        active: Arc::new(MemTable::default()),
-        frozen: tables,
-        generation: Arc::clone(&view.generation),
-        validation_floor: view.validation_floor,
-    });
-    Some(frozen)
+    let frozen = shared.end();
+    post(shared, frozen)?;
+    give_back(shared)
 }
 
 /// Steps 2 to 6.
-fn merge(shared: &Shared, target: &Frozen) -> Result<(), Error> {
-    let redo_start = Lsn(target.frozen_at.0);
+pub(crate) fn post(shared: &Shared, frozen: Timestamp) -> Result<(), Error> {
+    let posted = shared.generations.newest();
+    let carried = std::mem::take(&mut *shared.carried.lock());
+    if frozen == posted && carried.is_empty() {
+        return Ok(());
+    }
+    let result = post_from(shared, posted, frozen, &carried);
+    if result.is_err() {
+        let mut left = shared.carried.lock();
+        let newer = std::mem::replace(&mut *left, carried);
+        left.extend(newer);
+    }
+    result
+}
+
+fn post_from(
+    shared: &Shared,
+    posted: Timestamp,
+    frozen: Timestamp,
+    carried: &[(SpaceId, Bytes)],
+) -> Result<(), Error> {
     // Under durability `none` the log is never synced; written is all there is to wait for.
     shared.log.flush().map_err(Error::Log)?;
-    let gone: Vec<(SpaceId, Timestamp)> = shared
+    let redo_start = Lsn(frozen.0);
+    let gone: Vec<SpaceId> = shared
         .dropped
         .lock()
         .iter()
-        .filter(|(_, at)| *at <= target.frozen_at)
-        .copied()
+        .filter(|(_, at)| *at <= frozen)
+        .map(|(space, _)| *space)
         .collect();
-    let skip: HashSet<SpaceId> = gone.iter().map(|(space, _)| *space).collect();
-    for (space, records) in target.table.spaces() {
-        if skip.contains(&space) {
-            continue;
+    let skip: HashSet<SpaceId> = gone.iter().copied().collect();
+    let mut dirty: Vec<Dirty<'_>> = carried
+        .iter()
+        .map(|(space, key)| (*space, &key[..]))
+        .collect();
+    let from = Lsn(posted.0.max(shared.log.reclaimed().0));
+    for (_, payload) in shared.log.memory(from, redo_start) {
+        if let Some(record) = CommitRecord::own(payload) {
+            dirty.extend(record.changes().map(|change| (change.space, change.key)));
         }
-        shared.store.merge(space, &mut Run::new(records))?;
+    }
+    dirty.retain(|(space, _)| !skip.contains(space));
+    dirty.sort_unstable();
+    dirty.dedup();
+    let mut rest = &dirty[..];
+    while let Some((space, _)) = rest.first() {
+        let (run, after) = rest.split_at(rest.partition_point(|(other, _)| other == space));
+        let mut run = run
+            .iter()
+            .filter_map(|(_, key)| operation(shared, *space, key, frozen));
+        shared.store.merge(*space, &mut run)?;
+        rest = after;
     }
     // Their drop is durable in the log; the checkpoint makes STORE's forgetting durable, too.
-    for (space, _) in &gone {
+    for space in &gone {
         shared.store.drop_space(*space)?;
     }
     shared.store.checkpoint(redo_start)?;
-    {
-        let _sequencer = shared.sequencer.lock();
-        let view = shared.snapshots.view();
-        let frozen = view
-            .frozen
-            .iter()
-            .map(|frozen| Frozen {
-                merged: frozen.merged || Arc::ptr_eq(&frozen.table, &target.table),
-                ..frozen.clone()
-            })
-            .collect();
-        shared.snapshots.replace_view(View {
-            active: Arc::clone(&view.active),
-            frozen,
-            generation: shared.store.generation(),
-            validation_floor: view.validation_floor,
-        });
-    }
-    shared.log.truncate(redo_start).map_err(Error::Log)?;
     shared
-        .dropped
-        .lock()
-        .retain(|(_, at)| *at > target.frozen_at);
+        .generations
+        .publish(frozen, shared.store.generation());
+    shared.log.truncate(redo_start).map_err(Error::Log)?;
+    let mut dropped = shared.dropped.lock();
+    let (left, leaving) = dropped.drain(..).partition(|(_, at)| *at > frozen);
+    *dropped = left;
+    drop(dropped);
+    let leaving: Vec<(SpaceId, Timestamp)> = leaving;
+    shared.leaving.lock().extend(leaving);
     shared.stats.compactions.fetch_add(1, Ordering::Relaxed);
     Ok(())
 }
 
-/// Step 7. A merged table stays while a snapshot older than it may still be validated against it;
-/// when such snapshots hold back more than the configured bytes, the floor is raised over them:
-/// they may go on reading, and are refused if they write.
-pub(crate) fn retire(shared: &Shared) {
-    let _sequencer = shared.sequencer.lock();
-    let view = shared.snapshots.view();
-    let oldest = shared.snapshots.oldest();
-    let mut kept: VecDeque<Frozen> = view.frozen.iter().cloned().collect();
-    let mut floor = view.validation_floor;
-    let mut held: usize = kept.iter().map(|frozen| frozen.table.bytes()).sum();
-    while let Some(last) = kept.back() {
-        let needed = oldest < last.frozen_at;
-        if !last.merged || (needed && held <= shared.config.retained_bytes_max) {
-            break;
+/// What STORE is told of a key: its version as of `frozen`.
+fn operation(shared: &Shared, space: SpaceId, key: &[u8], frozen: Timestamp) -> Option<Operation> {
+    let guard = quintet_index::pin();
+    let entry = shared.table.find(hash(space, key), space, key, &guard)?;
+    let (change, position) = match entry.read_at(frozen, &shared.seats, &guard) {
+        Found::Row(row, at) => (Change::Put(Bytes::copy_from_slice(row)), at),
+        Found::Removed(at) => (Change::Remove, at),
+        Found::Below => return None,
+    };
+    Some(Operation {
+        key: Bytes::copy_from_slice(key),
+        position: Lsn(position.0),
+        change,
+    })
+}
+
+/// Steps 7 and 8.
+pub(crate) fn give_back(shared: &Shared) -> Result<(), Error> {
+    let (snapshots, end) = shared.seats.in_use(|| shared.end());
+    shared.generations.retire(&snapshots);
+    let oldest = snapshots.first().copied().unwrap_or(end);
+    let leaving: Vec<SpaceId> = {
+        let mut leaving = shared.leaving.lock();
+        let (now, later) = leaving.drain(..).partition(|(_, at)| *at <= oldest);
+        *leaving = later;
+        let now: Vec<(SpaceId, Timestamp)> = now;
+        now.into_iter().map(|(space, _)| space).collect()
+    };
+    leaving
+        .into_iter()
+        .for_each(|space| shared.table.drop_space(space));
+    reclaim(shared, oldest);
+    evict(shared);
+    Ok(())
+}
+
+/// Step 7: keeps half of the buffers free, as far as STORE allows.
+fn reclaim(shared: &Shared, low_water: Timestamp) {
+    let ring = shared.log.ring_bytes();
+    let posted = shared.generations.newest();
+    loop {
+        let reclaimed = shared.log.reclaimed();
+        let used = shared.end().0 - reclaimed.0;
+        if used <= ring / 2 || reclaimed.0 >= posted.0 {
+            return;
         }
-        floor = floor.max(last.frozen_at);
-        held -= last.table.bytes();
-        kept.pop_back();
-    }
-    if kept.len() < view.frozen.len() {
-        shared.snapshots.replace_view(View {
-            active: Arc::clone(&view.active),
-            frozen: kept.into(),
-            generation: Arc::clone(&view.generation),
-            validation_floor: floor,
-        });
-    }
-    drop(_sequencer);
-    shared.signal_room();
-}
-
-/// The newest version of each key of a frozen space, in key order, as STORE takes them.
-struct Run {
-    records: Arc<SpaceTable>,
-    buffer: VecDeque<Operation>,
-    lower: Bound<Bytes>,
-    done: bool,
-}
-
-impl Run {
-    fn new(records: Arc<SpaceTable>) -> Run {
-        Run {
-            records,
-            buffer: VecDeque::new(),
-            lower: Bound::Unbounded,
-            done: false,
-        }
-    }
-}
-
-impl Iterator for Run {
-    type Item = Operation;
-
-    fn next(&mut self) -> Option<Operation> {
-        while self.buffer.is_empty() && !self.done {
-            let mut versions = Vec::new();
-            match self.records.newest_chunk(&self.lower, &mut versions) {
-                Progress::End => self.done = true,
-                Progress::At(last) => self.lower = Bound::Excluded(last),
+        let piece = (ring / RECLAIM_SHARES).min(posted.0 - reclaimed.0);
+        let mut upto = reclaimed;
+        for (lsn, payload) in shared.log.memory(reclaimed, Lsn(posted.0)) {
+            keep_what_is_of_use(shared, payload, low_water);
+            upto = lsn;
+            if lsn.0 - reclaimed.0 >= piece {
+                break;
             }
-            self.buffer
-                .extend(versions.into_iter().map(|(key, version)| Operation {
-                    key,
-                    position: Lsn(version.timestamp.0),
-                    change: version.value.map_or(Change::Remove, Change::Put),
-                }));
         }
-        self.buffer.pop_front()
+        wait_for_readers();
+        shared.log.reclaim(upto);
+        shared.signal_room();
+    }
+}
+
+/// Copies versions out of one record's bytes.
+fn keep_what_is_of_use(shared: &Shared, payload: &[u8], low_water: Timestamp) {
+    let Some(record) = CommitRecord::own(payload) else {
+        return;
+    };
+    for change in record.changes() {
+        let guard = quintet_index::pin();
+        let hash = hash(change.space, change.key);
+        let Some(entry) = shared.table.find(hash, change.space, change.key, &guard) else {
+            continue;
+        };
+        let mut spins = 0;
+        loop {
+            match entry.lock_for_upkeep() {
+                Locked::Yes => break,
+                Locked::Dead => break,
+                Locked::Busy => crate::entry::pause(&mut spins),
+            }
+        }
+        if entry.is_dead() {
+            continue;
+        }
+        let freed = entry.prune(low_water, &guard);
+        let copied = entry.keep_out_of(payload, &guard);
+        entry.unlock();
+        shared.table.weigh(hash, copied as i64 - freed as i64);
+    }
+}
+
+/// Returns when everybody who might have found something in memory before has let go of it.
+fn wait_for_readers() {
+    let passed = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&passed);
+    quintet_index::pin().defer(move || told.store(true, Ordering::Release));
+    let mut spins = 0;
+    while !passed.load(Ordering::Acquire) {
+        quintet_index::pin().flush();
+        crate::entry::pause(&mut spins);
+    }
+}
+
+/// Step 8.
+fn evict(shared: &Shared) {
+    let bound = shared.config.cache_bytes_max as i64;
+    for hard in [false, true] {
+        let over = shared.table.bytes() - bound;
+        // A little more than needed, so that the next sweep is not due at once. What the polite
+        // sweep could not get is taken only when it is much.
+        if over <= if hard { bound / 4 } else { 0 } {
+            return;
+        }
+        let (snapshots, _) = shared.seats.in_use(|| shared.end());
+        let snapshots = shared.generations.assign(&snapshots);
+        shared.table.evict(&Sweep {
+            posted: shared.generations.newest(),
+            snapshots: &snapshots,
+            hard,
+            bytes: over + bound / 16,
+        });
     }
 }

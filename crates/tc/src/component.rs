@@ -5,47 +5,57 @@
 //! within the configured bound by refusing nobody and letting commits wait for the merge.
 //! Does not: choose between engines, or know what the spaces mean.
 
-use crate::commit;
 use crate::compact;
 use crate::error::Error;
+use crate::generations::Generations;
 use crate::locks::{LockTable, Wait};
-use crate::memtable::MemTable;
 use crate::record::CommitRecord;
-use crate::snapshots::Snapshots;
+use crate::seats::{Gate, Seats};
+use crate::table::{Table, hash};
 use crate::transaction::Txn;
-use crate::view::View;
-use parking_lot::{Condvar, Mutex, RwLock};
-use quintet_base::{Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
+use parking_lot::{Condvar, Mutex, RwLock, RwLockWriteGuard};
+use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use quintet_dc::DataComponent;
 use quintet_rt::threads;
 use quintet_wal::Wal;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Bounds of the component.
+/// Handles to choose from, so that threads do not count references on one word.
+const HANDLES: usize = 16;
+
+/// How many records are filled in from STORE between two looks at the table's weight.
+const FILLS_BETWEEN_LOOKS: u64 = 256;
+
+/// Bounds of the component. The log's buffers, in which versions live first, have their own bound
+/// (`quintet_wal::WalConfig::ring_bytes`).
 #[derive(Clone, Debug)]
 pub struct TcConfig {
-    /// The active memtable is frozen when it holds so many bytes.
+    /// A compaction begins when so many bytes of log are not in STORE.
     pub freeze_bytes: usize,
-    /// Commits wait for the merge while active and unmerged memtables hold more than this.
-    pub memtable_bytes_max: usize,
-    /// Merged memtables are kept for old snapshots up to so many bytes.
-    pub retained_bytes_max: usize,
-    /// One transaction may buffer so many bytes of rows.
+    /// Records in memory, and the versions that were copied out of the log's buffers, take at most
+    /// about so many bytes; beyond, records that STORE has are evicted.
+    pub cache_bytes_max: usize,
+    /// One transaction may buffer so many bytes of rows. The log must take a record of this length.
     pub transaction_bytes_max: usize,
 }
 
 impl TcConfig {
-    /// Shares out a memory budget: half for memtables (a freeze at a quarter of that, so that one
-    /// can fill while another merges), a quarter for one transaction's writes.
+    /// Shares out a memory budget. Half of it is meant for the log's buffers
+    /// ([`TcConfig::ring_bytes`]), a quarter for records; a merge begins when an eighth is dirty.
     pub fn for_memory(bytes: usize) -> TcConfig {
         TcConfig {
             freeze_bytes: bytes / 8,
-            memtable_bytes_max: bytes / 8 * 3,
-            retained_bytes_max: bytes / 8,
-            transaction_bytes_max: bytes / 4,
+            cache_bytes_max: bytes / 4,
+            transaction_bytes_max: bytes / 5,
         }
+    }
+
+    /// What the log's buffers should have of a memory budget.
+    pub fn ring_bytes(bytes: usize) -> usize {
+        (bytes / 2).next_multiple_of(4096)
     }
 }
 
@@ -73,10 +83,16 @@ pub struct TcStats {
     pub compactions: u64,
     /// Times a commit had to wait for a merge.
     pub stalls: u64,
-    /// Bytes in the active memtable.
-    pub active_bytes: usize,
-    /// Bytes in frozen memtables.
-    pub frozen_bytes: usize,
+    /// Bytes of log that STORE does not have yet.
+    pub dirty_bytes: u64,
+    /// Bytes of the log's buffers in use.
+    pub buffer_bytes: u64,
+    /// Bytes of records in memory, with the versions copied out of the buffers.
+    pub record_bytes: u64,
+    /// Records in memory.
+    pub records: usize,
+    /// Generations of STORE that snapshots read.
+    pub generations: usize,
     /// Snapshots in use.
     pub snapshots: usize,
     /// Transactions waiting for a row.
@@ -87,8 +103,7 @@ pub struct TcStats {
 
 #[derive(Default)]
 pub(crate) struct Counters {
-    pub commits: AtomicU64,
-    pub read_only: AtomicU64,
+    pub fills: AtomicU64,
     pub compactions: AtomicU64,
     pub stalls: AtomicU64,
 }
@@ -110,19 +125,26 @@ pub(crate) struct Shared {
     pub config: TcConfig,
     pub log: Arc<Wal>,
     pub store: Arc<dyn DataComponent>,
-    pub snapshots: Arc<Snapshots>,
+    pub table: Table,
+    pub seats: Seats,
+    pub generations: Generations,
     pub locks: LockTable,
-    /// Held while a commit validates, logs, installs and publishes, and while views are replaced.
-    pub sequencer: Mutex<()>,
+    /// Through which every commit goes; schema changes alone.
+    pub gate: Gate,
     /// Spaces dropped by commits that STORE has not forgotten yet, with the commit.
     pub dropped: Mutex<Vec<(SpaceId, Timestamp)>>,
+    /// Spaces that STORE has forgotten and old snapshots may still find in memory.
+    pub leaving: Mutex<Vec<(SpaceId, Timestamp)>>,
+    /// Records that recovery has brought back and STORE does not have: they are in no buffer.
+    pub carried: Mutex<Vec<(SpaceId, Bytes)>>,
     pub stats: Counters,
     fences: RwLock<HashMap<SpaceId, Timestamp>>,
-    /// Spaces closed by a schema change, and by whom. Written and read under the sequencer.
+    /// Spaces closed by a schema change, and by whom. Written while its owner is alone.
     closed: Mutex<HashMap<SpaceId, TxnId>>,
-    /// The newest fence. Written under the sequencer; Release pairs with Acquire in `fence_above`.
+    /// How many are closed, so that commits need not take the lock to know.
+    closed_count: AtomicUsize,
+    /// The newest fence, or `PENDING`. Release pairs with Acquire in `fence_above`.
     last_fence: AtomicU64,
-    next_txn: AtomicU64,
     turn: Mutex<Turn>,
     turn_changed: Condvar,
     /// Set while the turn is wanted, so that commits need not take the lock to know.
@@ -130,10 +152,64 @@ pub(crate) struct Shared {
     room: Mutex<Vec<RoomWaiter>>,
 }
 
+/// Tells everybody who waits for the compactor that it is gone.
+struct StopOnUnwind<'a>(&'a Shared);
+
+impl Drop for StopOnUnwind<'_> {
+    fn drop(&mut self) {
+        let mut turn = self.0.turn.lock();
+        if !turn.stop {
+            turn.stop = true;
+            turn.failed = Some("the compactor has panicked".into());
+        }
+        drop(turn);
+        self.0.turn_changed.notify_all();
+        self.0.signal_room();
+    }
+}
+
+/// Fences about to be raised. Dropped, what was settled holds again.
+pub(crate) struct PendingFences<'a> {
+    shared: &'a Shared,
+    /// What `last_fence` will say.
+    settled: u64,
+    fences: RwLockWriteGuard<'a, HashMap<SpaceId, Timestamp>>,
+}
+
+impl Drop for PendingFences<'_> {
+    fn drop(&mut self) {
+        self.shared
+            .last_fence
+            .store(self.settled, Ordering::Release);
+    }
+}
+
+/// A schema change is taking its timestamp: who asks for fences waits until it is known.
+const PENDING: u64 = u64::MAX;
+
+/// A way to [`Shared`] with its own count of references.
+pub(crate) struct Handle(Arc<Shared>);
+
+impl Deref for Handle {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+thread_local! {
+    static HANDLE: usize = {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        THREADS.fetch_add(1, Ordering::Relaxed) % HANDLES
+    };
+}
+
 /// The transaction component. Clones share it; the last one to go stops its thread.
 #[derive(Clone)]
 pub struct Tc {
     shared: Arc<Shared>,
+    handles: Arc<[Arc<Handle>]>,
     _compactor: Arc<Compactor>,
 }
 
@@ -147,29 +223,34 @@ impl Tc {
     ///
     /// # Errors
     /// [`Error::Log`], [`Error::Store`], [`Error::Record`].
+    ///
+    /// # Panics
+    /// If the log does not keep its records in memory.
     pub fn open(
         log: Arc<Wal>,
         store: Arc<dyn DataComponent>,
         config: TcConfig,
     ) -> Result<(Tc, Recovery), Error> {
+        assert!(
+            log.keeps_in_memory(),
+            "versions live in the log's buffers: WalConfig::keep_in_memory"
+        );
         let redo_start = store.redo_start();
-        let view = View {
-            active: Arc::new(MemTable::default()),
-            frozen: Vec::new(),
-            generation: store.generation(),
-            validation_floor: Timestamp(redo_start.0),
-        };
         let shared = Arc::new(Shared {
             config,
-            snapshots: Arc::new(Snapshots::new(Timestamp(redo_start.0), view)),
+            table: Table::new(),
+            seats: Seats::new(),
+            generations: Generations::new(Timestamp(redo_start.0), store.generation()),
             locks: LockTable::new(),
-            sequencer: Mutex::new(()),
+            gate: Gate::default(),
             dropped: Mutex::new(Vec::new()),
+            leaving: Mutex::new(Vec::new()),
+            carried: Mutex::new(Vec::new()),
             stats: Counters::default(),
             fences: RwLock::new(HashMap::new()),
             closed: Mutex::new(HashMap::new()),
+            closed_count: AtomicUsize::new(0),
             last_fence: AtomicU64::new(0),
-            next_txn: AtomicU64::new(1),
             turn: Mutex::new(Turn::default()),
             turn_changed: Condvar::new(),
             wanted: AtomicBool::new(false),
@@ -186,6 +267,9 @@ impl Tc {
         };
         Ok((
             Tc {
+                handles: (0..HANDLES)
+                    .map(|_| Arc::new(Handle(Arc::clone(&shared))))
+                    .collect(),
                 shared,
                 _compactor: Arc::new(compactor),
             },
@@ -195,18 +279,25 @@ impl Tc {
 
     /// Begins a transaction with a snapshot of now.
     pub fn begin(&self, level: Level) -> Txn {
-        let id = TxnId(self.shared.next_txn.fetch_add(1, Ordering::Relaxed));
-        Txn::new(Arc::clone(&self.shared), id, level)
+        let handle = &self.handles[HANDLE.with(|handle| *handle)];
+        Txn::new(Arc::clone(handle), level)
     }
 
-    /// Newest visible commit.
+    /// What a snapshot taken now reads at: every commit that has been answered is at or below.
     pub fn visible(&self) -> Timestamp {
-        self.shared.snapshots.visible()
+        self.shared.end()
     }
 
     /// The newest commit that fenced a space; a schema older than this is out of date.
     pub fn last_fence(&self) -> Timestamp {
-        Timestamp(self.shared.last_fence.load(Ordering::Acquire))
+        match self.shared.last_fence.load(Ordering::Acquire) {
+            PENDING => {
+                // Known when the schema change lets go of the fences.
+                drop(self.shared.fences.read());
+                self.last_fence()
+            }
+            fence => Timestamp(fence),
+        }
     }
 
     /// Moves everything committed so far into STORE and waits for it.
@@ -247,17 +338,25 @@ impl Tc {
     /// Counters.
     pub fn stats(&self) -> TcStats {
         let shared = &self.shared;
-        let view = shared.snapshots.view();
+        let end = shared.end();
+        let (commits, read_only) = shared
+            .seats
+            .iter()
+            .map(|seat| seat.counts())
+            .fold((0, 0), |sum, counts| (sum.0 + counts.0, sum.1 + counts.1));
         TcStats {
-            commits: shared.stats.commits.load(Ordering::Relaxed),
-            read_only: shared.stats.read_only.load(Ordering::Relaxed),
+            commits,
+            read_only,
             compactions: shared.stats.compactions.load(Ordering::Relaxed),
             stalls: shared.stats.stalls.load(Ordering::Relaxed),
-            active_bytes: view.active.bytes(),
-            frozen_bytes: view.frozen.iter().map(|frozen| frozen.table.bytes()).sum(),
-            snapshots: shared.snapshots.count(),
+            dirty_bytes: end.0.saturating_sub(shared.generations.newest().0),
+            buffer_bytes: end.0 - shared.log.reclaimed().0,
+            record_bytes: shared.table.bytes().max(0) as u64,
+            records: shared.table.len(),
+            generations: shared.generations.len(),
+            snapshots: shared.seats.in_use(|| shared.end()).0.len(),
             waiting: shared.locks.waiting(),
-            visible: shared.snapshots.visible(),
+            visible: end,
         }
     }
 
@@ -272,33 +371,70 @@ impl Tc {
     }
 }
 
-/// Replays the log. Nothing else runs yet; full memtables are merged on the way, so that memory
-/// keeps its bound however long the log is.
+/// Replays the log. Nothing else runs yet; what is full is merged on the way, so that memory keeps
+/// its bound however long the log is.
 fn recover(shared: &Shared, redo_start: Lsn) -> Result<Recovery, Error> {
     let mut recovery = Recovery {
         redo_start,
         end: redo_start,
         ..Recovery::default()
     };
+    let mut since_merge = 0;
     for record in shared.log.read_from(redo_start).map_err(Error::Log)? {
         let (lsn, bytes) = record.map_err(Error::Log)?;
-        let record = CommitRecord::decode(lsn, bytes)?;
-        recovery.commits += 1;
-        recovery.changes += record.changes.len() as u64;
         recovery.end = lsn;
-        let timestamp = Timestamp(lsn.0);
-        commit::apply(shared, &shared.snapshots.view(), record, timestamp);
-        shared.snapshots.publish(timestamp);
-        if shared.snapshots.view().active.bytes() >= shared.config.freeze_bytes {
-            compact::compact(shared)?;
+        let Some(record) = CommitRecord::decode(lsn, &bytes)? else {
+            continue;
+        };
+        recovery.commits += 1;
+        recovery.changes += record.len() as u64;
+        replay(shared, &record, Timestamp(lsn.0));
+        since_merge += bytes.len();
+        if since_merge >= shared.config.freeze_bytes {
+            compact::post(shared, Timestamp(lsn.0))?;
+            compact::give_back(shared)?;
+            since_merge = 0;
         }
     }
     Ok(recovery)
 }
 
+/// Installs a record's changes as copies.
+fn replay(shared: &Shared, record: &CommitRecord<'_>, timestamp: Timestamp) {
+    let mut carried = shared.carried.lock();
+    for change in record.changes() {
+        let guard = quintet_index::pin();
+        let hash = hash(change.space, change.key);
+        let in_store = || shared.in_store(change.space);
+        let entry = shared
+            .table
+            .find_or_make(hash, change.space, change.key, in_store, &guard);
+        // Alone, and no snapshot needs what was before.
+        let bytes = entry.install_copy(timestamp, change.value, timestamp, &guard);
+        shared.table.weigh(hash, bytes);
+        carried.push((change.space, Bytes::copy_from_slice(change.key)));
+    }
+    let (fenced, dropped) = (record.fenced(), record.dropped());
+    if !fenced.is_empty() {
+        shared.raise_fences(shared.prepare_fences(), &fenced, timestamp);
+    }
+    shared.note_dropped(&dropped, timestamp);
+}
+
 impl Shared {
+    /// End of the log: what a snapshot taken now reads at.
+    pub fn end(&self) -> Timestamp {
+        Timestamp(self.log.end().0)
+    }
+
+    /// At or below every snapshot, a little behind the truth.
+    pub fn low_water(&self) -> Timestamp {
+        self.seats.low_water(|| self.end())
+    }
+
     /// The fence on a space, if it is newer than `timestamp`.
     pub fn fence_above(&self, space: SpaceId, timestamp: Timestamp) -> Option<Timestamp> {
+        // Greater than everything while one is pending.
         if self.last_fence.load(Ordering::Acquire) <= timestamp.0 {
             return None;
         }
@@ -309,23 +445,49 @@ impl Shared {
             .filter(|fence| *fence > timestamp)
     }
 
-    /// Under the sequencer, before the commit is visible.
-    pub fn raise_fences(&self, spaces: &[SpaceId], timestamp: Timestamp) {
-        let mut fences = self.fences.write();
-        for space in spaces {
-            fences.insert(*space, timestamp);
+    /// Lets everybody who asks for fences wait until [`Shared::raise_fences`], or until the answer
+    /// is dropped, which takes it back. To be called before the timestamp of the fence is taken.
+    pub fn prepare_fences(&self) -> PendingFences<'_> {
+        let fences = self.fences.write();
+        let before = self.last_fence.swap(PENDING, Ordering::AcqRel);
+        PendingFences {
+            shared: self,
+            settled: before,
+            fences,
         }
-        self.last_fence.store(timestamp.0, Ordering::Release);
+    }
+
+    pub fn raise_fences(
+        &self,
+        mut pending: PendingFences<'_>,
+        spaces: &[SpaceId],
+        timestamp: Timestamp,
+    ) {
+        for space in spaces {
+            pending.fences.insert(*space, timestamp);
+        }
+        if !spaces.is_empty() {
+            pending.settled = timestamp.0;
+        }
+    }
+
+    pub fn note_dropped(&self, spaces: &[SpaceId], timestamp: Timestamp) {
+        let dropped = spaces.iter().map(|space| (*space, timestamp));
+        self.dropped.lock().extend(dropped);
     }
 
     /// Lets nobody but `owner` commit to the space; commits under way are over when this returns.
     pub fn close_space(&self, space: SpaceId, owner: TxnId) {
-        let _sequencer = self.sequencer.lock();
-        self.closed.lock().insert(space, owner);
+        let _alone = self.gate.close(&self.seats);
+        let mut closed = self.closed.lock();
+        closed.insert(space, owner);
+        self.closed_count.store(closed.len(), Ordering::Release);
     }
 
     pub fn open_space(&self, space: SpaceId) {
-        self.closed.lock().remove(&space);
+        let mut closed = self.closed.lock();
+        closed.remove(&space);
+        self.closed_count.store(closed.len(), Ordering::Release);
     }
 
     /// The first of these spaces that somebody else has closed.
@@ -334,27 +496,25 @@ impl Shared {
         txn: TxnId,
         mut spaces: impl Iterator<Item = SpaceId>,
     ) -> Option<SpaceId> {
-        let closed = self.closed.lock();
-        if closed.is_empty() {
+        if self.closed_count.load(Ordering::Acquire) == 0 {
             return None;
         }
+        let closed = self.closed.lock();
         spaces.find(|space| closed.get(space).is_some_and(|owner| *owner != txn))
     }
 
-    fn unmerged_bytes(&self, view: &View) -> usize {
-        let frozen: usize = view
-            .frozen
-            .iter()
-            .filter(|f| !f.merged)
-            .map(|f| f.table.bytes())
-            .sum();
-        view.active.bytes() + frozen
+    /// Whether the log's buffers take a record of so many bytes, and leave some room for those that
+    /// ask at the same time.
+    fn has_room(&self, bytes: usize) -> bool {
+        let ring = self.log.ring_bytes();
+        let used = self.end().0 - self.log.reclaimed().0;
+        used + bytes as u64 + ring / 16 <= ring
     }
 
-    /// Refuses to add more versions while the memtables are at their bound: [`Error::Blocked`], or
-    /// [`Error::NoRoom`] if they cannot be merged.
-    pub fn wait_for_room(&self) -> Result<(), Error> {
-        if self.unmerged_bytes(&self.snapshots.view()) < self.config.memtable_bytes_max {
+    /// Refuses to add more versions while the buffers are full: [`Error::Blocked`], or
+    /// [`Error::NoRoom`] if they cannot be emptied.
+    pub fn wait_for_room(&self, bytes: usize) -> Result<(), Error> {
+        if self.has_room(bytes) {
             return Ok(());
         }
         // Taken out first: in an `if let` the lock would be held while the turn is asked for.
@@ -367,11 +527,19 @@ impl Shared {
         self.room.lock().push(Box::new(set));
         self.stats.stalls.fetch_add(1, Ordering::Relaxed);
         // The merge may have ended before we were in the list.
-        if self.unmerged_bytes(&self.snapshots.view()) < self.config.memtable_bytes_max {
+        if self.has_room(bytes) {
             self.signal_room();
         }
         self.want_compaction();
         Err(Error::Blocked(wait))
+    }
+
+    /// The log has refused for want of buffers, although there seemed to be room.
+    pub fn room_is_used_up(&self) -> Error {
+        let (wait, set) = Wait::manual();
+        self.room.lock().push(Box::new(set));
+        self.want_compaction();
+        Error::Blocked(wait)
     }
 
     /// Wakes commits that wait for room.
@@ -380,9 +548,23 @@ impl Shared {
         waiters.into_iter().for_each(|set| set());
     }
 
-    pub fn freeze_if_full(&self) {
-        if !self.wanted.load(Ordering::Relaxed)
-            && self.snapshots.view().active.bytes() >= self.config.freeze_bytes
+    pub fn compact_if_full(&self, end: Timestamp) {
+        if self.wanted.load(Ordering::Relaxed) {
+            return;
+        }
+        let dirty = end.0.saturating_sub(self.generations.newest().0);
+        let used = end.0.saturating_sub(self.log.reclaimed().0);
+        if dirty >= self.config.freeze_bytes as u64 || used >= self.log.ring_bytes() / 4 * 3 {
+            self.want_compaction();
+        }
+    }
+
+    /// A record was filled in from STORE.
+    pub fn filled(&self) {
+        let count = self.stats.fills.fetch_add(1, Ordering::Relaxed);
+        if count.is_multiple_of(FILLS_BETWEEN_LOOKS)
+            && self.table.bytes() > self.config.cache_bytes_max as i64
+            && !self.wanted.load(Ordering::Relaxed)
         {
             self.want_compaction();
         }
@@ -396,6 +578,8 @@ impl Shared {
 
     /// The compactor thread. A failed pass (a full disk) is tried again when it is next wanted.
     fn compact_when_told(&self) {
+        // A panic here is a bug; whoever waits must hear of it all the same.
+        let _guard = StopOnUnwind(self);
         loop {
             {
                 let mut turn = self.turn.lock();

@@ -8,53 +8,69 @@
 //! ## The shape (design §4; Deuteronomy's TC, Solar's memtable)
 //!
 //! ```text
-//!            View (one pointer, replaced whole)
-//!   ┌──────────────┬──────────────────┬───────────────────┐
-//!   │ active (m1)  │ frozen (m0, …)   │ generation (dc)   │   newest → oldest
-//!   └──────────────┴──────────────────┴───────────────────┘
-//!      ▲ commit installs      │ merge ───────────► dc
-//!      │                      └ kept until no writer's snapshot is older
-//!   log record = the versions' bytes: a version points into the record it was logged in
+//!    key ─► entry ─► newest version ─► older ─► …        one table: by hash, and in order
+//!             │            │
+//!             │            └ bytes in the log's buffers (or a copy, once they were reclaimed)
+//!             └ dirty until STORE has its newest commit, a cache entry after that
+//!
+//!    log    ──┬─────────────┬──────────────────┬───────────────────────────► positions
+//!          reclaimed      posted              end
+//!             │  clean      │  dirty           └ what the next snapshot reads at
+//!             │             └ the newest generation of STORE has all up to here
+//!             └ the buffers' memory goes back up to here
 //! ```
 //!
 //! **Timestamp = log position.** A commit's timestamp is the position just after its log record.
-//! One number orders the log, the versions and STORE's records; a snapshot is a log position
-//! (`docs/decisions/0002-commit-timestamp-is-log-position.md`).
+//! One number orders the log, the versions and STORE's records; a snapshot is a log position, the
+//! log's end (`docs/decisions/0002-commit-timestamp-is-log-position.md`).
+//!
+//! **Nothing is sequenced but the log's end.** Commits lock the entries they write, take a place in
+//! the log, validate, fill the place and install; what they share is the word that is the log's end
+//! (`docs/decisions/0006-no-sequencer.md`).
 //!
 //! **Locks and validation.** Writers may lock a row when they first touch it (fair, first come
 //! first served), or leave it to the commit, which locks the write set in key order. Either way a
 //! snapshot transaction that meets a newer version is refused at once (first committer wins), and
-//! a serializable one has everything it read validated under the sequencer
+//! a serializable one has everything it read validated
 //! (`docs/decisions/0003-row-locks-before-validation.md`).
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `component` | [`Tc`]: open, recover, begin, statistics |
 //! | `transaction` | [`Txn`]: reads, buffered writes, savepoints |
-//! | `scan` | ordered reads merged from all sources |
-//! | `commit` | the sequencer: validate, log, install, publish |
+//! | `read` | reading at a snapshot: memory, then STORE |
+//! | `scan` | ordered reads merged from both |
+//! | `commit` | lock, take a place, validate, write, install |
 //! | `locks` | row locks, queues, deadlocks |
-//! | `memtable` | version chains by key |
-//! | `view` | which memtables and which generation a snapshot reads |
-//! | `snapshots` | who reads at which timestamp |
+//! | `table` | all records in memory, and which may leave it |
+//! | `entry` | one record: its versions |
+//! | `seats` | who reads at which timestamp, which commits are under way |
+//! | `snapshot` | a timestamp on a seat |
+//! | `generations` | STORE's generations that snapshots still read |
 //! | `record` | the bytes of a commit record |
-//! | `compact` | freeze, merge, truncate |
+//! | `compact` | freeze, merge, truncate, reclaim, evict |
 //!
-//! **Lock order**: sequencer → view pointer → memtable map → version chain; row-lock shards and the
-//! snapshot registry are leaves: nothing else is taken while one of them is held, except that the
+//! **Unsafe code** is in `entry` (addresses into buffers, keys behind the header) and `table` (which
+//! owns the entries) only.
+//!
+//! **Lock order**: row locks → gate → entries → fences. Entries are held for the length of a commit
+//! section or of an upkeep, which wait for nobody; row-lock shards are leaves, except that the
 //! deadlock search holds the wait graph while it looks into shards.
 
 mod commit;
 mod compact;
 mod component;
+mod entry;
 mod error;
+mod generations;
 mod locks;
-mod memtable;
+mod read;
 mod record;
 mod scan;
-mod snapshots;
+mod seats;
+mod snapshot;
+mod table;
 mod transaction;
-mod view;
 
 pub use component::{Recovery, Tc, TcConfig, TcStats};
 pub use error::{ConflictKind, Error};

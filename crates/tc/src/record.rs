@@ -1,11 +1,11 @@
 //! The bytes of a commit record, the payload of one log record.
 //!
-//! Relies on: `wal` for length and checksum.  Promises: keys and values come back as slices of the
-//! record's own bytes, so that versions share them.  Does not: hold a timestamp: a commit's
+//! Relies on: `wal` for length and checksum.  Promises: keys and values are read as slices of the
+//! record's own bytes, so that versions can point at them.  Does not: hold a timestamp: a commit's
 //! timestamp is the position of its record.
 //!
 //! ```text
-//! offset 0   u8      kind: 1 = commit
+//! offset 0   u8      kind: 1 = commit, 2 = void (refused after its place was taken; the rest is nothing)
 //!        1   u8      format version: 1
 //!        2   u16 LE  number of spaces fenced, f
 //!        4   u16 LE  number of spaces dropped, d
@@ -20,195 +20,231 @@
 //! ```
 
 use crate::error::Error;
-use quintet_base::{Bytes, Lsn, SpaceId};
+use quintet_base::{Lsn, SpaceId};
 
 const KIND_COMMIT: u8 = 1;
+const KIND_VOID: u8 = 2;
 const FORMAT: u8 = 1;
 const HEADER: usize = 12;
 const CHANGE_HEADER: usize = 12;
 
 /// One change of a commit, pointing into the record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change<'a> {
     pub space: SpaceId,
-    pub key: Bytes,
-    pub value: Option<Bytes>,
+    pub key: &'a [u8],
+    /// `None`: removed.
+    pub value: Option<&'a [u8]>,
 }
 
-/// A commit record: its bytes, and its changes as slices of them.
+impl Change<'_> {
+    fn encoded_len(&self) -> usize {
+        CHANGE_HEADER + self.key.len() + self.value.map_or(0, <[u8]>::len)
+    }
+}
+
+/// Bytes that a record will take.
+pub(crate) fn encoded_len<'a>(
+    changes: impl Iterator<Item = Change<'a>>,
+    fenced: &[SpaceId],
+    dropped: &[SpaceId],
+) -> usize {
+    let body: usize = changes.map(|change| change.encoded_len()).sum();
+    HEADER + 4 * (fenced.len() + dropped.len()) + body
+}
+
+/// Writes a record of exactly `out`'s length; `changes` in the order they are to be kept.
+pub(crate) fn encode<'a>(
+    out: &mut [u8],
+    changes: impl Iterator<Item = Change<'a>>,
+    fenced: &[SpaceId],
+    dropped: &[SpaceId],
+) {
+    let mut at = HEADER;
+    let mut put = |bytes: &[u8]| {
+        out[at..at + bytes.len()].copy_from_slice(bytes);
+        at += bytes.len();
+    };
+    for space in fenced.iter().chain(dropped) {
+        put(&space.0.to_le_bytes());
+    }
+    let mut count = 0u32;
+    for change in changes {
+        count += 1;
+        put(&change.space.0.to_le_bytes());
+        put(&(change.key.len() as u32).to_le_bytes());
+        put(&change.value.map_or(0, |v| v.len() as u32 + 1).to_le_bytes());
+        put(change.key);
+        put(change.value.unwrap_or_default());
+    }
+    assert_eq!(at, out.len(), "the length was told before");
+    out[..2].copy_from_slice(&[KIND_COMMIT, FORMAT]);
+    out[2..4].copy_from_slice(&(fenced.len() as u16).to_le_bytes());
+    out[4..6].copy_from_slice(&(dropped.len() as u16).to_le_bytes());
+    out[6..8].fill(0);
+    out[8..12].copy_from_slice(&count.to_le_bytes());
+}
+
+/// Makes nothing of a record whose place was taken.
+pub(crate) fn encode_void(out: &mut [u8]) {
+    out[..2].copy_from_slice(&[KIND_VOID, FORMAT]);
+}
+
+/// A commit record being read.
 #[derive(Debug)]
-pub(crate) struct CommitRecord {
-    pub bytes: Bytes,
-    pub changes: Vec<Change>,
-    pub fenced: Vec<SpaceId>,
-    pub dropped: Vec<SpaceId>,
+pub(crate) struct CommitRecord<'a> {
+    fences: usize,
+    drops: usize,
+    count: usize,
+    bytes: &'a [u8],
 }
 
-impl CommitRecord {
-    /// Writes a record; `changes` in the order they are to be kept.
-    pub fn encode<'a>(
-        changes: impl Iterator<Item = (SpaceId, &'a Bytes, Option<&'a Bytes>)> + Clone,
-        fenced: &[SpaceId],
-        dropped: &[SpaceId],
-    ) -> CommitRecord {
-        let (count, body) =
-            changes
-                .clone()
-                .fold((0usize, 0usize), |(count, bytes), (_, key, value)| {
-                    (
-                        count + 1,
-                        bytes + CHANGE_HEADER + key.len() + value.map_or(0, Bytes::len),
-                    )
-                });
-        let mut out = Vec::with_capacity(HEADER + 4 * (fenced.len() + dropped.len()) + body);
-        out.extend_from_slice(&[KIND_COMMIT, FORMAT]);
-        out.extend_from_slice(&(fenced.len() as u16).to_le_bytes());
-        out.extend_from_slice(&(dropped.len() as u16).to_le_bytes());
-        out.extend_from_slice(&[0, 0]);
-        out.extend_from_slice(&(count as u32).to_le_bytes());
-        for space in fenced.iter().chain(dropped) {
-            out.extend_from_slice(&space.0.to_le_bytes());
-        }
-        let mut places = Vec::with_capacity(count);
-        for (space, key, value) in changes {
-            out.extend_from_slice(&space.0.to_le_bytes());
-            out.extend_from_slice(&(key.len() as u32).to_le_bytes());
-            out.extend_from_slice(&value.map_or(0, |v| v.len() as u32 + 1).to_le_bytes());
-            let key_at = out.len();
-            out.extend_from_slice(key);
-            let value_at = out.len();
-            if let Some(value) = value {
-                out.extend_from_slice(value);
+impl<'a> CommitRecord<'a> {
+    /// Reads a record that this process has written; `None` for a void one.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn own(bytes: &'a [u8]) -> Option<CommitRecord<'a>> {
+        match bytes[0] {
+            KIND_VOID => None,
+            kind => {
+                assert_eq!(kind, KIND_COMMIT, "kind of a record in memory");
+                Some(CommitRecord {
+                    fences: u16_at(bytes, 2).expect("whole") as usize,
+                    drops: u16_at(bytes, 4).expect("whole") as usize,
+                    count: u32_at(bytes, 8).expect("whole") as usize,
+                    bytes,
+                })
             }
-            places.push((space, key_at, value_at, value.map(|_| out.len())));
-        }
-        let bytes = Bytes::from(out);
-        let changes = places
-            .into_iter()
-            .map(|(space, key_at, value_at, end)| Change {
-                space,
-                key: bytes.slice(key_at..value_at),
-                value: end.map(|end| bytes.slice(value_at..end)),
-            })
-            .collect();
-        CommitRecord {
-            bytes,
-            changes,
-            fenced: fenced.to_vec(),
-            dropped: dropped.to_vec(),
         }
     }
 
-    /// Reads a record back from the log.
+    /// Reads a record back from the log, looking at every length in it; `None` for a void one.
     ///
     /// # Errors
     /// [`Error::Record`] if the bytes are no commit record.
-    pub fn decode(lsn: Lsn, bytes: Bytes) -> Result<CommitRecord, Error> {
+    pub fn decode(lsn: Lsn, bytes: &'a [u8]) -> Result<Option<CommitRecord<'a>>, Error> {
         let bad = |reason| Error::Record { lsn, reason };
-        let u16_at = |at: usize| {
-            bytes
-                .get(at..at + 2)
-                .map(|b| u16::from_le_bytes([b[0], b[1]]))
-        };
-        let u32_at = |at: usize| {
-            bytes
-                .get(at..at + 4)
-                .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        };
-        if bytes.len() < HEADER || bytes[0] != KIND_COMMIT {
+        if bytes.len() < HEADER || !matches!(bytes[0], KIND_COMMIT | KIND_VOID) {
             return Err(bad("unknown kind"));
         }
         if bytes[1] != FORMAT {
             return Err(bad("written by a newer version"));
         }
-        let fences = u16_at(2).ok_or(bad("cut short"))? as usize;
-        let drops = u16_at(4).ok_or(bad("cut short"))? as usize;
-        let count = u32_at(8).ok_or(bad("cut short"))? as usize;
-        let mut at = HEADER;
-        let mut spaces = |n: usize| -> Result<Vec<SpaceId>, Error> {
-            (0..n)
-                .map(|_| {
-                    let space = u32_at(at).map(SpaceId).ok_or(bad("cut short"));
-                    at += 4;
-                    space
-                })
-                .collect()
+        let Some(record) = CommitRecord::own(bytes) else {
+            return Ok(None);
         };
-        let fenced = spaces(fences)?;
-        let dropped = spaces(drops)?;
-        let mut changes = Vec::with_capacity(count.min(bytes.len() / CHANGE_HEADER));
-        for _ in 0..count {
-            let space = SpaceId(u32_at(at).ok_or(bad("cut short"))?);
-            let key_len = u32_at(at + 4).ok_or(bad("cut short"))? as usize;
-            let value_len = u32_at(at + 8).ok_or(bad("cut short"))? as usize;
-            let key_at = at + CHANGE_HEADER;
-            let value_at = key_at + key_len;
-            let end = value_at + value_len.saturating_sub(1);
-            if end > bytes.len() {
+        let mut at = HEADER + 4 * (record.fences + record.drops);
+        for _ in 0..record.count {
+            let lengths = u32_at(bytes, at + 4).zip(u32_at(bytes, at + 8));
+            let (key, value) = lengths.ok_or(bad("cut short"))?;
+            at += CHANGE_HEADER + key as usize + (value as usize).saturating_sub(1);
+            if at > bytes.len() {
                 return Err(bad("change out of bounds"));
             }
-            changes.push(Change {
-                space,
-                key: bytes.slice(key_at..value_at),
-                value: (value_len > 0).then(|| bytes.slice(value_at..end)),
-            });
-            at = end;
         }
         if at != bytes.len() {
-            return Err(bad("bytes left over"));
+            return Err(bad("bytes missing or left over"));
         }
-        Ok(CommitRecord {
-            bytes,
-            changes,
-            fenced,
-            dropped,
+        Ok(Some(record))
+    }
+
+    /// Spaces fenced by the commit.
+    pub fn fenced(&self) -> Vec<SpaceId> {
+        self.spaces(0, self.fences)
+    }
+
+    /// Spaces dropped by the commit.
+    pub fn dropped(&self) -> Vec<SpaceId> {
+        self.spaces(self.fences, self.drops)
+    }
+
+    fn spaces(&self, first: usize, count: usize) -> Vec<SpaceId> {
+        (first..first + count)
+            .map(|i| SpaceId(u32_at(self.bytes, HEADER + 4 * i).expect("whole")))
+            .collect()
+    }
+
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The changes, in the order they were written.
+    pub fn changes(&self) -> impl Iterator<Item = Change<'a>> + use<'a> {
+        let bytes = self.bytes;
+        let mut at = HEADER + 4 * (self.fences + self.drops);
+        (0..self.count).map(move |_| {
+            let space = SpaceId(u32_at(bytes, at).expect("whole"));
+            let key_len = u32_at(bytes, at + 4).expect("whole") as usize;
+            let value_len = u32_at(bytes, at + 8).expect("whole") as usize;
+            let key_at = at + CHANGE_HEADER;
+            let value_at = key_at + key_len;
+            at = value_at + value_len.saturating_sub(1);
+            Change {
+                space,
+                key: &bytes[key_at..value_at],
+                value: (value_len > 0).then(|| &bytes[value_at..at]),
+            }
         })
     }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let bytes = bytes.get(at..at + 2)?;
+    Some(u16::from_le_bytes(bytes.try_into().expect("two")))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?;
+    Some(u32::from_le_bytes(bytes.try_into().expect("four")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_record_reads_back_and_shares_its_bytes() {
-        let rows = [
-            (
-                SpaceId(7),
-                Bytes::from_static(b"k1"),
-                Some(Bytes::from_static(b"v1")),
-            ),
-            (SpaceId(7), Bytes::from_static(b"k2"), None),
-            (
-                SpaceId(9),
-                Bytes::from_static(b""),
-                Some(Bytes::from_static(b"")),
-            ),
-        ];
-        let changes = rows
-            .iter()
-            .map(|(space, key, value)| (*space, key, value.as_ref()));
-        let written = CommitRecord::encode(changes, &[SpaceId(3)], &[SpaceId(4), SpaceId(5)]);
-        let read = CommitRecord::decode(Lsn(1), written.bytes.clone()).unwrap();
-        assert_eq!(read.changes, written.changes);
-        assert_eq!(
-            (read.fenced, read.dropped),
-            (vec![SpaceId(3)], vec![SpaceId(4), SpaceId(5)])
-        );
-        let base = written.bytes.as_ptr() as usize;
-        let value = written.changes[0].value.as_ref().unwrap().as_ptr() as usize;
-        assert!((base..base + written.bytes.len()).contains(&value));
+    fn encoded(changes: &[Change<'_>], fenced: &[SpaceId], dropped: &[SpaceId]) -> Vec<u8> {
+        let mut out = vec![0xAA; encoded_len(changes.iter().copied(), fenced, dropped)];
+        encode(&mut out, changes.iter().copied(), fenced, dropped);
+        out
     }
 
     #[test]
-    fn damaged_records_are_refused() {
-        let key = Bytes::from_static(b"key");
-        let record = CommitRecord::encode([(SpaceId(1), &key, Some(&key))].into_iter(), &[], &[]);
-        for cut in 0..record.bytes.len() {
-            assert!(
-                CommitRecord::decode(Lsn(1), record.bytes.slice(..cut)).is_err(),
-                "cut at {cut}"
-            );
+    fn a_record_reads_back_and_is_read_in_place() {
+        let change = |space, key: &'static [u8], value: Option<&'static [u8]>| Change {
+            space: SpaceId(space),
+            key,
+            value,
+        };
+        let changes = [
+            change(7, b"k1", Some(b"v1")),
+            change(7, b"k2", None),
+            change(9, b"", Some(b"")),
+        ];
+        let bytes = encoded(&changes, &[SpaceId(3)], &[SpaceId(4), SpaceId(5)]);
+        let read = CommitRecord::decode(Lsn(1), &bytes).unwrap().unwrap();
+        assert_eq!(read.changes().collect::<Vec<_>>(), changes);
+        assert_eq!(read.len(), 3);
+        assert_eq!(read.fenced(), [SpaceId(3)]);
+        assert_eq!(read.dropped(), [SpaceId(4), SpaceId(5)]);
+        let value = read.changes().next().unwrap().value.unwrap();
+        assert!(bytes.as_ptr_range().contains(&value.as_ptr()));
+    }
+
+    #[test]
+    fn damaged_records_are_refused_and_void_ones_are_nothing() {
+        let changes = [Change {
+            space: SpaceId(1),
+            key: b"key",
+            value: Some(b"value"),
+        }];
+        let mut bytes = encoded(&changes, &[], &[]);
+        for cut in 0..bytes.len() {
+            let read = CommitRecord::decode(Lsn(1), &bytes[..cut]);
+            assert!(read.is_err(), "cut at {cut}");
         }
+        encode_void(&mut bytes);
+        assert!(CommitRecord::decode(Lsn(1), &bytes).unwrap().is_none());
+        assert!(CommitRecord::own(&bytes).is_none());
     }
 }

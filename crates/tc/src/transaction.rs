@@ -11,12 +11,13 @@
 //!     └──abort, drop──► Finished
 //! ```
 
-use crate::component::Shared;
+use crate::component::Handle;
 use crate::error::{ConflictKind, Error};
 use crate::locks::{LockKey, Strength, WaitPolicy};
-use crate::memtable::{Entry, Progress, as_slice, is_empty};
+use crate::read::{Progress, Row, as_slice, is_empty};
 use crate::scan::Scan;
-use crate::snapshots::Snapshot;
+use crate::snapshot::Snapshot;
+use crate::table::hash;
 use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use quintet_dc::{Direction, KeyRange};
@@ -28,6 +29,9 @@ use std::sync::Arc;
 /// Point reads remembered one by one; beyond this many they are widened to whole spaces, so that a
 /// huge serializable transaction has a bounded read set (and may be refused needlessly).
 const READ_KEYS_MAX: usize = 1 << 20;
+
+/// A record is marked as in use by one read of a transaction in so many.
+const TOUCH_EVERY: u32 = 8;
 
 /// Buffered writes of one space.
 pub(crate) struct SpaceWrites {
@@ -43,8 +47,39 @@ pub(crate) type WriteSet = BTreeMap<SpaceId, SpaceWrites>;
 /// What a serializable transaction has read.
 #[derive(Default)]
 pub(crate) struct ReadSet {
-    pub keys: Vec<(SpaceId, Bytes)>,
+    /// Space, and where the key ends in `key_bytes`.
+    keys: Vec<(SpaceId, usize)>,
+    key_bytes: Vec<u8>,
     pub ranges: Vec<ReadRange>,
+}
+
+impl ReadSet {
+    /// The keys that were read.
+    pub fn keys(&self) -> impl Iterator<Item = (SpaceId, &[u8])> {
+        let mut from = 0;
+        self.keys.iter().map(move |(space, to)| {
+            let key = &self.key_bytes[from..*to];
+            from = *to;
+            (*space, key)
+        })
+    }
+
+    fn note(&mut self, space: SpaceId, key: &[u8]) {
+        if self.keys.len() >= READ_KEYS_MAX {
+            let mut spaces: Vec<SpaceId> = self.keys.drain(..).map(|(space, _)| space).collect();
+            self.key_bytes.clear();
+            spaces.sort();
+            spaces.dedup();
+            self.ranges
+                .extend(spaces.into_iter().map(|space| ReadRange {
+                    space,
+                    lower: Bound::Unbounded,
+                    upper: Bound::Unbounded,
+                }));
+        }
+        self.key_bytes.extend_from_slice(key);
+        self.keys.push((space, self.key_bytes.len()));
+    }
 }
 
 /// A range that was scanned, as far as it was scanned.
@@ -74,7 +109,7 @@ pub struct Committed {
 
 /// A running transaction. See the module's picture.
 pub struct Txn {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Handle>,
     pub(crate) id: TxnId,
     pub(crate) level: Level,
     pub(crate) snapshot: Arc<Snapshot>,
@@ -90,6 +125,7 @@ pub struct Txn {
     pub(crate) reads: RefCell<ReadSet>,
     /// Newest commit that a read returned; decides what a reader's answer waits for.
     pub(crate) newest_read: Cell<Timestamp>,
+    read_count: Cell<u32>,
     /// Timestamp of the schema that the present statement was planned with.
     schema: Timestamp,
     pub(crate) fenced: Vec<SpaceId>,
@@ -100,13 +136,13 @@ pub struct Txn {
 }
 
 impl Txn {
-    pub(crate) fn new(shared: Arc<Shared>, id: TxnId, level: Level) -> Txn {
-        let snapshot = shared.snapshots.take();
+    pub(crate) fn new(shared: Arc<Handle>, level: Level) -> Txn {
+        let snapshot = Snapshot::take(&shared);
         Txn {
             shared,
-            id,
+            id: snapshot.seat.next_txn(),
             level,
-            snapshot,
+            snapshot: Arc::new(snapshot),
             snapshot_used: false,
             writes: WriteSet::new(),
             write_bytes: 0,
@@ -115,6 +151,7 @@ impl Txn {
             waited: false,
             reads: RefCell::default(),
             newest_read: Cell::new(Timestamp::ZERO),
+            read_count: Cell::new(0),
             schema: Timestamp::MAX,
             fenced: Vec::new(),
             dropped: Vec::new(),
@@ -146,10 +183,18 @@ impl Txn {
     /// Begins a statement: a new snapshot at READ COMMITTED, and a mark to undo the statement to.
     pub fn begin_statement(&mut self) -> Mark {
         if self.level == Level::ReadCommitted && self.snapshot_used {
-            self.snapshot = self.shared.snapshots.take();
+            self.renew_snapshot();
         }
         self.snapshot_used = true;
         self.mark()
+    }
+
+    /// Reads at now from here on. A cursor that is open keeps what it has.
+    fn renew_snapshot(&mut self) {
+        match Arc::get_mut(&mut self.snapshot) {
+            Some(mine) => mine.renew(&self.shared),
+            None => self.snapshot = Arc::new(Snapshot::take(&self.shared)),
+        }
     }
 
     /// A point to roll back to.
@@ -199,25 +244,80 @@ impl Txn {
     /// # Errors
     /// [`Error::Store`]; [`Error::Conflict`] if the space was replaced after this snapshot.
     pub fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Bytes>, Error> {
-        if let Some(own) = self
-            .writes
-            .get(&space)
-            .and_then(|writes| writes.rows.get(key))
-        {
-            return Ok(own.clone());
+        self.read(space, key, |row| row.map(Bytes::copy_from_slice))
+    }
+
+    /// Shows the row at a key to `see`, in place: no copy is made. Own writes first.
+    ///
+    /// # Errors
+    /// As [`Txn::get`].
+    pub fn read<R>(
+        &self,
+        space: SpaceId,
+        key: &[u8],
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
+        if let Some(own) = self.own(space, key) {
+            return Ok(see(own));
         }
         self.check_fence(space)?;
-        let (value, timestamp) = self
-            .snapshot
-            .view
-            .get(space, key, self.snapshot.timestamp)?;
+        if self.level == Level::Serializable {
+            self.reads.borrow_mut().note(space, key);
+        }
+        let touch = self.touches();
+        let snapshot = self.snapshot.timestamp;
+        self.shared
+            .read(snapshot, space, key, touch, |row, timestamp| {
+                self.note_version(timestamp);
+                see(row)
+            })
+    }
+
+    /// Shows the rows of many keys to `see`, with their places in `keys`, in that order. Faster
+    /// than one by one: records that are not in the processor's cache are fetched side by side.
+    ///
+    /// # Errors
+    /// As [`Txn::get`].
+    pub fn read_many(
+        &self,
+        keys: &[(SpaceId, &[u8])],
+        mut see: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Error> {
+        let mut checked = None;
+        for (space, key) in keys {
+            if checked != Some(*space) {
+                self.check_fence(*space)?;
+                checked = Some(*space);
+            }
+            if self.level == Level::Serializable {
+                self.reads.borrow_mut().note(*space, key);
+            }
+        }
+        let snapshot = self.snapshot.timestamp;
+        self.shared.read_many(snapshot, keys, |at, row, timestamp| {
+            self.note_version(timestamp);
+            let (space, key) = keys[at];
+            see(at, self.own(space, key).unwrap_or(row));
+        })
+    }
+
+    /// What this transaction has written at a key (`Some(None)`: removed it).
+    fn own(&self, space: SpaceId, key: &[u8]) -> Option<Option<&[u8]>> {
+        let own = self.writes.get(&space)?.rows.get(key)?;
+        Some(own.as_deref())
+    }
+
+    fn note_version(&self, timestamp: Timestamp) {
         if timestamp > self.newest_read.get() {
             self.newest_read.set(timestamp);
         }
-        if self.level == Level::Serializable {
-            self.note_read(space, key);
-        }
-        Ok(value)
+    }
+
+    /// One read in a few leaves word that the record is in use, so that readers rarely write.
+    fn touches(&self) -> bool {
+        let count = self.read_count.get().wrapping_add(1);
+        self.read_count.set(count);
+        count % TOUCH_EVERY == 1
     }
 
     /// Rows of a range in key order, own writes included.
@@ -244,6 +344,7 @@ impl Txn {
             ranges.len() - 1
         });
         Scan::new(
+            Arc::clone(&self.shared),
             Arc::clone(&self.snapshot),
             space,
             range,
@@ -294,21 +395,27 @@ impl Txn {
         Ok(())
     }
 
-    /// First committer wins: nobody committed to the key after this snapshot.
+    /// First committer wins: nobody committed to the key after this snapshot. The row's lock is
+    /// held, so nobody is about to, either.
     pub(crate) fn check_unchanged(&self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
-        let view = self.shared.snapshots.view();
-        if self.snapshot.timestamp < view.validation_floor {
-            return Err(Error::SnapshotTooOld);
-        }
-        match view.newer_than(space, key, self.snapshot.timestamp) {
-            None => Ok(()),
-            Some(winner) => Err(Error::Conflict {
+        let snapshot = self.snapshot.timestamp;
+        let table = &self.shared.table;
+        let guard = quintet_index::pin();
+        let newest = table
+            .find(hash(space, key), space, key, &guard)
+            .map_or(Timestamp::ZERO, |entry| entry.newest());
+        if newest > snapshot {
+            return Err(Error::Conflict {
                 kind: ConflictKind::WriteWrite,
                 space,
                 key: Some(key.clone()),
-                winner,
-            }),
+                winner: newest,
+            });
         }
+        if newest == Timestamp::ZERO && snapshot < table.floor() {
+            return Err(Error::SnapshotTooOld);
+        }
+        Ok(())
     }
 
     /// Buffers a row. Takes no lock: without [`Txn::lock`] before, the commit does it.
@@ -366,17 +473,13 @@ impl Txn {
             self.closed.push(space);
         }
         if self.level == Level::ReadCommitted {
-            self.snapshot = self.shared.snapshots.take();
+            self.renew_snapshot();
             return Ok(());
         }
-        let view = self.shared.snapshots.view();
-        if self.snapshot.timestamp < view.validation_floor {
-            return Err(Error::SnapshotTooOld);
-        }
-        let (all, snapshot) = (Bound::Unbounded, self.snapshot.timestamp);
-        match view.newer_in_range(space, &all, &all, snapshot) {
-            None => Ok(()),
-            Some((_, winner)) => Err(Error::Conflict {
+        match crate::commit::newest_of_space(&self.shared, space) {
+            _ if self.snapshot.timestamp < self.shared.table.floor() => Err(Error::SnapshotTooOld),
+            newest if newest <= self.snapshot.timestamp => Ok(()),
+            winner => Err(Error::Conflict {
                 kind: ConflictKind::Schema,
                 space,
                 key: None,
@@ -448,23 +551,6 @@ impl Txn {
         }
     }
 
-    fn note_read(&self, space: SpaceId, key: &[u8]) {
-        let reads = &mut *self.reads.borrow_mut();
-        if reads.keys.len() >= READ_KEYS_MAX {
-            let mut spaces: Vec<SpaceId> = reads.keys.drain(..).map(|(space, _)| space).collect();
-            spaces.sort();
-            spaces.dedup();
-            reads
-                .ranges
-                .extend(spaces.into_iter().map(|space| ReadRange {
-                    space,
-                    lower: Bound::Unbounded,
-                    upper: Bound::Unbounded,
-                }));
-        }
-        reads.keys.push((space, Bytes::copy_from_slice(key)));
-    }
-
     /// A scan has come as far as `key`.
     pub(crate) fn note_range_key(
         &self,
@@ -501,7 +587,7 @@ impl Txn {
         upper: &Bound<Bytes>,
         direction: Direction,
         limit: usize,
-        into: &mut Vec<Entry>,
+        into: &mut Vec<Row>,
     ) -> Progress {
         let Some(writes) = self.writes.get(&space) else {
             return Progress::End;

@@ -9,20 +9,11 @@ use quintet_dc::{
     DataComponent, DcStats, Error as StoreError, Generation, MemoryStore, MergeReport, Operation,
 };
 use quintet_rt::Rand;
-use quintet_tc::{Error, TcConfig};
+use quintet_tc::Error;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::*;
-
-fn tiny() -> TcConfig {
-    TcConfig {
-        freeze_bytes: 16 << 10,
-        memtable_bytes_max: 64 << 10,
-        retained_bytes_max: 32 << 10,
-        transaction_bytes_max: 1 << 20,
-    }
-}
 
 /// Goal: at any moment a transaction sees the model as it was when it began, and commits do to the
 /// model what they did to the database. Method: random transactions, several open at once, with
@@ -33,7 +24,7 @@ fn random_transactions_agree_with_a_model_through_compactions_and_crashes() {
         println!("seed {seed}");
         let mut rand = Rand::seeded(seed);
         let mut media = Media::new(seed);
-        let mut running = media.open_with(Durability::Sync, tiny());
+        let mut running = media.open_tiny(Durability::Sync);
         let mut model: BTreeMap<String, String> = BTreeMap::new();
         for step in 0..120 {
             match rand.below(20) {
@@ -45,7 +36,7 @@ fn random_transactions_agree_with_a_model_through_compactions_and_crashes() {
                         disk: crashed,
                         medium: media.medium,
                     };
-                    running = media.open_with(Durability::Sync, tiny());
+                    running = media.open_tiny(Durability::Sync);
                 }
                 _ => {
                     let level = Level::ALL[rand.below(3) as usize];
@@ -100,7 +91,7 @@ fn after_a_compaction_recovery_starts_behind_it_and_the_log_is_short() {
 /// than wrongly validated.
 #[test]
 fn a_long_snapshot_holds_back_little_and_may_not_write_when_it_is_too_old() {
-    let running = Media::new(3).open_with(Durability::Async, tiny());
+    let running = Media::new(3).open_tiny(Durability::Async);
     set(&running.tc, &[("x", "0")]);
     let mut old = running.tc.begin(Level::Snapshot);
     for i in 0..200 {
@@ -113,7 +104,7 @@ fn a_long_snapshot_holds_back_little_and_may_not_write_when_it_is_too_old() {
         );
         let stats = running.tc.stats();
         assert!(
-            stats.active_bytes + stats.frozen_bytes < 256 << 10,
+            stats.buffer_bytes + stats.record_bytes < 256 << 10,
             "{stats:?}"
         );
     }
@@ -202,6 +193,7 @@ fn a_full_store_refuses_commits_politely_and_takes_them_again_when_there_is_room
         Arc::clone(&store) as Arc<dyn DataComponent>,
         Durability::Async,
         tiny(),
+        TINY_RING,
     );
     let write = |i: u32| {
         let mut txn = running.tc.begin(Level::Snapshot);

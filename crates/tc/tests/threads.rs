@@ -6,7 +6,7 @@ mod support;
 
 use quintet_base::{Durability, Level};
 use quintet_rt::{Rand, threads};
-use quintet_tc::{Error, Strength, Tc, TcConfig, WaitPolicy};
+use quintet_tc::{Error, Strength, Tc, WaitPolicy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use support::*;
@@ -49,13 +49,7 @@ fn transfer(tc: &Tc, rand: &mut Rand, level: Level, lock_first: bool) -> Result<
 }
 
 fn run(level: Level, lock_first: bool) -> (u64, u64) {
-    let config = TcConfig {
-        freeze_bytes: 64 << 10,
-        memtable_bytes_max: 256 << 10,
-        retained_bytes_max: 64 << 10,
-        transaction_bytes_max: 1 << 20,
-    };
-    let running = Arc::new(Media::new(11).open_with(Durability::Async, config));
+    let running = Arc::new(Media::new(11).open_tiny(Durability::Async));
     let accounts: Vec<String> = (0..ACCOUNTS).map(|n| format!("a{n:02}")).collect();
     let pairs: Vec<(&str, &str)> = accounts.iter().map(|name| (name.as_str(), "100")).collect();
     set(&running.tc, &pairs);

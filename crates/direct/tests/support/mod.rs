@@ -47,6 +47,7 @@ impl Media {
         let mut config = WalConfig::new("/log");
         config.durability = Durability::Sync;
         config.segment_bytes = 1 << 20;
+        config.keep_in_memory = true;
         let (log, _) = Wal::open(disk, config, Some(store.redo_start())).expect("the log opens");
         let (tc, _) = Tc::open(log, store, TcConfig::for_memory(256 << 20)).expect("it opens");
         Direct::new(tc)

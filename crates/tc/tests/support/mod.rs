@@ -11,6 +11,16 @@ use std::sync::Arc;
 
 pub const SPACE: SpaceId = SpaceId(100);
 
+pub const TINY_RING: usize = 128 << 10;
+
+pub fn tiny() -> TcConfig {
+    TcConfig {
+        freeze_bytes: 16 << 10,
+        cache_bytes_max: 16 << 10,
+        transaction_bytes_max: 48 << 10,
+    }
+}
+
 /// What outlives the process: the log's disk and STORE's medium.
 pub struct Media {
     pub disk: SimDisk,
@@ -41,7 +51,14 @@ impl Media {
             Arc::new(MemoryStore::open(&self.medium)),
             durability,
             config,
+            32 << 20,
         )
+    }
+
+    /// With bounds so small that everything is posted, reclaimed and evicted all the time.
+    pub fn open_tiny(&self, durability: Durability) -> Running {
+        let store = Arc::new(MemoryStore::open(&self.medium));
+        self.open_on(store, durability, tiny(), TINY_RING)
     }
 
     pub fn open_on(
@@ -49,6 +66,7 @@ impl Media {
         store: Arc<dyn DataComponent>,
         durability: Durability,
         config: TcConfig,
+        ring_bytes: usize,
     ) -> Running {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         let wal = WalConfig {
@@ -57,6 +75,10 @@ impl Media {
             segment_bytes: 1 << 20,
             async_flush_interval_ms: 5,
             pending_bytes_max: 16 << 20,
+            ring_bytes,
+            record_bytes_max: ring_bytes / 2,
+            keep_in_memory: true,
+            ..WalConfig::new("/log")
         };
         let (log, _) = Wal::open(disk, wal, Some(store.redo_start())).expect("the log opens");
         let (tc, recovery) =

@@ -1,0 +1,196 @@
+//! Reading at a snapshot: memory first, then the snapshot's generation of STORE.
+//!
+//! Relies on: `table` evicts only what the generation of every reader has.  Promises: the row as of
+//! the snapshot.  Does not: know own writes or what has to be remembered for validation.
+//!
+//! ```text
+//!   table ──has a version at or below──► it
+//!     │ none                                   (memory first: what is evicted after the look has
+//!     ▼                                         been put into a generation before)
+//!   space whole? ──yes──► there is no row
+//!     │ no
+//!     ▼
+//!   generation of the snapshot ──► the row; remembered in the table if the generation is the newest
+//! ```
+
+use crate::component::Shared;
+use crate::entry::Found;
+use crate::error::Error;
+use crate::table::{Space, hash};
+use quintet_base::{Bytes, SpaceId, Timestamp};
+use quintet_dc::Direction;
+use quintet_index::Entry;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Records that are looked for at once: as many misses as the memory serves side by side, twice.
+const TOGETHER: usize = 16;
+
+/// A key and what is visible there (`None`: removed).
+pub(crate) type Row = (Bytes, Option<Bytes>);
+
+/// How far a chunk came.
+pub(crate) enum Progress {
+    /// There may be more after this key, which need not have been visible.
+    At(Bytes),
+    /// The range is done.
+    End,
+}
+
+impl Shared {
+    /// Shows the row at a key to `see`, with the commit that wrote it (zero for what came out of a
+    /// generation: it is durable). `touch`: leave word that it is in use.
+    pub fn read<R>(
+        &self,
+        snapshot: Timestamp,
+        space: SpaceId,
+        key: &[u8],
+        touch: bool,
+        see: impl FnOnce(Option<&[u8]>, Timestamp) -> R,
+    ) -> Result<R, Error> {
+        let hash = hash(space, key);
+        {
+            let guard = quintet_index::pin();
+            if let Some(entry) = self.table.find(hash, space, key, &guard) {
+                if touch {
+                    entry.touch();
+                }
+                match entry.read_at(snapshot, &self.seats, &guard) {
+                    Found::Row(row, timestamp) => return Ok(see(Some(row), timestamp)),
+                    Found::Removed(timestamp) => return Ok(see(None, timestamp)),
+                    Found::Below => {}
+                }
+            }
+        }
+        if self.space(space).is_whole() {
+            return Ok(see(None, Timestamp::ZERO));
+        }
+        let kept = self.generations.of(snapshot);
+        let Some(record) = kept.generation.get(space, key)? else {
+            return Ok(see(None, Timestamp::ZERO));
+        };
+        if kept.position == self.generations.newest() {
+            let guard = quintet_index::pin();
+            let position = Timestamp(record.position.0);
+            self.table
+                .fill(space, key, position, &record.value, kept.position, &guard);
+            self.filled();
+        }
+        Ok(see(Some(&record.value), Timestamp::ZERO))
+    }
+
+    /// Shows the rows of many keys to `see`, in the order of the keys. While one is waited for, the
+    /// others are already on their way out of memory.
+    pub fn read_many(
+        &self,
+        snapshot: Timestamp,
+        keys: &[(SpaceId, &[u8])],
+        mut see: impl FnMut(usize, Option<&[u8]>, Timestamp),
+    ) -> Result<(), Error> {
+        for (batch, keys) in keys.chunks(TOGETHER).enumerate() {
+            let mut hashes = [0; TOGETHER];
+            {
+                let guard = quintet_index::pin();
+                for (slot, (space, key)) in hashes.iter_mut().zip(keys) {
+                    *slot = hash(*space, key);
+                    self.table.prefetch(*slot, &guard);
+                }
+                let hashes = &hashes[..keys.len()];
+                for hash in hashes {
+                    self.table.prefetch_entry(*hash, &guard);
+                }
+                for (hash, (space, key)) in hashes.iter().zip(keys) {
+                    if let Some(entry) = self.table.find(*hash, *space, key, &guard) {
+                        entry.prefetch_value();
+                    }
+                }
+            }
+            for (at, (space, key)) in keys.iter().enumerate() {
+                self.read(snapshot, *space, key, at == 0, |row, timestamp| {
+                    see(batch * TOGETHER + at, row, timestamp)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next rows in memory of a range, as of the snapshot: removed ones, too, but nothing for
+    /// keys of which memory has no version for this snapshot.
+    pub fn table_chunk(
+        &self,
+        space: &Space,
+        (lower, upper): (&Bound<Bytes>, &Bound<Bytes>),
+        direction: Direction,
+        snapshot: Timestamp,
+        limit: usize,
+        into: &mut Vec<Row>,
+    ) -> Progress {
+        if is_empty(lower, upper) {
+            return Progress::End;
+        }
+        let guard = quintet_index::pin();
+        let mut entries = Vec::with_capacity(limit);
+        let ended = space.ordered.chunk(
+            as_slice(lower),
+            as_slice(upper),
+            direction == Direction::Backward,
+            limit,
+            &guard,
+            &mut entries,
+        );
+        entries.iter().for_each(|entry| entry.prefetch_value());
+        // One piece of memory for all rows of the chunk.
+        let mut bytes = Vec::new();
+        let mut places = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let row = match entry.read_at(snapshot, &self.seats, &guard) {
+                Found::Row(row, _) => Some(row),
+                Found::Removed(_) => None,
+                Found::Below => continue,
+            };
+            let key_at = bytes.len();
+            bytes.extend_from_slice(entry.key());
+            let value_at = bytes.len();
+            bytes.extend_from_slice(row.unwrap_or_default());
+            places.push((key_at, value_at, row.map(|_| bytes.len())));
+        }
+        let bytes = Bytes::from(bytes);
+        into.extend(places.into_iter().map(|(key_at, value_at, end)| {
+            let value = end.map(|end| bytes.slice(value_at..end));
+            (bytes.slice(key_at..value_at), value)
+        }));
+        match entries.last() {
+            Some(last) if !ended => Progress::At(Bytes::copy_from_slice(last.key())),
+            _ => Progress::End,
+        }
+    }
+
+    /// A space; whole unless STORE has it already.
+    pub fn space(&self, id: SpaceId) -> Arc<Space> {
+        self.table.space_or_new(id, || self.in_store(id))
+    }
+
+    pub fn in_store(&self, id: SpaceId) -> bool {
+        self.store.spaces().contains(&id)
+    }
+}
+
+pub(crate) fn as_slice(bound: &Bound<Bytes>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included(key) => Bound::Included(&key[..]),
+        Bound::Excluded(key) => Bound::Excluded(&key[..]),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+/// True for ranges that hold no key.
+pub(crate) fn is_empty(lower: &Bound<Bytes>, upper: &Bound<Bytes>) -> bool {
+    match (lower, upper) {
+        (Bound::Included(low), Bound::Included(high)) => low > high,
+        (
+            Bound::Included(low) | Bound::Excluded(low),
+            Bound::Included(high) | Bound::Excluded(high),
+        ) => low >= high,
+        _ => false,
+    }
+}

@@ -1,0 +1,397 @@
+//! Who reads at which timestamp, and which commits are under way.
+//!
+//! Relies on: the log's end only grows, and is what a snapshot reads at.  Promises: the low water is
+//! at or below every snapshot that is in use or will ever be taken; taking and leaving a seat
+//! touches memory that other threads rarely touch.  Does not: limit how long a snapshot lives.
+//!
+//! Every snapshot sits on a seat. A transaction commits from the seat of its snapshot:
+//!
+//! ```text
+//!   None ──► Locking ──► Reserving ──► At(timestamp) ──► None
+//!            entries are  the log is    reads are validated,
+//!            locked       asked for     versions installed,
+//!                         space         entries let go
+//! ```
+
+use parking_lot::Mutex;
+use quintet_base::{Timestamp, TxnId};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+
+/// Seats of the first block; each further block has twice as many.
+const FIRST_BLOCK: usize = 64;
+/// Blocks: enough for 2^26 snapshots at once.
+const BLOCKS: usize = 20;
+/// No snapshot on the seat.
+const EMPTY: u64 = u64::MAX;
+/// A thread asks for the low water itself only once in so many times.
+const LOW_WATER_EVERY: u32 = 64;
+
+/// A transaction's number is its seat's above so many bits of a count.
+const TXN_BITS: u32 = 38;
+
+const NONE: u64 = 0;
+const LOCKING: u64 = 1;
+const RESERVING: u64 = 2;
+
+/// One seat, alone on its cache lines.
+#[repr(align(128))]
+pub(crate) struct Seat {
+    number: u32,
+    taken: AtomicBool,
+    /// At or below what the snapshot on it reads at. Written by who has taken the seat.
+    snapshot: AtomicU64,
+    /// The commit that is under way from here; see [`CommitState`].
+    commit: AtomicU64,
+    /// Counters of what was done from here; only who has taken the seat writes them.
+    txns: AtomicU64,
+    commits: AtomicU64,
+    read_only: AtomicU64,
+}
+
+/// How far the commit from a seat has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CommitState {
+    /// Nothing is committed from the seat now.
+    None,
+    /// It has no timestamp yet: it will get one above the log's present end.
+    Locking,
+    /// It is being given its timestamp.
+    Reserving,
+    /// It has its timestamp; its versions may be installed or not.
+    At(Timestamp),
+}
+
+type Block = Box<[Arc<Seat>]>;
+
+/// All seats.
+pub(crate) struct Seats {
+    blocks: [OnceLock<Block>; BLOCKS],
+    /// Seats that have ever been taken; those above need not be looked at.
+    high: AtomicUsize,
+    /// Held while a block is added.
+    growing: Mutex<()>,
+    /// What was found the last time somebody looked; at or below the truth.
+    low_water: AtomicU64,
+    /// Nobody may register a snapshot below; see `in_use`.
+    assumed: AtomicU64,
+}
+
+thread_local! {
+    /// The seat this thread took last: free again, most likely, and in its cache.
+    static LAST: Cell<usize> = const { Cell::new(usize::MAX) };
+    static ASKED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Spreads threads over the seats before each has its own.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+impl Seat {
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Begins a commit: its entries are about to be locked.
+    pub fn set_locking(&self) {
+        // SeqCst: against `Gate::close`, which sets its word and then looks at ours.
+        self.commit.store(LOCKING, Ordering::SeqCst);
+    }
+
+    /// The log is about to be asked for a timestamp.
+    pub fn set_reserving(&self) {
+        // Seen by whoever reads the log's end as we are about to move it (Release in the log).
+        self.commit.store(RESERVING, Ordering::Release);
+    }
+
+    pub fn set_timestamp(&self, timestamp: Timestamp) {
+        assert!(timestamp.0 > RESERVING, "a commit at {timestamp}");
+        self.commit.store(timestamp.0, Ordering::Release);
+    }
+
+    /// The commit is over; its entries have been let go before.
+    pub fn set_none(&self) {
+        self.commit.store(NONE, Ordering::Release);
+    }
+
+    pub fn is_committing(&self) -> bool {
+        self.commit.load(Ordering::SeqCst) != NONE
+    }
+
+    /// A number that no other transaction of this process has.
+    pub fn next_txn(&self) -> TxnId {
+        let count = count_up(&self.txns);
+        TxnId(u64::from(self.number) << TXN_BITS | count & ((1 << TXN_BITS) - 1))
+    }
+
+    pub fn count_commit(&self) {
+        count_up(&self.commits);
+    }
+
+    pub fn count_read_only(&self) {
+        count_up(&self.read_only);
+    }
+
+    /// Commits that wrote, and that only read.
+    pub fn counts(&self) -> (u64, u64) {
+        let commits = self.commits.load(Ordering::Relaxed);
+        (commits, self.read_only.load(Ordering::Relaxed))
+    }
+
+    pub fn leave(&self) {
+        self.snapshot.store(EMPTY, Ordering::Release);
+        self.taken.store(false, Ordering::Release);
+    }
+}
+
+impl Seats {
+    pub fn new() -> Seats {
+        Seats {
+            blocks: std::array::from_fn(|_| OnceLock::new()),
+            high: AtomicUsize::new(0),
+            growing: Mutex::new(()),
+            low_water: AtomicU64::new(0),
+            assumed: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes a free seat.
+    pub fn take(&self) -> Arc<Seat> {
+        let mut from = LAST.get();
+        if from == usize::MAX {
+            from = THREADS.fetch_add(1, Ordering::Relaxed) % FIRST_BLOCK;
+        }
+        // First the places near the last one, then all that there are.
+        let high = self.high.load(Ordering::Relaxed);
+        for number in (from..from + 4).chain(0..high) {
+            if let Some(seat) = self.try_take(number) {
+                return seat;
+            }
+        }
+        let mut number = high;
+        loop {
+            self.make(number);
+            if let Some(seat) = self.try_take(number) {
+                return seat;
+            }
+            number += 1;
+        }
+    }
+
+    fn try_take(&self, number: usize) -> Option<Arc<Seat>> {
+        let seat = self.seat(number)?;
+        let free = !seat.taken.load(Ordering::Relaxed) && !seat.taken.swap(true, Ordering::Acquire);
+        if !free {
+            return None;
+        }
+        if number >= self.high.load(Ordering::Relaxed) {
+            self.high.fetch_max(number + 1, Ordering::SeqCst);
+        }
+        LAST.set(number);
+        Some(Arc::clone(seat))
+    }
+
+    fn seat(&self, number: usize) -> Option<&Arc<Seat>> {
+        let (block, at) = place(number);
+        self.blocks.get(block)?.get()?.get(at)
+    }
+
+    /// Makes sure that a seat of this number exists.
+    fn make(&self, number: usize) {
+        let (block, _) = place(number);
+        let cell = self.blocks.get(block).expect("2^26 snapshots at once");
+        if cell.get().is_some() {
+            return;
+        }
+        let _growing = self.growing.lock();
+        let first = FIRST_BLOCK * ((1 << block) - 1);
+        cell.get_or_init(|| {
+            (first..first + (FIRST_BLOCK << block))
+                .map(|number| {
+                    Arc::new(Seat {
+                        number: number as u32,
+                        taken: AtomicBool::new(false),
+                        snapshot: AtomicU64::new(EMPTY),
+                        commit: AtomicU64::new(NONE),
+                        txns: AtomicU64::new(0),
+                        commits: AtomicU64::new(0),
+                        read_only: AtomicU64::new(0),
+                    })
+                })
+                .collect()
+        });
+    }
+
+    /// All seats that were ever taken.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Seat>> {
+        let high = self.high.load(Ordering::SeqCst);
+        (0..high).filter_map(|number| self.seat(number))
+    }
+
+    /// How far the commit from a seat has come.
+    pub fn commit_state(&self, number: u32) -> CommitState {
+        let seat = self.seat(number as usize).expect("a seat that was taken");
+        match seat.commit.load(Ordering::Acquire) {
+            NONE => CommitState::None,
+            LOCKING => CommitState::Locking,
+            RESERVING => CommitState::Reserving,
+            timestamp => CommitState::At(Timestamp(timestamp)),
+        }
+    }
+
+    /// Puts a snapshot of the log's present end on a seat.
+    pub fn register(&self, seat: &Seat, end: impl Fn() -> Timestamp) -> Timestamp {
+        loop {
+            let snapshot = end();
+            seat.snapshot.store(snapshot.0, Ordering::Relaxed);
+            // Pairs with the fence in `in_use`: either it sees this seat, or we see what it was
+            // about to assume of seats it did not see.
+            fence(Ordering::SeqCst);
+            if self.assumed.load(Ordering::Relaxed) <= snapshot.0 {
+                return snapshot;
+            }
+        }
+    }
+
+    /// The snapshots in use, ascending; every one taken from now on is at or above the second
+    /// answer. `end` is the log's.
+    pub fn in_use(&self, end: impl Fn() -> Timestamp) -> (Vec<Timestamp>, Timestamp) {
+        let end = end();
+        self.assumed.fetch_max(end.0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let mut snapshots: Vec<Timestamp> = self
+            .iter()
+            .map(|seat| Timestamp(seat.snapshot.load(Ordering::Acquire)))
+            .filter(|snapshot| snapshot.0 != EMPTY)
+            .collect();
+        snapshots.sort();
+        let oldest = snapshots.first().map_or(end, |first| end.min(*first));
+        self.low_water.fetch_max(oldest.0, Ordering::Relaxed);
+        (snapshots, end)
+    }
+
+    /// At or below every snapshot in use or still to be taken.
+    pub fn oldest(&self, end: impl Fn() -> Timestamp) -> Timestamp {
+        let (snapshots, end) = self.in_use(end);
+        snapshots.first().map_or(end, |first| end.min(*first))
+    }
+
+    /// Like `oldest`, a little behind and cheaper.
+    pub fn low_water(&self, end: impl Fn() -> Timestamp) -> Timestamp {
+        let asked = ASKED.get();
+        ASKED.set(asked.wrapping_add(1));
+        if asked.is_multiple_of(LOW_WATER_EVERY) {
+            return self.oldest(end);
+        }
+        Timestamp(self.low_water.load(Ordering::Relaxed))
+    }
+}
+
+/// Adds one to a counter that only this thread writes now.
+fn count_up(counter: &AtomicU64) -> u64 {
+    let count = counter.load(Ordering::Relaxed) + 1;
+    counter.store(count, Ordering::Relaxed);
+    count
+}
+
+/// Block and index of a seat.
+fn place(number: usize) -> (usize, usize) {
+    let block = (number / FIRST_BLOCK + 1).ilog2() as usize;
+    (block, number - FIRST_BLOCK * ((1 << block) - 1))
+}
+
+/// Lets schema changes commit alone. Everybody else passes by two words of memory.
+///
+/// ```text
+///   commit:  set_locking ─► closed? ── no ──► go on
+///                              └ yes ─► set_none, wait for the turn, try again
+///   close:   turn ─► closed := true ─► wait until no other seat is committing
+/// ```
+#[derive(Default)]
+pub(crate) struct Gate {
+    closed: AtomicBool,
+    turn: Mutex<()>,
+}
+
+/// While it lives, nobody else commits.
+pub(crate) struct Alone<'a> {
+    gate: &'a Gate,
+    _turn: parking_lot::MutexGuard<'a, ()>,
+}
+
+impl Gate {
+    /// Begins a commit from a seat, when nobody demands to be alone.
+    pub fn enter(&self, seat: &Seat) {
+        loop {
+            seat.set_locking();
+            // SeqCst on both sides: either we see the gate closed, or the closer sees our seat.
+            if !self.closed.load(Ordering::SeqCst) {
+                return;
+            }
+            seat.set_none();
+            drop(self.turn.lock());
+        }
+    }
+
+    /// Waits until no commit is under way and keeps others from beginning one.
+    pub fn close<'a>(&'a self, seats: &Seats) -> Alone<'a> {
+        let turn = self.turn.lock();
+        self.closed.store(true, Ordering::SeqCst);
+        for seat in seats.iter() {
+            while seat.is_committing() {
+                quintet_rt::threads::yield_now();
+            }
+        }
+        Alone {
+            gate: self,
+            _turn: turn,
+        }
+    }
+}
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.gate.closed.store(false, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_are_numbered_through_the_blocks() {
+        let mut expected = 0;
+        for block in 0..4 {
+            for at in 0..FIRST_BLOCK << block {
+                assert_eq!(place(expected), (block, at));
+                expected += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn every_snapshot_has_its_own_seat_and_the_oldest_counts() {
+        let seats = Seats::new();
+        let end = Cell::new(100u64);
+        let now = || Timestamp(end.get());
+        let mut taken = Vec::new();
+        for i in 0..1000 {
+            end.set(100 + i);
+            let seat = seats.take();
+            assert_eq!(seats.register(&seat, now), Timestamp(100 + i));
+            taken.push(seat);
+        }
+        let mut numbers: Vec<u32> = taken.iter().map(|seat| seat.number()).collect();
+        numbers.sort();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 1000);
+        assert_eq!(seats.oldest(now), Timestamp(100));
+        assert_eq!(seats.in_use(now).0.len(), 1000);
+        taken.drain(..500).for_each(|seat| seat.leave());
+        assert_eq!(seats.oldest(now), Timestamp(600));
+        taken.drain(..).for_each(|seat| seat.leave());
+        assert_eq!(seats.oldest(now), Timestamp(1099));
+        assert!(seats.take().number() < 1000, "seats are used again");
+    }
+}

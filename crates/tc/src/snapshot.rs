@@ -1,0 +1,35 @@
+//! A snapshot: a timestamp to read at, on a seat of its own.
+//!
+//! Relies on: `seats`.  Promises: what it reads stays readable until it is dropped.
+//! Does not: read.
+
+use crate::component::Shared;
+use crate::seats::Seat;
+use quintet_base::Timestamp;
+use std::sync::Arc;
+
+/// Registered until dropped.
+pub(crate) struct Snapshot {
+    pub timestamp: Timestamp,
+    pub seat: Arc<Seat>,
+}
+
+impl Snapshot {
+    /// A snapshot of now: of every commit whose place in the log has been taken.
+    pub fn take(shared: &Shared) -> Snapshot {
+        let seat = shared.seats.take();
+        let timestamp = shared.seats.register(&seat, || shared.end());
+        Snapshot { timestamp, seat }
+    }
+
+    /// Moves to now, on the same seat.
+    pub fn renew(&mut self, shared: &Shared) {
+        self.timestamp = shared.seats.register(&self.seat, || shared.end());
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.seat.leave();
+    }
+}

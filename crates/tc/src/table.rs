@@ -1,0 +1,375 @@
+//! All records in memory: by hash, in order, and how much they weigh.
+//!
+//! Relies on: `entry` for versions, `index` for finding them.  Promises: an entry is found by hash
+//! and, before anybody can commit to it, in its space's order; what was evicted is in every
+//! generation that its readers may look into.  Does not: read STORE, or decide what to evict when.
+//!
+//! **One table is memtable and record cache.** A record whose newest commit lies above *posted* is
+//! dirty: STORE does not have it yet. Below, it is a cache of what STORE has, and may go.
+//!
+//! **Whole spaces.** As long as nothing that STORE has was left out of memory, a space is *whole*:
+//! a key that is not in the table is nowhere, and neither a miss nor a scan asks STORE.
+#![allow(
+    unsafe_code,
+    reason = "the owner of entries puts them into indexes and frees them"
+)]
+
+use crate::entry::{Locked, RecordEntry};
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use quintet_base::{SpaceId, Timestamp};
+use quintet_index::{Entry, Guard, Hashed, OrderedIndex, PointIndex, Verdict};
+use quintet_rt::Rand;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+/// Counters of memory, so that threads rarely share one.
+const STRIPES: usize = 64;
+
+/// One seed for the process, so that entries know their hash. Unpredictable from outside, so that
+/// nobody can choose keys that collide.
+static HASHER: LazyLock<foldhash::quality::FixedState> =
+    LazyLock::new(|| foldhash::quality::FixedState::with_seed(Rand::from_os().next_u64()));
+
+/// The hash of a record.
+pub(crate) fn hash(space: SpaceId, key: &[u8]) -> u64 {
+    let mut hasher = HASHER.build_hasher();
+    hasher.write_u32(space.0);
+    hasher.write(key);
+    hasher.finish()
+}
+
+/// The records of one space in order.
+pub(crate) struct Space {
+    pub ordered: OrderedIndex<RecordEntry>,
+    /// Cleared, for ever, before the first record that STORE has leaves memory (or because STORE
+    /// had some to begin with). Release there pairs with Acquire in `is_whole`.
+    whole: AtomicBool,
+}
+
+#[repr(align(64))]
+#[derive(Default)]
+struct Stripe(AtomicI64);
+
+/// All records in memory.
+pub(crate) struct Table {
+    points: PointIndex<RecordEntry>,
+    spaces: ArcSwap<HashMap<SpaceId, Arc<Space>>>,
+    /// Held while a space is added or dropped.
+    changing: Mutex<()>,
+    bytes: [Stripe; STRIPES],
+    /// Records whose newest commit is at or below may have been evicted. Raised before the first
+    /// of them goes.
+    evicted: AtomicU64,
+    /// Of those evicted although a snapshot was older, the newest commit.
+    floor: AtomicU64,
+    /// The shard where the next sweep goes on.
+    hand: Mutex<usize>,
+}
+
+/// What a sweep may assume.
+pub(crate) struct Sweep<'a> {
+    /// STORE has everything at or below, in the newest generation.
+    pub posted: Timestamp,
+    /// Snapshots in use, ascending, each with the position of the generation it reads.
+    pub snapshots: &'a [(Timestamp, Timestamp)],
+    /// Evict also what writers with an old snapshot would have to be validated against.
+    pub hard: bool,
+    /// Bytes to be gained.
+    pub bytes: i64,
+}
+
+impl Space {
+    pub fn is_whole(&self) -> bool {
+        self.whole.load(Ordering::Acquire)
+    }
+}
+
+impl Table {
+    pub fn new() -> Table {
+        Table {
+            points: PointIndex::new(),
+            spaces: ArcSwap::from_pointee(HashMap::new()),
+            changing: Mutex::new(()),
+            bytes: std::array::from_fn(|_| Stripe::default()),
+            evicted: AtomicU64::new(0),
+            floor: AtomicU64::new(0),
+            hand: Mutex::new(0),
+        }
+    }
+
+    /// The entry of a record, if it is in memory.
+    pub fn find<'g>(
+        &self,
+        hash: u64,
+        space: SpaceId,
+        key: &[u8],
+        guard: &'g Guard,
+    ) -> Option<&'g RecordEntry> {
+        self.points.get(hash, |entry| entry.is(space, key), guard)
+    }
+
+    /// First step of finding many at once; see [`PointIndex::prefetch`].
+    pub fn prefetch(&self, hash: u64, guard: &Guard) {
+        self.points.prefetch(hash, guard);
+    }
+
+    /// Second step.
+    pub fn prefetch_entry(&self, hash: u64, guard: &Guard) {
+        self.points.prefetch_entry(hash, guard);
+    }
+
+    /// A space that has or had records in memory.
+    pub fn space(&self, space: SpaceId) -> Option<Arc<Space>> {
+        self.spaces.load().get(&space).cloned()
+    }
+
+    /// The space, which is whole from its beginning unless `in_store` says that STORE has it.
+    pub fn space_or_new(&self, space: SpaceId, in_store: impl FnOnce() -> bool) -> Arc<Space> {
+        if let Some(known) = self.space(space) {
+            return known;
+        }
+        let _changing = self.changing.lock();
+        if let Some(known) = self.space(space) {
+            return known;
+        }
+        let made = Arc::new(Space {
+            ordered: OrderedIndex::new(),
+            whole: AtomicBool::new(!in_store()),
+        });
+        let mut spaces = HashMap::clone(&self.spaces.load());
+        spaces.insert(space, Arc::clone(&made));
+        self.spaces.store(Arc::new(spaces));
+        made
+    }
+
+    /// The entry of a record, made without a version if it is not in memory.
+    pub fn find_or_make<'g>(
+        &self,
+        hash: u64,
+        id: SpaceId,
+        key: &[u8],
+        in_store: impl FnOnce() -> bool,
+        guard: &'g Guard,
+    ) -> &'g RecordEntry {
+        if let Some(entry) = self.find(hash, id, key, guard) {
+            return entry;
+        }
+        let space = self.space_or_new(id, in_store);
+        let make = || Some(RecordEntry::new(id, key));
+        self.put(hash, id, key, &space, make, guard)
+            .expect("make does not decline")
+    }
+
+    /// Remembers what STORE has at a key, as of the newest generation at `generation`, unless the
+    /// record is in memory already or the table has moved on.
+    pub fn fill(
+        &self,
+        id: SpaceId,
+        key: &[u8],
+        position: Timestamp,
+        value: &[u8],
+        generation: Timestamp,
+        guard: &Guard,
+    ) {
+        let hash = hash(id, key);
+        let space = self.space_or_new(id, || true);
+        let make = || {
+            // Later than the generation, it may have been written, posted and evicted again.
+            if self.evicted() > generation {
+                return None;
+            }
+            Some(RecordEntry::with_copy(id, key, position, value))
+        };
+        self.put(hash, id, key, &space, make, guard);
+    }
+
+    /// Puts an entry, which comes held for upkeep, into both indexes and lets it go.
+    fn put<'g>(
+        &self,
+        hash: u64,
+        id: SpaceId,
+        key: &[u8],
+        space: &Space,
+        make: impl FnOnce() -> Option<NonNull<RecordEntry>>,
+        guard: &'g Guard,
+    ) -> Option<&'g RecordEntry> {
+        // SAFETY: entries leave through `bury`, which frees them through the epoch.
+        let (entry, made) = unsafe {
+            self.points
+                .get_or_insert(hash, |entry| entry.is(id, key), make, guard)?
+        };
+        if made {
+            self.weigh(hash, entry.memory_bytes() as i64);
+            // One that is being evicted leaves the order a moment after it left the points.
+            // SAFETY: as above.
+            while unsafe { space.ordered.insert(entry, guard) }.is_some() {
+                quintet_rt::threads::yield_now();
+            }
+            entry.unlock();
+        }
+        Some(entry)
+    }
+
+    /// Estimate of the memory that records take, without what is in the log's buffers.
+    pub fn bytes(&self) -> i64 {
+        let load = |stripe: &Stripe| stripe.0.load(Ordering::Relaxed);
+        self.bytes.iter().map(load).sum()
+    }
+
+    /// Counts bytes of copies and entries that have come or gone.
+    pub fn weigh(&self, hash: u64, bytes: i64) {
+        if bytes != 0 {
+            let stripe = &self.bytes[(hash >> 32) as usize % STRIPES];
+            stripe.0.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    pub fn weigh_entry(&self, entry: &RecordEntry, bytes: i64) {
+        self.weigh(entry.hash(), bytes);
+    }
+
+    /// Records in memory.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    pub fn evicted(&self) -> Timestamp {
+        Timestamp(self.evicted.load(Ordering::Acquire))
+    }
+
+    /// Writers with an older snapshot can no longer be validated.
+    pub fn floor(&self) -> Timestamp {
+        Timestamp(self.floor.load(Ordering::Acquire))
+    }
+
+    /// Takes records that STORE has, and that nobody has read lately, out of memory. Returns the
+    /// bytes gained. One at a time.
+    pub fn evict(&self, sweep: &Sweep<'_>) -> i64 {
+        // Before anything goes: whoever misses a record from now on asks a generation that has it.
+        self.evicted.fetch_max(sweep.posted.0, Ordering::SeqCst);
+        let mut hand = self.hand.lock();
+        let mut gained = 0;
+        // Twice round: the first visit takes the mark of use away.
+        for _ in 0..self.points.shards() * 2 {
+            if gained >= sweep.bytes {
+                break;
+            }
+            *hand = (*hand + 1) % self.points.shards();
+            let guard = quintet_index::pin();
+            let mut removed = Vec::new();
+            self.points.sweep(
+                *hand,
+                |entry| self.judge(entry, sweep, &guard),
+                &mut removed,
+                &guard,
+            );
+            gained += self.bury(&removed, &guard);
+        }
+        gained
+    }
+
+    /// Takes every record of a space out of memory. Nobody reads it or writes to it any more.
+    pub fn drop_space(&self, id: SpaceId) {
+        {
+            let _changing = self.changing.lock();
+            let mut spaces = HashMap::clone(&self.spaces.load());
+            if spaces.remove(&id).is_none() {
+                return;
+            }
+            self.spaces.store(Arc::new(spaces));
+        }
+        for shard in 0..self.points.shards() {
+            let guard = quintet_index::pin();
+            let mut removed = Vec::new();
+            let judge = |entry: &RecordEntry| {
+                let ours = entry.space() == id && entry.lock_for_upkeep() == Locked::Yes;
+                if ours {
+                    entry.unlock_dead();
+                    Verdict::Remove
+                } else {
+                    Verdict::Keep
+                }
+            };
+            self.points.sweep(shard, judge, &mut removed, &guard);
+            self.bury(&removed, &guard);
+        }
+    }
+
+    fn judge(&self, entry: &RecordEntry, sweep: &Sweep<'_>, guard: &Guard) -> Verdict {
+        if entry.newest() > sweep.posted || entry.take_touched() {
+            return Verdict::Keep;
+        }
+        if entry.lock_for_upkeep() != Locked::Yes {
+            return Verdict::Keep;
+        }
+        if self.may_go(entry, sweep, guard) {
+            entry.unlock_dead();
+            Verdict::Remove
+        } else {
+            entry.unlock();
+            Verdict::Keep
+        }
+    }
+
+    fn may_go(&self, entry: &RecordEntry, sweep: &Sweep<'_>, guard: &Guard) -> bool {
+        let newest = entry.newest();
+        if newest > sweep.posted {
+            return false;
+        }
+        for (snapshot, generation) in sweep.snapshots {
+            if *snapshot >= newest {
+                break;
+            }
+            let needed = entry.needed_by(*snapshot, guard);
+            if !sweep.hard || needed.is_some_and(|needed| needed > *generation) {
+                return false;
+            }
+            self.floor.fetch_max(newest.0, Ordering::SeqCst);
+        }
+        // A record that is nowhere leaves no gap.
+        if !entry.is_absent()
+            && let Some(space) = self.space(entry.space())
+        {
+            space.whole.store(false, Ordering::Release);
+        }
+        true
+    }
+
+    /// Takes entries that have left the points out of the order, and frees them.
+    fn bury(&self, removed: &[NonNull<RecordEntry>], guard: &Guard) -> i64 {
+        let mut gained = 0;
+        for address in removed {
+            // SAFETY: freed only below.
+            let entry = unsafe { address.as_ref() };
+            let bytes = entry.memory_bytes() as i64;
+            self.weigh(entry.hash(), -bytes);
+            if let Some(space) = self.space(entry.space()) {
+                space.ordered.remove(entry.key(), guard);
+            }
+            gained += bytes;
+            // SAFETY: it is dead: nobody puts it back, and it has left both indexes.
+            unsafe { RecordEntry::retire(*address, guard) };
+        }
+        gained
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        // Nobody else has the table: entries can go at once.
+        let guard = quintet_index::pin();
+        for shard in 0..self.points.shards() {
+            let mut removed = Vec::new();
+            self.points
+                .sweep(shard, |_| Verdict::Remove, &mut removed, &guard);
+            for entry in removed {
+                // SAFETY: `&mut self`, and no guard outlives a use of the table.
+                unsafe { RecordEntry::free(entry.as_ptr()) };
+            }
+        }
+    }
+}
