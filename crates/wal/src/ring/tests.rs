@@ -11,7 +11,7 @@ use std::thread;
 
 /// Fewer rounds where every access is checked.
 const fn rounds(count: u64) -> u64 {
-    if cfg!(miri) { count / 100 } else { count }
+    if cfg!(miri) { count / 400 } else { count }
 }
 
 /// What a record that begins at `start` holds at `offset`: its length first, then bytes that no other
