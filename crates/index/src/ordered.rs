@@ -228,7 +228,8 @@ impl<E: Entry> OrderedIndex<E> {
     }
 
     fn is_root(&self, node: Node<'_, E>) -> bool {
-        // Asked under the node's latch, without which nobody makes it a root or another the root.
+        // Asked under the node's latch, and a node stops being the root only by a change of itself:
+        // so one that was the root under a view is while it is locked by that view.
         self.root.load(Relaxed) == node.pointer()
     }
 }

@@ -23,9 +23,7 @@ impl<E: Entry> OrderedIndex<E> {
     pub(super) fn split_leaf(&self, way: &Way<'_, E>, at: usize, entry: &E) -> Result<(), Restart> {
         let above = way.parent.map(|step| step.view.lock()).transpose()?;
         let held = way.view.lock()?;
-        if above.is_none() && !self.is_root(way.node) {
-            return Err(Restart);
-        }
+        assert!(above.is_some() || self.is_root(way.node), "a root no more");
         debug_assert!(way.leaf.is_held(&held));
         let pointer = Leaf::<E>::allocate();
         // SAFETY: allocated just now, and freed only after it has left the tree.
@@ -69,9 +67,7 @@ impl<E: Entry> OrderedIndex<E> {
     ) -> Result<(), Restart> {
         let above = parent.map(|step| step.view.lock()).transpose()?;
         let held = step.view.lock()?;
-        if above.is_none() && !self.is_root(node) {
-            return Err(Restart);
-        }
+        assert!(above.is_some() || self.is_root(node), "a root no more");
         // As in leaves: where inserts rise, the left node stays full.
         let count = step.inner.keys.len();
         let middle = if step.index == count {

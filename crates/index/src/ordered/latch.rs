@@ -59,10 +59,12 @@ impl Latch {
     #[inline]
     pub(super) fn view(&self) -> Result<View<'_>, Restart> {
         let mut pause = Pause::new();
+        disturb();
         loop {
             // Acquire pairs with the Release in `Held::drop`: a view sees what the last writer did.
             let seen = self.word.load(Acquire);
             if seen & (LOCKED | OBSOLETE) == 0 {
+                disturb();
                 return Ok(View { latch: self, seen });
             }
             if seen & OBSOLETE != 0 {
@@ -77,10 +79,12 @@ impl<'g> View<'g> {
     /// Whether all that was read since the view was taken is one state.
     #[inline]
     pub(super) fn still(&self) -> Result<(), Restart> {
+        disturb();
         // Pairs with the Release fence in `lock`: whoever has read a value written under a lock
         // reads here the word of that lock or a later one.
         fence(Acquire);
         if self.latch.word.load(Relaxed) == self.seen {
+            disturb();
             Ok(())
         } else {
             Err(Restart)
@@ -90,6 +94,7 @@ impl<'g> View<'g> {
     /// Locks the node if it is still as it was seen.
     #[inline]
     pub(super) fn lock(self) -> Result<Held<'g>, Restart> {
+        disturb();
         let word = self.seen | LOCKED;
         match self
             .latch
@@ -160,9 +165,35 @@ impl Pause {
     }
 }
 
+/// In unit tests gives the processor away now and then, at every place where a race can be lost:
+/// the moments between two looks at a version are too short to be hit by chance. Otherwise nothing.
+#[inline(always)]
+fn disturb() {
+    #[cfg(test)]
+    tests::disturb();
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        static TURN: Cell<u32> = const { Cell::new(1) };
+    }
+
+    /// One time in 16, by a random sequence that is the same for every thread.
+    pub(super) fn disturb() {
+        let turn = TURN
+            .get()
+            .wrapping_mul(1_664_525)
+            .wrapping_add(1_013_904_223);
+        TURN.set(turn);
+        if turn >> 28 == 0 {
+            std::thread::yield_now();
+        }
+    }
 
     #[test]
     fn a_view_ends_with_the_next_change() {

@@ -97,9 +97,7 @@ impl<E: Entry> OrderedIndex<E> {
         let (Some((top, _)), Some((leaf, _))) = (chain.nodes.first(), chain.nodes.last()) else {
             unreachable!("a way ends at a leaf")
         };
-        if !self.is_root(*top) {
-            return Err(Restart);
-        }
+        assert!(self.is_root(*top), "a root no more");
         let leaf_held = held.pop();
         // Release pairs with the Acquire in `root`.
         self.root.store(leaf.pointer(), Release);
@@ -120,9 +118,7 @@ impl<E: Entry> OrderedIndex<E> {
                 return;
             }
             let Ok(held) = view.lock() else { return };
-            if !self.is_root(node) {
-                return;
-            }
+            assert!(self.is_root(node), "a root no more");
             // Release pairs with the Acquire in `root`.
             self.root.store(inner.child_pointer(0), Release);
             node.retire(held, guard);
