@@ -321,14 +321,20 @@ impl Table {
             return false;
         }
         for (snapshot, generation) in sweep.snapshots {
-            if *snapshot >= newest {
+            // Also for a snapshot above the newest version: its generation may be below.
+            if *generation >= newest {
                 break;
             }
             let needed = entry.needed_by(*snapshot, guard);
-            if !sweep.hard || needed.is_some_and(|needed| needed > *generation) {
+            if needed.is_some_and(|needed| needed > *generation) {
                 return false;
             }
-            self.floor.fetch_max(newest.0, Ordering::SeqCst);
+            if *snapshot < newest {
+                if !sweep.hard {
+                    return false;
+                }
+                self.floor.fetch_max(newest.0, Ordering::SeqCst);
+            }
         }
         // A record that is nowhere leaves no gap.
         if !entry.is_absent()
