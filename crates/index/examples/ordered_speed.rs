@@ -16,7 +16,15 @@
     reason = "a measurement of the clock's own time"
 )]
 
-use std::{hint::black_box, ops::Bound, sync::OnceLock, time::Instant};
+use std::{
+    hint::black_box,
+    ops::Bound,
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Instant,
+};
 
 use quintet_index::{Entry, OrderedIndex, pin};
 
@@ -188,6 +196,39 @@ fn measure(entries: usize, length: usize, threads: usize) -> ([f64; 6], String) 
     (rates, note)
 }
 
+/// Scans all again and again while `writers` insert at random; the index begins with half of the
+/// entries. Millions a second: scanned by the one scanner, inserted by all writers.
+fn measure_beside_writers(entries: usize, writers: usize) -> (f64, f64) {
+    let of = |thread: usize| -> Vec<Record> {
+        let numbers = (thread..entries).step_by(writers);
+        numbers.map(|at| record(mix(at as u64), 24)).collect()
+    };
+    let records: Vec<Vec<Record>> = (0..writers).map(of).collect();
+    let index = OrderedIndex::new();
+    for records in &records {
+        insert_all(&index, &records[..records.len() / 2]);
+    }
+    let writing = AtomicUsize::new(writers);
+    let (index, writing) = (&index, &writing);
+    std::thread::scope(|scope| {
+        let scanner = scope.spawn(move || {
+            let (begin, mut scanned) = (time(), 0);
+            while writing.load(SeqCst) > 0 {
+                scanned += scan_all(index, false, |record| {
+                    black_box(std::ptr::from_ref(record));
+                });
+            }
+            scanned as f64 * 1e3 / (time() - begin) as f64
+        });
+        let inserted = rate(entries / 2, writers, |thread| {
+            let records = &records[thread];
+            insert_all(index, &records[records.len() / 2..]);
+            writing.fetch_sub(1, SeqCst);
+        });
+        (scanner.join().expect("it scanned"), inserted)
+    })
+}
+
 fn main() {
     let mut sizes: Vec<usize> = std::env::args()
         .skip(1)
@@ -199,7 +240,7 @@ fn main() {
     print!("{:>10} {:>4} {:>7}", "entries", "key", "threads");
     COLUMNS.iter().for_each(|column| print!(" {column:>9}"));
     println!("   rising / random");
-    for entries in sizes {
+    for &entries in &sizes {
         for length in [8, 24] {
             for threads in [1, 2] {
                 let runs = if entries < 10_000_000 { 3 } else { 1 };
@@ -216,6 +257,17 @@ fn main() {
                 best.iter().for_each(|rate| print!(" {rate:>9.2}"));
                 println!("   {note}");
             }
+        }
+    }
+    println!("\nscanning beside writers, 24-byte keys at random");
+    println!(
+        "{:>10} {:>7} {:>9} {:>9}",
+        "entries", "writers", "scan", "insert"
+    );
+    for entries in sizes {
+        for writers in [1, 2, 8] {
+            let (scan, insert) = measure_beside_writers(entries, writers);
+            println!("{entries:>10} {writers:>7} {scan:>9.2} {insert:>9.2}");
         }
     }
 }

@@ -14,11 +14,13 @@
 //! |---|---|
 //! | `latch` | the version word: look, look again, lock |
 //! | `separator` | the bytes that divide neighbours |
+//! | `head` | eight bytes of a key as an integer |
 //! | `keys` | the sorted keys of one node: prefix, heads, pointers; the search |
 //! | `node` | leaves and inner nodes |
 //! | `grow` | what happens when a node is full |
 //! | `prune` | what happens when a leaf is empty or nearly so |
 //! | `scan` | ranges |
+//! | `shape` | the tree at rest, looked at as a whole |
 //! | `tally` | how many entries there are |
 //!
 //! **Invariants.**
@@ -55,6 +57,7 @@ use separator::Separator;
 use tally::Tally;
 
 mod grow;
+mod head;
 mod keys;
 mod latch;
 mod node;

@@ -5,7 +5,9 @@
 //! `MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks"
 //! cargo +nightly miri test -p quintet-index ordered` (4 minutes). The flags are for
 //! `crossbeam-epoch`, which makes pointers of integers, breaks stacked borrows and keeps its global
-//! collector; the unit tests (`--lib`) do without it and pass `-Zmiri-strict-provenance`.
+//! collector. What needs no epoch is sound by the stricter rules as well:
+//! `MIRIFLAGS=-Zmiri-strict-provenance cargo +nightly miri test -p quintet-index --lib ordered --
+//! --skip edge_from_further_up` (40 seconds).
 #![allow(unsafe_code, reason = "the tests own the entries")]
 
 use std::{collections::BTreeMap, ops::Bound};

@@ -27,10 +27,10 @@ use std::{
 };
 
 use super::{
+    head::{head_of, top},
     latch::{Held, Restart, View},
     separator::{Keyed, shared},
 };
-use crate::prefetch::prefetch;
 
 /// How much of the prefix stands in the node: what is left of a node's first cache line.
 const INLINE_WORDS: usize = 5;
@@ -439,42 +439,6 @@ impl<T: Keyed, const N: usize> Keys<T, N> {
         }
         assert!(keys().is_sorted_by(|left, right| left < right), "order");
         assert!(count > 0 || cut == 0, "a prefix of nothing");
-    }
-}
-
-/// Begins to fetch `bytes` from `start` on, line by line.
-#[inline(always)]
-pub(super) fn prefetch_range<T>(start: *const T, bytes: usize) {
-    const LINE: usize = 64;
-    for at in (0..bytes).step_by(LINE) {
-        prefetch(start.wrapping_byte_add(at));
-    }
-}
-
-/// The 8 bytes of a key from `at` on as a number that is ordered as they are; zeros past its end.
-#[inline]
-fn head_of(key: &[u8], at: usize) -> u64 {
-    let rest = key.get(at..).unwrap_or_default();
-    if let Some(bytes) = rest.first_chunk::<8>() {
-        return u64::from_be_bytes(*bytes);
-    }
-    match key.last_chunk::<8>() {
-        // The last 8 bytes of a key that is long enough hold what is wanted: push the rest out.
-        Some(_) if rest.is_empty() => 0,
-        Some(bytes) => u64::from_be_bytes(*bytes) << (8 * (8 - rest.len())),
-        None => (rest.iter().zip((0..8).rev())).fold(0, |head, (&byte, place)| {
-            head | u64::from(byte) << (8 * place)
-        }),
-    }
-}
-
-/// A mask of the first `bytes` bytes of a head.
-#[inline]
-fn top(bytes: usize) -> u64 {
-    match bytes {
-        0 => 0,
-        1..8 => u64::MAX << (8 * (8 - bytes)),
-        _ => u64::MAX,
     }
 }
 

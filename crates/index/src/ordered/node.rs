@@ -25,10 +25,11 @@ use std::{
 use crossbeam_epoch::Guard;
 
 use super::{
-    keys::{Keys, prefetch_range},
+    keys::Keys,
     latch::{Held, Latch, Restart, View},
     separator::Separator,
 };
+use crate::prefetch::prefetch;
 
 /// Entries of a leaf and separators of an inner node. 28, 60 and 124 were measured: see the
 /// header of `examples/ordered_speed.rs`. Small ones make deep trees of few entries for the unit tests and Miri.
@@ -266,5 +267,14 @@ impl Inner {
             right.children[from - at - 1].store(self.child_pointer(from), Relaxed);
         }
         (self.keys.remove(held, at), pointer)
+    }
+}
+
+/// Begins to fetch `bytes` from `start` on, line by line.
+#[inline(always)]
+pub(super) fn prefetch_range<T>(start: *const T, bytes: usize) {
+    const LINE: usize = 64;
+    for at in (0..bytes).step_by(LINE) {
+        prefetch(start.wrapping_byte_add(at));
     }
 }

@@ -192,3 +192,47 @@ impl<E: Entry> OrderedIndex<E> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Number([u8; 8]);
+
+    // SAFETY: never changed; the test's numbers outlive its index.
+    unsafe impl Entry for Number {
+        fn key(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    /// Goal: nothing that has left the tree is used by those who took it out, and the tree's own
+    /// pointers are sound by themselves, without what `crossbeam-epoch` does to Miri's checks.
+    /// Method: the guard that frees at once; numbers come and go in different orders.
+    #[test]
+    fn nothing_that_left_the_tree_is_used_by_its_remover() {
+        let count = if cfg!(miri) { 60 } else { 1_000 };
+        let numbers: Vec<Number> = (0..count).map(|at: u64| Number(at.to_be_bytes())).collect();
+        // SAFETY: no other thread has the index.
+        let guard = unsafe { crossbeam_epoch::unprotected() };
+        let mut index = OrderedIndex::new();
+        // Steps that share no factor with the count visit all.
+        for (coming, going) in [(1, 7), (7, 1), (count - 1, 11), (13, count - 1)] {
+            let order = |step: u64| (0..count).map(move |at| (at * step % count) as usize);
+            for at in order(coming) {
+                // SAFETY: the numbers outlive the index.
+                assert!(unsafe { index.insert(&numbers[at], guard) }.is_none());
+            }
+            assert_eq!(index.check().entries, numbers.len());
+            for at in order(going) {
+                let removed = index.remove(&numbers[at].0, guard).expect("it is in");
+                assert!(std::ptr::eq(removed, &numbers[at]));
+                if at % 16 == 0 {
+                    index.check();
+                }
+            }
+            let shape = index.check();
+            assert_eq!((shape.leaves, shape.inners), (1, 0), "left behind");
+        }
+    }
+}
