@@ -1,15 +1,37 @@
-//! Measures the ordered index: inserts, look-ups and scans, at one thread and at two.
+//! Measures the ordered index: inserts, look-ups and scans, alone and beside each other.
 //!
 //! `cargo run --release -p quintet-index --example ordered_speed [-- [cpu] entries ..]`; without
 //! entries 1 000 000 and 10 000 000. With `cpu` by the threads' time on a processor instead of the
-//! clock's, which is what can be compared while the machine does other things. Every figure is millions a second of all threads together; each
-//! is the best of three runs of the whole (of one at 10 million and more), since on a shared machine the
-//! slower ones measure the neighbours.
+//! clock's, which is what can be compared while the machine does other things; times of several
+//! threads are then as if each had a processor.
 //!
-//! Load: 8-byte keys are big-endian integers, drawn at random or rising; 24-byte keys have 16 bytes in
-//! common before that. Entries are allocated beforehand in one piece each thread, in the order of
-//! insertion. Look-ups are of present keys in another random order and compare the whole key. Scans
-//! go through `chunk` by 1000 and take the pointers only, or read each key as well.
+//! Load: 8-byte keys are big-endian integers, drawn at random or rising; 24-byte keys have 16 bytes
+//! in common before that. Entries are allocated beforehand in one piece each thread, in the order
+//! of insertion. Look-ups are of present keys in another random order and compare the whole key.
+//! Scans go through `chunk` by 1000 and take the pointers only, or read each key as well. Every
+//! figure is millions a second of all threads together: the best of three runs of the whole, or one
+//! run at 10 million and more.
+//!
+//! Measured with `cpu` on two hyperthreads of a Xeon (2 MiB L2 a core, 260 MiB L3, shared), busy
+//! with other work at a load of 5 to 7, one thread, glibc's allocator, 4 KiB pages:
+//!
+//! | entries | key | rising | random | get | scan | scan+key |
+//! |---|---|---|---|---|---|---|
+//! | 1 M | 8 | 13.9 | 4.3 | 2.4 | 63-84 | 63-84 |
+//! | 1 M | 24 | 12.3 | 4.1 | 2.2 | 70-89 | 65-83 |
+//! | 10 M | 8 | 12.3 | 2.1 | 1.2 | 41 | 33 |
+//! | 10 M | 24 | 11.3 | 1.9 | 1.1 | 40 | 30 |
+//!
+//! Look-ups wait for memory: the leaf, then the entry, each with a miss of the page tables (with
+//! huge pages, `GLIBC_TUNABLES=glibc.malloc.hugetlb=1`, 1 M and 8 bytes give 2.4 to 2.9).
+//!
+//! Slots per node, 8-byte keys, one thread:
+//!
+//! | slots | random 1 M | get 1 M | scan 1 M | random 10 M | get 10 M | scan 10 M | bytes an entry |
+//! |---|---|---|---|---|---|---|---|
+//! | 28 | 3.3 | 1.9 | 54 | 1.5 | 0.84 | 26 | 29.3 |
+//! | 60 | 4.4 | 2.4 | 74 | 1.8 | 1.18 | 39 | 25.8 |
+//! | 124 | 4.3 | 2.5 | 92 | 1.9 | 1.04 | 40 | 24.4 |
 #![allow(unsafe_code, reason = "owns the entries of the index")]
 #![allow(
     clippy::disallowed_methods,

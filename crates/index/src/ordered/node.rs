@@ -31,8 +31,9 @@ use super::{
 };
 use crate::prefetch::prefetch;
 
-/// Entries of a leaf and separators of an inner node. 28, 60 and 124 were measured: see the
-/// header of `examples/ordered_speed.rs`. Small ones make deep trees of few entries for the unit tests and Miri.
+/// Entries of a leaf and separators of an inner node. 60 was measured against 28 and 124: see the
+/// header of `examples/ordered_speed.rs`. Small ones make deep trees of few entries for the unit
+/// tests and Miri.
 pub(super) const LEAF: usize = if cfg!(any(test, miri)) { 6 } else { 60 };
 pub(super) const INNER: usize = if cfg!(any(test, miri)) { 4 } else { 60 };
 
