@@ -46,6 +46,7 @@
 //! | `space` | making, reusing and removing segments |
 //! | `writer` | the thread that writes and syncs groups |
 //! | `durable` | [`Durable`], waiting for a position |
+//! | `driven` | [`Driver`]: the writer and the keeper without threads, for simulation |
 //! | `recover` | finding the end, torn tail or damage |
 //! | `reader` | [`LogReader`], [`inspect`] |
 //!
@@ -53,6 +54,7 @@
 //! `waiters` alone. No lock but `space` is held across I/O, and none across a wait for a reservation.
 
 mod config;
+mod driven;
 mod durable;
 mod error;
 mod groups;
@@ -74,6 +76,7 @@ mod writer;
 mod tests;
 
 pub use config::WalConfig;
+pub use driven::Driver;
 pub use durable::Durable;
 pub use error::Error;
 pub use reader::{LogReader, inspect, read_segment_image};

@@ -98,6 +98,17 @@ impl Shared {
         redo_start: Option<Lsn>,
         clock: Arc<dyn Clock>,
     ) -> Result<(Shared, WalReport), Error> {
+        Shared::open_seeded(disk, config, redo_start, clock, Rand::from_os())
+    }
+
+    /// As `open`; the log's name and the mark of this opening come from `rand`.
+    pub fn open_seeded(
+        disk: Arc<dyn Disk>,
+        config: WalConfig,
+        redo_start: Option<Lsn>,
+        clock: Arc<dyn Clock>,
+        mut rand: Rand,
+    ) -> Result<(Shared, WalReport), Error> {
         disk.create_dir_all(&config.directory)?;
         let directory = &config.directory;
         let found = recover::find_segments(&*disk, directory, redo_start, OpenMode::ReadWrite)?;
@@ -118,7 +129,7 @@ impl Shared {
                 if let Some(parent) = parent.filter(|parent| !parent.as_os_str().is_empty()) {
                     disk.sync_dir(parent)?;
                 }
-                let log_id = Rand::from_os().next_u64();
+                let log_id = rand.next_u64();
                 let mut space = Space::open(disk, &config, log_id)?;
                 let mut stream = Stream::default();
                 let made = space.make(0, 1)?;
@@ -136,7 +147,7 @@ impl Shared {
             clock,
             log_id,
             header_seed: record::header_seed(log_id),
-            run: Rand::from_os().below(u64::from(u32::MAX)) as u32 + 1,
+            run: rand.below(u64::from(u32::MAX)) as u32 + 1,
             marks: Arc::new(Marks::new(end)),
             counters: Counters::default(),
             ring,
@@ -287,10 +298,15 @@ impl Shared {
         if self.synced() >= target {
             return Ok(());
         }
+        self.ask_for_flush(target);
+        self.wait_until(&mut self.control.lock(), || self.synced() >= target)
+    }
+
+    /// Everything below `target` is to be synced, whatever the durability.
+    pub fn ask_for_flush(&self, target: u64) {
         let mut control = self.control.lock();
         control.flush_to = control.flush_to.max(target);
         self.work.notify_one();
-        self.wait_until(&mut control, || self.synced() >= target)
     }
 
     /// Takes no more records, and lets the writer and the keeper finish.

@@ -27,6 +27,7 @@
 //! ```
 
 use crate::config::WalConfig;
+use crate::driven::Driver;
 use crate::durable::Durable;
 use crate::error::Error;
 use crate::reader::LogReader;
@@ -39,7 +40,7 @@ use crate::writer::Writer;
 use parking_lot::Mutex;
 use quintet_base::{Durability, Lsn};
 use quintet_rt::threads::{self, JoinHandle};
-use quintet_rt::{Disk, RealClock};
+use quintet_rt::{Clock, Disk, Rand, RealClock};
 use std::sync::Arc;
 
 /// A redo log, open for appending. The last handle to go shuts it down.
@@ -47,6 +48,8 @@ use std::sync::Arc;
 pub struct Wal {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Does what the threads would do, if there are none.
+    driver: Option<Arc<Driver>>,
 }
 
 impl Wal {
@@ -73,8 +76,33 @@ impl Wal {
         let wal = Wal {
             shared,
             threads: Mutex::new(threads),
+            driver: None,
         };
         Ok((Arc::new(wal), report))
+    }
+
+    /// As [`Wal::open`], for simulation: without threads, with a given clock, and with a name that comes
+    /// from `rand`. Nothing happens in the background but what the [`Driver`] is told to do; who would
+    /// wait for the writer takes its turn.
+    ///
+    /// # Errors
+    /// As [`Wal::open`].
+    pub fn open_driven(
+        disk: Arc<dyn Disk>,
+        config: WalConfig,
+        redo_start: Option<Lsn>,
+        clock: Arc<dyn Clock>,
+        rand: Rand,
+    ) -> Result<(Arc<Wal>, Arc<Driver>, WalReport), Error> {
+        let (shared, report) = Shared::open_seeded(disk, config, redo_start, clock, rand)?;
+        let shared = Arc::new(shared);
+        let driver = Arc::new(Driver::new(Arc::clone(&shared)));
+        let wal = Wal {
+            shared,
+            threads: Mutex::new(Vec::new()),
+            driver: Some(Arc::clone(&driver)),
+        };
+        Ok((Arc::new(wal), driver, report))
     }
 
     /// Reads the records from `from`, which must be the redo start or the lsn of a record, up to
@@ -113,6 +141,14 @@ impl Wal {
     /// # Errors
     /// As [`Wal::reserve`]; [`Error::NoRoom`] only with [`WalConfig::keep_in_memory`].
     pub fn append(&self, payload: Payload) -> Result<Lsn, Error> {
+        if let Some(driver) = &self.driver
+            && !self.shared.config.keep_in_memory
+        {
+            match self.shared.try_append(&payload) {
+                Err(Error::NoRoom) => driver.write(),
+                outcome => return outcome,
+            };
+        }
         self.shared.append(&payload)
     }
 
@@ -172,6 +208,11 @@ impl Wal {
     /// # Errors
     /// [`Error::Poisoned`], [`Error::Closed`].
     pub fn wait_for_room(&self) -> Result<(), Error> {
+        if let Some(driver) = &self.driver
+            && !self.shared.has_room()
+        {
+            driver.write();
+        }
         self.shared.wait_for_room()
     }
 
@@ -204,6 +245,9 @@ impl Wal {
     /// # Errors
     /// [`Error::Poisoned`], [`Error::Closed`].
     pub fn flush(&self) -> Result<(), Error> {
+        if let Some(driver) = &self.driver {
+            driver.flush();
+        }
         self.shared.flush()
     }
 
@@ -217,6 +261,11 @@ impl Wal {
     /// # Panics
     /// If `redo_start` is past the end of the log.
     pub fn truncate(&self, redo_start: Lsn) -> Result<(), Error> {
+        if let Some(driver) = &self.driver
+            && self.shared.synced() < redo_start.0
+        {
+            driver.flush();
+        }
         self.shared.truncate(redo_start)
     }
 
@@ -244,6 +293,9 @@ impl Wal {
     /// and ends the threads. Waits for reservations that are not finished. May be called again.
     pub fn shutdown(&self) {
         self.shared.close();
+        if let Some(driver) = &self.driver {
+            driver.end();
+        }
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             // A waker may drop the last handle on the writer's own thread; it ends by itself.

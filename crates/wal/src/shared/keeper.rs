@@ -85,13 +85,22 @@ impl Shared {
                     return;
                 }
             }
-            let mut space = self.space.lock();
-            let allocated = self.ring.allocated();
-            if self.extend(&mut space, allocated, allocated + 1).is_err() {
-                // Nobody is hurt yet: a reservation that needs the space tries again and is told.
-                self.set_ahead(&mut self.control.lock(), Ahead::Failed);
-            }
+            self.make_wanted_segment();
         }
+    }
+
+    /// Makes the next segment if it is wanted; says whether it was.
+    pub fn make_wanted_segment(&self) -> bool {
+        let mut space = self.space.lock();
+        if self.control.lock().ahead != Ahead::Wanted {
+            return false;
+        }
+        let allocated = self.ring.allocated();
+        if self.extend(&mut space, allocated, allocated + 1).is_err() {
+            // Nobody is hurt yet: a reservation that needs the space tries again and is told.
+            self.set_ahead(&mut self.control.lock(), Ahead::Failed);
+        }
+        true
     }
 
     pub fn truncate(&self, redo_start: Lsn) -> Result<(), Error> {
