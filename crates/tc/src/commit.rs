@@ -27,6 +27,7 @@ use crate::error::{ConflictKind, Error};
 use crate::locks::{Strength, WaitPolicy};
 use crate::record::{self, Change, CommitRecord};
 use crate::seats::Seat;
+use crate::sim::{self, Planted, Point};
 use crate::table::hash;
 use crate::transaction::{Committed, ReadRange, Txn, space_lock};
 use quintet_base::limits::SCAN_CHUNK_ROWS;
@@ -73,6 +74,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     }
     check_fences(txn, &shared)?;
     section.lock_entries(txn, &guard)?;
+    sim::at(Point::Locked);
     // Held while the timestamp is known and the fences are not raised yet: whoever plans for a
     // snapshot at or above it waits here.
     let fences = schema_change.then(|| shared.prepare_fences());
@@ -93,6 +95,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     // From here the place must be filled, or nothing behind it becomes durable.
     let bomb = AbortProcessOnUnwind;
     seat.set_timestamp(timestamp);
+    sim::at(Point::Placed(timestamp));
     // Nobody took a place since the snapshot: nothing can have changed.
     let undisturbed = place.start() == txn.snapshot.timestamp.0;
     if txn.level == Level::Serializable
@@ -190,7 +193,7 @@ impl<'a> Section<'a> {
         for (space, writes) in &txn.writes {
             for key in writes.rows.keys() {
                 let entry = self.lock_entry(*space, key, guard);
-                if txn.level != Level::ReadCommitted {
+                if txn.level != Level::ReadCommitted && !sim::plants(Planted::LastCommitterWins) {
                     let newest = entry.newest();
                     if newest > snapshot {
                         return Err(Error::Conflict {
@@ -255,7 +258,8 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
     let seat = txn.snapshot.seat.number();
     let changed = |entry: &RecordEntry| entry.changed_since(snapshot, mine, seat, &shared.seats);
     let reads = txn.reads.borrow();
-    for (space, key) in reads.keys() {
+    let forget = sim::plants(Planted::ForgetKeys);
+    for (space, key) in reads.keys().filter(|_| !forget) {
         match shared.table.find(hash(space, key), space, key, guard) {
             Some(entry) => {
                 if let Some(winner) = changed(entry) {
@@ -271,7 +275,8 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
             None => {}
         }
     }
-    for range in &reads.ranges {
+    let forget = sim::plants(Planted::ForgetRanges);
+    for range in reads.ranges.iter().filter(|_| !forget) {
         walk_range(shared, range, changed)?;
     }
     if !reads.ranges.is_empty() && snapshot < shared.table.floor() {

@@ -21,6 +21,7 @@ use crate::component::Shared;
 use crate::entry::{Found, Locked};
 use crate::error::Error;
 use crate::record::CommitRecord;
+use crate::sim::{self, Planted, Point};
 use crate::table::{Sweep, hash};
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
@@ -65,7 +66,10 @@ fn post_from(
     carried: &[(SpaceId, Bytes)],
 ) -> Result<(), Error> {
     // Under durability `none` the log is never synced; written is all there is to wait for.
-    shared.log.flush().map_err(Error::Log)?;
+    if !sim::plants(Planted::PostEarly) {
+        shared.log.flush().map_err(Error::Log)?;
+    }
+    sim::at(Point::Frozen);
     let redo_start = Lsn(frozen.0);
     let gone: Vec<SpaceId> = shared
         .dropped
@@ -95,6 +99,7 @@ fn post_from(
             .iter()
             .filter_map(|(_, key)| operation(shared, *space, key, frozen));
         shared.store.merge(*space, &mut run)?;
+        sim::at(Point::Merged);
         rest = after;
     }
     // Their drop is durable in the log; the checkpoint makes STORE's forgetting durable, too.
@@ -102,9 +107,11 @@ fn post_from(
         shared.store.drop_space(*space)?;
     }
     shared.store.checkpoint(redo_start)?;
+    sim::at(Point::Checkpointed);
     shared
         .generations
         .publish(frozen, shared.store.generation());
+    sim::at(Point::Published);
     shared.log.truncate(redo_start).map_err(Error::Log)?;
     let mut dropped = shared.dropped.lock();
     let (left, leaving) = dropped.drain(..).partition(|(_, at)| *at > frozen);
@@ -148,6 +155,7 @@ pub(crate) fn give_back(shared: &Shared) -> Result<(), Error> {
         .into_iter()
         .for_each(|space| shared.table.drop_space(space));
     reclaim(shared, oldest);
+    sim::at(Point::Reclaimed);
     evict(shared);
     Ok(())
 }
@@ -171,6 +179,7 @@ fn reclaim(shared: &Shared, low_water: Timestamp) {
                 break;
             }
         }
+        sim::at(Point::Copied);
         wait_for_readers();
         shared.log.reclaim(upto);
         shared.signal_room();
@@ -182,6 +191,9 @@ fn keep_what_is_of_use(shared: &Shared, payload: &[u8], low_water: Timestamp) {
     let Some(record) = CommitRecord::own(payload) else {
         return;
     };
+    if sim::plants(Planted::ReclaimEarly) {
+        return;
+    }
     for change in record.changes() {
         let guard = quintet_index::pin();
         let hash = hash(change.space, change.key);

@@ -210,6 +210,8 @@ thread_local! {
 pub struct Tc {
     shared: Arc<Shared>,
     handles: Arc<[Arc<Handle>]>,
+    /// There is no compactor thread.
+    driven: bool,
     _compactor: Arc<Compactor>,
 }
 
@@ -231,6 +233,33 @@ impl Tc {
         store: Arc<dyn DataComponent>,
         config: TcConfig,
     ) -> Result<(Tc, Recovery), Error> {
+        let (shared, recovery) = Tc::recovered(log, store, config)?;
+        let worker = Arc::clone(&shared);
+        let thread = threads::spawn("tc-compact", move || worker.compact_when_told());
+        Ok((Tc::with(shared, Some(thread)), recovery))
+    }
+
+    /// As [`Tc::open`], for simulation: without a thread. A pass runs when [`Tc::compact`] or
+    /// [`Tc::compact_if_wanted`] is called, on the thread that calls it. The same calls do the same.
+    ///
+    /// # Errors
+    /// As [`Tc::open`].
+    pub fn open_driven(
+        log: Arc<Wal>,
+        store: Arc<dyn DataComponent>,
+        config: TcConfig,
+    ) -> Result<(Tc, Recovery), Error> {
+        crate::table::hash_predictably();
+        crate::seats::begin_anew();
+        let (shared, recovery) = Tc::recovered(log, store, config)?;
+        Ok((Tc::with(shared, None), recovery))
+    }
+
+    fn recovered(
+        log: Arc<Wal>,
+        store: Arc<dyn DataComponent>,
+        config: TcConfig,
+    ) -> Result<(Arc<Shared>, Recovery), Error> {
         assert!(
             log.keeps_in_memory(),
             "versions live in the log's buffers: WalConfig::keep_in_memory"
@@ -259,22 +288,23 @@ impl Tc {
             store,
         });
         let recovery = recover(&shared, redo_start)?;
-        let worker = Arc::clone(&shared);
-        let thread = threads::spawn("tc-compact", move || worker.compact_when_told());
+        Ok((shared, recovery))
+    }
+
+    fn with(shared: Arc<Shared>, thread: Option<threads::JoinHandle<()>>) -> Tc {
+        let driven = thread.is_none();
         let compactor = Compactor {
             shared: Arc::clone(&shared),
-            thread: Mutex::new(Some(thread)),
+            thread: Mutex::new(thread),
         };
-        Ok((
-            Tc {
-                handles: (0..HANDLES)
-                    .map(|_| Arc::new(Handle(Arc::clone(&shared))))
-                    .collect(),
-                shared,
-                _compactor: Arc::new(compactor),
-            },
-            recovery,
-        ))
+        Tc {
+            handles: (0..HANDLES)
+                .map(|_| Arc::new(Handle(Arc::clone(&shared))))
+                .collect(),
+            shared,
+            driven,
+            _compactor: Arc::new(compactor),
+        }
     }
 
     /// Begins a transaction with a snapshot of now.
@@ -305,6 +335,10 @@ impl Tc {
     /// # Errors
     /// The text of what went wrong; it will be tried again.
     pub fn compact(&self) -> Result<(), String> {
+        if self.driven {
+            self.shared.run_pass();
+            return self.shared.turn.lock().failed.clone().map_or(Ok(()), Err);
+        }
         let mut turn = self.shared.turn.lock();
         // A pass that is running may have frozen before our commit; wait for one that starts now.
         let target = turn.finished + if turn.wanted { 2 } else { 1 };
@@ -314,6 +348,20 @@ impl Tc {
             self.shared.turn_changed.wait(&mut turn);
         }
         turn.failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Runs a pass if a commit has asked for one, and says whether it did. For a component that was
+    /// opened with [`Tc::open_driven`], whose passes nobody else runs.
+    ///
+    /// # Panics
+    /// If there is a thread for that.
+    pub fn compact_if_wanted(&self) -> bool {
+        assert!(self.driven, "the compactor has a thread");
+        let wanted = self.shared.turn.lock().wanted;
+        if wanted {
+            self.shared.run_pass();
+        }
+        wanted
     }
 
     /// Forgets every space of STORE that is not named: left over from a crash between a bulk load
@@ -590,17 +638,21 @@ impl Shared {
                     return;
                 }
             }
-            let result = compact::compact(self);
-            self.wanted.store(false, Ordering::Relaxed);
-            let mut turn = self.turn.lock();
-            turn.wanted = false;
-            turn.finished += 1;
-            turn.failed = result.err().map(|error| error_chain(&error));
-            drop(turn);
-            self.turn_changed.notify_all();
-            // Whoever waits for room looks again, and asks again if there is still none.
-            self.signal_room();
+            self.run_pass();
         }
+    }
+
+    fn run_pass(&self) {
+        let result = compact::compact(self);
+        self.wanted.store(false, Ordering::Relaxed);
+        let mut turn = self.turn.lock();
+        turn.wanted = false;
+        turn.finished += 1;
+        turn.failed = result.err().map(|error| error_chain(&error));
+        drop(turn);
+        self.turn_changed.notify_all();
+        // Whoever waits for room looks again, and asks again if there is still none.
+        self.signal_room();
     }
 }
 

@@ -48,6 +48,7 @@
 //! | `snapshot` | a timestamp on a seat |
 //! | `generations` | STORE's generations that snapshots still read |
 //! | `record` | the bytes of a commit record |
+//! | `sim` | where a simulation looks in; nothing without the feature of that name |
 //! | `compact` | freeze, merge, truncate, reclaim, evict |
 //!
 //! **Unsafe code** is in `entry` (addresses into buffers, keys behind the header) and `table` (which
@@ -68,6 +69,7 @@ mod read;
 mod record;
 mod scan;
 mod seats;
+pub mod sim;
 mod snapshot;
 mod table;
 mod transaction;

@@ -16,6 +16,7 @@
 use crate::component::Shared;
 use crate::entry::Found;
 use crate::error::Error;
+use crate::sim::{self, Planted, Point};
 use crate::table::{Space, hash};
 use quintet_base::{Bytes, SpaceId, Timestamp};
 use quintet_dc::Direction;
@@ -65,11 +66,13 @@ impl Shared {
         if self.space(space).is_whole() {
             return Ok(see(None, Timestamp::ZERO));
         }
+        sim::at(Point::Missed);
         let kept = self.generations.of(snapshot);
         let Some(record) = kept.generation.get(space, key)? else {
             return Ok(see(None, Timestamp::ZERO));
         };
-        if kept.position == self.generations.newest() {
+        sim::at(Point::Fetched);
+        if kept.position == self.generations.newest() || sim::plants(Planted::FillLate) {
             let guard = quintet_index::pin();
             let position = Timestamp(record.position.0);
             self.table

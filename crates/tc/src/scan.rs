@@ -17,6 +17,7 @@
 use crate::component::Handle;
 use crate::error::Error;
 use crate::read::{Progress, Row, is_empty};
+use crate::sim::{self, Point};
 use crate::snapshot::Snapshot;
 use crate::table::Space;
 use crate::transaction::Txn;
@@ -177,6 +178,7 @@ impl Scan {
             shared.table_chunk(records, (lower, upper), direction, timestamp, rows, into)
         });
         if read {
+            sim::at(Point::Chunk);
             self.look_where_the_rest_is()?;
         }
         if let Some(store) = &mut self.store

@@ -87,6 +87,12 @@ thread_local! {
 /// Spreads threads over the seats before each has its own.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
+/// Forgets what this thread has done so far, so that the same calls take the same seats.
+pub(crate) fn begin_anew() {
+    LAST.set(0);
+    ASKED.set(0);
+}
+
 impl Seat {
     pub fn number(&self) -> u32 {
         self.number

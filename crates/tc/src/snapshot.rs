@@ -5,8 +5,12 @@
 
 use crate::component::Shared;
 use crate::seats::Seat;
+use crate::sim::{self, Planted};
 use quintet_base::Timestamp;
 use std::sync::Arc;
+
+/// By how much a planted mistake is late: about a record.
+const LATE: u64 = 128;
 
 /// Registered until dropped.
 pub(crate) struct Snapshot {
@@ -18,7 +22,10 @@ impl Snapshot {
     /// A snapshot of now: of every commit whose place in the log has been taken.
     pub fn take(shared: &Shared) -> Snapshot {
         let seat = shared.seats.take();
-        let timestamp = shared.seats.register(&seat, || shared.end());
+        let mut timestamp = shared.seats.register(&seat, || shared.end());
+        if sim::plants(Planted::LateSnapshot) {
+            timestamp.0 += LATE;
+        }
         Snapshot { timestamp, seat }
     }
 

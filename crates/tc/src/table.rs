@@ -15,6 +15,7 @@
 )]
 
 use crate::entry::{Locked, RecordEntry};
+use crate::sim::{self, Planted};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use quintet_base::{SpaceId, Timestamp};
@@ -24,15 +25,27 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Counters of memory, so that threads rarely share one.
 const STRIPES: usize = 64;
 
 /// One seed for the process, so that entries know their hash. Unpredictable from outside, so that
 /// nobody can choose keys that collide.
-static HASHER: LazyLock<foldhash::quality::FixedState> =
-    LazyLock::new(|| foldhash::quality::FixedState::with_seed(Rand::from_os().next_u64()));
+static HASHER: LazyLock<foldhash::quality::FixedState> = LazyLock::new(|| {
+    let seed = SEED.get().copied();
+    let seed = seed.unwrap_or_else(|| Rand::from_os().next_u64());
+    foldhash::quality::FixedState::with_seed(seed)
+});
+
+/// Set before the first use in a process that is to do the same each time it runs.
+static SEED: OnceLock<u64> = OnceLock::new();
+
+/// Makes hashes predictable in this process, unless one has been taken already.
+pub(crate) fn hash_predictably() {
+    SEED.get_or_init(|| 0);
+    LazyLock::force(&HASHER);
+}
 
 /// The hash of a record.
 pub(crate) fn hash(space: SpaceId, key: &[u8]) -> u64 {
@@ -179,7 +192,7 @@ impl Table {
         let space = self.space_or_new(id, || true);
         let make = || {
             // Later than the generation, it may have been written, posted and evicted again.
-            if self.evicted() > generation {
+            if self.evicted() > generation && !sim::plants(Planted::FillLate) {
                 return None;
             }
             Some(RecordEntry::with_copy(id, key, position, value))
@@ -326,7 +339,9 @@ impl Table {
                 break;
             }
             let needed = entry.needed_by(*snapshot, guard);
-            if needed.is_some_and(|needed| needed > *generation) {
+            if needed.is_some_and(|needed| needed > *generation)
+                && !sim::plants(Planted::EvictEarly)
+            {
                 return false;
             }
             if *snapshot < newest {
