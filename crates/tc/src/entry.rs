@@ -616,3 +616,6 @@ pub(crate) fn pause(spins: &mut u32) {
         quintet_rt::threads::yield_now();
     }
 }
+
+#[cfg(test)]
+mod tests;

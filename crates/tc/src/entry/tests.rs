@@ -1,0 +1,205 @@
+//! One entry by hand, and one entry under committers, readers and upkeep at once.
+//!
+//! Also for Miri (`tests/miri`), where the rounds shrink.
+
+use super::*;
+use quintet_rt::threads::yield_now;
+use std::sync::atomic::AtomicBool;
+
+const SPACE: SpaceId = SpaceId(7);
+
+/// An entry that is freed at the end of the test, when nobody has it any more.
+struct Owner(NonNull<RecordEntry>);
+
+impl Owner {
+    fn new(key: &[u8]) -> Owner {
+        Owner(RecordEntry::new(SPACE, key))
+    }
+
+    fn entry(&self) -> &RecordEntry {
+        // SAFETY: freed by `drop` only.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // SAFETY: exclusive, and in no index.
+        unsafe { RecordEntry::free(self.0.as_ptr()) };
+    }
+}
+
+fn read(entry: &RecordEntry, snapshot: u64, seats: &Seats) -> Option<(Option<Vec<u8>>, u64)> {
+    let guard = quintet_index::pin();
+    match entry.read_at(Timestamp(snapshot), seats, &guard) {
+        Found::Row(row, at) => Some((Some(row.to_vec()), at.0)),
+        Found::Removed(at) => Some((None, at.0)),
+        Found::Below => None,
+    }
+}
+
+#[test]
+fn snapshots_find_their_versions_until_they_are_pruned() {
+    let (owner, seats) = (
+        Owner::new(b"a key of more than sixteen bytes"),
+        Seats::new(),
+    );
+    let entry = owner.entry();
+    assert!(entry.is(SPACE, b"a key of more than sixteen bytes"));
+    let guard = quintet_index::pin();
+    let none = Timestamp::ZERO;
+    assert_eq!(read(entry, 100, &seats), None);
+    entry.install_copy(Timestamp(8), Some(b"one"), none, &guard);
+    entry.install_logged(Timestamp(16), Some(b"two"), none, &guard);
+    entry.install_copy(Timestamp(24), None, none, &guard);
+    entry.install_copy(Timestamp(32), Some(b""), none, &guard);
+    entry.unlock();
+    let row = |bytes: &[u8]| Some(bytes.to_vec());
+    assert_eq!(read(entry, 7, &seats), None);
+    assert_eq!(read(entry, 8, &seats), Some((row(b"one"), 8)));
+    assert_eq!(read(entry, 23, &seats), Some((row(b"two"), 16)));
+    assert_eq!(read(entry, 24, &seats), Some((None, 24)));
+    assert_eq!(read(entry, 99, &seats), Some((row(b""), 32)));
+    assert_eq!(entry.needed_by(Timestamp(20), &guard), Some(Timestamp(16)));
+    assert_eq!(entry.needed_by(Timestamp(7), &guard), None);
+    assert_eq!(entry.lock_for_upkeep(), Locked::Yes);
+    assert_eq!(entry.lock_for_commit(3), Locked::Busy);
+    assert_eq!(entry.prune(Timestamp(20), &guard), 3, "the copy of `one`");
+    assert_eq!(read(entry, 8, &seats), None);
+    assert_eq!(read(entry, 16, &seats), Some((row(b"two"), 16)));
+    entry.unlock_dead();
+    assert_eq!(entry.lock_for_commit(3), Locked::Dead);
+}
+
+#[test]
+fn what_lies_in_memory_that_is_given_back_is_copied_and_nothing_else() {
+    let (owner, seats) = (Owner::new(b"k"), Seats::new());
+    let entry = owner.entry();
+    let mut buffer = b"....one.....two....".to_vec();
+    // SAFETY: an address of our own that outlives its use; the slices are gone before it changes.
+    let logged = |from: usize, to: usize| unsafe {
+        std::slice::from_raw_parts(buffer.as_ptr().add(from), to - from)
+    };
+    let guard = quintet_index::pin();
+    entry.install_logged(Timestamp(8), Some(logged(4, 7)), Timestamp::ZERO, &guard);
+    entry.install_logged(Timestamp(16), Some(logged(12, 15)), Timestamp::ZERO, &guard);
+    assert_eq!(entry.keep_out_of(logged(0, 10), &guard), 3);
+    assert_eq!(entry.keep_out_of(logged(0, 19), &guard), 3);
+    assert_eq!(
+        entry.keep_out_of(logged(0, 19), &guard),
+        0,
+        "once is enough"
+    );
+    entry.unlock();
+    buffer.fill(b'!');
+    assert_eq!(read(entry, 8, &seats), Some((Some(b"one".to_vec()), 8)));
+    assert_eq!(read(entry, 16, &seats), Some((Some(b"two".to_vec()), 16)));
+}
+
+/// A log of which only the end matters, and one record that every commit writes.
+struct World {
+    end: AtomicU64,
+    seats: Seats,
+    owner: Owner,
+    done: AtomicBool,
+}
+
+// SAFETY: the entry is shared as the table shares entries.
+unsafe impl Sync for World {}
+
+impl World {
+    fn end(&self) -> Timestamp {
+        Timestamp(self.end.load(Ordering::Acquire))
+    }
+
+    /// Commits as `commit::commit` does. The value says the timestamp.
+    fn commit(&self) {
+        let seat = self.seats.take();
+        self.seats.register(&seat, || self.end());
+        let guard = quintet_index::pin();
+        let entry = self.owner.entry();
+        seat.set_locking();
+        while entry.lock_for_commit(seat.number()) != Locked::Yes {
+            yield_now();
+        }
+        seat.set_reserving();
+        let timestamp = Timestamp(self.end.fetch_add(8, Ordering::AcqRel) + 8);
+        seat.set_timestamp(timestamp);
+        let value = timestamp.0.to_be_bytes().repeat(3);
+        let low_water = self.seats.oldest(|| self.end());
+        entry.install_copy(timestamp, Some(&value), low_water, &guard);
+        entry.unlock();
+        seat.set_none();
+        seat.leave();
+    }
+
+    /// The newest commit is at the log's end: a snapshot there sees exactly it, now and later.
+    fn look(&self) {
+        let seat = self.seats.take();
+        let snapshot = self.seats.register(&seat, || self.end());
+        for _ in 0..3 {
+            let expected = (snapshot.0 > 0).then(|| {
+                let value = snapshot.0.to_be_bytes().repeat(3);
+                (Some(value), snapshot.0)
+            });
+            assert_eq!(read(self.owner.entry(), snapshot.0, &self.seats), expected);
+            yield_now();
+        }
+        seat.leave();
+    }
+
+    fn tend(&self) {
+        let guard = quintet_index::pin();
+        let entry = self.owner.entry();
+        if entry.lock_for_upkeep() == Locked::Yes {
+            entry.prune(self.seats.oldest(|| self.end()), &guard);
+            entry.unlock();
+        }
+    }
+}
+
+/// Goal: a reader at the log's end never misses a commit at or below it, never sees half of one, and
+/// keeps what it saw. Method: every commit writes the one record, so the end says what is newest.
+#[test]
+fn readers_see_exactly_the_commit_at_their_snapshot() {
+    let rounds = if cfg!(miri) { 12 } else { 20_000 };
+    let world = World {
+        end: AtomicU64::new(0),
+        seats: Seats::new(),
+        owner: Owner::new(b"one record"),
+        done: AtomicBool::new(false),
+    };
+    world.owner.entry().unlock();
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    for _ in 0..rounds {
+                        world.commit();
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            while !world.done.load(Ordering::Acquire) {
+                world.look();
+            }
+        });
+        scope.spawn(|| {
+            while !world.done.load(Ordering::Acquire) {
+                world.tend();
+                yield_now();
+            }
+        });
+        for _ in 0..rounds {
+            world.look();
+        }
+        writers
+            .into_iter()
+            .for_each(|writer| writer.join().unwrap());
+        world.done.store(true, Ordering::Release);
+    });
+    assert_eq!(world.end().0, 2 * 8 * rounds);
+    let newest = read(world.owner.entry(), u64::MAX, &world.seats);
+    assert_eq!(newest.map(|(_, at)| at), Some(2 * 8 * rounds));
+}
