@@ -407,11 +407,17 @@ impl RecordEntry {
         low_water: Timestamp,
         guard: &Guard,
     ) -> i64 {
-        let copy = value.map(Box::<[u8]>::from);
-        let bytes = copy.as_deref().map_or(0, <[u8]>::len);
-        let leaked = copy.map(|copy| &*Box::leak(copy));
+        let bytes = value.map_or(0, <[u8]>::len);
+        let (address, len) = match value {
+            // The address comes from the box itself, which has the right to free it.
+            Some(value) => {
+                let copy = Box::into_raw(Box::<[u8]>::from(value));
+                (copy.cast(), (bytes as u32 + 1) | OWNED)
+            }
+            None => (ptr::null_mut(), 0),
+        };
         // SAFETY: the copy is freed with the version, through the epoch.
-        let freed = unsafe { self.install(timestamp, leaked, true, low_water, guard) };
+        let freed = unsafe { self.install(timestamp, address, len, low_water, guard) };
         bytes as i64 - freed as i64
     }
 
@@ -424,22 +430,26 @@ impl RecordEntry {
         low_water: Timestamp,
         guard: &Guard,
     ) -> usize {
+        let (address, len) = match value {
+            Some(value) => (value.as_ptr().cast_mut(), value.len() as u32 + 1),
+            None => (ptr::null_mut(), 0),
+        };
         // SAFETY: the buffers are reclaimed only after `keep_out_of` for every change in them, and
-        // after the epoch.
-        unsafe { self.install(timestamp, value, false, low_water, guard) }
+        // after the epoch. Nobody writes through the address.
+        unsafe { self.install(timestamp, address, len, low_water, guard) }
     }
 
     /// Puts a version on top. What was newest goes into the chain; versions that no snapshot at or
     /// above `low_water` can reach go out of it. Returns the bytes of copies that were given up.
     ///
     /// # Safety
-    /// The caller holds the lock; `value` stays readable until the epoch has passed after the
-    /// entry stopped describing it. `None`: removed.
-    pub unsafe fn install(
+    /// The caller holds the lock; `address` and `len` describe a version whose bytes stay readable
+    /// until the epoch has passed after the entry stopped describing it.
+    unsafe fn install(
         &self,
         timestamp: Timestamp,
-        value: Option<&[u8]>,
-        owned: bool,
+        address: *mut u8,
+        len: u32,
         low_water: Timestamp,
         guard: &Guard,
     ) -> usize {
@@ -461,18 +471,11 @@ impl RecordEntry {
             version.older.store(old, Ordering::Relaxed);
             Owned::new(version).into_shared(guard)
         };
-        let (address, len) = match value {
-            Some(bytes) => (bytes.as_ptr().cast_mut(), bytes.len() as u32 + 1),
-            None => (ptr::null_mut(), 0),
-        };
         self.timestamp.store(before | CHANGING, Ordering::Relaxed);
         // Pairs with the fence in `try_read`.
         fence(Ordering::Release);
         self.value.store(address, Ordering::Relaxed);
-        self.value_len.store(
-            len | if owned && len > 0 { OWNED } else { 0 },
-            Ordering::Relaxed,
-        );
+        self.value_len.store(len, Ordering::Relaxed);
         self.older.store(chain, Ordering::Release);
         self.timestamp.store(timestamp.0, Ordering::Release);
         self.prune(low_water, guard)

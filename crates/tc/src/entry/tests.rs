@@ -162,7 +162,7 @@ impl World {
 /// keeps what it saw. Method: every commit writes the one record, so the end says what is newest.
 #[test]
 fn readers_see_exactly_the_commit_at_their_snapshot() {
-    let rounds = if cfg!(miri) { 12 } else { 20_000 };
+    let rounds = if cfg!(miri) { 60 } else { 20_000 };
     let world = World {
         end: AtomicU64::new(0),
         seats: Seats::new(),
