@@ -114,6 +114,9 @@ impl Shared {
         let found = recover::find_segments(&*disk, directory, redo_start, OpenMode::ReadWrite)?;
         let (stream, log_id, space, extent) = match found {
             Some(found) => {
+                // The process before this one may have been killed between naming a segment and
+                // making the name durable; what is written there next must not lose its name.
+                disk.sync_dir(directory)?;
                 recover::settle(&found.stream, &config)?;
                 let extent = recover::find_extent(&found.stream, redo_start, found.log_id)?;
                 let mut space = Space::open(disk, &config, found.log_id)?;

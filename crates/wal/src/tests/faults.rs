@@ -339,3 +339,29 @@ fn a_waker_that_is_replaced_may_own_the_log() {
     // Replaces the waker; the log shuts down, which makes the record durable.
     wait.wait().unwrap();
 }
+
+/// The story: a process was killed after it had given the next segment its name and before it had
+/// synced the directory. The next one found the segment and wrote into it, synced the file, answered,
+/// and the power failed: the name was lost, and with it what had been answered. Found by `sim`.
+#[test]
+fn a_segment_whose_name_was_not_synced_by_a_killed_process_keeps_what_the_next_one_writes() {
+    let record = [7u8; 500];
+    for killed_at in 1..60 {
+        let disk = new_disk(killed_at);
+        let mut rig = Rig::open(&disk, config(), None).unwrap();
+        disk.power_off_at_change(killed_at);
+        while rig.append(&record).is_ok() && rig.turn() == Turn::Done {}
+        drop(rig);
+        // Killed: nothing of what the system has is lost.
+        disk.clear_faults();
+        let mut rig = Rig::open(&disk, config(), None).unwrap();
+        // Into that segment and not beyond: making another one would sync the directory.
+        let durable = (0..3).map(|_| rig.put(&record)).last().unwrap();
+        for seed in 0..8 {
+            let crashed = disk.crash(&mut quintet_rt::Rand::seeded(seed));
+            let rig = Rig::open(&crashed, config(), None);
+            let end = rig.map(|rig| rig.report.end);
+            assert_eq!(end.unwrap(), durable, "killed at change {killed_at}");
+        }
+    }
+}
