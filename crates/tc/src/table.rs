@@ -351,10 +351,11 @@ impl Table {
                 self.floor.fetch_max(newest.0, Ordering::SeqCst);
             }
         }
-        // A record that is nowhere leaves no gap.
-        if !entry.is_absent()
-            && let Some(space) = self.space(entry.space())
-        {
+        // A record that is nowhere leaves no gap; one that a snapshot still finds in its generation
+        // does, also when it has been removed since.
+        let oldest = sweep.snapshots.first().map(|(snapshot, _)| *snapshot);
+        let seen = !entry.is_absent() || oldest.is_some_and(|oldest| oldest < newest);
+        if seen && let Some(space) = self.space(entry.space()) {
             space.whole.store(false, Ordering::Release);
         }
         true
