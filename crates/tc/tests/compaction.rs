@@ -128,15 +128,19 @@ fn an_old_snapshot_keeps_a_row_whose_removal_was_evicted() {
         ..tiny()
     };
     let running = Media::new(11).open_with(Durability::Sync, nothing_stays);
+    let remove = |key| {
+        let mut txn = running.tc.begin(Level::Snapshot);
+        txn.delete(SPACE, bytes(key)).unwrap();
+        commit(&running.tc, txn, Durability::Sync).unwrap();
+    };
     set(&running.tc, &[("x", "1")]);
-    // Needs the row in memory, so that the pass leaves it there and the space stays whole.
+    // Older than the pass, it needs the row in memory, so that the space stays whole.
     let holds = running.tc.begin(Level::Snapshot);
+    remove("y");
     running.tc.compact().unwrap();
     let old = running.tc.begin(Level::Snapshot);
     drop(holds);
-    let mut remove = running.tc.begin(Level::Snapshot);
-    remove.delete(SPACE, bytes("x")).unwrap();
-    commit(&running.tc, remove, Durability::Sync).unwrap();
+    remove("x");
     running.tc.compact().unwrap();
     assert_eq!(running.tc.stats().records, 0, "the removal was evicted");
     assert_eq!(get(&old, "x").as_deref(), Some("1"));
