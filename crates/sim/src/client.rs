@@ -21,6 +21,8 @@ pub(crate) struct Client {
     /// A point to roll back to, with the writes as they were.
     pub saved: Option<(Mark, Writes)>,
     pub reads: BTreeSet<Key>,
+    /// Asked for together with others: remembered by the component also where an own write answers.
+    pub asked: BTreeSet<Key>,
     pub ranges: Vec<Range>,
     /// Newest commit that a read has returned.
     pub newest_read: u64,
@@ -60,6 +62,7 @@ impl Client {
             statements: 0,
             saved: None,
             reads: BTreeSet::new(),
+            asked: BTreeSet::new(),
             ranges: Vec::new(),
             newest_read: 0,
             locks: Vec::new(),

@@ -180,7 +180,8 @@ impl World {
                     }
                     ConflictKind::Schema => false,
                 };
-                if !ours || (*kind == ConflictKind::ReadWrite && !client.reads.contains(&name)) {
+                let read = client.reads.contains(&name) || client.asked.contains(&name);
+                if !ours || (*kind == ConflictKind::ReadWrite && !read) {
                     self.fail(format!("{number} is refused at its level: {error:?}"));
                 }
                 match kind {

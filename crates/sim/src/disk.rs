@@ -1,86 +1,111 @@
-//! A disk that says that it has synced and has not, for the planted mistake of that name.
+//! A disk that says now and then that it has synced and has not, for the planted mistake of that name.
 //!
-//! Relies on: the simulated disk for everything else.  Promises: lies about syncs of files only.
+//! Relies on: the simulated disk for everything else.  Promises: lies about one sync of a file in a few,
+//! counted, and about nothing else.
 //! Does not: exist in a run without a planted mistake.
 
 use quintet_rt::{Disk, DiskFile, Error, OpenMode};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One sync in so many is a lie.
+const LIE_EVERY: u64 = 8;
+
+/// The disk; see the file's header.
+#[derive(Debug)]
+pub(crate) struct Liar {
+    disk: Arc<dyn Disk>,
+    syncs: Arc<AtomicU64>,
+}
 
 #[derive(Debug)]
-pub(crate) struct Liar(pub Arc<dyn Disk>);
+struct LyingFile {
+    file: Arc<dyn DiskFile>,
+    syncs: Arc<AtomicU64>,
+}
 
-#[derive(Debug)]
-struct LyingFile(Arc<dyn DiskFile>);
+impl Liar {
+    pub fn new(disk: Arc<dyn Disk>) -> Liar {
+        let syncs = Arc::default();
+        Liar { disk, syncs }
+    }
+}
 
 impl Disk for Liar {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, Error> {
-        Ok(Arc::new(LyingFile(self.0.open(path, mode)?)))
+        let file = self.disk.open(path, mode)?;
+        let syncs = Arc::clone(&self.syncs);
+        Ok(Arc::new(LyingFile { file, syncs }))
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<String>, Error> {
-        self.0.list(directory)
+        self.disk.list(directory)
     }
 
     fn remove(&self, path: &Path) -> Result<(), Error> {
-        self.0.remove(path)
+        self.disk.remove(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        self.0.rename(from, to)
+        self.disk.rename(from, to)
     }
 
     fn create_dir_all(&self, directory: &Path) -> Result<(), Error> {
-        self.0.create_dir_all(directory)
+        self.disk.create_dir_all(directory)
     }
 
     fn sync_dir(&self, directory: &Path) -> Result<(), Error> {
-        self.0.sync_dir(directory)
+        self.disk.sync_dir(directory)
     }
 
     fn exists(&self, path: &Path) -> Result<bool, Error> {
-        self.0.exists(path)
+        self.disk.exists(path)
     }
 
     fn free_bytes(&self, directory: &Path) -> Result<u64, Error> {
-        self.0.free_bytes(directory)
+        self.disk.free_bytes(directory)
     }
 }
 
 impl DiskFile for LyingFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, Error> {
-        self.0.read_at(buffer, offset)
+        self.file.read_at(buffer, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
-        self.0.write_at(bytes, offset)
+        self.file.write_at(bytes, offset)
     }
 
     fn write_all_vectored_at(&self, parts: &[&[u8]], offset: u64) -> Result<(), Error> {
-        self.0.write_all_vectored_at(parts, offset)
+        self.file.write_all_vectored_at(parts, offset)
     }
 
     fn sync_data(&self) -> Result<(), Error> {
-        Ok(())
+        let syncs = self.syncs.fetch_add(1, Ordering::Relaxed) + 1;
+        if syncs.is_multiple_of(LIE_EVERY) {
+            return Ok(());
+        }
+        self.file.sync_data()
     }
 
     fn drop_cached(&self) -> Result<(), Error> {
-        self.0.drop_cached()
+        self.file.drop_cached()
     }
 
     fn len(&self) -> Result<u64, Error> {
-        self.0.len()
+        self.file.len()
     }
 
     fn set_len(&self, len: u64) -> Result<(), Error> {
-        self.0.set_len(len)
+        self.file.set_len(len)
     }
 
     fn allocate(&self, len: u64) -> Result<(), Error> {
-        self.0.allocate(len)
+        self.file.allocate(len)
     }
 
     fn try_lock(&self) -> Result<bool, Error> {
-        self.0.try_lock()
+        self.file.try_lock()
     }
 }

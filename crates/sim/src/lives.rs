@@ -42,7 +42,9 @@ impl World {
         let poisoned = life.log.is_poisoned();
         let all = end == End::Shutdown && !poisoned;
         let rand = &mut *self.rand.borrow_mut();
-        self.machine.borrow_mut().end(life, end, rand);
+        let mut machine = self.machine.borrow_mut();
+        machine.end(life, end, rand);
+        note!(self, "files: {:?}", machine.files());
         self.unanswered.borrow_mut().clear();
         let floor = match end {
             _ if all => last,
@@ -51,6 +53,7 @@ impl World {
             _ => synced,
         };
         self.floor.set(floor);
+        self.synced.set(if all { last } else { synced });
         self.last_end.set(last);
         let mut seen = self.seen.borrow_mut();
         match end {
@@ -75,11 +78,13 @@ impl World {
                 .open(&self.profile, self.mistake, rand);
             note!(self, "opening cut short at {at}: {}", opened.is_err());
             self.seen.borrow_mut().cut_short += 1;
+            self.floor.set(self.floor.get().min(self.synced.get()));
             let mut machine = self.machine.borrow_mut();
             match opened {
                 Ok((life, _, _)) => machine.end(life, End::Power, &mut self.rand.borrow_mut()),
                 Err(_) => machine.lose_power(&mut self.rand.borrow_mut()),
             }
+            note!(self, "files: {:?}", machine.files());
         }
         let rand = Rand::seeded(self.below(u64::MAX));
         let opened = self

@@ -5,7 +5,7 @@
 
 use crate::Mistake;
 use crate::disk::Liar;
-use crate::profile::Profile;
+use crate::profile::{DIRECTORY, Profile};
 use crate::store::Rocky;
 use quintet_base::{Lsn, SpaceId};
 use quintet_dc::{DataComponent, MemoryMedium, Operation};
@@ -67,7 +67,7 @@ impl Machine {
     ) -> Result<(Life, WalReport, Recovery), String> {
         let mut disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         if mistake == Some(Mistake::SkipSync) {
-            disk = Arc::new(Liar(disk));
+            disk = Arc::new(Liar::new(disk));
         }
         let store = Arc::new(Rocky::open(&self.medium, self.survived.clone()));
         let start: Lsn = store.redo_start();
@@ -102,6 +102,11 @@ impl Machine {
             End::Power => self.disk = self.disk.crash(rand),
             End::Kill | End::Shutdown => self.disk.clear_faults(),
         }
+    }
+
+    /// Names of the log's files.
+    pub fn files(&self) -> Vec<String> {
+        self.disk.list(Path::new(DIRECTORY)).unwrap_or_default()
     }
 
     /// The power fails while nothing runs but what has failed to open.

@@ -9,7 +9,7 @@ use quintet_tc::TcConfig;
 use quintet_wal::WalConfig;
 
 /// Where the simulated log is.
-const DIRECTORY: &str = "/data/log";
+pub(crate) const DIRECTORY: &str = "/data/log";
 
 /// Drawn once per seed.
 #[derive(Clone, Debug)]

@@ -130,6 +130,7 @@ impl World {
             return self.fail(format!("{} cannot read many: {error:?}", client.number));
         }
         for (key, row) in keys.into_iter().zip(rows) {
+            client.asked.insert((space, key.clone()));
             self.compare(client, &(space, key), &Ok(row));
         }
     }

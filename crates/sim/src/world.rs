@@ -68,6 +68,8 @@ pub(crate) struct World {
     /// The next life must begin at or above, and at or below.
     pub floor: Cell<u64>,
     pub last_end: Cell<u64>,
+    /// What the next life keeps also if the power fails before it has begun.
+    pub synced: Cell<u64>,
     /// Nobody acts inside of others any more.
     pub quiet: Cell<bool>,
     /// Something was planned to go wrong in this life.
@@ -112,6 +114,7 @@ impl World {
             opened_at: Cell::new(0),
             floor: Cell::new(0),
             last_end: Cell::new(0),
+            synced: Cell::new(0),
             quiet: Cell::new(false),
             faulted: Cell::new(false),
             failure: RefCell::default(),

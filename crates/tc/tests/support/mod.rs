@@ -78,7 +78,6 @@ impl Media {
             ring_bytes,
             record_bytes_max: ring_bytes / 2,
             keep_in_memory: true,
-            ..WalConfig::new("/log")
         };
         let (log, _) = Wal::open(disk, wal, Some(store.redo_start())).expect("the log opens");
         let (tc, recovery) =
