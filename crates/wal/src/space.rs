@@ -24,6 +24,8 @@ pub(crate) struct Space {
     log_id: u64,
     /// Numbers in the names of the spare files, each of `file_bytes`.
     spares: Vec<u64>,
+    /// Segments of a failed attempt that could not be removed, oldest first.
+    leftover: Vec<PathBuf>,
 }
 
 impl Space {
@@ -35,6 +37,7 @@ impl Space {
             file_bytes: config.segment_file_bytes(),
             log_id,
             spares: Vec::new(),
+            leftover: Vec::new(),
         };
         for name in space.disk.list(&space.directory)? {
             match FileKind::of(&name) {
@@ -69,6 +72,7 @@ impl Space {
 
     /// Makes the segments for `start..end`, all of them or none.
     pub fn make(&mut self, start: u64, end: u64) -> Result<Vec<Segment>, Error> {
+        self.remove_leftover()?;
         let mut made: Vec<Segment> = Vec::new();
         let mut at = start;
         while at < end {
@@ -78,21 +82,28 @@ impl Space {
                     made.push(segment);
                 }
                 Err(error) => {
-                    // Newest first, and the first one that stays ends it: at the next opening a gap
-                    // would be taken for damage, empty segments that follow on would not.
                     let failed = FileKind::Log.path(&self.directory, at);
-                    let paths = made.into_iter().map(|segment| segment.path).rev();
-                    for path in std::iter::once(failed).chain(paths) {
-                        match self.disk.remove(&path) {
-                            Err(e) if !e.is_not_found() => break,
-                            _ => {}
-                        }
-                    }
+                    self.leftover = made.into_iter().map(|segment| segment.path).collect();
+                    self.leftover.push(failed);
+                    // If that fails, too, it is tried again before anything is made.
+                    let _ = self.remove_leftover();
                     return Err(error);
                 }
             }
         }
         Ok(made)
+    }
+
+    /// Newest first, and the first one that stays ends it: at the next opening a gap would be taken for
+    /// damage, empty segments that follow on would not.
+    fn remove_leftover(&mut self) -> Result<(), Error> {
+        while let Some(path) = self.leftover.last() {
+            match self.disk.remove(path) {
+                Err(error) if !error.is_not_found() => return Err(error.into()),
+                _ => self.leftover.pop(),
+            };
+        }
+        Ok(())
     }
 
     fn make_one(&mut self, start: u64) -> Result<Segment, Error> {

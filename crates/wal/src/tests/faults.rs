@@ -365,3 +365,27 @@ fn a_segment_whose_name_was_not_synced_by_a_killed_process_keeps_what_the_next_o
         }
     }
 }
+
+/// The story: the disk failed while segments were made, and while they were removed again. A later
+/// attempt failed, too, and removed the one that it had begun with: those behind it were still there,
+/// and the gap was taken for damage. Found by `sim`.
+#[test]
+fn a_disk_that_fails_twice_while_segments_are_made_leaves_no_gap() {
+    let long = [7u8; 20_000];
+    for first in 1..40 {
+        for second in 1..8 {
+            let disk = new_disk(first);
+            let rig = Rig::open(&disk, config(), None).unwrap();
+            disk.power_off_at_change(first);
+            let _ = rig.append(&long);
+            // The errors pass, and the process goes on.
+            disk.clear_faults();
+            disk.fail_write(second);
+            let _ = rig.append(&long);
+            disk.clear_faults();
+            drop(rig);
+            let again = Rig::open(&disk, config(), None);
+            assert!(again.is_ok(), "{first} {second}: {:?}", again.err());
+        }
+    }
+}
