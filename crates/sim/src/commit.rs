@@ -194,7 +194,11 @@ impl World {
             Error::Deadlock => seen.deadlocks += 1,
             Error::TooLarge { .. } => seen.too_large += 1,
             Error::NoRoom { .. } => seen.no_room += 1,
-            Error::Log(_) => seen.log_refusals += 1,
+            Error::Log(why) => {
+                seen.log_refusals += 1;
+                note!(self, "{why:?}");
+                note!(self, "files: {:?}", self.machine.borrow().files());
+            }
             _ => self.fail(format!("{number} is refused: {error:?}")),
         }
     }

@@ -19,12 +19,13 @@ use crate::store::Fault;
 use crate::trace::Trace;
 use crate::{Mistake, Seen};
 use quintet_base::{Bytes, Level, SpaceId};
-use quintet_rt::Rand;
+use quintet_rt::{Disk, Rand};
 use quintet_tc::Wait;
 use quintet_wal::Durable;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -226,6 +227,9 @@ impl World {
     fn plan_fault(&self, life: &Life) {
         let at = 1 + self.below(20);
         let which = self.below(8);
+        if life.disk.exists(Path::new("/")).is_err() {
+            return; // The power is off, and planning anew would turn it on again.
+        }
         note!(self, "fault {which} at {at}");
         self.faulted.set(true);
         match which {
