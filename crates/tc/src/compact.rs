@@ -40,7 +40,8 @@ type Dirty<'a> = (SpaceId, &'a [u8]);
 pub(crate) fn compact(shared: &Shared) -> Result<(), Error> {
     let frozen = shared.end();
     post(shared, frozen)?;
-    give_back(shared)
+    give_back(shared);
+    Ok(())
 }
 
 /// Steps 2 to 6.
@@ -140,7 +141,7 @@ fn operation(shared: &Shared, space: SpaceId, key: &[u8], frozen: Timestamp) -> 
 }
 
 /// Steps 7 and 8.
-pub(crate) fn give_back(shared: &Shared) -> Result<(), Error> {
+pub(crate) fn give_back(shared: &Shared) {
     let (snapshots, end) = shared.seats.in_use(|| shared.end());
     shared.generations.retire(&snapshots);
     let oldest = snapshots.first().copied().unwrap_or(end);
@@ -157,7 +158,6 @@ pub(crate) fn give_back(shared: &Shared) -> Result<(), Error> {
     reclaim(shared, oldest);
     sim::at(Point::Reclaimed);
     evict(shared);
-    Ok(())
 }
 
 /// Step 7: keeps half of the buffers free, as far as STORE allows.
@@ -170,6 +170,8 @@ fn reclaim(shared: &Shared, low_water: Timestamp) {
         if used <= ring / 2 || reclaimed.0 >= posted.0 {
             return;
         }
+        // What is copied needs room; evicting first keeps the overshoot to one piece.
+        evict(shared);
         let piece = (ring / RECLAIM_SHARES).min(posted.0 - reclaimed.0);
         let mut upto = reclaimed;
         for (lsn, payload) in shared.log.memory(reclaimed, Lsn(posted.0)) {
@@ -233,6 +235,7 @@ fn wait_for_readers() {
 /// Step 8.
 fn evict(shared: &Shared) {
     let bound = shared.config.cache_bytes_max as i64;
+    let _settle = Settle(shared);
     for hard in [false, true] {
         let over = shared.table.bytes() - bound;
         // A little more than needed, so that the next sweep is not due at once. What the polite
@@ -248,5 +251,14 @@ fn evict(shared: &Shared) {
             hard,
             bytes: over + bound / 16,
         });
+    }
+}
+
+/// Lets the table be filled again if an eviction has brought it below its bound.
+struct Settle<'a>(&'a Shared);
+
+impl Drop for Settle<'_> {
+    fn drop(&mut self) {
+        self.0.table.is_over(self.0.config.cache_bytes_max);
     }
 }

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 const HANDLES: usize = 16;
 
 /// How many records are filled in from STORE between two looks at the table's weight.
-const FILLS_BETWEEN_LOOKS: u64 = 256;
+const FILLS_BETWEEN_LOOKS: u64 = 64;
 
 /// Bounds of the component. The log's buffers, in which versions live first, have their own bound
 /// (`quintet_wal::WalConfig::ring_bytes`).
@@ -43,19 +43,20 @@ pub struct TcConfig {
 }
 
 impl TcConfig {
-    /// Shares out a memory budget. Half of it is meant for the log's buffers
-    /// ([`TcConfig::ring_bytes`]), a quarter for records; a merge begins when an eighth is dirty.
+    /// Shares out a memory budget. A quarter of it is meant for the log's buffers
+    /// ([`TcConfig::ring_bytes`]), three eighths for records; a merge begins when an eighth is dirty.
+    /// The rest is for STORE and for what transactions have not committed yet.
     pub fn for_memory(bytes: usize) -> TcConfig {
         TcConfig {
             freeze_bytes: bytes / 8,
-            cache_bytes_max: bytes / 4,
-            transaction_bytes_max: bytes / 5,
+            cache_bytes_max: bytes / 8 * 3,
+            transaction_bytes_max: bytes / 10,
         }
     }
 
     /// What the log's buffers should have of a memory budget.
     pub fn ring_bytes(bytes: usize) -> usize {
-        (bytes / 2).next_multiple_of(4096)
+        (bytes / 4).next_multiple_of(4096)
     }
 }
 
@@ -149,6 +150,8 @@ pub(crate) struct Shared {
     turn_changed: Condvar,
     /// Set while the turn is wanted, so that commits need not take the lock to know.
     wanted: AtomicBool,
+    /// The next pass posts to STORE; otherwise it only gives memory back.
+    post_wanted: AtomicBool,
     room: Mutex<Vec<RoomWaiter>>,
 }
 
@@ -283,6 +286,7 @@ impl Tc {
             turn: Mutex::new(Turn::default()),
             turn_changed: Condvar::new(),
             wanted: AtomicBool::new(false),
+            post_wanted: AtomicBool::new(false),
             room: Mutex::new(Vec::new()),
             log,
             store,
@@ -343,6 +347,7 @@ impl Tc {
         // A pass that is running may have frozen before our commit; wait for one that starts now.
         let target = turn.finished + if turn.wanted { 2 } else { 1 };
         while turn.finished < target && !turn.stop {
+            self.shared.post_wanted.store(true, Ordering::Release);
             turn.wanted = true;
             self.shared.turn_changed.notify_all();
             self.shared.turn_changed.wait(&mut turn);
@@ -440,7 +445,7 @@ fn recover(shared: &Shared, redo_start: Lsn) -> Result<Recovery, Error> {
         since_merge += bytes.len();
         if since_merge >= shared.config.freeze_bytes {
             compact::post(shared, Timestamp(lsn.0))?;
-            compact::give_back(shared)?;
+            compact::give_back(shared);
             since_merge = 0;
         }
     }
@@ -607,18 +612,23 @@ impl Shared {
         }
     }
 
-    /// A record was filled in from STORE.
+    /// A record was read from STORE, and filled in if there was room.
     pub fn filled(&self) {
         let count = self.stats.fills.fetch_add(1, Ordering::Relaxed);
         if count.is_multiple_of(FILLS_BETWEEN_LOOKS)
-            && self.table.bytes() > self.config.cache_bytes_max as i64
+            && self.table.is_over(self.config.cache_bytes_max)
             && !self.wanted.load(Ordering::Relaxed)
         {
-            self.want_compaction();
+            self.want_pass();
         }
     }
 
     fn want_compaction(&self) {
+        self.post_wanted.store(true, Ordering::Release);
+        self.want_pass();
+    }
+
+    fn want_pass(&self) {
         self.wanted.store(true, Ordering::Relaxed);
         self.turn.lock().wanted = true;
         self.turn_changed.notify_all();
@@ -643,12 +653,21 @@ impl Shared {
     }
 
     fn run_pass(&self) {
-        let result = compact::compact(self);
+        let post = self.post_wanted.swap(false, Ordering::AcqRel);
+        let result = if post {
+            Some(compact::compact(self))
+        } else {
+            compact::give_back(self);
+            None
+        };
         self.wanted.store(false, Ordering::Relaxed);
         let mut turn = self.turn.lock();
-        turn.wanted = false;
+        // Asked for while this pass was under way, it may have come too late for it.
+        turn.wanted = self.post_wanted.load(Ordering::Acquire);
         turn.finished += 1;
-        turn.failed = result.err().map(|error| error_chain(&error));
+        if let Some(result) = result {
+            turn.failed = result.err().map(|error| error_chain(&error));
+        }
         drop(turn);
         self.turn_changed.notify_all();
         // Whoever waits for room looks again, and asks again if there is still none.

@@ -46,6 +46,10 @@ const DEAD: u32 = u32::MAX - 1;
 /// Where the key begins.
 const KEY_AT: usize = 48;
 
+/// What an entry takes in the indexes: a slot of the hash table, at most two thirds full, and head and
+/// address in a leaf of the order (26 bytes as measured), with what the allocator rounds up.
+const INDEX_BYTES: usize = 48;
+
 /// `flags`: somebody has read it since the last sweep.
 const TOUCHED: u16 = 1;
 
@@ -219,7 +223,7 @@ impl RecordEntry {
     pub fn memory_bytes(&self) -> usize {
         let len = self.value_len.load(Ordering::Relaxed);
         let copy = if len & OWNED != 0 { len & !OWNED } else { 0 };
-        RecordEntry::layout(self.key_len as usize).size() + copy as usize
+        RecordEntry::layout(self.key_len as usize).size() + INDEX_BYTES + copy as usize
     }
 
     /// Leaves word that the record is in use. Writes only if nobody has.

@@ -79,6 +79,8 @@ pub(crate) struct Table {
     evicted: AtomicU64,
     /// Of those evicted although a snapshot was older, the newest commit.
     floor: AtomicU64,
+    /// The table is so far over its bound that nothing is filled in until something has gone.
+    full: AtomicBool,
     /// The shard where the next sweep goes on.
     hand: Mutex<usize>,
 }
@@ -110,6 +112,7 @@ impl Table {
             bytes: std::array::from_fn(|_| Stripe::default()),
             evicted: AtomicU64::new(0),
             floor: AtomicU64::new(0),
+            full: AtomicBool::new(false),
             hand: Mutex::new(0),
         }
     }
@@ -188,6 +191,9 @@ impl Table {
         generation: Timestamp,
         guard: &Guard,
     ) {
+        if self.full.load(Ordering::Relaxed) {
+            return;
+        }
         let hash = hash(id, key);
         let space = self.space_or_new(id, || true);
         let make = || {
@@ -231,6 +237,14 @@ impl Table {
     pub fn bytes(&self) -> i64 {
         let load = |stripe: &Stripe| stripe.0.load(Ordering::Relaxed);
         self.bytes.iter().map(load).sum()
+    }
+
+    /// Whether the table is over its bound; remembers if it is so by an eighth.
+    pub fn is_over(&self, bound: usize) -> bool {
+        let (bytes, bound) = (self.bytes(), bound as i64);
+        self.full
+            .store(bytes > bound + bound / 8, Ordering::Relaxed);
+        bytes > bound
     }
 
     /// Counts bytes of copies and entries that have come or gone.
