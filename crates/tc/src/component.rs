@@ -340,6 +340,7 @@ impl Tc {
     /// The text of what went wrong; it will be tried again.
     pub fn compact(&self) -> Result<(), String> {
         if self.driven {
+            self.shared.post_wanted.store(true, Ordering::Release);
             self.shared.run_pass();
             return self.shared.turn.lock().failed.clone().map_or(Ok(()), Err);
         }
