@@ -9,6 +9,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `world` | who acts next |
+//! | `inside` | who may act in the middle of what |
 //! | `statement`, `commit` | what clients do, compared with the model |
 //! | `lives` | crashes, openings, and what must be there afterwards |
 //! | `model` | what the database should hold |
@@ -20,6 +21,7 @@
 mod client;
 mod commit;
 mod disk;
+mod inside;
 mod lives;
 mod machine;
 mod model;
@@ -233,10 +235,12 @@ impl Hooked {
     }
 }
 
-#[cfg(feature = "inside")]
 impl Drop for Hooked {
     fn drop(&mut self) {
-        quintet_tc::sim::set_hook(None);
-        quintet_tc::sim::plant(None);
+        #[cfg(feature = "inside")]
+        {
+            quintet_tc::sim::set_hook(None);
+            quintet_tc::sim::plant(None);
+        }
     }
 }

@@ -34,6 +34,10 @@ pub(crate) struct Profile {
     pub pass_every: u64,
     pub write_every: u64,
     /// One point inside of an operation in so many is used.
+    #[cfg_attr(
+        not(feature = "inside"),
+        expect(dead_code, reason = "nothing is interrupted")
+    )]
     pub inside_every: u64,
 }
 

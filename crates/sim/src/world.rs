@@ -12,6 +12,7 @@
 //! ```
 
 use crate::client::Client;
+use crate::inside::Interrupted;
 use crate::machine::{End, Life, Machine};
 use crate::model::{Key, Model};
 use crate::profile::Profile;
@@ -33,15 +34,6 @@ use std::time::Duration;
 
 /// The first space; STORE gives the lower numbers no meaning either.
 const FIRST_SPACE: u32 = 100;
-
-/// An operation that has been interrupted.
-#[derive(Clone)]
-pub(crate) enum Interrupted {
-    /// A commit of these keys; with its timestamp, if it has one.
-    Commit(Rc<BTreeSet<Key>>, Option<u64>),
-    Pass,
-    Read,
-}
 
 /// A commit whose answer waits for the disk.
 pub(crate) struct Unanswered {
@@ -170,12 +162,9 @@ impl World {
     }
 
     fn pass(&self, life: &Life) {
-        let here = self.interrupted.borrow();
-        let busy = |i: &Interrupted| !matches!(i, Interrupted::Read);
-        if here.iter().any(busy) {
+        if self.pass_would_wait() {
             return;
         }
-        drop(here);
         let before = life.tc.stats();
         let forced = self.one_in(4);
         let done = if forced {
@@ -210,14 +199,9 @@ impl World {
     }
 
     fn write(&self, life: &Life) {
-        let here = self.interrupted.borrow();
-        if here
-            .iter()
-            .any(|i| matches!(i, Interrupted::Commit(_, Some(_))))
-        {
-            return; // The writer would wait for the place to be filled.
+        if self.writer_would_wait() {
+            return;
         }
-        drop(here);
         let well = life.driver.write();
         note!(self, "writer: {well}, durable {}", life.log.durable());
         self.answer();
@@ -313,59 +297,6 @@ impl World {
                 "a snapshot at {snapshot} misses the commit {newest}"
             ));
         }
-    }
-
-    /// Whether a read would wait for the operation that it interrupts.
-    pub fn would_wait(&self, snapshot: u64, reads: impl Fn(&Key) -> bool) -> bool {
-        self.interrupted.borrow().iter().any(|i| match i {
-            Interrupted::Commit(keys, Some(timestamp)) => {
-                snapshot >= *timestamp && keys.iter().any(&reads)
-            }
-            _ => false,
-        })
-    }
-
-    /// Whether a commit would wait for the operation that it interrupts: the log's writer cannot pass
-    /// a place that is not filled.
-    pub fn commit_would_wait(&self, life: &Life) -> bool {
-        let unfilled = |i: &Interrupted| matches!(i, Interrupted::Commit(_, Some(_)));
-        self.interrupted.borrow().iter().any(unfilled) && !life.log.has_room()
-    }
-
-    /// Whether this is the timestamp of a commit that has been interrupted.
-    pub fn is_pending(&self, timestamp: u64) -> bool {
-        let pending =
-            |i: &Interrupted| matches!(i, Interrupted::Commit(_, Some(t)) if *t == timestamp);
-        self.interrupted.borrow().iter().any(pending)
-    }
-
-    /// An operation has come to a point inside.
-    #[cfg(feature = "inside")]
-    pub fn inside(&self, point: quintet_tc::sim::Point) {
-        use quintet_tc::sim::Point;
-        // While a log is opened there is nobody yet.
-        if self.life.borrow().is_none() || self.quiet.get() || self.has_failed() {
-            return;
-        }
-        let depth = self.interrupted.borrow().len();
-        if depth > 2 || !self.one_in(self.profile.inside_every * (1 + 3 * depth as u64)) {
-            return;
-        }
-        let keys = || self.committing.borrow().last().cloned().unwrap_or_default();
-        let interrupted = match point {
-            Point::Locked => Interrupted::Commit(keys(), None),
-            Point::Placed(timestamp) => Interrupted::Commit(keys(), Some(timestamp.0)),
-            Point::Missed | Point::Fetched | Point::Chunk => Interrupted::Read,
-            _ => Interrupted::Pass,
-        };
-        note!(self, "inside: {point:?} {{");
-        self.seen.borrow_mut().inside += 1;
-        self.interrupted.borrow_mut().push(interrupted);
-        for _ in 0..1 + self.below(4) {
-            self.step();
-        }
-        self.interrupted.borrow_mut().pop();
-        note!(self, "}}");
     }
 
     fn crash(&self) {
