@@ -143,6 +143,7 @@ fn operation(shared: &Shared, space: SpaceId, key: &[u8], frozen: Timestamp) -> 
 /// Steps 7 and 8.
 pub(crate) fn give_back(shared: &Shared) {
     let (snapshots, end) = shared.seats.in_use(|| shared.end());
+    sim::at(Point::Counted);
     shared.generations.retire(&snapshots);
     let oldest = snapshots.first().copied().unwrap_or(end);
     let leaving: Vec<SpaceId> = {
@@ -245,6 +246,7 @@ fn evict(shared: &Shared) {
         }
         let (snapshots, _) = shared.seats.in_use(|| shared.end());
         let snapshots = shared.generations.assign(&snapshots);
+        sim::at(Point::Counted);
         shared.table.evict(&Sweep {
             posted: shared.generations.newest(),
             snapshots: &snapshots,

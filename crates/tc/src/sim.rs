@@ -30,6 +30,8 @@ pub enum Point {
     Checkpointed,
     /// The generation is published, the log is not cut yet.
     Published,
+    /// The snapshots in use have been counted; from here on there may be more.
+    Counted,
     /// Versions were copied out of some buffers that are not reclaimed yet.
     Copied,
     /// The pass is over but for evictions.
