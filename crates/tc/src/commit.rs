@@ -237,9 +237,9 @@ impl<'a> Section<'a> {
         assert_eq!(written.len(), self.locked.len(), "an entry for each change");
         let low_water = self.shared.low_water();
         for (entry, change) in self.locked.iter().zip(written.changes()) {
-            let freed = entry.install_logged(timestamp, change.value, low_water, guard);
-            if freed > 0 {
-                self.shared.table.weigh_entry(entry, -(freed as i64));
+            let more = entry.install_logged(timestamp, change.value, low_water, guard);
+            if more != 0 {
+                self.shared.table.weigh_entry(entry, more);
             }
         }
     }

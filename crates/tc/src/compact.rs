@@ -214,10 +214,9 @@ fn keep_what_is_of_use(shared: &Shared, payload: &[u8], low_water: Timestamp) {
         if entry.is_dead() {
             continue;
         }
-        let freed = entry.prune(low_water, &guard);
-        let copied = entry.keep_out_of(payload, &guard);
+        entry.prune(low_water, &guard);
+        entry.keep_out_of(payload, &guard);
         entry.unlock();
-        shared.table.weigh(hash, copied as i64 - freed as i64);
     }
 }
 

@@ -44,12 +44,12 @@ pub struct TcConfig {
 
 impl TcConfig {
     /// Shares out a memory budget. A quarter of it is meant for the log's buffers
-    /// ([`TcConfig::ring_bytes`]), three eighths for records; a merge begins when an eighth is dirty.
+    /// ([`TcConfig::ring_bytes`]), five sixteenths for records; a merge begins when an eighth is dirty.
     /// The rest is for STORE and for what transactions have not committed yet.
     pub fn for_memory(bytes: usize) -> TcConfig {
         TcConfig {
             freeze_bytes: bytes / 8,
-            cache_bytes_max: bytes / 8 * 3,
+            cache_bytes_max: bytes / 16 * 5,
             transaction_bytes_max: bytes / 10,
         }
     }
@@ -88,7 +88,7 @@ pub struct TcStats {
     pub dirty_bytes: u64,
     /// Bytes of the log's buffers in use.
     pub buffer_bytes: u64,
-    /// Bytes of records in memory, with the versions copied out of the buffers.
+    /// Bytes of records in memory, each with its newest version.
     pub record_bytes: u64,
     /// Records in memory.
     pub records: usize,

@@ -219,11 +219,11 @@ impl RecordEntry {
         self.value_len.load(Ordering::Relaxed) == 0
     }
 
-    /// Bytes of memory that the entry and its newest version's copy take.
+    /// What the entry weighs: itself, its places in the indexes, and its newest version, which is
+    /// counted as if it were a copy already: sooner or later it is one.
     pub fn memory_bytes(&self) -> usize {
-        let len = self.value_len.load(Ordering::Relaxed);
-        let copy = if len & OWNED != 0 { len & !OWNED } else { 0 };
-        RecordEntry::layout(self.key_len as usize).size() + INDEX_BYTES + copy as usize
+        let value = value_bytes(self.value_len.load(Ordering::Relaxed));
+        RecordEntry::layout(self.key_len as usize).size() + INDEX_BYTES + value
     }
 
     /// Leaves word that the record is in use. Writes only if nobody has.
@@ -403,7 +403,7 @@ impl RecordEntry {
     // ---- changing (the caller holds the lock word) ----------------------------------------------
 
     /// Puts a copy of a row, or its removal, on top; see [`RecordEntry::install`]. The caller holds
-    /// the lock. Returns the bytes that copies take more than before.
+    /// the lock. Returns how many bytes more the newest version has than the one before.
     pub fn install_copy(
         &self,
         timestamp: Timestamp,
@@ -421,8 +421,7 @@ impl RecordEntry {
             None => (ptr::null_mut(), 0),
         };
         // SAFETY: the copy is freed with the version, through the epoch.
-        let freed = unsafe { self.install(timestamp, address, len, low_water, guard) };
-        bytes as i64 - freed as i64
+        unsafe { self.install(timestamp, address, len, low_water, guard) }
     }
 
     /// Puts a version on top whose bytes are in the log's buffers; see [`RecordEntry::install`]. The
@@ -433,7 +432,7 @@ impl RecordEntry {
         value: Option<&[u8]>,
         low_water: Timestamp,
         guard: &Guard,
-    ) -> usize {
+    ) -> i64 {
         let (address, len) = match value {
             Some(value) => (value.as_ptr().cast_mut(), value.len() as u32 + 1),
             None => (ptr::null_mut(), 0),
@@ -444,7 +443,7 @@ impl RecordEntry {
     }
 
     /// Puts a version on top. What was newest goes into the chain; versions that no snapshot at or
-    /// above `low_water` can reach go out of it. Returns the bytes of copies that were given up.
+    /// above `low_water` can reach go out of it. Returns how many bytes more the newest one has.
     ///
     /// # Safety
     /// The caller holds the lock; `address` and `len` describe a version whose bytes stay readable
@@ -456,7 +455,7 @@ impl RecordEntry {
         len: u32,
         low_water: Timestamp,
         guard: &Guard,
-    ) -> usize {
+    ) -> i64 {
         let before = self.timestamp.load(Ordering::Relaxed);
         assert!(
             before < timestamp.0,
@@ -475,6 +474,7 @@ impl RecordEntry {
             version.older.store(old, Ordering::Relaxed);
             Owned::new(version).into_shared(guard)
         };
+        let bytes_before = value_bytes(self.value_len.load(Ordering::Relaxed));
         self.timestamp.store(before | CHANGING, Ordering::Relaxed);
         // Pairs with the fence in `try_read`.
         fence(Ordering::Release);
@@ -482,10 +482,11 @@ impl RecordEntry {
         self.value_len.store(len, Ordering::Relaxed);
         self.older.store(chain, Ordering::Release);
         self.timestamp.store(timestamp.0, Ordering::Release);
-        self.prune(low_water, guard)
+        self.prune(low_water, guard);
+        value_bytes(len) as i64 - bytes_before as i64
     }
 
-    /// Drops versions below the newest one at or below `low_water`.
+    /// Drops versions below the newest one at or below `low_water`. Returns the bytes of their copies.
     pub fn prune(&self, low_water: Timestamp, guard: &Guard) -> usize {
         let mut reached = self.timestamp.load(Ordering::Relaxed) <= low_water.0;
         let mut link = &self.older;
@@ -538,6 +539,11 @@ impl RecordEntry {
         }
         None
     }
+}
+
+/// Bytes of the row that a length word describes.
+fn value_bytes(len: u32) -> usize {
+    (len & !OWNED).saturating_sub(1) as usize
 }
 
 /// # Safety
