@@ -260,19 +260,20 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
     let reads = txn.reads.borrow();
     let forget = sim::plants(Planted::ForgetKeys);
     for (space, key) in reads.keys().filter(|_| !forget) {
-        match shared.table.find(hash(space, key), space, key, guard) {
-            Some(entry) => {
-                if let Some(winner) = changed(entry) {
-                    return Err(Error::Conflict {
-                        kind: ConflictKind::ReadWrite,
-                        space,
-                        key: Some(Bytes::copy_from_slice(key)),
-                        winner,
-                    });
-                }
-            }
-            None if snapshot < shared.table.floor() => return Err(Error::SnapshotTooOld),
-            None => {}
+        let entry = shared.table.find(hash(space, key), space, key, guard);
+        if let Some(winner) = entry.and_then(changed) {
+            return Err(Error::Conflict {
+                kind: ConflictKind::ReadWrite,
+                space,
+                key: Some(Bytes::copy_from_slice(key)),
+                winner,
+            });
+        }
+        // Asked after the entry was looked at. One without a version says nothing about what was
+        // evicted: a writer that was refused may have made it since.
+        let silent = entry.is_none_or(|entry| entry.newest() == Timestamp::ZERO);
+        if silent && snapshot < shared.table.floor() {
+            return Err(Error::SnapshotTooOld);
         }
     }
     let forget = sim::plants(Planted::ForgetRanges);

@@ -148,6 +148,35 @@ fn an_old_snapshot_keeps_a_row_whose_removal_was_evicted() {
     assert!(rows(&running.tc.begin(Level::Snapshot)).is_empty());
 }
 
+/// The story: a record that had changed was evicted, and a writer that was refused left an entry
+/// without a version in its place; a reader's validation found the entry and nothing new in it. Found
+/// by `sim`.
+#[test]
+fn an_entry_without_a_version_does_not_hide_that_a_change_was_evicted() {
+    let nothing_stays = TcConfig {
+        cache_bytes_max: 0,
+        ..tiny()
+    };
+    let running = Media::new(12).open_with(Durability::Sync, nothing_stays);
+    set(&running.tc, &[("x", "1"), ("y", "")]);
+    let mut reader = running.tc.begin(Level::Serializable);
+    assert_eq!(get(&reader, "x").as_deref(), Some("1"));
+    put(&mut reader, "y", "it was 1");
+    let mut writer = running.tc.begin(Level::Snapshot);
+    put(&mut writer, "x", "3");
+    // A pass between the snapshots and the change, so that the change may be evicted.
+    running.tc.compact().unwrap();
+    set(&running.tc, &[("x", "2")]);
+    running.tc.compact().unwrap();
+    assert_eq!(running.tc.stats().records, 0, "the change was evicted");
+    // What the reader writes is in memory, so that nothing but its read is in question.
+    assert!(get(&running.tc.begin(Level::Snapshot), "y").is_some());
+    let refused = commit(&running.tc, writer, Durability::Sync);
+    assert!(matches!(refused, Err(Error::SnapshotTooOld)), "{refused:?}");
+    let refused = commit(&running.tc, reader, Durability::Sync);
+    assert!(matches!(refused, Err(Error::SnapshotTooOld)), "{refused:?}");
+}
+
 #[test]
 fn a_dropped_space_is_forgotten_and_stays_so_after_a_crash() {
     let media = Media::new(5);
