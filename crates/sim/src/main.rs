@@ -4,13 +4,22 @@
 //! quintet-sim --seeds 100000 [--from N]     many
 //! quintet-sim --seed N [--trace]            one, with everything that happened
 //! ```
+//! A seed that hangs, or that aborts the process, is named as well.
 
-use quintet_rt::{Clock, RealClock};
+use quintet_rt::{Clock, RealClock, threads};
 use quintet_sim::{Run, Seen, run, run_once};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Seeds between two lines of progress.
 const PROGRESS: u64 = 1000;
+
+/// A seed takes milliseconds; one that takes so long spins.
+const HANGS_AFTER: Duration = Duration::from_secs(60);
+
+/// The seed that runs now. Written by the main thread, read when something is wrong with it.
+static AT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Default)]
 struct Asked {
@@ -47,6 +56,7 @@ fn many(asked: &Asked) -> Option<Run> {
     let begun = RealClock.monotonic_nanos();
     let (mut seen, mut events) = (Seen::default(), 0);
     for done in 0..asked.seeds {
+        AT.store(asked.from + done, Ordering::Relaxed);
         let run = run(asked.from + done, None);
         if run.failure.is_some() {
             return Some(run);
@@ -65,6 +75,25 @@ fn many(asked: &Asked) -> Option<Run> {
     None
 }
 
+/// Names the seed when the process is about to end without a word, or never.
+fn watch() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        eprintln!("at seed {}:", AT.load(Ordering::Relaxed));
+        told(panic);
+    }));
+    threads::spawn("watch", || {
+        loop {
+            let before = AT.load(Ordering::Relaxed);
+            RealClock.sleep(HANGS_AFTER);
+            if AT.load(Ordering::Relaxed) == before {
+                eprintln!("seed {before} hangs");
+                std::process::exit(1);
+            }
+        }
+    });
+}
+
 fn main() -> ExitCode {
     let asked = match asked(std::env::args().skip(1)) {
         Ok(asked) => asked,
@@ -75,6 +104,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    watch();
     // The grain is part of what a seed means.
     let grain = match cfg!(feature = "inside") {
         true => " --features inside",
@@ -82,6 +112,7 @@ fn main() -> ExitCode {
     };
     let failed = match asked.seed {
         Some(seed) => {
+            AT.store(seed, Ordering::Relaxed);
             let run = run_once(seed, None, if asked.trace { usize::MAX } else { 0 });
             println!("{run}");
             run.failure.map(|_| seed)
