@@ -4,7 +4,7 @@
 //! reads and locks is kept apart from the component's.  Does not: decide what to do next.
 
 use crate::model::{Key, Range, Writes};
-use quintet_base::{Bytes, Durability, Level};
+use quintet_base::{Bytes, Durability, Level, SpaceId};
 use quintet_dc::Direction;
 use quintet_tc::{Mark, Scan, Strength, Txn, Wait};
 use std::collections::{BTreeSet, VecDeque};
@@ -17,6 +17,8 @@ pub(crate) struct Client {
     /// What the present statement reads at.
     pub snapshot: u64,
     pub writes: Writes,
+    /// The spaces as the schema of the present statement has them.
+    pub spaces: Vec<SpaceId>,
     pub statements: u64,
     /// A point to roll back to, with the writes as they were.
     pub saved: Option<(Mark, Writes)>,
@@ -59,6 +61,7 @@ impl Client {
             snapshot: txn.snapshot().0,
             txn,
             writes: Writes::new(),
+            spaces: Vec::new(),
             statements: 0,
             saved: None,
             reads: BTreeSet::new(),

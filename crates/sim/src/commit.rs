@@ -94,6 +94,9 @@ impl World {
         if waits != (durability == Durability::Sync).then_some(timestamp) {
             self.fail(format!("{who}, and waits for {waits:?} under {durability}"));
         }
+        for (space, _) in client.writes.keys() {
+            self.check_open(client, *space, self.closed_by(client, *space));
+        }
         let mut model = self.model.borrow_mut();
         for (key, seen_at) in &client.locks {
             if let Some(winner) = model.changed(key, *seen_at, timestamp) {
@@ -189,6 +192,21 @@ impl World {
                     ConflictKind::ReadWrite => seen.read_conflicts += 1,
                     _ => seen.phantoms += 1,
                 }
+            }
+            Error::Conflict {
+                kind: ConflictKind::Schema,
+                space,
+                winner,
+                ..
+            } => {
+                // Written with an older schema than that of the present snapshot, perhaps.
+                let at = self.spaces.borrow().replaced_at(*space);
+                if at != Some(winner.0) || !client.writes.keys().any(|key| key.0 == *space) {
+                    self.fail(format!(
+                        "{number} is refused for no schema change: {error:?}"
+                    ));
+                }
+                seen.schema_conflicts += 1;
             }
             Error::SnapshotTooOld => seen.too_old += 1,
             Error::Deadlock => seen.deadlocks += 1,

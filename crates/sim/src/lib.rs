@@ -12,6 +12,7 @@
 //! | `inside` | who may act in the middle of what |
 //! | `statement`, `commit` | what clients do, compared with the model |
 //! | `lives` | crashes, openings, and what must be there afterwards |
+//! | `spaces` | schema changes |
 //! | `model` | what the database should hold |
 //! | `profile` | what kind of work a seed means |
 //! | `machine`, `disk`, `store` | what survives, and how it fails |
@@ -26,6 +27,7 @@ mod lives;
 mod machine;
 mod model;
 mod profile;
+mod spaces;
 mod statement;
 mod store;
 mod trace;
@@ -78,11 +80,13 @@ pub struct Seen {
     pub shutdowns: u64,
     pub cut_short: u64,
     pub lost: u64,
+    pub replaced: u64,
+    pub schema_conflicts: u64,
 }
 
 impl Seen {
     /// All counters with their names.
-    pub fn counters(&self) -> [(&'static str, u64); 24] {
+    pub fn counters(&self) -> [(&'static str, u64); 26] {
         [
             ("commits", self.commits),
             ("readers", self.readers),
@@ -108,6 +112,8 @@ impl Seen {
             ("shutdowns", self.shutdowns),
             ("cut_short", self.cut_short),
             ("lost", self.lost),
+            ("replaced", self.replaced),
+            ("schema_conflicts", self.schema_conflicts),
         ]
     }
 }
@@ -138,6 +144,8 @@ impl AddAssign for Seen {
         self.shutdowns += other.shutdowns;
         self.cut_short += other.cut_short;
         self.lost += other.lost;
+        self.replaced += other.replaced;
+        self.schema_conflicts += other.schema_conflicts;
     }
 }
 

@@ -116,6 +116,7 @@ impl World {
             self.fail(format!("{commits} commits were replayed, not {replayed}"));
         }
         let lost = self.model.borrow_mut().recover(end);
+        self.spaces.borrow_mut().recover(end);
         self.seen.borrow_mut().lost += lost as u64;
         self.floor.set(end);
         self.last_end.set(end);
@@ -134,7 +135,8 @@ impl World {
         if self.would_wait(snapshot, |_| true) {
             return;
         }
-        for space in self.spaces() {
+        let spaces = self.spaces.borrow().now();
+        for space in spaces {
             let range = Range {
                 space,
                 lower: Bound::Unbounded,
@@ -152,6 +154,9 @@ impl World {
                         Ok(())
                     });
                 if let Err(error) = scanned {
+                    if self.is_replaced(snapshot, &error) {
+                        return; // From inside of this look.
+                    }
                     return self.fail(format!("{space} cannot be scanned: {error:?}"));
                 }
                 if rows != expected {
@@ -177,6 +182,7 @@ impl World {
                 .cloned();
             match txn.get(space, &key) {
                 Ok(found) if found == expected => {}
+                Err(error) if self.is_replaced(snapshot, &error) => return,
                 found => self.fail(format!("{space} at {snapshot}: {key:?} is {found:?}")),
             }
         }
@@ -219,6 +225,7 @@ impl World {
         }
         if synced && !self.has_failed() {
             self.look_at_everything(&life);
+            self.check_forgotten(&life);
             if stats.dirty_bytes > 0 {
                 self.fail(format!("a pass left something dirty: {stats:?}"));
             }

@@ -55,7 +55,7 @@ impl World {
             4 => self.get_many(&mut client),
             5..7 => self.open_cursor(&mut client),
             7 | 8 => {
-                let key = (self.some_space(), self.some_key());
+                let key = (self.some_space(&client), self.some_key());
                 let strengths = [Strength::Exclusive, Strength::Shared];
                 let strength = strengths[usize::from(self.one_in(3))];
                 return self.lock(client, &key, strength);
@@ -73,6 +73,7 @@ impl World {
         client.cursor = None;
         client.txn.begin_statement();
         client.snapshot = client.txn.snapshot().0;
+        self.learn_schema(client);
         note!(self, "{}: statement at {}", client.number, client.snapshot);
     }
 
@@ -87,15 +88,32 @@ impl World {
     }
 
     fn get(&self, client: &mut Client) {
-        let key = (self.some_space(), self.some_key());
+        let key = (self.some_space(client), self.some_key());
         if self.would_wait(client.snapshot, |k| *k == key) {
             return;
         }
+        let closed = self.closed_by(client, key.0);
         let found = client.txn.get(key.0, &key.1);
-        self.compare(client, &key, &found);
+        self.compare(client, &key, &found, closed);
     }
 
-    fn compare(&self, client: &mut Client, key: &Key, found: &Result<Option<Bytes>, Error>) {
+    fn compare(
+        &self,
+        client: &mut Client,
+        key: &Key,
+        found: &Result<Option<Bytes>, Error>,
+        closed_by: Option<u64>,
+    ) {
+        match found {
+            Err(error) if self.is_replaced(client.snapshot, error) => {
+                self.seen.borrow_mut().schema_conflicts += 1;
+                note!(self, "{}: {} is no more", client.number, key.0);
+                return;
+            }
+            // Own writes are seen until the commit is refused.
+            Ok(_) if !client.writes.contains_key(key) => self.check_open(client, key.0, closed_by),
+            _ => {}
+        }
         let (timestamp, expected) = self.expected(client, key);
         let (number, snapshot) = (client.number, client.snapshot);
         match found {
@@ -116,40 +134,44 @@ impl World {
     }
 
     fn get_many(&self, client: &mut Client) {
-        let space = self.some_space();
+        let space = self.some_space(client);
         let keys: Vec<Bytes> = (0..2 + self.below(20)).map(|_| self.some_key()).collect();
         if self.would_wait(client.snapshot, |k| keys.contains(&k.1)) {
             return;
         }
         let asked: Vec<_> = keys.iter().map(|key| (space, &key[..])).collect();
+        let closed = self.closed_by(client, space);
         let mut rows: Vec<Option<Bytes>> = Vec::new();
         let outcome = client.txn.read_many(&asked, |_, row| {
             rows.push(row.map(Bytes::copy_from_slice));
         });
         if let Err(error) = outcome {
+            if self.is_replaced(client.snapshot, &error) {
+                return;
+            }
             return self.fail(format!("{} cannot read many: {error:?}", client.number));
         }
         for (key, row) in keys.into_iter().zip(rows) {
             client.asked.insert((space, key.clone()));
-            self.compare(client, &(space, key), &Ok(row));
+            self.compare(client, &(space, key), &Ok(row), closed);
         }
     }
 
-    fn some_range(&self) -> Range {
+    fn some_range(&self, client: &Client) -> Range {
         let some_bound = || match self.below(4) {
             0 => Bound::Unbounded,
             1 => Bound::Excluded(self.some_key()),
             _ => Bound::Included(self.some_key()),
         };
         Range {
-            space: self.some_space(),
+            space: self.some_space(client),
             lower: some_bound(),
             upper: some_bound(),
         }
     }
 
     fn open_cursor(&self, client: &mut Client) {
-        let range = self.some_range();
+        let range = self.some_range(client);
         if self.would_wait(client.snapshot, |_| true) {
             return;
         }
@@ -159,12 +181,15 @@ impl World {
             lower: range.lower.clone(),
             upper: range.upper.clone(),
         };
+        let closed = self.closed_by(client, range.space);
         let scan = match client.txn.scan(range.space, &keys, direction) {
             Ok(scan) => scan,
+            Err(error) if self.is_replaced(client.snapshot, &error) => return,
             Err(error) => {
                 return self.fail(format!("{} cannot scan: {error:?}", client.number));
             }
         };
+        self.check_open(client, range.space, closed);
         let model = self.model.borrow();
         let mut rows = model.rows(&range, client.snapshot, &client.writes);
         if direction == Direction::Backward {
@@ -253,7 +278,7 @@ impl World {
     }
 
     fn write_row(&self, client: &mut Client, put: bool) {
-        let key = (self.some_space(), self.some_key());
+        let key = (self.some_space(client), self.some_key());
         let value = put.then(|| self.some_value());
         self.write_value(client, key, value);
     }
@@ -283,12 +308,13 @@ impl World {
 
     /// Reads a row, locks it and writes it, as an UPDATE does.
     fn update(&self, mut client: Client) -> Option<Client> {
-        let key = (self.some_space(), self.some_key());
+        let key = (self.some_space(&client), self.some_key());
         if self.would_wait(client.snapshot, |k| *k == key) {
             return Some(client);
         }
+        let closed = self.closed_by(&client, key.0);
         let found = client.txn.get(key.0, &key.1);
-        self.compare(&mut client, &key, &found);
+        self.compare(&mut client, &key, &found, closed);
         let mut client = self.lock(client, &key, Strength::Exclusive)?;
         if client.waiting.is_none() {
             self.write_value(&mut client, key, Some(self.some_value()));

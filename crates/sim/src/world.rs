@@ -16,10 +16,11 @@ use crate::inside::Interrupted;
 use crate::machine::{End, Life, Machine};
 use crate::model::{Key, Model};
 use crate::profile::Profile;
+use crate::spaces::Spaces;
 use crate::store::Fault;
 use crate::trace::Trace;
 use crate::{Mistake, Seen};
-use quintet_base::{Bytes, Level, SpaceId};
+use quintet_base::{Bytes, Level};
 use quintet_rt::{Disk, Rand};
 use quintet_tc::Wait;
 use quintet_wal::Durable;
@@ -31,9 +32,6 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-
-/// The first space; STORE gives the lower numbers no meaning either.
-const FIRST_SPACE: u32 = 100;
 
 /// A commit whose answer waits for the disk.
 pub(crate) struct Unanswered {
@@ -48,6 +46,7 @@ pub(crate) struct World {
     pub rand: RefCell<Rand>,
     pub trace: RefCell<Trace>,
     pub model: RefCell<Model>,
+    pub spaces: RefCell<Spaces>,
     pub seen: RefCell<Seen>,
     pub machine: RefCell<Machine>,
     pub life: RefCell<Option<Rc<Life>>>,
@@ -94,6 +93,7 @@ impl World {
         let world = World {
             clients: RefCell::new((0..profile.clients).map(|_| None).collect()),
             machine: RefCell::new(Machine::new(&mut rand)),
+            spaces: RefCell::new(Spaces::new(profile.spaces)),
             profile,
             mistake,
             rand: RefCell::new(rand),
@@ -156,6 +156,7 @@ impl World {
                 note!(self, "keeper: {made}");
             }
             3 => self.look_at_everything(&life),
+            4 if self.one_in(3) => self.replace_space(&life),
             _ => self.client(&life),
         }
         self.answer();
@@ -268,7 +269,8 @@ impl World {
             None => {
                 let level = self.profile.level;
                 let level = level.unwrap_or_else(|| Level::ALL[self.below(3) as usize]);
-                let client = Client::new(self.next_number(), level, life.tc.begin(level));
+                let mut client = Client::new(self.next_number(), level, life.tc.begin(level));
+                self.learn_schema(&mut client);
                 note!(
                     self,
                     "{}: begin {level} at {}",
@@ -342,14 +344,6 @@ impl World {
     pub fn next_number(&self) -> u64 {
         self.number.set(self.number.get() + 1);
         self.number.get()
-    }
-
-    pub fn some_space(&self) -> SpaceId {
-        SpaceId(FIRST_SPACE + self.below(self.profile.spaces) as u32)
-    }
-
-    pub fn spaces(&self) -> impl Iterator<Item = SpaceId> {
-        (0..self.profile.spaces as u32).map(|space| SpaceId(FIRST_SPACE + space))
     }
 
     pub fn some_key(&self) -> Bytes {
