@@ -316,7 +316,8 @@ impl World {
         let found = client.txn.get(key.0, &key.1);
         self.compare(&mut client, &key, &found, closed);
         let mut client = self.lock(client, &key, Strength::Exclusive)?;
-        if client.waiting.is_none() {
+        // The row had changed, perhaps, and a new statement knows of other spaces.
+        if client.waiting.is_none() && client.spaces.contains(&key.0) {
             self.write_value(&mut client, key, Some(self.some_value()));
         }
         Some(client)
