@@ -93,12 +93,13 @@ fn post_from(
     dirty.retain(|(space, _)| !skip.contains(space));
     dirty.sort_unstable();
     dirty.dedup();
+    let low_water = shared.seats.oldest(|| shared.end());
     let mut rest = &dirty[..];
     while let Some((space, _)) = rest.first() {
         let (run, after) = rest.split_at(rest.partition_point(|(other, _)| other == space));
         let mut run = run
             .iter()
-            .filter_map(|(_, key)| operation(shared, *space, key, frozen));
+            .filter_map(|(_, key)| operation(shared, *space, key, frozen, low_water));
         shared.store.merge(*space, &mut run)?;
         sim::at(Point::Merged);
         rest = after;
@@ -124,10 +125,21 @@ fn post_from(
     Ok(())
 }
 
-/// What STORE is told of a key: its version as of `frozen`.
-fn operation(shared: &Shared, space: SpaceId, key: &[u8], frozen: Timestamp) -> Option<Operation> {
+/// What STORE is told of a key: its version as of `frozen`. On the way, versions that nobody can
+/// read any more go: a record that is written once in a while would keep its last one until then.
+fn operation(
+    shared: &Shared,
+    space: SpaceId,
+    key: &[u8],
+    frozen: Timestamp,
+    low_water: Timestamp,
+) -> Option<Operation> {
     let guard = quintet_index::pin();
     let entry = shared.table.find(hash(space, key), space, key, &guard)?;
+    if entry.lock_for_upkeep() == Locked::Yes {
+        entry.prune(low_water.min(frozen), &guard);
+        entry.unlock();
+    }
     let (change, position) = match entry.read_at(frozen, &shared.seats, &guard) {
         Found::Row(row, at) => (Change::Put(Bytes::copy_from_slice(row)), at),
         Found::Removed(at) => (Change::Remove, at),
