@@ -88,10 +88,10 @@ fn a_record_that_is_evicted_early_is_found() {
 
 #[test]
 fn a_buffer_that_is_reclaimed_early_is_found() {
-    is_found(Mistake::Tc(Planted::ReclaimEarly), 100);
+    is_found(Mistake::Tc(Planted::ReclaimEarly), 400);
 }
 
 #[test]
 fn a_stale_record_that_is_remembered_is_found() {
-    is_found(Mistake::Tc(Planted::FillLate), 100);
+    is_found(Mistake::Tc(Planted::FillLate), 200);
 }
