@@ -212,7 +212,7 @@ impl Transaction<'_> {
     /// (disk full), or unknown if the log failed while it was being made durable.
     pub fn commit(mut self) -> Result<Timestamp, CommitError> {
         let durability = self.db.durability;
-        commit_blocking(&self.db, &mut self.txn, durability)
+        commit_blocking(self.db, &mut self.txn, durability)
     }
 
     /// Commits without waiting; returns how far the log must be durable for the commit to survive, if
