@@ -43,8 +43,8 @@ pub const LOG_SEGMENT_BYTES: usize = 64 * 1024 * 1024;
 /// Default bound on all memory the stores use for rows, caches and buffers, in bytes.
 pub const MEMORY_BYTES_DEFAULT: usize = 2 * 1024 * 1024 * 1024;
 
-/// Rows a scan takes from the memtable under one latch hold: long enough to pay for the descent,
-/// short enough that a writer waits microseconds.
+/// Rows a scan takes from memory in one go: enough to pay for the descent,
+/// few enough that memory given up meanwhile is not held back for long.
 pub const SCAN_CHUNK_ROWS: usize = 128;
 
 /// How often a statement at READ COMMITTED is run again because a row changed under it, before

@@ -208,7 +208,7 @@ impl Page {
         );
         self.counter(
             "memtable_compactions",
-            "Memtables moved into STORE.",
+            "Passes that moved what was committed into STORE.",
             tc.compactions,
         );
         self.counter(

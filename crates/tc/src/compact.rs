@@ -216,14 +216,14 @@ fn keep_what_is_of_use(shared: &Shared, payload: &[u8], low_water: Timestamp) {
             continue;
         };
         let mut spins = 0;
-        loop {
+        let locked = loop {
             match entry.lock_for_upkeep() {
-                Locked::Yes => break,
-                Locked::Dead => break,
+                Locked::Yes => break true,
+                Locked::Dead => break false,
                 Locked::Busy => crate::entry::pause(&mut spins),
             }
-        }
-        if entry.is_dead() {
+        };
+        if !locked {
             continue;
         }
         entry.prune(low_water, &guard);
@@ -247,13 +247,12 @@ fn wait_for_readers() {
 /// Step 8.
 fn evict(shared: &Shared) {
     let bound = shared.config.cache_bytes_max as i64;
-    let _settle = Settle(shared);
     for hard in [false, true] {
         let over = shared.table.bytes() - bound;
         // A little more than needed, so that the next sweep is not due at once. What the polite
         // sweep could not get is taken only when it is much.
         if over <= if hard { bound / 4 } else { 0 } {
-            return;
+            break;
         }
         let (snapshots, _) = shared.seats.in_use(|| shared.end());
         let snapshots = shared.generations.assign(&snapshots);
@@ -265,13 +264,6 @@ fn evict(shared: &Shared) {
             bytes: over + bound / 16,
         });
     }
-}
-
-/// Lets the table be filled again if an eviction has brought it below its bound.
-struct Settle<'a>(&'a Shared);
-
-impl Drop for Settle<'_> {
-    fn drop(&mut self) {
-        self.0.table.is_over(self.0.config.cache_bytes_max);
-    }
+    // Lets the table be filled again if that has brought it below its bound.
+    shared.table.is_over(shared.config.cache_bytes_max);
 }

@@ -277,11 +277,6 @@ impl RecordEntry {
         self.lock.store(0, Ordering::Release);
     }
 
-    /// Whether it has been taken out of the index.
-    pub fn is_dead(&self) -> bool {
-        self.lock.load(Ordering::Acquire) == DEAD
-    }
-
     /// Marks an entry that the holder of its lock is about to take out of the index.
     pub fn unlock_dead(&self) {
         self.lock.store(DEAD, Ordering::Release);

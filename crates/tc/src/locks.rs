@@ -2,7 +2,7 @@
 //!
 //! Relies on: a transaction waits for at most one lock at a time.  Promises: locks are granted in
 //! the order they were asked for; readers in a row share; a wait that would close a ring is refused
-//! at once.  Does not: protect versions (the sequencer orders those), block a thread (a wait is a
+//! at once.  Does not: protect versions (entries have a lock word of their own), block a thread (a wait is a
 //! future), or survive a restart.
 //!
 //! A lock exists only while somebody holds it or waits for it.

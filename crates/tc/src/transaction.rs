@@ -289,7 +289,7 @@ impl Txn {
                 self.check_fence(*space)?;
                 checked = Some(*space);
             }
-            if self.level == Level::Serializable {
+            if self.level == Level::Serializable && self.own(*space, key).is_none() {
                 self.reads.borrow_mut().note(*space, key);
             }
         }
