@@ -82,6 +82,8 @@ pub struct TcStats {
     pub read_only: u64,
     /// Compactions finished.
     pub compactions: u64,
+    /// One is under way.
+    pub compacting: bool,
     /// Times a commit had to wait for a merge.
     pub stalls: u64,
     /// Bytes of log that STORE does not have yet.
@@ -106,6 +108,7 @@ pub struct TcStats {
 pub(crate) struct Counters {
     pub fills: AtomicU64,
     pub compactions: AtomicU64,
+    pub compacting: AtomicBool,
     pub stalls: AtomicU64,
 }
 
@@ -402,6 +405,7 @@ impl Tc {
             commits,
             read_only,
             compactions: shared.stats.compactions.load(Ordering::Relaxed),
+            compacting: shared.stats.compacting.load(Ordering::Relaxed),
             stalls: shared.stats.stalls.load(Ordering::Relaxed),
             dirty_bytes: end.0.saturating_sub(shared.generations.newest().0),
             buffer_bytes: end.0 - shared.log.reclaimed().0,
@@ -655,12 +659,14 @@ impl Shared {
 
     fn run_pass(&self) {
         let post = self.post_wanted.swap(false, Ordering::AcqRel);
+        self.stats.compacting.store(post, Ordering::Relaxed);
         let result = if post {
             Some(compact::compact(self))
         } else {
             compact::give_back(self);
             None
         };
+        self.stats.compacting.store(false, Ordering::Relaxed);
         self.wanted.store(false, Ordering::Relaxed);
         let mut turn = self.turn.lock();
         // Asked for while this pass was under way, it may have come too late for it.
