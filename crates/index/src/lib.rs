@@ -9,21 +9,26 @@
 //! | `entry` | [`Entry`], what is indexed |
 //! | `point` | [`PointIndex`]: by hash, one cache miss away |
 //! | `ordered` | [`OrderedIndex`]: by key order, for ranges |
+//! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //!
 //! **Unsafe code** is in `point`, `ordered` and `prefetch` only. Both run under Miri and under threads that
 //! collide on purpose (`tests/`).
 
 // The tests of `tests/` are run inside as well (`ordered::tests`).
-#[cfg(test)]
+#[cfg(all(test, not(shuttle)))]
 extern crate self as quintet_index;
 
 mod entry;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod ordered;
 mod point;
 mod prefetch;
+mod sync;
 
-pub use crossbeam_epoch::{Guard, pin};
+pub use crossbeam_epoch::Guard;
 pub use entry::{Entry, Hashed};
 pub use ordered::{OrderedIndex, Shape};
 pub use point::{PointIndex, Verdict};
 pub use prefetch::prefetch;
+pub use sync::pin;

@@ -21,10 +21,10 @@
 
 use crate::entry::Hashed;
 use crate::prefetch::prefetch;
-use crossbeam_epoch::{Atomic, Guard, Owned};
-use parking_lot::Mutex;
+use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use crate::sync::{Atomic, Mutex, planted};
+use crossbeam_epoch::{Guard, Owned};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Writers to different shards do not meet. 256 shards × one line per shard are 16 KiB.
 const SHARDS: usize = 256;
@@ -169,7 +169,10 @@ impl<E: Hashed> PointIndex<E> {
         let shard = self.shard(hash);
         let mut used = shard.writer.lock();
         let mut table = shard.table(guard);
-        if let Some((_, entry)) = table.find(hash, &matches) {
+        let there = table.find(hash, &matches);
+        if let Some((_, entry)) = there
+            && !planted("point: nobody looks under the lock")
+        {
             // SAFETY: as in `get`.
             return Some((unsafe { &*entry }, false));
         }
@@ -268,6 +271,10 @@ impl<E: Hashed> Shard<E> {
         while buckets * SLOTS < (used.live + 1) * 2 {
             buckets *= 2;
         }
+        if planted("point: an empty table is published") {
+            let empty = Owned::new(Table::with_buckets(buckets));
+            self.table.store(empty, Ordering::Release);
+        }
         let new = Table::with_buckets(buckets);
         for slot in from.buckets.iter().flat_map(|b| &b.0) {
             let word = slot.load(Ordering::Relaxed);
@@ -310,7 +317,7 @@ impl<E> Table<E> {
             for slot in &self.buckets[at & self.mask].0 {
                 // Acquire pairs with Release in `put`: the entry is seen as it was put in.
                 let word = slot.load(Ordering::Acquire);
-                if word.is_null() {
+                if word.is_null() || word.addr() == FREED && planted("point: a freed slot ends") {
                     return None;
                 }
                 if word.addr() >> ADDRESS_BITS == tag && word.addr() != FREED {

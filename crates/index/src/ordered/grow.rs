@@ -5,15 +5,13 @@
 //! Promises: who fails changes nothing; who succeeds leaves a tree in which every key is found.
 //! Does not: balance. Rising inserts leave full nodes behind, random ones about 70 %.
 
-use std::sync::atomic::Ordering::Release;
-
 use super::{
     Node, OrderedIndex, Step, Way,
     latch::{Held, Restart},
     node::{Header, Inner, Kind, Leaf},
     separator::Separator,
 };
-use crate::Entry;
+use crate::{Entry, sync::atomic::Ordering::Release};
 
 impl<E: Entry> OrderedIndex<E> {
     /// Splits a full leaf and puts the entry in at `at`, where a search under the way's view has

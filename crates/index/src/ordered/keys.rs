@@ -23,7 +23,6 @@
 use std::{
     cmp::Ordering,
     ptr::{self, NonNull},
-    sync::atomic::{AtomicPtr, AtomicU16, AtomicU64, Ordering::Relaxed},
 };
 
 use super::{
@@ -31,6 +30,7 @@ use super::{
     latch::{Held, Restart, View},
     separator::{Keyed, shared},
 };
+use crate::sync::atomic::{AtomicPtr, AtomicU16, AtomicU64, Ordering::Relaxed};
 
 /// How much of the prefix stands in the node: what is left of a node's first cache line.
 const INLINE_WORDS: usize = 5;

@@ -15,10 +15,14 @@
 //!                     \-----retire--> obsolete for ever: the node has left the tree
 //! ```
 
-use std::sync::atomic::{
-    AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-    fence,
+use crate::sync::{
+    self,
+    atomic::{
+        AtomicU64,
+        Ordering::{Acquire, Relaxed, Release},
+        fence,
+    },
+    planted,
 };
 
 const OBSOLETE: u64 = 1;
@@ -83,7 +87,7 @@ impl<'g> View<'g> {
         // Pairs with the Release fence in `lock`: whoever has read a value written under a lock
         // reads here the word of that lock or a later one.
         fence(Acquire);
-        if self.latch.word.load(Relaxed) == self.seen {
+        if self.latch.word.load(Relaxed) == self.seen || planted("latch: no second look") {
             disturb();
             Ok(())
         } else {
@@ -131,9 +135,14 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         // Release pairs with the Acquire in `view` and `lock`. Adding on top of the lock bit
         // carries nothing: the counter starts above it.
+        let change = if planted("latch: no change is counted") {
+            0
+        } else {
+            CHANGE
+        };
         self.latch
             .word
-            .store((self.word & !LOCKED) + CHANGE, Release);
+            .store((self.word & !LOCKED) + change, Release);
     }
 }
 
@@ -156,11 +165,11 @@ impl Pause {
     pub(super) fn wait(&mut self) {
         if self.turns < Self::SPINS {
             for _ in 0..1_u32 << self.turns {
-                std::hint::spin_loop();
+                sync::spin_loop();
             }
             self.turns += 1;
         } else {
-            std::thread::yield_now();
+            sync::yield_now();
         }
     }
 }
@@ -169,11 +178,11 @@ impl Pause {
 /// the moments between two looks at a version are too short to be hit by chance. Otherwise nothing.
 #[inline(always)]
 fn disturb() {
-    #[cfg(test)]
+    #[cfg(all(test, not(shuttle)))]
     tests::disturb();
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(shuttle)))]
 mod tests {
     use std::cell::Cell;
 

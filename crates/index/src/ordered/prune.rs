@@ -19,7 +19,6 @@
 //! ```
 
 use crossbeam_epoch::Guard;
-use std::sync::atomic::Ordering::Release;
 
 use super::{
     Kind, Node, OrderedIndex, Step,
@@ -27,7 +26,7 @@ use super::{
     node::{LEAF, Leaf},
     retire_separator, retry,
 };
-use crate::Entry;
+use crate::{Entry, sync::atomic::Ordering::Release};
 
 /// A leaf that falls to this looks for a neighbour to unite with.
 const SPARSE: usize = if LEAF < 8 { 1 } else { LEAF / 8 };

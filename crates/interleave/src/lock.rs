@@ -1,0 +1,72 @@
+//! Mutex and condition variable, shaped like `parking_lot`'s.
+//!
+//! Relies on: `shuttle`'s.  Promises: a thread of the test that finds the mutex held lets others go on;
+//! when nobody can, the test fails.  Does not: poison; time out.
+
+use shuttle::sync;
+use std::ops::{Deref, DerefMut};
+
+/// Stands in for `parking_lot::Mutex`.
+#[derive(Debug, Default)]
+pub struct Mutex<T>(sync::Mutex<T>);
+
+/// Stands in for `parking_lot::MutexGuard`.
+#[derive(Debug)]
+pub struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>);
+
+impl<T> Mutex<T> {
+    /// An open one.
+    pub const fn new(value: T) -> Mutex<T> {
+        Mutex(sync::Mutex::new(value))
+    }
+
+    /// Waits until it is open and closes it.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        let guard = self.0.lock();
+        MutexGuard(Some(guard.unwrap_or_else(sync::PoisonError::into_inner)))
+    }
+}
+
+const HELD: &str = "given back only inside of `Condvar::wait`";
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect(HELD)
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.as_mut().expect(HELD)
+    }
+}
+
+/// Stands in for `parking_lot::Condvar`.
+#[derive(Debug, Default)]
+pub struct Condvar(sync::Condvar);
+
+impl Condvar {
+    /// Nobody waits for it.
+    pub const fn new() -> Condvar {
+        Condvar(sync::Condvar::new())
+    }
+
+    /// Opens the mutex, waits to be told, closes it again.
+    pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+        let inner = guard.0.take().expect(HELD);
+        let inner = self.0.wait(inner);
+        guard.0 = Some(inner.unwrap_or_else(sync::PoisonError::into_inner));
+    }
+
+    /// Tells one.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// Tells all.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
