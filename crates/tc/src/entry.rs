@@ -28,12 +28,13 @@
 )]
 
 use crate::seats::{CommitState, Seats};
-use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
+use crate::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{Atomic, planted, spin_loop, yield_now};
+use crossbeam_epoch::{Guard, Owned, Shared};
 use quintet_base::{SpaceId, Timestamp};
 use quintet_index::{Entry, Hashed};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Bit 0 of `timestamp`: the description of the newest version is being replaced.
 const CHANGING: u64 = 1;
@@ -279,6 +280,9 @@ impl RecordEntry {
 
     /// Marks an entry that the holder of its lock is about to take out of the index.
     pub fn unlock_dead(&self) {
+        if planted("entry: the dead look free") {
+            return self.unlock();
+        }
         self.lock.store(DEAD, Ordering::Release);
     }
 
@@ -309,8 +313,10 @@ impl RecordEntry {
                 CommitState::None => false,
                 // Its timestamp will be above every snapshot that was taken before now.
                 CommitState::Locking => true,
-                CommitState::Reserving => false,
-                CommitState::At(timestamp) => timestamp > snapshot,
+                CommitState::Reserving => planted("entry: who reserves comes later"),
+                CommitState::At(timestamp) => {
+                    timestamp > snapshot || planted("entry: who has a timestamp is done")
+                }
             },
         }
     }
@@ -329,7 +335,8 @@ impl RecordEntry {
         // Pairs with the fence in `install`: if anything above came from a later install, the
         // timestamp has changed.
         fence(Ordering::Acquire);
-        if self.timestamp.load(Ordering::Relaxed) != timestamp {
+        let again = self.timestamp.load(Ordering::Relaxed);
+        if again != timestamp && !planted("entry: no second look") {
             return None;
         }
         if timestamp == 0 {
@@ -362,7 +369,7 @@ impl RecordEntry {
             if timestamp & CHANGING == 0 {
                 return Timestamp(timestamp);
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
     }
 
@@ -387,6 +394,7 @@ impl RecordEntry {
                     }
                     CommitState::Locking => {}
                     CommitState::At(other) if other > mine => {}
+                    _ if planted("entry: who is about to install is not seen") => {}
                     CommitState::At(other) => return Some(other),
                 }
             }
@@ -483,7 +491,8 @@ impl RecordEntry {
 
     /// Drops versions below the newest one at or below `low_water`. Returns the bytes of their copies.
     pub fn prune(&self, low_water: Timestamp, guard: &Guard) -> usize {
-        let mut reached = self.timestamp.load(Ordering::Relaxed) <= low_water.0;
+        let mut reached = self.timestamp.load(Ordering::Relaxed) <= low_water.0
+            || planted("entry: the newest version is enough");
         let mut link = &self.older;
         let mut freed = 0;
         loop {
@@ -619,9 +628,9 @@ pub(crate) fn logged(payload: NonNull<u8>, bytes: usize, _guard: &Guard) -> &[u8
 pub(crate) fn pause(spins: &mut u32) {
     *spins += 1;
     if *spins < 100 {
-        std::hint::spin_loop();
+        spin_loop();
     } else {
-        quintet_rt::threads::yield_now();
+        yield_now();
     }
 }
 

@@ -48,6 +48,7 @@
 //! | `snapshot` | a timestamp on a seat |
 //! | `generations` | STORE's generations that snapshots still read |
 //! | `record` | the bytes of a commit record |
+//! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `sim` | where a simulation looks in; nothing without the feature of that name |
 //! | `compact` | freeze, merge, truncate, reclaim, evict |
 //!
@@ -64,6 +65,8 @@ mod component;
 mod entry;
 mod error;
 mod generations;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod locks;
 mod read;
 mod record;
@@ -71,6 +74,7 @@ mod scan;
 mod seats;
 pub mod sim;
 mod snapshot;
+mod sync;
 mod table;
 mod transaction;
 

@@ -13,10 +13,10 @@
 //!                         space         entries let go
 //! ```
 
-use parking_lot::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sync::{Mutex, MutexGuard, planted, yield_now};
 use quintet_base::{Timestamp, TxnId};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 /// Seats of the first block; each further block has twice as many.
@@ -85,7 +85,7 @@ thread_local! {
 }
 
 /// Spreads threads over the seats before each has its own.
-static THREADS: AtomicUsize = AtomicUsize::new(0);
+static THREADS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 /// Forgets what this thread has done so far, so that the same calls take the same seats.
 pub(crate) fn begin_anew() {
@@ -253,7 +253,8 @@ impl Seats {
             // Pairs with the fence in `in_use`: either it sees this seat, or we see what it was
             // about to assume of seats it did not see.
             fence(Ordering::SeqCst);
-            if self.assumed.load(Ordering::Relaxed) <= snapshot.0 {
+            let assumed = self.assumed.load(Ordering::Relaxed);
+            if assumed <= snapshot.0 || planted("seats: what was assumed is not asked") {
                 return snapshot;
             }
         }
@@ -322,7 +323,7 @@ pub(crate) struct Gate {
 /// While it lives, nobody else commits.
 pub(crate) struct Alone<'a> {
     gate: &'a Gate,
-    _turn: parking_lot::MutexGuard<'a, ()>,
+    _turn: MutexGuard<'a, ()>,
 }
 
 impl Gate {
@@ -331,7 +332,7 @@ impl Gate {
         loop {
             seat.set_locking();
             // SeqCst on both sides: either we see the gate closed, or the closer sees our seat.
-            if !self.closed.load(Ordering::SeqCst) {
+            if !self.closed.load(Ordering::SeqCst) || planted("gate: it is never closed") {
                 return;
             }
             seat.set_none();
@@ -345,7 +346,7 @@ impl Gate {
         self.closed.store(true, Ordering::SeqCst);
         for seat in seats.iter() {
             while seat.is_committing() {
-                quintet_rt::threads::yield_now();
+                yield_now();
             }
         }
         Alone {

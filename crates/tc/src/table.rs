@@ -16,6 +16,8 @@
 
 use crate::entry::{Locked, RecordEntry};
 use crate::sim::{self, Planted};
+use crate::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use crate::sync::yield_now;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use quintet_base::{SpaceId, Timestamp};
@@ -24,7 +26,6 @@ use quintet_rt::Rand;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Counters of memory, so that threads rarely share one.
@@ -226,7 +227,7 @@ impl Table {
             // One that is being evicted leaves the order a moment after it left the points.
             // SAFETY: as above.
             while unsafe { space.ordered.insert(entry, guard) }.is_some() {
-                quintet_rt::threads::yield_now();
+                yield_now();
             }
             entry.unlock();
         }
