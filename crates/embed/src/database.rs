@@ -24,6 +24,7 @@ use quintet_rt::{Clock, Disk, DiskFile, OpenMode, RealClock, RealDisk};
 use quintet_sql::Catalog;
 use quintet_tc::{Recovery, Tc, TcConfig, TcStats};
 use quintet_wal::{Wal, WalConfig, WalReport, WalStats};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -173,7 +174,7 @@ impl Database {
     ) -> Result<(Database, OpenReport), Error> {
         let started = clock.monotonic_nanos();
         let data = &config.data;
-        disk.create_dir_all(data)?;
+        make_directory(&*disk, data)?;
         refuse_foreign(&*disk, data)?;
         let lock = disk.open(&data.join("LOCK"), OpenMode::Create)?;
         if !lock.try_lock()? {
@@ -322,6 +323,36 @@ impl Schema {
                 .map(|table| table.name.clone())
         }
     }
+}
+
+/// Makes the directory so that power loss cannot take its name, and with it everything inside. A
+/// level is durable before the next one is made, so what a crash leaves is at most a last level that
+/// is not; that one is made durable here even if it is there.
+fn make_directory(disk: &dyn Disk, data: &Path) -> Result<(), Error> {
+    if disk.exists(&data.join("FORMAT"))? {
+        return Ok(()); // whoever wrote it had come past here
+    }
+    let mut levels = Vec::new();
+    for level in data.ancestors().filter(|level| level.parent().is_some()) {
+        let is_there = disk.exists(level)?;
+        levels.push((level, is_there));
+        if is_there {
+            break;
+        }
+    }
+    for (level, is_there) in levels.into_iter().rev() {
+        disk.create_dir_all(level)?;
+        let above = level.parent().expect("only those with one were taken");
+        // The directory of a bare name is the current one.
+        let is_bare = above.as_os_str().is_empty();
+        let above = if is_bare { Path::new(".") } else { above };
+        match disk.sync_dir(above) {
+            // Somebody made it for us in a directory that we may not even read.
+            Err(e) if is_there && e.source.kind() == ErrorKind::PermissionDenied => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
 }
 
 /// Leaves a directory of somebody else's as it is.
