@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 # In the order of a first look: does it start, does it talk, does it add up, does it survive.
-FOLDERS = ["cli", "clients", "pgbench", "crash"]
+FOLDERS = ["cli", "clients", "pgbench", "crash", "powercut"]
 # A reference server has neither our command line nor our log.
 REFERENCE_FOLDERS = ["clients", "pgbench"]
 
@@ -26,10 +26,12 @@ def main():
     parser.add_argument("names", nargs="*", help="folders, files or tests to run, e.g. crash or clients.psycopg3")
     parser.add_argument("--thorough", action="store_true", help="more rounds and larger data")
     parser.add_argument("--reference", action="store_true", help="run against PostgreSQL 15")
+    parser.add_argument("--rounds", type=int, help="how often tests that count rounds kill or cut the power")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     arguments = parser.parse_args()
     harness.Options.thorough = arguments.thorough
     harness.Options.reference = arguments.reference
+    harness.Options.rounds = arguments.rounds
     harness.Options.seed = arguments.seed
     print(f"seed {arguments.seed}", flush=True)
     if not arguments.reference and not pathlib.Path(harness.BINARY).exists():

@@ -5,6 +5,7 @@ import time
 from harness import Options, check, directory, equal, Server, rng, server, test
 
 from . import bank
+from .load import Load
 
 
 def log_bytes(s):
@@ -34,31 +35,36 @@ def rounds(flags, count, may_lose=False, clients=6):
 
 
 @test
-def twenty_kills_lose_nothing_acknowledged():
-    rounds([], 20)
+def kills_lose_nothing_acknowledged():
+    rounds([], Options.rounds or 20)
 
 
 @test
-def kills_during_compaction_lose_nothing():
-    # Little memory: memtables freeze and merge all the time.
+def kills_under_every_load_lose_nothing():
+    # Little memory, and filler beside every transfer: the table is posted and merged all the time.
+    random = rng("every load")
     with server("--memory", "64MiB") as s:
-        random = rng("compaction")
-        bank.create(s)
-        with s.connect() as connection:
-            connection.execute("create table padding (id bigint primary key, filler text not null)")
-        everyone = []
-        for number in range(10 if Options.thorough else 5):
-            running = bank.start(s, 4, random, first=len(everyone), padding=20_000)
-            everyone += running
-            time.sleep(random.uniform(1, 3))
+        load = Load(s, random)
+        load.create()
+        restarts, logs = [], []
+        for number in range(Options.rounds or (10 if Options.thorough else 5)):
+            load.start()
+            time.sleep(random.uniform(0.5, 3))
             s.kill()
-            bank.join(running)
-            seconds = s.start()
-            acknowledged, present = bank.audit(s, everyone)
-            with s.connect() as connection:
-                padded = connection.execute("select count(*), min(length(filler)) from padding").fetchone()
-            equal(padded, (present, 20_000), "a transfer has its padding:")
-            print(f"  round {number}: {acknowledged} acknowledged, {present} present, restart {seconds:.2f} s, log {log_bytes(s) / 1e6:.0f} MB")
+            load.join()
+            equal(load.refusals() - {None}, set(), "refused before the kill:")
+            restarts.append(s.start())
+            logs.append(log_bytes(s) / 1e6)
+            acknowledged, present = load.audit()
+            print(
+                f"  round {number}: {acknowledged} acknowledged, {present} present, {load.changes} schema changes, "
+                f"restart {restarts[-1]:.2f} s, log {logs[-1]:.0f} MB, {load.store_tablets()} tablets",
+                flush=True,
+            )
+        print(f"  restart {min(restarts):.2f} to {max(restarts):.2f} s, log {min(logs):.0f} to {max(logs):.0f} MB")
+        check(acknowledged > len(restarts) and load.changes > len(restarts), "hardly anything ran")
+        check(load.store_tablets() > 0, "nothing was compacted")
+        equal(s.stop(), 0, "exit code")
 
 
 @test

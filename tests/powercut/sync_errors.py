@@ -1,0 +1,123 @@
+"""A sync that fails: nothing is acknowledged that the disk does not hold, and clients are told so.
+
+After the failure the disk has forgotten some of what was written, the kernel still shows it, and the next
+sync succeeds. A server that asks again, or that reads the log after a restart and believes it, loses
+what it acknowledges next; so a power cut follows each restart.
+"""
+
+import time
+
+import psycopg
+from harness import check, equal, rng, test
+
+from crash import bank
+from crash.load import Load
+
+from .cut import make_server
+from .disk import disk, on_a_disk
+
+UNKNOWN = "40003"
+IO_ERROR = "58030"
+NO_ROOM = "53100"
+
+
+def run_until_refused(clients, seconds=20):
+    deadline = time.monotonic() + seconds
+    while any(client.is_alive() for client in clients):
+        check(time.monotonic() < deadline, "clients were not refused")
+        time.sleep(0.02)
+
+
+def refused_state(s, statement):
+    """SQLSTATE that a statement is refused with; None if the connection ends."""
+    try:
+        with s.connect() as connection:
+            connection.execute(statement)
+    except psycopg.Error as error:
+        return error.sqlstate
+    raise AssertionError(f"not refused: {statement}")
+
+
+@test
+@on_a_disk
+def a_log_that_cannot_be_synced_answers_unknown_and_loses_nothing():
+    random = rng("log sync")
+    with disk("log sync") as d:
+        s = make_server(d)
+        try:
+            s.start()
+            bank.create(s)
+            everyone = []
+            for number in range(5):
+                clients = bank.start(s, 6, random, first=len(everyone))
+                everyone += clients
+                time.sleep(random.uniform(0.2, 0.6))
+                d.tell("fail_sync", pattern="data/log/*.log", count=1)
+                run_until_refused(clients)
+                states = {client.refused for client in clients}
+                # Those that waited for the sync do not know; those that came later were refused.
+                check(UNKNOWN in states and states <= {UNKNOWN, IO_ERROR}, "clients were told", states)
+                equal(refused_state(s, "insert into ledger values (-1, 1, 1, 1)"), IO_ERROR, "a commit after the failure:")
+                equal(len(d.status()["syncs_failed"]), 1)
+                check("data/log" in s.tail(200), "the log file is not named:", s.tail())
+                # Kernel and disk stay: what the failed sync has dropped can still be read.
+                s.kill()
+                s.start()
+                before = bank.audit(s, everyone)
+                clients = bank.start(s, 6, random, first=len(everyone))
+                everyone += clients
+                time.sleep(0.3)
+                d.cut("nothing")
+                s.kill()
+                bank.join(clients)
+                d.restart()
+                s.start()
+                after = bank.audit(s, everyone)
+                print(f"  failure {number}: {before[0]} acknowledged, {before[1]} present; after a cut {after[0]}, {after[1]}", flush=True)
+            equal(s.stop(), 0)
+        finally:
+            s.end()
+
+
+@test
+@on_a_disk
+def syncs_of_the_store_and_of_names_that_fail_are_made_up_for():
+    random = rng("store sync")
+    with disk("store sync") as d:
+        s = make_server(d, "--memory", "64MiB")
+        try:
+            s.start()
+            load = Load(s, random)
+            load.create()
+            for pattern in ("data/store/*", "data/store/spaces/*/tables/*", "data/log", "data/store"):
+                d.tell("fail_sync", pattern=pattern, count=2)
+                deadline = time.monotonic() + 30
+                told = set()
+                while len(d.status()["syncs_failed"]) < 2 and time.monotonic() < deadline:
+                    load.start()
+                    time.sleep(1)
+                    load.join()
+                    told |= load.refusals()
+                failed = d.status()["syncs_failed"]
+                equal(len(failed), 2, f"syncs of {pattern} that failed:")
+                # While memory cannot be given back commits may be refused; none is in doubt.
+                check(told <= {None, NO_ROOM}, "clients were told", told)
+                acknowledged, _ = load.audit()
+                deadline = time.monotonic() + 30
+                while True:
+                    load.start()
+                    time.sleep(0.5)
+                    load.join()
+                    if load.refusals() == {None}:
+                        break
+                    check(time.monotonic() < deadline, "still refused:", load.refusals())
+                d.cut("nothing")
+                s.kill()
+                d.restart()
+                s.start()
+                later, present = load.audit()
+                check(later > acknowledged, "nothing ran after the failures")
+                print(f"  {' and '.join(failed)}, clients were told {told}: {later} acknowledged, {present} present", flush=True)
+            equal(s.stop(), 0)
+        finally:
+            s.end()
