@@ -167,7 +167,7 @@ impl Database {
         Database::open_on(disk, Arc::new(RealClock), config)
     }
 
-    fn open_on(
+    pub(crate) fn open_on(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
         config: DatabaseConfig,

@@ -3,6 +3,12 @@
 //! Relies on: `tc`.  Promises: what SQL transactions promise, on bytes.  Does not: lock early:
 //! writes are buffered and validated at commit, so a conflict comes out of `commit`.
 //!
+//! ```text
+//!   begin ─► get, put, … ─► commit ────────────────────────────► answered: durable
+//!                        └► commit_pending ─► Pending ─► wait ─► answered: durable
+//!                                               └ meanwhile: begin the next one
+//! ```
+//!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
@@ -24,7 +30,7 @@
 //! ```
 
 use crate::database::{BUCKET_SPACE, Database, Error, FIRST_BUCKET, Inner};
-use quintet_base::{Bytes, Durability, Level, SpaceId, Timestamp};
+use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Direction, KeyRange};
 use quintet_tc::{Error as TcError, Scan, Txn};
 use std::ops::{Bound, RangeBounds};
@@ -46,6 +52,52 @@ pub struct Transaction<'db> {
 pub struct Rows<'a> {
     txn: &'a Txn,
     scan: Scan,
+}
+
+/// A commit that others see and that may not be durable yet; from [`Transaction::commit_pending`].
+///
+/// Commits that wrote become durable in the order of their timestamps, many with one sync. Dropping
+/// this gives up the answer, not the commit.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// # use quintet_embed::{Database, DatabaseConfig, Level};
+/// # let (db, _) = Database::open(DatabaseConfig::new(dir.path()))?;
+/// # let orders = db.bucket("orders")?;
+/// let mut unanswered = std::collections::VecDeque::new();
+/// for number in 0..100u32 {
+///     let mut txn = db.begin(Level::Serializable);
+///     txn.put(&orders, &number.to_be_bytes(), b"ordered")?;
+///     unanswered.push_back(txn.commit_pending()?);
+///     // At most 32 are under way; the oldest is waited for, those beside it came with its sync.
+///     if unanswered.len() == 32 {
+///         unanswered.pop_front().expect("32").wait()?;
+///     }
+///     while unanswered.front().is_some_and(|first| first.is_durable()) {
+///         unanswered.pop_front();
+///     }
+/// }
+/// if let Some(last) = unanswered.pop_back() {
+///     last.wait()?;
+/// }
+/// assert!(unanswered.iter().all(|earlier| earlier.is_durable()));
+/// # Ok(()) }
+/// ```
+#[must_use = "a commit is to be acknowledged only when it is durable"]
+pub struct Pending<'db> {
+    timestamp: Timestamp,
+    durable_at: Option<Lsn>,
+    db: &'db Inner,
+}
+
+impl std::fmt::Debug for Pending<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pending")
+            .field("timestamp", &self.timestamp)
+            .field("durable_at", &self.durable_at)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why a commit did not take place; see [`TcError`].
@@ -113,13 +165,23 @@ fn commit_blocking(
     txn: &mut Txn,
     durability: Durability,
 ) -> Result<Timestamp, TcError> {
+    commit_visible(db, txn, durability)?.wait()
+}
+
+/// Commits, waiting for rows and for memory but not for the disk.
+fn commit_visible<'db>(
+    db: &'db Inner,
+    txn: &mut Txn,
+    durability: Durability,
+) -> Result<Pending<'db>, TcError> {
     loop {
         match txn.commit(durability) {
             Ok(committed) => {
-                if let Some(lsn) = committed.durable_at {
-                    db.log.when_durable(lsn).wait().map_err(TcError::Log)?;
-                }
-                return Ok(committed.timestamp);
+                return Ok(Pending {
+                    timestamp: committed.timestamp,
+                    durable_at: committed.durable_at,
+                    db,
+                });
             }
             Err(TcError::Blocked(wait)) => wait.wait(),
             Err(error) => return Err(error),
@@ -127,7 +189,7 @@ fn commit_blocking(
     }
 }
 
-impl Transaction<'_> {
+impl<'db> Transaction<'db> {
     /// The value at a key.
     ///
     /// # Errors
@@ -215,20 +277,13 @@ impl Transaction<'_> {
         commit_blocking(self.db, &mut self.txn, durability)
     }
 
-    /// Commits without waiting; returns how far the log must be durable for the commit to survive, if
-    /// the durability asks for it. See [`Database::wait_durable`].
+    /// Commits without waiting for the disk. What was written is visible to others at once; the
+    /// program may begin its next transaction, and asks the [`Pending`] when this one is durable.
     ///
     /// # Errors
-    /// As [`Transaction::commit`].
-    pub fn commit_pipelined(mut self) -> Result<Option<quintet_base::Lsn>, CommitError> {
-        let durability = self.db.durability;
-        loop {
-            match self.txn.commit(durability) {
-                Ok(committed) => return Ok(committed.durable_at),
-                Err(TcError::Blocked(wait)) => wait.wait(),
-                Err(error) => return Err(error),
-            }
-        }
+    /// As [`Transaction::commit`], but for a log that fails later: [`Pending::wait`] tells of that.
+    pub fn commit_pending(mut self) -> Result<Pending<'db>, CommitError> {
+        commit_visible(self.db, &mut self.txn, self.db.durability)
     }
 
     /// Ends without effects; dropping does the same.
@@ -237,17 +292,35 @@ impl Transaction<'_> {
     }
 }
 
-impl Database {
-    /// Waits until the log is durable up to `lsn`.
+impl Pending<'_> {
+    /// The commit's timestamp.
+    pub fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+
+    /// The log position up to which the log must be durable; `None` if the durability does not ask
+    /// for it, or nothing was written and what was read is durable.
+    pub fn durable_at(&self) -> Option<Lsn> {
+        self.durable_at
+    }
+
+    /// Whether the commit survives a crash, as far as the durability asks. Costs one load. Stays
+    /// false if the log has failed: [`Pending::wait`] says so instead of waiting for ever.
+    pub fn is_durable(&self) -> bool {
+        self.durable_at
+            .is_none_or(|lsn| self.db.log.durable() >= lsn)
+    }
+
+    /// Blocks the thread until the commit is durable. All commits that shared its sync are durable
+    /// then, so wait for the oldest and ask the others.
     ///
     /// # Errors
-    /// The log failed: the outcome of commits up to there is unknown.
-    pub fn wait_durable(&self, lsn: quintet_base::Lsn) -> Result<(), TcError> {
-        self.inner
-            .log
-            .when_durable(lsn)
-            .wait()
-            .map_err(TcError::Log)
+    /// [`TcError::Log`]: the log failed, the outcome is unknown until recovery.
+    pub fn wait(self) -> Result<Timestamp, CommitError> {
+        if let Some(lsn) = self.durable_at {
+            self.db.log.when_durable(lsn).wait().map_err(TcError::Log)?;
+        }
+        Ok(self.timestamp)
     }
 }
 
@@ -256,5 +329,89 @@ impl Iterator for Rows<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.scan.next(self.txn).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DatabaseConfig;
+    use quintet_rt::{RealClock, SimDisk};
+    use std::sync::Arc;
+
+    fn put<'db>(db: &'db Database, bucket: &Bucket, number: u32) -> Transaction<'db> {
+        let mut txn = db.begin(Level::Snapshot);
+        txn.put(bucket, &number.to_be_bytes(), b"value").unwrap();
+        txn
+    }
+
+    // Goal: what is told durable is, in order. Method: many commits under way; each that says so must
+    // not be ahead of one before it, and all are there after reopening without closing.
+    #[test]
+    fn pending_commits_become_durable_in_order_and_survive() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = || DatabaseConfig::new(directory.path());
+        let (db, _) = Database::open(config()).unwrap();
+        let bucket = db.bucket("numbers").unwrap();
+        let pending: Vec<_> = (0..500)
+            .map(|number| put(&db, &bucket, number).commit_pending().unwrap())
+            .collect();
+        assert!(pending.is_sorted_by(|a, b| a.timestamp() < b.timestamp()));
+        // Asked from the last to the first: later answers are older than earlier ones.
+        let durable: Vec<bool> = pending.iter().rev().map(Pending::is_durable).collect();
+        assert!(durable.is_sorted(), "{durable:?}");
+        let timestamps: Vec<_> = pending.iter().map(Pending::timestamp).collect();
+        let mut pending = pending.into_iter().rev();
+        let last = pending.next().unwrap();
+        assert_eq!(last.wait().unwrap(), *timestamps.last().unwrap());
+        assert!(pending.all(|earlier| earlier.is_durable()));
+        drop(pending);
+        drop(db);
+        let (db, report) = Database::open(config()).unwrap();
+        assert!(report.recovery.commits >= 500, "{report:?}");
+        let bucket = db.bucket("numbers").unwrap();
+        let txn = db.begin(Level::Snapshot);
+        assert_eq!(txn.scan(&bucket, ..).unwrap().count(), 500);
+    }
+
+    // A log on a disk whose next sync fails: the commit is visible, never durable, and its outcome
+    // unknown; what was durable before stays so.
+    #[test]
+    fn a_failed_sync_is_told_by_waiting() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = SimDisk::new(1);
+        let config = DatabaseConfig::new(directory.path());
+        let opened = Database::open_on(Arc::new(disk.clone()), Arc::new(RealClock), config);
+        let (db, _) = opened.unwrap();
+        let bucket = db.bucket("numbers").unwrap();
+        let before = put(&db, &bucket, 1).commit_pending().unwrap();
+        let at = before.durable_at().unwrap();
+        before.wait().unwrap();
+        disk.fail_sync(1);
+        let lost = put(&db, &bucket, 2).commit_pending().unwrap();
+        assert!(lost.durable_at().unwrap() > at);
+        let read = db.begin(Level::Snapshot);
+        assert!(read.get(&bucket, &2u32.to_be_bytes()).unwrap().is_some());
+        // A reader's answer waits for what it read; this one read what may be lost.
+        let read = read.commit_pending().unwrap();
+        assert!(!lost.is_durable() && !read.is_durable());
+        assert!(matches!(lost.wait(), Err(TcError::Log(_))));
+        assert!(matches!(read.wait(), Err(TcError::Log(_))));
+    }
+
+    #[test]
+    fn under_async_nothing_is_pending() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = DatabaseConfig {
+            durability: Durability::Async,
+            ..DatabaseConfig::new(directory.path())
+        };
+        let (db, _) = Database::open(config).unwrap();
+        let bucket = db.bucket("numbers").unwrap();
+        let pending = put(&db, &bucket, 1).commit_pending().unwrap();
+        assert!(pending.is_durable() && pending.durable_at().is_none());
+        let read = db.begin(Level::Snapshot);
+        read.get(&bucket, b"none").unwrap();
+        assert!(read.commit_pending().unwrap().is_durable());
     }
 }
