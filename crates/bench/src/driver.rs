@@ -1,25 +1,25 @@
-//! Closed-loop driver: every thread runs one transaction after the other.
+//! The driver: threads, warm-up, measurement.
 //!
-//! Relies on: `rt` threads and clock.  Promises: a transaction counts if it *ended* inside the
-//! measured interval; its latency is from the end of the one before it on the same thread, so the
-//! generator's own time is included (it is far below a microsecond).  Does not: pace arrivals; use an open-loop
-//! generator to learn what happens beyond saturation.
+//! Relies on: `worker` for what a thread does, `rt` for the clock.  Promises: a transaction counts if
+//! it was *answered* inside the measured interval.  Does not: know what a transaction is.
 //!
 //! ```text
 //!   Warming ──warm-up over──► Measuring ──interval over──► Stopped
-//!      │ ends are not counted     │ ends are counted           │ threads answer and end
+//!      │ ends are not counted     │ ends are counted           │ threads end
 //! ```
 //! The phase is written by the calling thread alone and read by all, once per transaction.
-//!
-//! Hot path: no lock and no shared write in the loop of a thread.
 
 use crate::Error;
-use crate::target::{Client, Counters, Outcome, Target};
+use crate::pace::Pace;
+use crate::target::{Counters, Target};
+use crate::timeline::{Slice, Timeline, Watch};
+use crate::worker::{Tally, Worker};
 use hdrhistogram::Histogram;
 use quintet_rt::Clock;
-use quintet_rt::threads::JoinHandle;
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 /// How a run is carried out.
@@ -27,6 +27,12 @@ use std::time::Duration;
 pub struct RunConfig {
     /// Clients, each on its own thread.
     pub threads: u32,
+    /// Commits that a client leaves unanswered at most; with 1 it waits for each.
+    pub outstanding: u32,
+    /// Transactions that all clients together begin per second; `None`: as many as they can.
+    pub rate: Option<f64>,
+    /// Length of the intervals that are told apart, in seconds; `None`: none are.
+    pub timeline_seconds: Option<f64>,
     /// Seconds before figures are taken.
     pub warmup_seconds: f64,
     /// Seconds that are measured.
@@ -37,6 +43,9 @@ impl Default for RunConfig {
     fn default() -> RunConfig {
         RunConfig {
             threads: 2,
+            outstanding: 1,
+            rate: None,
+            timeline_seconds: None,
             warmup_seconds: 2.0,
             seconds: 10.0,
         }
@@ -48,7 +57,7 @@ impl Default for RunConfig {
 pub struct Figures {
     /// Length of the measured interval.
     pub seconds: f64,
-    /// Transactions that committed in it.
+    /// Transactions that were answered in it.
     pub committed: u64,
     /// Transactions that lost a conflict in it.
     pub aborted: u64,
@@ -56,20 +65,50 @@ pub struct Figures {
     pub latency: Histogram<u64>,
     /// What the log did in it.
     pub log: Counters,
+    /// Interval by interval, if asked for.
+    pub timeline: Option<Timeline>,
 }
 
-const WARMING: u8 = 0;
-const MEASURING: u8 = 1;
-const STOPPED: u8 = 2;
+/// Where a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Warming,
+    Measuring,
+    Stopped,
+}
 
-/// Latencies above a minute are recorded as a minute.
-const LATENCY_MAX_NS: u64 = 60_000_000_000;
+/// What workers are told.
+pub(crate) struct Progress {
+    phase: AtomicU8,
+    /// When the measurement began. Written before the phase says so: the Release there pairs with the
+    /// Acquire in `phase`.
+    origin: AtomicU64,
+    /// Zero: no intervals.
+    interval_ns: u64,
+}
 
-/// Significant decimal digits of a recorded latency.
-const LATENCY_DIGITS: u8 = 3;
+impl Progress {
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Warming,
+            1 => Phase::Measuring,
+            _ => Phase::Stopped,
+        }
+    }
 
-/// How often the calling thread looks whether a client failed.
-const LOOK: Duration = Duration::from_millis(20);
+    /// The interval of a moment. Only while measuring, and only if there are intervals.
+    pub fn interval(&self, now: u64) -> usize {
+        let since = now.saturating_sub(self.origin.load(Ordering::Relaxed));
+        (since / self.interval_ns) as usize
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Release);
+    }
+}
+
+/// How often the calling thread looks whether a client failed and whether a compaction runs.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs the target's clients for a while and gathers what they did.
 ///
@@ -81,27 +120,78 @@ pub fn run<T: Target>(
     clock: Arc<dyn Clock>,
 ) -> Result<Figures, Error> {
     assert!(config.threads > 0, "a run needs a client");
-    let phase = Arc::new(AtomicU8::new(WARMING));
-    let mut threads = Vec::new();
-    for number in 0..config.threads {
-        let worker = Worker::new(
-            target.client(number),
-            Arc::clone(&phase),
-            Arc::clone(&clock),
-        );
-        threads.push(quintet_rt::threads::spawn(
-            &format!("client-{number}"),
-            move || worker.run(),
-        ));
+    assert!(config.outstanding > 0, "a run without commits");
+    let interval_ns = config.timeline_seconds.map_or(0, |s| (s * 1e9) as u64);
+    let progress = Progress {
+        phase: AtomicU8::new(Phase::Warming as u8),
+        origin: AtomicU64::new(0),
+        interval_ns,
+    };
+    thread::scope(|scope| {
+        let mut threads = Vec::new();
+        let origin = clock.monotonic_nanos();
+        for number in 0..config.threads {
+            let pace = match config.rate {
+                Some(rate) => Pace::open(rate, config.threads, number, origin),
+                None => Pace::Closed,
+            };
+            let worker = Worker {
+                client: target.client(number),
+                progress: &progress,
+                clock: &*clock,
+                pace,
+                outstanding_max: config.outstanding as usize,
+                unanswered: VecDeque::with_capacity(config.outstanding as usize),
+                tally: Tally::new(slices(&config, interval_ns)),
+            };
+            let thread = thread::Builder::new()
+                .name(format!("client-{number}"))
+                .spawn_scoped(scope, move || worker.run())
+                .map_err(|source| {
+                    progress.enter(Phase::Stopped);
+                    Error::Thread(source)
+                })?;
+            threads.push(thread);
+        }
+        conduct(target, config, &*clock, &progress, threads)
+    })
+}
+
+fn slices(config: &RunConfig, interval_ns: u64) -> Vec<Slice> {
+    match interval_ns {
+        0 => Vec::new(),
+        ns => Slice::list(config.seconds, ns),
     }
-    let failed = || threads.iter().any(JoinHandle::is_finished);
-    pause(&*clock, config.warmup_seconds, failed);
+}
+
+/// Takes running workers through the phases.
+fn conduct<T: Target>(
+    target: &T,
+    config: RunConfig,
+    clock: &dyn Clock,
+    progress: &Progress,
+    threads: Vec<ScopedJoinHandle<'_, Result<Tally, Error>>>,
+) -> Result<Figures, Error> {
+    let failed = || threads.iter().any(ScopedJoinHandle::is_finished);
+    pause(clock, config.warmup_seconds, || failed());
     let (before, began) = (target.counters(), clock.monotonic_nanos());
-    phase.store(MEASURING, Ordering::SeqCst);
-    pause(&*clock, config.seconds, failed);
-    phase.store(STOPPED, Ordering::SeqCst);
+    let mut watch = match progress.interval_ns {
+        0 => None,
+        ns => Some(Watch::new(ns, target.compaction())),
+    };
+    progress.origin.store(began, Ordering::Relaxed);
+    progress.enter(Phase::Measuring);
+    let mut look = || {
+        if let Some(watch) = &mut watch {
+            watch.look(clock.monotonic_nanos() - began, target.compaction());
+        }
+        failed()
+    };
+    pause(clock, config.seconds, &mut look);
+    look();
+    progress.enter(Phase::Stopped);
     let (after, ended) = (target.counters(), clock.monotonic_nanos());
-    let mut sum = Tally::new();
+    let mut sum = Tally::new(slices(&config, progress.interval_ns));
     let mut first_error = None;
     for thread in threads {
         match thread.join().map_err(|_| Error::ClientPanicked) {
@@ -112,20 +202,22 @@ pub fn run<T: Target>(
     if let Some(error) = first_error {
         return Err(error);
     }
+    let timeline = watch.map(|watch| {
+        let whole = (ended - began) / progress.interval_ns;
+        Timeline::new(&sum.slices, &watch, whole as usize)
+    });
     Ok(Figures {
         seconds: (ended - began) as f64 / 1e9,
         committed: sum.committed,
         aborted: sum.aborted,
         latency: sum.latency,
-        log: Counters {
-            log_bytes: after.log_bytes - before.log_bytes,
-            syncs: after.syncs - before.syncs,
-        },
+        log: after.since(&before),
+        timeline,
     })
 }
 
-/// Lets time pass until it is over or `stop` says so.
-fn pause(clock: &dyn Clock, seconds: f64, stop: impl Fn() -> bool) {
+/// Lets time pass until it is over or `stop`, asked now and then, says so.
+fn pause(clock: &dyn Clock, seconds: f64, mut stop: impl FnMut() -> bool) {
     let length = (seconds * 1e9) as u64;
     let began = clock.monotonic_nanos();
     loop {
@@ -137,134 +229,107 @@ fn pause(clock: &dyn Clock, seconds: f64, stop: impl Fn() -> bool) {
     }
 }
 
-/// What one thread counted.
-struct Tally {
-    committed: u64,
-    aborted: u64,
-    latency: Histogram<u64>,
-}
-
-impl Tally {
-    fn new() -> Tally {
-        let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, LATENCY_DIGITS)
-            .expect("the bounds are constants that fit");
-        Tally {
-            committed: 0,
-            aborted: 0,
-            latency,
-        }
-    }
-
-    fn add(&mut self, other: &Tally) {
-        self.committed += other.committed;
-        self.aborted += other.aborted;
-        self.latency
-            .add(&other.latency)
-            .expect("all tallies have the same bounds");
-    }
-}
-
-struct Worker<C> {
-    client: C,
-    phase: Arc<AtomicU8>,
-    clock: Arc<dyn Clock>,
-}
-
-impl<C: Client> Worker<C> {
-    fn new(client: C, phase: Arc<AtomicU8>, clock: Arc<dyn Clock>) -> Worker<C> {
-        Worker {
-            client,
-            phase,
-            clock,
-        }
-    }
-
-    fn run(mut self) -> Result<Tally, Error> {
-        let mut tally = Tally::new();
-        let mut began = self.clock.monotonic_nanos();
-        loop {
-            let outcome = self.client.transaction()?;
-            let ended = self.clock.monotonic_nanos();
-            // Relaxed would do: nothing is read that the phase guards.
-            match self.phase.load(Ordering::Relaxed) {
-                WARMING => {}
-                MEASURING => match outcome {
-                    Outcome::Committed => {
-                        tally.committed += 1;
-                        tally.latency.saturating_record((ended - began).max(1));
-                    }
-                    Outcome::Aborted => tally.aborted += 1,
-                },
-                _ => return Ok(tally),
-            }
-            began = ended;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::{Answer, Client, Compaction, Outcome};
     use quintet_rt::RealClock;
-    use std::sync::atomic::AtomicU64;
 
-    /// Clients that take a millisecond; every fourth transaction of theirs loses.
+    /// Clients whose transactions take a millisecond; every fourth loses. Each answer comes so many
+    /// commits of its client later, or when it is waited for.
     struct Slow {
-        calls: Arc<AtomicU64>,
+        calls: AtomicU64,
         fail_at: Option<u64>,
+        answers_late_by: u64,
     }
 
-    struct SlowClient {
-        calls: Arc<AtomicU64>,
-        fail_at: Option<u64>,
+    struct SlowClient<'t> {
+        target: &'t Slow,
         own: u64,
+        /// So far; the answers look at it.
+        commits: Arc<AtomicU64>,
+    }
+
+    struct SlowAnswer {
+        number: u64,
+        late_by: u64,
+        commits: Arc<AtomicU64>,
+    }
+
+    impl Answer for SlowAnswer {
+        fn is_here(&self) -> bool {
+            self.commits.load(Ordering::SeqCst) >= self.number + self.late_by
+        }
+
+        fn wait(self) -> Result<(), Error> {
+            Ok(())
+        }
     }
 
     impl Target for Slow {
-        type Client = SlowClient;
+        type Client<'t> = SlowClient<'t>;
 
-        fn client(&self, _: u32) -> SlowClient {
+        fn client(&self, _: u32) -> SlowClient<'_> {
             SlowClient {
-                calls: Arc::clone(&self.calls),
-                fail_at: self.fail_at,
+                target: self,
                 own: 0,
+                commits: Arc::default(),
             }
         }
 
         fn counters(&self) -> Counters {
             let calls = self.calls.load(Ordering::SeqCst);
             Counters {
+                logged: calls,
                 log_bytes: 100 * calls,
                 syncs: calls,
             }
         }
-    }
 
-    impl Client for SlowClient {
-        fn transaction(&mut self) -> Result<Outcome, Error> {
-            RealClock.sleep(Duration::from_millis(1));
-            self.calls.fetch_add(1, Ordering::SeqCst);
-            self.own += 1;
-            if self.fail_at == Some(self.own) {
-                return Err(Error::ClientPanicked);
+        /// One is running in every second hundred calls.
+        fn compaction(&self) -> Compaction {
+            let calls = self.calls.load(Ordering::SeqCst);
+            Compaction {
+                running: (calls / 100) % 2 == 1,
+                finished: calls / 200,
             }
-            Ok(if self.own.is_multiple_of(4) {
-                Outcome::Aborted
-            } else {
-                Outcome::Committed
-            })
         }
     }
 
-    fn slow(fail_at: Option<u64>) -> Slow {
+    impl Client for SlowClient<'_> {
+        type Answer = SlowAnswer;
+
+        fn transaction(&mut self) -> Result<Outcome<SlowAnswer>, Error> {
+            RealClock.sleep(Duration::from_millis(1));
+            self.target.calls.fetch_add(1, Ordering::SeqCst);
+            self.own += 1;
+            if self.target.fail_at == Some(self.own) {
+                return Err(Error::ClientPanicked);
+            }
+            if self.own.is_multiple_of(4) {
+                return Ok(Outcome::Aborted);
+            }
+            Ok(Outcome::Committed(SlowAnswer {
+                number: self.commits.fetch_add(1, Ordering::SeqCst) + 1,
+                late_by: self.target.answers_late_by,
+                commits: Arc::clone(&self.commits),
+            }))
+        }
+    }
+
+    fn slow() -> Slow {
         Slow {
-            calls: Arc::default(),
-            fail_at,
+            calls: AtomicU64::new(0),
+            fail_at: None,
+            answers_late_by: 0,
         }
     }
 
     const CONFIG: RunConfig = RunConfig {
         threads: 2,
+        outstanding: 1,
+        rate: None,
+        timeline_seconds: None,
         warmup_seconds: 0.2,
         seconds: 0.4,
     };
@@ -273,7 +338,7 @@ mod tests {
     // on the machine, so only the upper bound and the proportions are checked.
     #[test]
     fn only_the_measured_interval_counts() {
-        let target = slow(None);
+        let target = slow();
         let figures = run(&target, CONFIG, Arc::new(RealClock)).unwrap();
         let all = target.calls.load(Ordering::SeqCst);
         let counted = figures.committed + figures.aborted;
@@ -297,6 +362,77 @@ mod tests {
             seconds: 3600.0,
             ..CONFIG
         };
-        assert!(run(&slow(Some(3)), long, Arc::new(RealClock)).is_err());
+        let target = Slow {
+            fail_at: Some(3),
+            ..slow()
+        };
+        assert!(run(&target, long, Arc::new(RealClock)).is_err());
+    }
+
+    // An answer that comes three commits later makes a latency of three transactions or more, the
+    // one that lost between them included; a client that may leave only two unanswered waits sooner.
+    #[test]
+    fn latency_is_counted_to_the_answer_and_the_bound_on_open_ones_is_kept() {
+        let target = Slow {
+            answers_late_by: 3,
+            ..slow()
+        };
+        let latency_min_us = |outstanding| {
+            let config = RunConfig {
+                outstanding,
+                ..CONFIG
+            };
+            let figures = run(&target, config, Arc::new(RealClock)).unwrap();
+            assert!(figures.committed > 0);
+            figures.latency.min() / 1000
+        };
+        assert!(latency_min_us(8) >= 3_900);
+        let two = latency_min_us(2);
+        assert!((1_900..3_900).contains(&two), "{two}");
+    }
+
+    // At 100 transactions a second the clients idle nine tenths of the time. The rate must be met,
+    // and latency must not hold the idling.
+    #[test]
+    fn an_open_loop_keeps_its_rate_and_counts_from_when_it_was_due() {
+        let config = RunConfig {
+            rate: Some(100.0),
+            seconds: 1.0,
+            ..CONFIG
+        };
+        let figures = run(&slow(), config, Arc::new(RealClock)).unwrap();
+        let done = figures.committed + figures.aborted;
+        assert!((80..=102).contains(&done), "{done} of 100");
+        // Four times what the pair can do: whatever is late makes all behind it late.
+        let flooded = RunConfig {
+            rate: Some(8000.0),
+            ..config
+        };
+        let flooded = run(&slow(), flooded, Arc::new(RealClock)).unwrap();
+        assert!(
+            flooded.latency.max() > 500_000_000,
+            "{}",
+            flooded.latency.max()
+        );
+    }
+
+    #[test]
+    fn the_timeline_holds_what_was_counted() {
+        let config = RunConfig {
+            timeline_seconds: Some(0.05),
+            ..CONFIG
+        };
+        let figures = run(&slow(), config, Arc::new(RealClock)).unwrap();
+        let timeline = figures.timeline.unwrap();
+        assert!((7..=9).contains(&timeline.intervals.len()), "{timeline:?}");
+        let sum: f64 = timeline
+            .intervals
+            .iter()
+            .map(|interval| interval.committed_per_second * 0.05)
+            .sum();
+        // The rest of the last, unfinished interval is missing.
+        assert!(sum <= figures.committed as f64 + 0.5, "{sum}");
+        assert!(sum >= figures.committed as f64 * 0.7, "{sum}");
+        assert!(timeline.inside.is_some() && timeline.compactions > 0);
     }
 }

@@ -11,8 +11,15 @@ pub enum Error {
     #[error(transparent)]
     Config(#[from] quintet_workloads::ycsb::ConfigError),
     /// The database refused or failed.
+    #[cfg(feature = "embedded")]
     #[error("the database failed")]
     Database(#[from] quintet_embed::Error),
+    /// Another system failed that was measured with this driver.
+    #[error("the system that is measured failed")]
+    System(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// No thread for a client.
+    #[error("a client cannot be started")]
+    Thread(#[source] std::io::Error),
     /// A record that was loaded is not there, or is not what was written.
     #[error("record {record} is missing or damaged")]
     BadRecord {

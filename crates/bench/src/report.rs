@@ -4,14 +4,20 @@
 //! Does not: round in JSON.
 
 use crate::driver::{Figures, RunConfig};
+use crate::timeline::Timeline;
 use quintet_base::{Durability, Level};
 use quintet_workloads::YcsbConfig;
 use serde::Serialize;
 use std::fmt;
 
+/// An open loop that begins less than this share of what it was to begin has not kept up.
+const KEPT_UP: f64 = 0.98;
+
 /// Everything needed to read a figure later: what was run, how, and what came out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
+    /// What was measured: `quintet`, or the name of another system.
+    pub system: &'static str,
     /// Name of the workload.
     pub workload: &'static str,
     /// Transactions committed, per second.
@@ -32,6 +38,10 @@ pub struct Report {
     pub max_us: f64,
     /// Clients, each a thread.
     pub threads: u32,
+    /// Commits that a client left unanswered at most.
+    pub outstanding: u32,
+    /// Transactions that were to begin per second; none in a closed loop.
+    pub offered_per_second: Option<f64>,
     /// Length of the measured interval.
     pub seconds: f64,
     /// Seconds before it.
@@ -58,11 +68,21 @@ pub struct Report {
     pub log_bytes_per_second: f64,
     /// Syncs of the log, per second.
     pub syncs_per_second: f64,
+    /// Transactions that were logged, per second; those that only read are not.
+    pub logged_per_second: f64,
+    /// Logged transactions per sync; none if there was no sync.
+    pub transactions_per_sync: Option<f64>,
+    /// Bytes of log per logged transaction; none if nothing was logged.
+    pub log_bytes_per_transaction: Option<f64>,
+    /// Interval by interval, if asked for.
+    pub timeline: Option<Timeline>,
 }
 
 /// How the database was asked to run the transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
+    /// Which system.
+    pub system: &'static str,
     /// When a commit was answered.
     pub durability: Durability,
     /// Isolation level.
@@ -81,7 +101,10 @@ impl Report {
     ) -> Report {
         let rate = |count: u64| count as f64 / figures.seconds;
         let quantile = |q: f64| figures.latency.value_at_quantile(q) as f64 / 1000.0;
+        let log = &figures.log;
+        let per = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
         Report {
+            system: setting.system,
             workload: "ycsb",
             committed_per_second: rate(figures.committed),
             aborted_per_second: rate(figures.aborted),
@@ -92,6 +115,8 @@ impl Report {
             p999_us: quantile(0.999),
             max_us: quantile(1.0),
             threads: run.threads,
+            outstanding: run.outstanding,
+            offered_per_second: run.rate,
             seconds: figures.seconds,
             warmup_seconds: run.warmup_seconds,
             durability: setting.durability.name(),
@@ -103,8 +128,12 @@ impl Report {
             modify_share: workload.modify_share,
             theta: workload.theta,
             seed: setting.seed,
-            log_bytes_per_second: rate(figures.log.log_bytes),
-            syncs_per_second: rate(figures.log.syncs),
+            log_bytes_per_second: rate(log.log_bytes),
+            syncs_per_second: rate(log.syncs),
+            logged_per_second: rate(log.logged),
+            transactions_per_sync: per(log.logged, log.syncs),
+            log_bytes_per_transaction: per(log.log_bytes, log.logged),
+            timeline: figures.timeline.clone(),
         }
     }
 
@@ -117,8 +146,10 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report {
+            system,
             workload,
             threads,
+            outstanding,
             seconds,
             durability,
             level,
@@ -126,7 +157,7 @@ impl fmt::Display for Report {
         } = self;
         writeln!(
             f,
-            "{workload}: {threads} threads, {seconds:.1} s, durability {durability}, {level}"
+            "{workload} on {system}: {threads} threads, {outstanding} outstanding, {seconds:.1} s, durability {durability}, {level}"
         )?;
         writeln!(
             f,
@@ -151,6 +182,13 @@ impl fmt::Display for Report {
             "  aborted    {:>12.0} /s  ({lost:.2} % of the attempts)",
             self.aborted_per_second
         )?;
+        if let Some(offered) = self.offered_per_second {
+            let kept_up = match attempts < offered * KEPT_UP {
+                true => "; the system did not keep up, latency says how long the queue became",
+                false => "",
+            };
+            writeln!(f, "  offered    {offered:>12.0} /s{kept_up}")?;
+        }
         writeln!(
             f,
             "  latency us  mean {:.1}  p50 {:.1}  p90 {:.1}  p99 {:.1}  p99.9 {:.1}  max {:.1}",
@@ -161,7 +199,17 @@ impl fmt::Display for Report {
             "  log        {:>12.1} MB/s, {:.0} syncs/s",
             self.log_bytes_per_second / 1e6,
             self.syncs_per_second
-        )
+        )?;
+        if let Some(bytes) = self.log_bytes_per_transaction {
+            write!(f, ", {bytes:.0} bytes per logged transaction")?;
+        }
+        if let Some(transactions) = self.transactions_per_sync {
+            write!(f, ", {transactions:.1} transactions per sync")?;
+        }
+        match &self.timeline {
+            Some(timeline) => write!(f, "\n{timeline}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -182,11 +230,14 @@ mod tests {
             aborted: 250,
             latency,
             log: Counters {
+                logged: 2000,
                 log_bytes: 4_000_000,
                 syncs: 500,
             },
+            timeline: None,
         };
         let setting = Setting {
+            system: "quintet",
             durability: Durability::Sync,
             level: Level::Serializable,
             seed: 42,
@@ -209,6 +260,13 @@ mod tests {
         assert_eq!(
             (report.log_bytes_per_second, report.syncs_per_second),
             (2e6, 250.0)
+        );
+        assert_eq!(
+            (
+                report.transactions_per_sync,
+                report.log_bytes_per_transaction
+            ),
+            (Some(4.0), Some(2000.0))
         );
         for (got, expected) in [
             (report.p50_us, 500.0),
@@ -244,6 +302,11 @@ mod tests {
             "theta",
             "log_bytes_per_second",
             "syncs_per_second",
+            "logged_per_second",
+            "transactions_per_sync",
+            "log_bytes_per_transaction",
+            "outstanding",
+            "system",
         ] {
             assert!(!json[field].is_null(), "{field} is missing");
         }
@@ -256,5 +319,14 @@ mod tests {
         let text = report().to_string();
         assert!(text.contains("20.00 % of the attempts"), "{text}");
         assert!(text.contains("250 syncs/s"), "{text}");
+    }
+
+    #[test]
+    fn text_says_when_an_open_loop_did_not_keep_up() {
+        let mut report = report();
+        report.offered_per_second = Some(625.0);
+        assert!(!report.to_string().contains("keep up"), "{report}");
+        report.offered_per_second = Some(700.0);
+        assert!(report.to_string().contains("keep up"), "{report}");
     }
 }

@@ -1,46 +1,99 @@
-//! What the driver drives: clients that run one transaction at a time.
+//! What the driver drives: clients that run one transaction after the other and are answered later.
 //!
 //! Relies on: nothing.  Promises: nothing by itself; it is the contract between `driver` and the
 //! workloads.  Does not: know a database.
 
 use crate::Error;
 
-/// How a transaction ended.
+/// How a transaction ended, as far as its client knows yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Committed, and durable as far as the setting asks.
-    Committed,
+pub enum Outcome<A> {
+    /// Committed; the answer comes when it is durable as far as the setting asks.
+    Committed(A),
     /// Refused or aborted because of a conflict; it left nothing behind.
     Aborted,
 }
 
-/// One client of a closed loop.
+/// The answer to a commit, perhaps still under way.
+pub trait Answer: Send {
+    /// Whether waiting would return at once. Asked often: it must cost next to nothing.
+    fn is_here(&self) -> bool;
+
+    /// Blocks until it is here.
+    ///
+    /// # Errors
+    /// What ends the run.
+    fn wait(self) -> Result<(), Error>;
+}
+
+/// The answer of systems whose commit returns when it is durable.
+impl Answer for () {
+    fn is_here(&self) -> bool {
+        true
+    }
+
+    fn wait(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// One client.
 pub trait Client: Send {
-    /// Runs the next transaction of the stream to its end. A conflict is an outcome; the client
-    /// does not repeat the transaction.
+    /// What its commits are answered with. Answers of one client come in the order of its commits.
+    type Answer: Answer;
+
+    /// Runs the next transaction of the stream up to its commit. A conflict is an outcome; the
+    /// client does not repeat the transaction.
     ///
     /// # Errors
     /// Anything but a conflict; it ends the run.
-    fn transaction(&mut self) -> Result<Outcome, Error>;
+    fn transaction(&mut self) -> Result<Outcome<Self::Answer>, Error>;
 }
 
 /// A workload on a database, loaded and ready.
 pub trait Target {
     /// Its clients.
-    type Client: Client + 'static;
+    type Client<'t>: Client
+    where
+        Self: 't;
 
     /// A client with its own stream; `number` counts from 0.
-    fn client(&self, number: u32) -> Self::Client;
+    fn client(&self, number: u32) -> Self::Client<'_>;
 
     /// What the log has done since the database was opened.
     fn counters(&self) -> Counters;
+
+    /// Whether memory is being moved to disk right now, and how often that has been done.
+    fn compaction(&self) -> Compaction;
 }
 
 /// Totals that only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
+    /// Transactions that were logged, those of the warm-up included; read-only ones are not.
+    pub logged: u64,
     /// Bytes appended to the log.
     pub log_bytes: u64,
     /// Syncs of the log.
     pub syncs: u64,
+}
+
+impl Counters {
+    /// What was done since `before`.
+    pub fn since(&self, before: &Counters) -> Counters {
+        Counters {
+            logged: self.logged - before.logged,
+            log_bytes: self.log_bytes - before.log_bytes,
+            syncs: self.syncs - before.syncs,
+        }
+    }
+}
+
+/// What the database says of its compactions at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compaction {
+    /// One is under way.
+    pub running: bool,
+    /// So many have ended since the database was opened.
+    pub finished: u64,
 }

@@ -13,9 +13,9 @@
 use crate::Error;
 use crate::driver::{RunConfig, run};
 use crate::report::{Report, Setting};
-use crate::target::{Client, Counters, Outcome, Target};
+use crate::target::{Answer, Client, Compaction, Counters, Outcome, Target};
 use quintet_base::{Durability, Level};
-use quintet_embed::{Bucket, CommitError, Database, Transaction};
+use quintet_embed::{Bucket, CommitError, Database, Pending, Transaction};
 use quintet_rt::Clock;
 use quintet_workloads::ycsb::{self, VALUE_BYTES_MIN};
 use quintet_workloads::{Operation, Ycsb, YcsbConfig};
@@ -59,6 +59,7 @@ impl YcsbRun {
         let target = YcsbTarget::load(database, self, progress)?;
         let figures = run(&target, self.run, clock)?;
         let setting = Setting {
+            system: "quintet",
             durability: self.durability,
             level: self.level,
             seed: self.seed,
@@ -144,11 +145,11 @@ fn load_records(
 }
 
 impl Target for YcsbTarget {
-    type Client = YcsbClient;
+    type Client<'t> = YcsbClient<'t>;
 
-    fn client(&self, number: u32) -> YcsbClient {
+    fn client(&self, number: u32) -> YcsbClient<'_> {
         YcsbClient {
-            database: Some(self.database.clone()),
+            database: &self.database,
             bucket: self.bucket,
             together: self.together,
             values: Vec::new(),
@@ -163,17 +164,26 @@ impl Target for YcsbTarget {
     }
 
     fn counters(&self) -> Counters {
-        let log = self.database.stats().log;
+        let stats = self.database.stats();
         Counters {
-            log_bytes: log.bytes,
-            syncs: log.syncs,
+            logged: stats.tc.commits,
+            log_bytes: stats.log.bytes,
+            syncs: stats.log.syncs,
+        }
+    }
+
+    fn compaction(&self) -> Compaction {
+        let stats = self.database.stats().tc;
+        Compaction {
+            running: stats.compacting,
+            finished: stats.compactions,
         }
     }
 }
 
 /// One client of a [`YcsbTarget`].
-pub struct YcsbClient {
-    database: Option<Database>,
+pub struct YcsbClient<'t> {
+    database: &'t Database,
     bucket: Bucket,
     stream: Ycsb,
     value_bytes: usize,
@@ -199,17 +209,9 @@ impl From<CommitError> for Failure {
     }
 }
 
-impl YcsbClient {
-    fn attempt(&mut self) -> Result<(), Failure> {
-        // The handle is taken out for the time in which the transaction borrows it.
-        let database = self.database.take().expect("put back below");
-        let result = self.attempt_on(&database);
-        self.database = Some(database);
-        result
-    }
-
-    fn attempt_on(&mut self, database: &Database) -> Result<(), Failure> {
-        let mut txn = database.begin(self.level);
+impl<'t> YcsbClient<'t> {
+    fn attempt(&mut self) -> Result<Pending<'t>, Failure> {
+        let mut txn = self.database.begin(self.level);
         if self.together {
             self.read_together(&txn)?;
         }
@@ -217,8 +219,7 @@ impl YcsbClient {
         for i in 0..self.operations.len() {
             self.operation(&mut txn, self.operations[i], &mut read)?;
         }
-        txn.commit()?;
-        Ok(())
+        Ok(txn.commit_pending()?)
     }
 
     /// All values that the transaction reads, asked for at once. Kept in `values` for the writes.
@@ -286,13 +287,26 @@ impl YcsbClient {
     }
 }
 
-impl Client for YcsbClient {
-    fn transaction(&mut self) -> Result<Outcome, Error> {
+impl Answer for Pending<'_> {
+    fn is_here(&self) -> bool {
+        self.is_durable()
+    }
+
+    fn wait(self) -> Result<(), Error> {
+        Pending::wait(self).map_err(quintet_embed::Error::Transaction)?;
+        Ok(())
+    }
+}
+
+impl<'t> Client for YcsbClient<'t> {
+    type Answer = Pending<'t>;
+
+    fn transaction(&mut self) -> Result<Outcome<Pending<'t>>, Error> {
         let mut operations = std::mem::take(&mut self.operations);
         self.stream.next_into(&mut operations);
         self.operations = operations;
         match self.attempt() {
-            Ok(()) => Ok(Outcome::Committed),
+            Ok(pending) => Ok(Outcome::Committed(pending)),
             Err(Failure::Database(
                 CommitError::Conflict { .. } | CommitError::Deadlock | CommitError::SnapshotTooOld,
             )) => Ok(Outcome::Aborted),
@@ -322,6 +336,7 @@ mod tests {
                 threads: 3,
                 warmup_seconds: 0.1,
                 seconds: 0.5,
+                ..RunConfig::default()
             },
             level,
             durability: Durability::Async,
@@ -330,9 +345,9 @@ mod tests {
         }
     }
 
-    fn open(directory: &std::path::Path) -> Database {
+    fn open(directory: &std::path::Path, durability: Durability) -> Database {
         let config = DatabaseConfig {
-            durability: Durability::Async,
+            durability,
             ..DatabaseConfig::new(directory)
         };
         Database::open(config).unwrap().0
@@ -345,7 +360,7 @@ mod tests {
     fn counters_add_up_to_the_commits() {
         for level in [Level::Snapshot, Level::Serializable] {
             let directory = tempfile::tempdir().unwrap();
-            let database = open(directory.path());
+            let database = open(directory.path(), Durability::Async);
             let run = small(level, 0.0);
             let target = YcsbTarget::load(&database, &run, &mut |_| {}).unwrap();
             let before = database.stats().tc.commits;
@@ -370,7 +385,7 @@ mod tests {
     #[test]
     fn a_loaded_directory_is_not_loaded_again_and_the_report_says_what_ran() {
         let directory = tempfile::tempdir().unwrap();
-        let database = open(directory.path());
+        let database = open(directory.path(), Durability::Async);
         let run = small(Level::Serializable, 0.5);
         let mut loaded = Vec::new();
         let report = run
@@ -387,5 +402,32 @@ mod tests {
         YcsbTarget::load(&database, &run, &mut |_| panic!("loaded twice"))
             .map(drop)
             .unwrap();
+    }
+
+    // With 64 commits unanswered each, three clients share syncs that one at a time would not.
+    #[test]
+    fn unanswered_commits_share_syncs() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = open(directory.path(), Durability::Sync);
+        let mut run = small(Level::Snapshot, 0.5);
+        run.durability = Durability::Sync;
+        run.workload.theta = 0.0;
+        run.workload.records = 10_000;
+        let transactions_per_sync = |outstanding| {
+            let mut run = run.clone();
+            run.run.outstanding = outstanding;
+            let report = run
+                .execute(&database, Arc::new(RealClock), &mut |_| {})
+                .unwrap();
+            assert_eq!(report.outstanding, outstanding);
+            assert!(report.syncs_per_second > 0.0 && report.committed_per_second > 0.0);
+            report.transactions_per_sync.unwrap()
+        };
+        let (one, many) = (transactions_per_sync(1), transactions_per_sync(64));
+        assert!(
+            one <= 3.5,
+            "three clients have at most three commits: {one}"
+        );
+        assert!(many > 2.0 * one, "{many} against {one}");
     }
 }

@@ -115,11 +115,16 @@ const YCSB_EXAMPLES: &str = "\
 Examples:
   quintet bench ycsb --records 1000000 --theta 0.9
   quintet bench ycsb --mix b --ops 1 --threads 32 --durability sync
+  quintet bench ycsb --threads 2 --outstanding 32 --durability sync
+  quintet bench ycsb --rate 50000 --timeline --durability async
   quintet bench ycsb --ops 16 --read-share 0.5 --durability none --json
 
-Each thread runs one transaction after the other. A transaction that loses a conflict counts as
-aborted and is not run again. Without --data the records live in a temporary directory inside the
-current one and are gone afterwards; with --data they stay and are found again by the next run.
+Each thread runs one transaction after the other. With --outstanding it goes on before its commits are
+answered; latency is from a transaction's begin to its answer. With --rate transactions are due at
+fixed moments, and latency is from then, so that a stall counts for all that were due in it.
+A transaction that loses a conflict counts as aborted and is not run again.
+Without --data the records live in a temporary directory inside the current one and are gone afterwards;
+with --data they stay and are found again by the next run.
 For the disk's part compare --durability sync with none; with sync more threads than cores pay.";
 
 /// `quintet bench ycsb`.
@@ -161,6 +166,18 @@ pub struct YcsbArguments {
     /// Clients, each a thread
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub threads: u32,
+    /// Commits that a client leaves unanswered at most; 1: it waits for each
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub outstanding: u32,
+    /// Transactions that all clients together begin per second, due or not [default: as many as they can]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// Show throughput and latency per interval, and which had a compaction in them
+    #[arg(long)]
+    pub timeline: bool,
+    /// Length of such an interval
+    #[arg(long, value_name = "MS", default_value_t = 250, requires = "timeline", value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    pub interval_ms: u32,
     /// Seconds to measure
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
     pub seconds: f64,
@@ -176,6 +193,13 @@ pub struct YcsbArguments {
     /// One line of JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (1.0..=1e9).contains(&rate) => Ok(rate),
+        _ => Err("a number of transactions per second, at least 1".into()),
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -258,6 +282,9 @@ mod tests {
                 "0.5",
             ],
             vec!["quintet", "bench", "ycsb", "--threads", "0"],
+            vec!["quintet", "bench", "ycsb", "--outstanding", "0"],
+            vec!["quintet", "bench", "ycsb", "--rate", "0"],
+            vec!["quintet", "bench", "ycsb", "--interval-ms", "100"],
         ] {
             assert!(parse(&wrong).is_err(), "{wrong:?}");
         }

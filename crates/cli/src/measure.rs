@@ -62,6 +62,11 @@ fn run_of(arguments: &YcsbArguments) -> Result<YcsbRun, Exit> {
         workload,
         run: RunConfig {
             threads: arguments.threads,
+            outstanding: arguments.outstanding,
+            rate: arguments.rate,
+            timeline_seconds: arguments
+                .timeline
+                .then(|| f64::from(arguments.interval_ms) / 1000.0),
             warmup_seconds: arguments.warmup,
             seconds: arguments.seconds,
         },
