@@ -3,6 +3,7 @@
 //! Also for Miri (`tests/miri`), where the rounds shrink.
 
 use super::*;
+use crate::seats::Seats;
 use quintet_rt::threads::yield_now;
 use std::sync::atomic::AtomicBool;
 

@@ -1,0 +1,209 @@
+//! The versions of an entry: put on top, dropped from below, copied out of the log's memory.
+//!
+//! Relies on: the caller holds the entry's lock word.  Promises: a reader that looks meanwhile finds
+//! the description of one version, or that it is being replaced; what a reader may still hold is freed
+//! through the epoch.  Does not: say which versions anybody needs; callers name the low water.
+
+use super::{CHANGING, OWNED, RecordEntry};
+use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
+use crate::sync::{Atomic, planted};
+use crossbeam_epoch::{Guard, Owned, Shared};
+use quintet_base::Timestamp;
+use std::ptr::{self, NonNull};
+
+/// A version that is not the newest any more.
+pub(super) struct Version {
+    pub(super) timestamp: u64,
+    pub(super) value: AtomicPtr<u8>,
+    pub(super) value_len: AtomicU32,
+    pub(super) older: Atomic<Version>,
+}
+
+impl RecordEntry {
+    /// Puts a copy of a row, or its removal, on top; see [`RecordEntry::install`]. The caller holds
+    /// the lock. Returns how many bytes more the newest version has than the one before.
+    pub fn install_copy(
+        &self,
+        timestamp: Timestamp,
+        value: Option<&[u8]>,
+        low_water: Timestamp,
+        guard: &Guard,
+    ) -> i64 {
+        let bytes = value.map_or(0, <[u8]>::len);
+        let (address, len) = match value {
+            // The address comes from the box itself, which has the right to free it.
+            Some(value) => {
+                let copy = Box::into_raw(Box::<[u8]>::from(value));
+                (copy.cast(), (bytes as u32 + 1) | OWNED)
+            }
+            None => (ptr::null_mut(), 0),
+        };
+        // SAFETY: the copy is freed with the version, through the epoch.
+        unsafe { self.install(timestamp, address, len, low_water, guard) }
+    }
+
+    /// Puts a version on top whose bytes are in the log's buffers; see [`RecordEntry::install`]. The
+    /// caller holds the lock.
+    pub fn install_logged(
+        &self,
+        timestamp: Timestamp,
+        value: Option<&[u8]>,
+        low_water: Timestamp,
+        guard: &Guard,
+    ) -> i64 {
+        let (address, len) = match value {
+            Some(value) => (value.as_ptr().cast_mut(), value.len() as u32 + 1),
+            None => (ptr::null_mut(), 0),
+        };
+        // SAFETY: the buffers are reclaimed only after `keep_out_of` for every change in them, and
+        // after the epoch. Nobody writes through the address.
+        unsafe { self.install(timestamp, address, len, low_water, guard) }
+    }
+
+    /// Puts a version on top. What was newest goes into the chain; versions that no snapshot at or
+    /// above `low_water` can reach go out of it. Returns how many bytes more the newest one has.
+    ///
+    /// # Safety
+    /// The caller holds the lock; `address` and `len` describe a version whose bytes stay readable
+    /// until the epoch has passed after the entry stopped describing it.
+    unsafe fn install(
+        &self,
+        timestamp: Timestamp,
+        address: *mut u8,
+        len: u32,
+        low_water: Timestamp,
+        guard: &Guard,
+    ) -> i64 {
+        let before = self.timestamp.load(Ordering::Relaxed);
+        assert!(
+            before < timestamp.0,
+            "version {timestamp} is put over {before}"
+        );
+        let old = self.older.load(Ordering::Relaxed, guard);
+        let chain = if before == 0 {
+            old
+        } else {
+            let version = Version {
+                timestamp: before,
+                value: AtomicPtr::new(self.value.load(Ordering::Relaxed)),
+                value_len: AtomicU32::new(self.value_len.load(Ordering::Relaxed)),
+                older: Atomic::null(),
+            };
+            version.older.store(old, Ordering::Relaxed);
+            Owned::new(version).into_shared(guard)
+        };
+        let bytes_before = value_bytes(self.value_len.load(Ordering::Relaxed));
+        self.timestamp.store(before | CHANGING, Ordering::Relaxed);
+        // Pairs with the fence in `try_read`.
+        fence(Ordering::Release);
+        self.value.store(address, Ordering::Relaxed);
+        self.value_len.store(len, Ordering::Relaxed);
+        self.older.store(chain, Ordering::Release);
+        self.timestamp.store(timestamp.0, Ordering::Release);
+        self.prune(low_water, guard);
+        value_bytes(len) as i64 - bytes_before as i64
+    }
+
+    /// Drops versions below the newest one at or below `low_water`. Returns the bytes of their copies.
+    pub fn prune(&self, low_water: Timestamp, guard: &Guard) -> usize {
+        let mut reached = self.timestamp.load(Ordering::Relaxed) <= low_water.0
+            || planted("entry: the newest version is enough");
+        let mut link = &self.older;
+        let mut freed = 0;
+        loop {
+            let next = link.load(Ordering::Relaxed, guard);
+            // SAFETY: the chain belongs to the entry whose lock is held.
+            let Some(version) = (unsafe { next.as_ref() }) else {
+                return freed;
+            };
+            if reached {
+                link.store(Shared::null(), Ordering::Release);
+                freed += retire_chain(next, guard);
+                return freed;
+            }
+            reached = version.timestamp <= low_water.0;
+            link = &version.older;
+        }
+    }
+
+    /// Copies every version whose bytes lie in this memory, so that it can be given back. The caller
+    /// holds the lock. Returns the bytes copied.
+    pub fn keep_out_of(&self, memory: &[u8], guard: &Guard) -> usize {
+        let memory = memory.as_ptr_range();
+        // SAFETY: described by the entry, so readable; only the holder of the lock changes it.
+        let mut copied = unsafe { copy_out(&self.value, &self.value_len, &memory) };
+        let mut next = self.older.load(Ordering::Relaxed, guard);
+        // SAFETY: the chain belongs to the entry whose lock is held.
+        while let Some(version) = unsafe { next.as_ref() } {
+            // SAFETY: as above.
+            copied += unsafe { copy_out(&version.value, &version.value_len, &memory) };
+            next = version.older.load(Ordering::Relaxed, guard);
+        }
+        copied
+    }
+}
+
+/// Bytes of the row that a length word describes.
+pub(super) fn value_bytes(len: u32) -> usize {
+    (len & !OWNED).saturating_sub(1) as usize
+}
+
+/// # Safety
+/// The pair describes a version, and nobody else changes it.
+unsafe fn copy_out(
+    value: &AtomicPtr<u8>,
+    value_len: &AtomicU32,
+    memory: &std::ops::Range<*const u8>,
+) -> usize {
+    let len = value_len.load(Ordering::Relaxed);
+    let address = value.load(Ordering::Relaxed);
+    // A row without bytes may lie just behind its record.
+    let inside = (memory.start..=memory.end).contains(&address.cast_const());
+    if len & OWNED != 0 || len == 0 || !inside {
+        return 0;
+    }
+    let bytes = len as usize - 1;
+    // SAFETY: by the caller's promise.
+    let copy: Box<[u8]> = unsafe { std::slice::from_raw_parts(address, bytes) }.into();
+    // Readers take either address with either mark: both lead to the same bytes, of one length.
+    value.store(Box::into_raw(copy).cast(), Ordering::Release);
+    value_len.store(len | OWNED, Ordering::Release);
+    bytes
+}
+
+/// # Safety
+/// The pair described a version that nobody reads any more.
+pub(super) unsafe fn free_copy(value: *mut u8, len: u32) {
+    if len & OWNED != 0 {
+        let bytes = (len & !OWNED) as usize - 1;
+        // SAFETY: made by `Box::into_raw` with this length.
+        drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(value, bytes)) });
+    }
+}
+
+/// Frees a chain that has been cut off when the epoch has passed. Returns the bytes of its copies.
+fn retire_chain<'g>(mut next: Shared<'g, Version>, guard: &'g Guard) -> usize {
+    let mut freed = 0;
+    // SAFETY: cut off by the holder of the lock; readers that are in it are waited for.
+    while let Some(version) = unsafe { next.as_ref() } {
+        let after = version.older.load(Ordering::Relaxed, guard);
+        let value = version.value.load(Ordering::Relaxed);
+        let len = version.value_len.load(Ordering::Relaxed);
+        if len & OWNED != 0 {
+            freed += (len & !OWNED) as usize - 1;
+            // SAFETY: as above.
+            unsafe { guard.defer_unchecked(move || free_copy(value, len)) };
+        }
+        // SAFETY: as above.
+        unsafe { guard.defer_destroy(next) };
+        next = after;
+    }
+    freed
+}
+
+/// A record's payload in the log's buffers, as its reservation named it.
+pub(crate) fn logged(payload: NonNull<u8>, bytes: usize, _guard: &Guard) -> &[u8] {
+    // SAFETY: `Reservation::finish` says that so many bytes stay there until they are reclaimed,
+    // which only this crate does, and only after the epoch in which the guard is pinned.
+    unsafe { std::slice::from_raw_parts(payload.as_ptr(), bytes) }
+}
