@@ -47,8 +47,9 @@
 //! | `writer` | the thread that writes and syncs groups |
 //! | `durable` | [`Durable`], waiting for a position |
 //! | `driven` | [`Driver`]: the writer and the keeper without threads, for simulation |
+//! | `opening` | [`Opening`]: a log whose records are read on the way to its end |
 //! | `recover` | finding the end, torn tail or damage |
-//! | `reader` | [`LogReader`], [`inspect`] |
+//! | `reader` | [`LogReader`], [`Block`], [`inspect`] |
 //!
 //! Lock order: `space` before `control`, `space` before `stream`; `closed` (groups), `readers` (ring) and
 //! `waiters` alone. No lock but `space` is held across I/O, and none across a wait for a reservation.
@@ -58,6 +59,7 @@ mod driven;
 mod durable;
 mod error;
 mod groups;
+mod opening;
 mod reader;
 mod record;
 mod recover;
@@ -79,7 +81,8 @@ pub use config::WalConfig;
 pub use driven::Driver;
 pub use durable::Durable;
 pub use error::Error;
-pub use reader::{LogReader, inspect, read_segment_image};
+pub use opening::Opening;
+pub use reader::{Block, LogReader, inspect, read_segment_image};
 pub use record::{Payload, RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
 pub use recover::WalReport;
 pub use reservation::{MemoryRecords, Reservation};

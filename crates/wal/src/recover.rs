@@ -26,6 +26,7 @@
 
 use crate::config::{Planted, WalConfig};
 use crate::error::Error;
+use crate::reader::{Block, Cursor};
 use crate::record::{self, Header, RECORD_HEADER_BYTES};
 use crate::segment::{self, FileKind, Segment};
 use crate::stream::{Stream, Unsynced, Window};
@@ -36,6 +37,12 @@ use std::path::Path;
 /// How much is searched, zeroed or rewritten at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 static ZEROS: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
+
+/// How far off a guess of the log's end may be.
+const GUESS_BYTES: u64 = 1 << 20;
+
+/// How far a guess looks for a record. One that is longer may mislead it.
+const PROBE_BYTES: u64 = 4 << 20;
 
 /// What opening the log found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -129,42 +136,6 @@ pub(crate) fn find_segments(
     }
 }
 
-/// What stands at a position.
-pub(crate) enum Step<'w> {
-    /// A whole record.
-    Record(Header, &'w [u8]),
-    /// No whole record.
-    Bad(&'static str),
-    /// Not even space for a header: the stream ends.
-    NoRoom,
-}
-
-/// Reads the record that begins at `position`.
-pub(crate) fn read_record(
-    window: &mut Window,
-    position: u64,
-    log_id: u64,
-) -> Result<Step<'_>, Error> {
-    let Some(bytes) = window.get(position, RECORD_HEADER_BYTES)? else {
-        return Ok(Step::NoRoom);
-    };
-    let Some(header) = Header::parse(bytes, position, log_id) else {
-        return Ok(Step::Bad("no record begins here"));
-    };
-    if header.end() > window.limit() {
-        // The space for a record is there before a byte of it is written.
-        let end = window.stream().end();
-        return Err(window
-            .stream()
-            .damaged(end, "the segment with the rest of a record is missing"));
-    }
-    let body = position + RECORD_HEADER_BYTES as u64;
-    match window.get(body, header.payload_bytes)? {
-        Some(payload) if header.fits(payload) => Ok(Step::Record(header, payload)),
-        _ => Ok(Step::Bad("a record's payload fails its checksum")),
-    }
-}
-
 /// Where the log begins and ends, and what is to be repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Extent {
@@ -189,58 +160,111 @@ pub(crate) fn settle(stream: &Stream, config: &WalConfig) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads the log from the redo start to its end and decides between torn tail and damage.
-pub(crate) fn find_extent(
-    stream: &Stream,
-    redo_start: Option<Lsn>,
-    log_id: u64,
-) -> Result<Extent, Error> {
-    let mut window = Window::new(stream.clone(), stream.end());
-    let begin = match redo_start {
-        Some(lsn) => lsn.0,
-        // The first segment may begin inside a record whose head has been truncated away.
-        None if stream.start() > 0 => {
-            let mut first = None;
-            each_header(&mut window, stream.start(), log_id, |header| {
-                first = Some(header.position);
+/// The one reading of the log between the redo start and its end. Whoever replays it takes the blocks
+/// as they come; what nobody takes is read all the same before the verdict.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    cursor: Cursor,
+    begin: u64,
+    records: u64,
+    witnessed: u64,
+    /// Why there is no record where the cursor stands.
+    ended: Option<&'static str>,
+}
+
+impl Scan {
+    pub fn begin(stream: &Stream, redo_start: Option<Lsn>, log_id: u64) -> Result<Scan, Error> {
+        let mut window = Window::new(stream.clone(), stream.end());
+        let begin = match redo_start {
+            Some(lsn) => lsn.0,
+            // The first segment may begin inside a record whose head has been truncated away.
+            None if stream.start() > 0 => {
+                let mut first = None;
+                each_header(&mut window, stream.start(), log_id, |header| {
+                    first = Some(header.position);
+                    Search::Stop
+                })?;
+                first.unwrap_or(stream.start())
+            }
+            None => 0,
+        };
+        Ok(Scan {
+            cursor: Cursor::new(window, begin, log_id),
+            begin,
+            records: 0,
+            witnessed: begin,
+            ended: None,
+        })
+    }
+
+    /// The next records, whole and checked; `None` at the end of the log.
+    pub fn next_block(&mut self) -> Result<Option<Block>, Error> {
+        if self.ended.is_some() {
+            return Ok(None);
+        }
+        let (block, ended) = self.cursor.block()?;
+        self.ended = ended;
+        self.records += block.len() as u64;
+        self.witnessed = self.witnessed.max(block.synced());
+        Ok((!block.is_empty()).then_some(block))
+    }
+
+    /// Where the next block begins.
+    pub fn position(&self) -> u64 {
+        self.cursor.position()
+    }
+
+    /// Reads what is left and decides between torn tail and damage.
+    pub fn verdict(mut self) -> Result<Extent, Error> {
+        while self.next_block()?.is_some() {}
+        let reason = self.ended.expect("blocks end for a reason");
+        let (end, log_id) = (self.cursor.position(), self.cursor.log_id());
+        let window = self.cursor.window();
+        let limit = window.limit();
+        let (mut remains_end, mut contradicted) = (end, false);
+        each_header(window, end, log_id, |header| {
+            contradicted |= header.synced > end;
+            remains_end = remains_end.max(header.end().min(limit));
+            if contradicted {
+                Search::Stop
+            } else {
+                Search::GoOn
+            }
+        })?;
+        if contradicted {
+            return Err(window.stream().damaged(end, reason));
+        }
+        Ok(Extent {
+            begin: self.begin,
+            end,
+            records: self.records,
+            witnessed: self.witnessed,
+            remains_end,
+        })
+    }
+
+    /// About where the log will turn out to end, from a look at a few places behind the last block: for
+    /// those who want to know how long it will take, and for nothing else.
+    pub fn guess_end(&self) -> Result<u64, Error> {
+        let (stream, log_id) = (self.cursor.stream(), self.cursor.log_id());
+        let (mut low, mut high) = (self.position(), stream.end());
+        while high - low > GUESS_BYTES {
+            let middle = low + (high - low) / 2;
+            let to = (middle + PROBE_BYTES).min(stream.end());
+            let mut window = Window::new(stream.clone(), to);
+            let mut written = false;
+            each_header(&mut window, middle, log_id, |_| {
+                written = true;
                 Search::Stop
             })?;
-            first.unwrap_or(stream.start())
-        }
-        None => 0,
-    };
-    let (mut end, mut records, mut witnessed) = (begin, 0, begin);
-    let reason = loop {
-        match read_record(&mut window, end, log_id)? {
-            Step::Record(header, _) => {
-                end = header.end();
-                records += 1;
-                witnessed = witnessed.max(header.synced);
+            if written {
+                low = middle;
+            } else {
+                high = middle;
             }
-            Step::Bad(reason) => break reason,
-            Step::NoRoom => break "the stream ends",
         }
-    };
-    let (mut remains_end, mut contradicted) = (end, false);
-    each_header(&mut window, end, log_id, |header| {
-        contradicted |= header.synced > end;
-        remains_end = remains_end.max(header.end().min(stream.end()));
-        if contradicted {
-            Search::Stop
-        } else {
-            Search::GoOn
-        }
-    })?;
-    if contradicted {
-        return Err(stream.damaged(end, reason));
+        Ok(high)
     }
-    Ok(Extent {
-        begin,
-        end,
-        records,
-        witnessed,
-        remains_end,
-    })
 }
 
 #[derive(PartialEq, Eq)]

@@ -19,8 +19,9 @@ mod keeper;
 use crate::config::WalConfig;
 use crate::durable::Marks;
 use crate::error::Error;
+use crate::opening::Settled;
 use crate::record::{self, HeaderSeed, Payload};
-use crate::recover::{self, WalReport};
+use crate::recover::WalReport;
 use crate::reservation::Reservation;
 use crate::ring::{Ring, Shortage};
 use crate::segment::Segment;
@@ -31,7 +32,9 @@ use crate::tail::Refused;
 use keeper::{Ahead, ask_at};
 use parking_lot::{Condvar, Mutex, RwLock};
 use quintet_base::Lsn;
-use quintet_rt::{Clock, Disk, OpenMode, Rand};
+#[cfg(test)]
+use quintet_rt::Disk;
+use quintet_rt::{Clock, Rand};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -92,55 +95,30 @@ pub(crate) struct Task {
 
 impl Shared {
     /// Opens or creates the log, repaired and ready for appends.
+    #[cfg(test)]
     pub fn open(
         disk: Arc<dyn Disk>,
         config: WalConfig,
         redo_start: Option<Lsn>,
         clock: Arc<dyn Clock>,
     ) -> Result<(Shared, WalReport), Error> {
-        Shared::open_seeded(disk, config, redo_start, clock, Rand::from_os())
+        let opening = crate::Opening::begin(disk, config, redo_start)?;
+        opening.settle(clock, Rand::from_os())
     }
 
-    /// As `open`; the log's name and the mark of this opening come from `rand`.
-    pub fn open_seeded(
-        disk: Arc<dyn Disk>,
+    /// The log of a directory that has been repaired; the mark of this opening comes from `rand`.
+    pub fn new(
         config: WalConfig,
-        redo_start: Option<Lsn>,
+        settled: Settled,
         clock: Arc<dyn Clock>,
-        mut rand: Rand,
-    ) -> Result<(Shared, WalReport), Error> {
-        disk.create_dir_all(&config.directory)?;
-        let directory = &config.directory;
-        let found = recover::find_segments(&*disk, directory, redo_start, OpenMode::ReadWrite)?;
-        let (stream, log_id, space, extent) = match found {
-            Some(found) => {
-                // The process before this one may have been killed between naming a segment and
-                // making the name durable; what is written there next must not lose its name.
-                disk.sync_dir(directory)?;
-                recover::settle(&found.stream, &config)?;
-                let extent = recover::find_extent(&found.stream, redo_start, found.log_id)?;
-                let mut space = Space::open(disk, &config, found.log_id)?;
-                recover::repair(&found.stream, &extent, &config)?;
-                for start in found.obsolete {
-                    space.remove(start)?;
-                }
-                (found.stream, found.log_id, space, extent)
-            }
-            None => {
-                // The directory of a bare name is the current one, which somebody else has made.
-                let parent = config.directory.parent();
-                if let Some(parent) = parent.filter(|parent| !parent.as_os_str().is_empty()) {
-                    disk.sync_dir(parent)?;
-                }
-                let log_id = rand.next_u64();
-                let mut space = Space::open(disk, &config, log_id)?;
-                let mut stream = Stream::default();
-                let made = space.make(0, 1)?;
-                made.into_iter().for_each(|segment| stream.push(segment));
-                let extent = recover::find_extent(&stream, None, log_id)?;
-                (stream, log_id, space, extent)
-            }
-        };
+        rand: &mut Rand,
+    ) -> (Shared, WalReport) {
+        let Settled {
+            stream,
+            log_id,
+            space,
+            extent,
+        } = settled;
         let report = extent.report(&stream);
         let end = extent.end;
         let payload_bytes_max = config.payload_bytes_max();
@@ -173,7 +151,7 @@ impl Shared {
             space: Mutex::new(space),
             config,
         };
-        Ok((shared, report))
+        (shared, report)
     }
 
     pub fn end(&self) -> u64 {

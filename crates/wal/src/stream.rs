@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::segment::Segment;
+use bytes::{Bytes, BytesMut};
 use quintet_base::Lsn;
 use quintet_rt::DiskFile;
 use std::collections::VecDeque;
@@ -143,14 +144,15 @@ impl Unsynced {
     }
 }
 
-/// A stretch of the stream in memory, moved along by a reader.
+/// A stretch of the stream in memory, moved along by a reader. Whoever has been given a part of it
+/// keeps that part when the window moves on.
 #[derive(Debug)]
 pub(crate) struct Window {
     stream: Stream,
     /// Nothing at or behind this position is read.
     limit: u64,
     start: u64,
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 impl Window {
@@ -160,7 +162,7 @@ impl Window {
             stream,
             limit,
             start: 0,
-            bytes: Vec::new(),
+            bytes: Bytes::new(),
         }
     }
 
@@ -172,6 +174,23 @@ impl Window {
         self.limit
     }
 
+    /// Where the `len` bytes at `position` are in what is held, if they are.
+    fn place(&self, position: u64, len: usize) -> Option<usize> {
+        let at = usize::try_from(position.checked_sub(self.start)?).ok()?;
+        (at + len <= self.bytes.len()).then_some(at)
+    }
+
+    /// The `len` bytes at `position` if nothing has to be read for them.
+    pub fn held(&self, position: u64, len: usize) -> Option<&[u8]> {
+        let at = self.place(position, len)?;
+        Some(&self.bytes[at..at + len])
+    }
+
+    /// What is held, to be kept, and the position of its first byte.
+    pub fn share(&self) -> (u64, Bytes) {
+        (self.start, self.bytes.clone())
+    }
+
     /// The `len` bytes at `position`, or `None` if they reach past the limit.
     pub fn get(&mut self, position: u64, len: usize) -> Result<Option<&[u8]>, Error> {
         if position > self.limit || len as u64 > self.limit - position {
@@ -180,17 +199,22 @@ impl Window {
         if len == 0 {
             return Ok(Some(&[]));
         }
-        let held = self.start..self.start + self.bytes.len() as u64;
-        if position < held.start || position + len as u64 > held.end {
-            let ahead = WINDOW_BYTES.max(len).min((self.limit - position) as usize);
-            // Taken out, so that a read that fails leaves an empty window and not a wrong one.
-            let mut bytes = std::mem::take(&mut self.bytes);
-            bytes.resize(ahead, 0);
-            self.stream.read(position, &mut bytes)?;
-            self.bytes = bytes;
-            self.start = position;
+        if self.place(position, len).is_none() {
+            self.move_to(position, len)?;
         }
-        let at = (position - self.start) as usize;
-        Ok(Some(&self.bytes[at..at + len]))
+        Ok(self.held(position, len))
+    }
+
+    fn move_to(&mut self, position: u64, len: usize) -> Result<(), Error> {
+        let ahead = WINDOW_BYTES.max(len).min((self.limit - position) as usize);
+        // Taken out, so that a read that fails leaves an empty window and not a wrong one.
+        let before = std::mem::take(&mut self.bytes);
+        // The memory is used again, unless somebody keeps a part of it.
+        let mut bytes = before.try_into_mut().unwrap_or_else(|_| BytesMut::new());
+        bytes.resize(ahead, 0);
+        self.stream.read(position, &mut bytes)?;
+        self.bytes = bytes.freeze();
+        self.start = position;
+        Ok(())
     }
 }

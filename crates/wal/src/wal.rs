@@ -30,6 +30,7 @@ use crate::config::WalConfig;
 use crate::driven::Driver;
 use crate::durable::Durable;
 use crate::error::Error;
+use crate::opening::Opening;
 use crate::reader::LogReader;
 use crate::record::Payload;
 use crate::recover::WalReport;
@@ -40,7 +41,7 @@ use crate::writer::Writer;
 use parking_lot::Mutex;
 use quintet_base::{Durability, Lsn};
 use quintet_rt::threads::{self, JoinHandle};
-use quintet_rt::{Clock, Disk, Rand, RealClock};
+use quintet_rt::{Clock, Disk, Rand};
 use std::sync::Arc;
 
 /// A redo log, open for appending. The last handle to go shuts it down.
@@ -65,20 +66,7 @@ impl Wal {
         config: WalConfig,
         redo_start: Option<Lsn>,
     ) -> Result<(Arc<Wal>, WalReport), Error> {
-        let (shared, report) = Shared::open(disk, config, redo_start, Arc::new(RealClock))?;
-        let shared = Arc::new(shared);
-        let writer = Writer::new(Arc::clone(&shared));
-        let keeper = Arc::clone(&shared);
-        let threads = vec![
-            threads::spawn("wal-writer", move || writer.run()),
-            threads::spawn("wal-segments", move || keeper.keep_segments()),
-        ];
-        let wal = Wal {
-            shared,
-            threads: Mutex::new(threads),
-            driver: None,
-        };
-        Ok((Arc::new(wal), report))
+        Opening::begin(disk, config, redo_start)?.finish()
     }
 
     /// As [`Wal::open`], for simulation: without threads, with a given clock, and with a name that comes
@@ -94,7 +82,27 @@ impl Wal {
         clock: Arc<dyn Clock>,
         rand: Rand,
     ) -> Result<(Arc<Wal>, Arc<Driver>, WalReport), Error> {
-        let (shared, report) = Shared::open_seeded(disk, config, redo_start, clock, rand)?;
+        Opening::begin(disk, config, redo_start)?.finish_driven(clock, rand)
+    }
+
+    /// Starts the writer and the keeper.
+    pub(crate) fn started(shared: Shared) -> Arc<Wal> {
+        let shared = Arc::new(shared);
+        let writer = Writer::new(Arc::clone(&shared));
+        let keeper = Arc::clone(&shared);
+        let threads = vec![
+            threads::spawn("wal-writer", move || writer.run()),
+            threads::spawn("wal-segments", move || keeper.keep_segments()),
+        ];
+        Arc::new(Wal {
+            shared,
+            threads: Mutex::new(threads),
+            driver: None,
+        })
+    }
+
+    /// Leaves the writer's and the keeper's work to the driver.
+    pub(crate) fn driven(shared: Shared) -> (Arc<Wal>, Arc<Driver>) {
         let shared = Arc::new(shared);
         let driver = Arc::new(Driver::new(Arc::clone(&shared)));
         let wal = Wal {
@@ -102,7 +110,7 @@ impl Wal {
             threads: Mutex::new(Vec::new()),
             driver: Some(Arc::clone(&driver)),
         };
-        Ok((Arc::new(wal), driver, report))
+        (Arc::new(wal), driver)
     }
 
     /// Reads the records from `from`, which must be the redo start or the lsn of a record, up to

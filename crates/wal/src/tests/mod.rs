@@ -7,6 +7,7 @@
 //! | `memory` | holes, laps, room; memory and disk hold the same |
 //! | `format` | what stands on the disk, whatever the memory held before |
 //! | `damage` | torn tail or damage, byte by byte; reused segments; mutated segments |
+//! | `opening` | reading by the block, on the way to the end and afterwards |
 
 #![allow(clippy::unwrap_used)] // A test may; the lint's own exception misses helper functions.
 
@@ -15,6 +16,7 @@ mod damage;
 mod faults;
 mod format;
 mod memory;
+mod opening;
 
 use crate::config::WalConfig;
 use crate::error::Error;
