@@ -111,6 +111,11 @@ impl Space {
     }
 
     /// A space that the manifest lists; `high` is the manifest's ceiling.
+    ///
+    /// The process before this one may have been killed between naming a new version of the tree and
+    /// making the name durable. What is opened here is taken for durable: merges skip what it has,
+    /// the next checkpoint lets the log go that has it, and the tree removes the files of the version
+    /// before. So it is made durable first.
     pub(crate) fn reopen(
         shared: &Arc<Shared>,
         id: SpaceId,
@@ -126,6 +131,7 @@ impl Space {
                 what: format!("space {id} has no tree"),
             });
         }
+        RealDisk.sync_dir(&folder).map_err(fault::disk)?;
         remove_temporary_files(&folder)?;
         Space::open_tree(shared, id, number, high).map(Arc::new)
     }
