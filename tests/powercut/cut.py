@@ -15,6 +15,7 @@ from crash import bank
 from crash.load import Load
 
 from .disk import choose_survival, disk, on_a_disk
+from .model import MEMORY
 
 # Exit code of a server that cannot use its directory.
 CANNOT_OPEN = 4
@@ -100,6 +101,41 @@ def power_cuts_lose_nothing_acknowledged():
                 )
             check(acknowledged > number and load.changes > number, "hardly anything ran")
             equal(s.stop(), 0, "exit code")
+        finally:
+            s.end()
+
+
+@test
+@on_a_disk
+def a_kill_before_a_name_is_durable_and_then_a_power_cut_lose_nothing():
+    # A process was killed between giving a tree of STORE its new version and making that durable. The next one
+    # took it for durable, cut the log behind it and removed the files of the version before; then the
+    # power went, and with it the name.
+    random = rng("kill then cut")
+    with disk("kill then cut") as d:
+        s = make_server(d, "--memory", "64MiB")
+        try:
+            s.start()
+            load = Load(s, random)
+            load.create()
+            for number in range(Options.rounds or 8):
+                load.start()
+                # A tree syncs its folder twice for a version: its content is in place, its name is.
+                d.cut(MEMORY, random.randint(1, 8), "sync data/store/spaces/?")
+                fell_on = d.wait_until_off(MEMORY, 10)
+                s.kill()
+                load.join()
+                d.restart()
+                s.start()
+                time.sleep(random.uniform(0, 0.05))
+                survival = random.choice(["nothing", "little", "half", "most"])
+                d.cut(survival)
+                s.kill()
+                d.restart()
+                s.start()
+                acknowledged, present = load.audit()
+                print(f"  killed on {fell_on}, then cut, {survival} survives: {acknowledged} acknowledged, {present} present", flush=True)
+            equal(s.stop(), 0)
         finally:
             s.end()
 
