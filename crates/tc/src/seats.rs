@@ -13,8 +13,12 @@
 //!                         space         entries let go
 //! ```
 
+mod gate;
+
+pub(crate) use gate::Gate;
+
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use crate::sync::{Mutex, MutexGuard, planted, yield_now};
+use crate::sync::{Mutex, planted};
 use quintet_base::{Timestamp, TxnId};
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
@@ -305,61 +309,6 @@ fn count_up(counter: &AtomicU64) -> u64 {
 fn place(number: usize) -> (usize, usize) {
     let block = (number / FIRST_BLOCK + 1).ilog2() as usize;
     (block, number - FIRST_BLOCK * ((1 << block) - 1))
-}
-
-/// Lets schema changes commit alone. Everybody else passes by two words of memory.
-///
-/// ```text
-///   commit:  set_locking ─► closed? ── no ──► go on
-///                              └ yes ─► set_none, wait for the turn, try again
-///   close:   turn ─► closed := true ─► wait until no other seat is committing
-/// ```
-#[derive(Default)]
-pub(crate) struct Gate {
-    closed: AtomicBool,
-    turn: Mutex<()>,
-}
-
-/// While it lives, nobody else commits.
-pub(crate) struct Alone<'a> {
-    gate: &'a Gate,
-    _turn: MutexGuard<'a, ()>,
-}
-
-impl Gate {
-    /// Begins a commit from a seat, when nobody demands to be alone.
-    pub fn enter(&self, seat: &Seat) {
-        loop {
-            seat.set_locking();
-            // SeqCst on both sides: either we see the gate closed, or the closer sees our seat.
-            if !self.closed.load(Ordering::SeqCst) || planted("gate: it is never closed") {
-                return;
-            }
-            seat.set_none();
-            drop(self.turn.lock());
-        }
-    }
-
-    /// Waits until no commit is under way and keeps others from beginning one.
-    pub fn close<'a>(&'a self, seats: &Seats) -> Alone<'a> {
-        let turn = self.turn.lock();
-        self.closed.store(true, Ordering::SeqCst);
-        for seat in seats.iter() {
-            while seat.is_committing() {
-                yield_now();
-            }
-        }
-        Alone {
-            gate: self,
-            _turn: turn,
-        }
-    }
-}
-
-impl Drop for Alone<'_> {
-    fn drop(&mut self) {
-        self.gate.closed.store(false, Ordering::SeqCst);
-    }
 }
 
 #[cfg(test)]
