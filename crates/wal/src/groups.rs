@@ -18,10 +18,10 @@
 //! ```
 
 use crate::record::ALIGNMENT;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::tail::{GROUPS, Line, Tail};
-use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A sum counts bytes, in units of 8, in its lower bits, and records in those above. There the
 /// count may run over without harm to the bytes; it only is a statistic.

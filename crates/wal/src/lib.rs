@@ -43,6 +43,7 @@
 //! | `stream` | the segments as one stream of bytes |
 //! | `shared` | reserve, append, flush, truncate; who sleeps and who wakes |
 //! | `shared::keeper` | which segments there are, and when the next is made |
+//! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `space` | making, reusing and removing segments |
 //! | `writer` | the thread that writes and syncs groups |
 //! | `durable` | [`Durable`], waiting for a position |
@@ -59,6 +60,8 @@ mod driven;
 mod durable;
 mod error;
 mod groups;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod opening;
 mod reader;
 mod record;
@@ -70,6 +73,7 @@ mod shared;
 mod space;
 mod stats;
 mod stream;
+mod sync;
 mod tail;
 mod wal;
 mod writer;

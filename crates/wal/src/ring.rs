@@ -40,11 +40,11 @@ mod tests;
 pub(crate) use memory::Span;
 
 use crate::groups::{GROUP_BYTES_MAX, Groups};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, planted, spin_loop, yield_now};
 use crate::tail::{Line, POSITION_MAX, Refused, Tail, Taken};
 use memory::Memory;
-use parking_lot::Mutex;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How often a waiting thread looks again before it offers its core to another.
 const SPINS: u32 = 64;
@@ -149,10 +149,20 @@ impl Ring {
             place.begin + place.len() <= self.memory.bytes(),
             "{place:?} leaves the ring"
         );
+        if !planted("ring: a crossing is noted late") {
+            self.note_crossing(taken, lap);
+        }
+        if planted("ring: counted before it is filled") {
+            self.groups.fill(taken.group, place.len() as u64);
+        }
+        Ok(place)
+    }
+
+    #[inline]
+    fn note_crossing(&self, taken: Taken, lap: u64) {
         if taken.end >= (lap + 1) * self.memory.ring_bytes {
             self.crossings[(lap % 2) as usize].store(taken.end, Ordering::Relaxed);
         }
-        Ok(place)
     }
 
     /// What keeps `bytes` from being reserved now.
@@ -173,6 +183,14 @@ impl Ring {
     /// There is space on the disk up to `position`.
     pub fn set_allocated(&self, position: u64) {
         assert!(position < POSITION_MAX, "a log of {position} bytes");
+        if planted("ring: the limit is raised by what was") {
+            let memory = self.reclaimed() + self.memory.ring_bytes;
+            self.allocated.store(position, Ordering::SeqCst);
+            self.limit
+                .0
+                .fetch_max(position.min(memory), Ordering::AcqRel);
+            return;
+        }
         self.allocated.store(position, Ordering::SeqCst);
         self.raise_limit();
     }
@@ -192,9 +210,9 @@ impl Ring {
         while !self.groups.advance(&self.tail, to) {
             looks = looks.saturating_add(1);
             if looks < SPINS {
-                std::hint::spin_loop();
+                spin_loop();
             } else {
-                std::thread::yield_now();
+                yield_now();
             }
         }
     }
@@ -376,7 +394,13 @@ impl Place<'_> {
         // SAFETY: inside the allocation (`begin`), or one byte behind it. From the buffer itself and not
         // from a slice of it, so that it stays good for as long as the buffer does.
         let address = unsafe { self.ring.memory.base().add(self.begin + offset) };
-        self.ring.groups.fill(self.taken.group, len as u64);
+        if !planted("ring: counted before it is filled") {
+            self.ring.groups.fill(self.taken.group, len as u64);
+        }
+        if planted("ring: a crossing is noted late") {
+            let lap = self.taken.start / self.ring.memory.ring_bytes;
+            self.ring.note_crossing(self.taken, lap);
+        }
         std::mem::forget(self);
         address
     }

@@ -196,8 +196,9 @@ impl Shared {
                 Err(Refused::Limit) => match self.ring.shortage(bytes) {
                     Some(Shortage::Memory) => return Err(Error::NoRoom),
                     Some(Shortage::Disk) => self.make_space(bytes)?,
-                    // Somebody has just raised the limit, or is about to.
-                    None => std::hint::spin_loop(),
+                    // Somebody has just raised the limit, or is about to, and may have been put off
+                    // his processor: perhaps for this thread.
+                    None => crate::sync::yield_now(),
                 },
             }
         }
