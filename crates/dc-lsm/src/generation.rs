@@ -27,9 +27,10 @@ impl Drop for Pinned {
     }
 }
 
-/// See the header. Unchanged spaces share their pin with the generation before.
+/// All spaces at one moment, see `quintet_dc::Generation`. Unchanged spaces share their pin with the
+/// generation before.
 #[derive(Clone, Default)]
-pub(crate) struct LsmGeneration {
+pub struct LsmGeneration {
     pub(crate) spaces: BTreeMap<SpaceId, Arc<Pinned>>,
 }
 

@@ -55,4 +55,5 @@ mod space;
 mod store;
 
 pub use config::{Compression, LsmConfig};
+pub use generation::LsmGeneration;
 pub use store::LsmStore;

@@ -138,6 +138,11 @@ impl LsmStore {
             thread: Some(thread),
         })
     }
+
+    /// The newest generation, as what it is: for measuring what the contract's indirection costs.
+    pub fn newest_generation(&self) -> Arc<LsmGeneration> {
+        Arc::clone(&self.inner.live.lock().generation)
+    }
 }
 
 impl Drop for LsmStore {
@@ -152,7 +157,7 @@ impl Drop for LsmStore {
 
 impl DataComponent for LsmStore {
     fn generation(&self) -> Arc<dyn Generation> {
-        Arc::clone(&self.inner.live.lock().generation) as Arc<dyn Generation>
+        self.newest_generation()
     }
 
     fn merge(

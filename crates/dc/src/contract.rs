@@ -35,6 +35,7 @@
 use crate::error::Error;
 use bytes::Bytes;
 use quintet_base::{Lsn, SpaceId};
+use std::any::Any;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -323,7 +324,9 @@ pub trait DataComponent: Send + Sync {
 
 /// All spaces as they were at one moment; see *repeatability*. Dropping it lets the store give
 /// back what only it could still read, so do not keep one for its own sake.
-pub trait Generation: Send + Sync {
+///
+/// `Any`, so that whoever knows the store can measure what not knowing it costs.
+pub trait Generation: Any + Send + Sync {
     /// The record of a key; none in an unknown space.
     ///
     /// # Errors

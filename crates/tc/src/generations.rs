@@ -6,6 +6,8 @@
 //! A snapshot reads the table first. What the table does not have for it is in *its* generation, the
 //! newest one at or below it: records are evicted only when that holds (`Table::evict`).
 
+mod inlined;
+
 use arc_swap::ArcSwap;
 use quintet_base::Timestamp;
 use quintet_dc::Generation;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Kept {
     pub position: Timestamp,
-    pub generation: Arc<dyn Generation>,
+    pub generation: inlined::Stored,
 }
 
 /// Ascending by position; never empty.
@@ -25,7 +27,7 @@ impl Generations {
     pub fn new(position: Timestamp, generation: Arc<dyn Generation>) -> Generations {
         Generations(ArcSwap::from_pointee(vec![Kept {
             position,
-            generation,
+            generation: inlined::stored(generation),
         }]))
     }
 
@@ -52,7 +54,7 @@ impl Generations {
         assert!(position >= self.newest(), "generations only get newer");
         list.push(Kept {
             position,
-            generation,
+            generation: inlined::stored(generation),
         });
         self.0.store(Arc::new(list));
     }
