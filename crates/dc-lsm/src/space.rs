@@ -28,6 +28,7 @@ use quintet_base::{Lsn, SpaceId};
 use quintet_dc::{Change, Error, MergeReport, Operation};
 use quintet_rt::{Disk, DiskFile, RealDisk, disk};
 use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -89,6 +90,10 @@ pub(crate) struct Space {
     registered: Mutex<HashSet<TableId>>,
     /// How many pins there are for each sequence number.
     pins: Mutex<BTreeMap<SeqNo, usize>>,
+    /// A version that failed at the very end may be the one on disk: set by [`Space::remove_leftovers`],
+    /// never cleared. The tree would write its next version over that file, and a crash meanwhile would
+    /// leave none; so nothing is written any more, and the next opening takes what it finds.
+    in_doubt: AtomicBool,
     leaving: AtomicBool,
     shared: Arc<Shared>,
 }
@@ -168,6 +173,7 @@ impl Space {
             compacting: Mutex::default(),
             registered: Mutex::default(),
             pins: Mutex::default(),
+            in_doubt: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             shared: Arc::clone(shared),
         })
@@ -222,6 +228,11 @@ impl Space {
         reserve: &dyn Fn(Lsn) -> Result<(), Error>,
     ) -> Result<MergeReport, Error> {
         let mut merging = self.merging.lock();
+        if self.in_doubt.load(Ordering::SeqCst) {
+            let source =
+                io::Error::other("an earlier sync failed; a restart settles what is there");
+            return Err(Error::io("merge into", &self.folder, source));
+        }
         self.registered.lock().clear();
         let before = self.table_files()?;
         match self.ingest(merging.high, run, reserve) {
@@ -299,7 +310,7 @@ impl Space {
 
     /// Makes one step of compaction; false if there is nothing to do now.
     pub(crate) fn compact(&self) -> Result<bool, Error> {
-        if self.leaving.load(Ordering::SeqCst) {
+        if self.leaving.load(Ordering::SeqCst) || self.in_doubt.load(Ordering::SeqCst) {
             return Ok(false);
         }
         let (before, outcome) = {
@@ -368,6 +379,7 @@ impl Space {
         // When the version on disk is another than the one in memory (its writing failed at the
         // very end), it may name tablets that memory does not.
         if self.version_on_disk() != Some(version.id()) {
+            self.in_doubt.store(true, Ordering::SeqCst);
             return;
         }
         let named: HashSet<TableId> = version.iter_tables().map(Table::id).collect();
