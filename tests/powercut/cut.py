@@ -118,7 +118,7 @@ def a_kill_before_a_name_is_durable_and_then_a_power_cut_lose_nothing():
             s.start()
             load = Load(s, random)
             load.create()
-            for number in range(Options.rounds or 8):
+            for number in range(Options.rounds or 6):
                 load.start()
                 # A tree syncs its folder twice for a version: its content is in place, its name is.
                 d.cut(MEMORY, random.randint(1, 8), "sync data/store/spaces/?")
@@ -165,7 +165,7 @@ def the_first_answers_of_a_new_database_survive():
 @on_a_disk
 def power_cuts_while_a_database_is_made_leave_none_or_a_whole_one():
     random = rng("made")
-    for number in range(Options.rounds or 8):
+    for number in range(Options.rounds or 5):
         with disk(f"made {number}") as d:
             s = make_server(d)
             try:
@@ -249,7 +249,7 @@ def unsynced_logs_come_back_as_whole_transactions_whatever_survives():
             load.create()
             equal(s.stop(), 0)
             s.start()
-            for number in range(Options.rounds or 4):
+            for number in range(Options.rounds or 3):
                 load.start()
                 time.sleep(random.uniform(0.5, 1.5))
                 survival = choose_survival(random)

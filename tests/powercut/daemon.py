@@ -9,7 +9,7 @@ Commands and answers are lines of JSON, an answer for each command:
     mount {path}                        umount {}
     cut {survival, after, pattern}      at once, or on the so manieth change to the disk, counting those whose
                                         operation and path ("sync data/log") match
-    fail_sync {pattern, count}          the next syncs of matching paths fail with EIO
+    fail_sync {pattern, count, after}   so many syncs of matching paths fail with EIO, once so many have passed
     lie {pattern}                       syncs of matching paths succeed and do nothing; "" ends it
     dump {path}                         writes what the disk holds into another directory, to be looked at
     status {}                           what happened
@@ -36,7 +36,7 @@ class Faults:
         self.off_at = None
         self.survival = None
         self.changes_left, self.cut_pattern = None, "*"
-        self.fail_pattern, self.fail_count = "", 0
+        self.fail_pattern, self.fail_count, self.fail_after = "", 0, 0
         self.lie_pattern = ""
         self.counts = {}
         self.syncs_failed = []
@@ -62,6 +62,9 @@ class Faults:
 
     def sync_fails(self, path):
         if self.fail_count <= 0 or not fnmatch.fnmatchcase(path, self.fail_pattern):
+            return False
+        if self.fail_after > 0:
+            self.fail_after -= 1
             return False
         self.fail_count -= 1
         self.syncs_failed.append(path)
@@ -106,7 +109,7 @@ class Daemon:
         elif what == "cut":
             faults.plan_cut(request["survival"], request["after"], request["pattern"])
         elif what == "fail_sync":
-            faults.fail_pattern, faults.fail_count = request["pattern"], request["count"]
+            faults.fail_pattern, faults.fail_count, faults.fail_after = request["pattern"], request["count"], request["after"]
             faults.syncs_failed = []
         elif what == "lie":
             faults.lie_pattern = request["pattern"]

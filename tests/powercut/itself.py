@@ -164,7 +164,7 @@ def a_sync_fails_once_and_its_pages_are_forgotten_though_they_can_still_be_read(
     with disk("fails") as d:
         write(d.path / "file", b"a" * PAGE, sync=os.fsync)
         sync_directory(d.path)
-        d.tell("fail_sync", pattern="file", count=1)
+        d.fail_syncs("file", 1)
         fd = os.open(d.path / "file", os.O_RDWR)
         for _ in range(20):
             os.pwrite(fd, b"b" * PAGE, 0)
@@ -181,7 +181,7 @@ def a_sync_fails_once_and_its_pages_are_forgotten_though_they_can_still_be_read(
                 break
             os.pwrite(fd, b"a" * PAGE, 0)
             os.fsync(fd)
-            d.tell("fail_sync", pattern="file", count=1)
+            d.fail_syncs("file", 1)
         else:
             raise AssertionError("twenty failed syncs kept everything")
         os.close(fd)
