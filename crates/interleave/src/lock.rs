@@ -1,10 +1,11 @@
 //! Mutex and condition variable, shaped like `parking_lot`'s.
 //!
 //! Relies on: `shuttle`'s.  Promises: a thread of the test that finds the mutex held lets others go on;
-//! when nobody can, the test fails.  Does not: poison; time out.
+//! when nobody can, the test fails.  Does not: poison; wait for a time.
 
 use shuttle::sync;
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 /// Stands in for `parking_lot::Mutex`.
 #[derive(Debug, Default)]
@@ -12,7 +13,18 @@ pub struct Mutex<T>(sync::Mutex<T>);
 
 /// Stands in for `parking_lot::MutexGuard`.
 #[derive(Debug)]
-pub struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>);
+pub struct MutexGuard<'a, T>(Option<sync::MutexGuard<'a, T>>, &'a Mutex<T>);
+
+/// Stands in for `parking_lot::WaitTimeoutResult`.
+#[derive(Debug)]
+pub struct TimedOut;
+
+impl TimedOut {
+    /// It has.
+    pub fn timed_out(&self) -> bool {
+        true
+    }
+}
 
 impl<T> Mutex<T> {
     /// An open one.
@@ -23,7 +35,10 @@ impl<T> Mutex<T> {
     /// Waits until it is open and closes it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         let guard = self.0.lock();
-        MutexGuard(Some(guard.unwrap_or_else(sync::PoisonError::into_inner)))
+        MutexGuard(
+            Some(guard.unwrap_or_else(sync::PoisonError::into_inner)),
+            self,
+        )
     }
 }
 
@@ -58,6 +73,14 @@ impl Condvar {
         let inner = guard.0.take().expect(HELD);
         let inner = self.0.wait(inner);
         guard.0 = Some(inner.unwrap_or_else(sync::PoisonError::into_inner));
+    }
+
+    /// The time is over at once.
+    pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _at_most: Duration) -> TimedOut {
+        let mutex = guard.1;
+        guard.0 = None;
+        *guard = mutex.lock();
+        TimedOut
     }
 
     /// Tells one.

@@ -24,7 +24,8 @@
 //! * Where that record ends is kept per lap; only the writer needs it, to write a stretch of the log
 //!   that is not one stretch of memory. Whoever goes from record to record needs nothing.
 //!
-//! This module, with `memory` below it, is the only one of the crate with unsafe code. What it rests on: a [`Place`] is the
+//! This module, with `memory` below it, has the unsafe code of the crate; `shared` and `wal` only hand on the
+//! promise of [`Ring::reclaim`]. What it rests on: a [`Place`] is the
 //! only access to its bytes from [`Ring::reserve`] to [`Place::fill`]; after that they are only read,
 //! but for two fields of a record's header that nobody but the writer looks at.
 
@@ -301,9 +302,12 @@ impl Ring {
         self.written.store(position, Ordering::Release);
     }
 
-    /// Gives the memory of everything below back. Whoever calls this answers for it that nobody holds
-    /// an address there. A position that is given back already is no mistake.
-    pub fn reclaim(&self, below: u64) {
+    /// Gives the memory of everything below back. A position that is given back already is no mistake.
+    ///
+    /// # Safety
+    /// Nobody reads below any more, neither at an address that [`Place::fill`] has returned nor in a
+    /// [`Ring::slice`]: the next bytes are written there while he would.
+    pub unsafe fn reclaim(&self, below: u64) {
         let written = self.written();
         assert!(
             below <= written,

@@ -173,15 +173,17 @@ impl Wal {
     /// Gives the memory of everything below back for reuse. It never goes back: below what is given
     /// back already, this does nothing.
     ///
-    /// **The caller answers for it** that nobody reads there any more, neither through an address that
-    /// [`Reservation::finish`] returned nor through a payload of [`Wal::memory`]; what is
-    /// read later is other records, while they are being written.
+    /// # Safety
+    /// Nobody reads there any more, neither through an address that [`Reservation::finish`] returned
+    /// nor through a payload of [`Wal::memory`]: other records are written there while he would.
     ///
     /// # Panics
     /// If `below` is past what has been written (which [`Wal::durable`] never is), or while
     /// [`MemoryRecords`] that begin below it exist.
-    pub fn reclaim(&self, below: Lsn) {
-        self.shared.ring.reclaim(below.0);
+    #[allow(unsafe_code, reason = "only the caller knows who holds addresses")]
+    pub unsafe fn reclaim(&self, below: Lsn) {
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.ring.reclaim(below.0) };
     }
 
     /// The records with an lsn in `(from, to]`, from memory. Both are lsns of records, or

@@ -9,3 +9,4 @@
 
 mod reservation;
 mod ring;
+mod sleep;

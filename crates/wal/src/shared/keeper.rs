@@ -14,8 +14,8 @@ use crate::config::WalConfig;
 use crate::error::Error;
 use crate::segment::SEGMENT_HEADER_BYTES;
 use crate::space::Space;
+use crate::sync::atomic::Ordering;
 use quintet_base::Lsn;
-use std::sync::atomic::Ordering;
 
 /// The next segment, made before it is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@
 //! * what follows it is a prefix of what had been appended;
 //! * the log opens at all: a crash is never taken for damage.
 
-use super::{Rig, config, new_disk};
+use super::{Rig, config, give_back, new_disk};
 use crate::config::Planted;
 use crate::error::Error;
 use quintet_base::{Durability, Lsn};
@@ -210,7 +210,7 @@ impl Story {
         let written = kept.partition_point(|(lsn, _)| lsn.0 <= ring.written());
         if written > 0 {
             let upto = self.ring_rand.below(written as u64) as usize;
-            ring.reclaim(kept[upto].0.0);
+            give_back(ring, kept[upto].0.0);
         }
     }
 

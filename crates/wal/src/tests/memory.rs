@@ -1,6 +1,6 @@
 //! Records in memory: holes, laps, room, and that memory and disk hold the same.
 
-use super::{Rig, config, new_disk};
+use super::{Rig, config, give_back, give_back_of, new_disk};
 use crate::error::Error;
 use crate::record::Payload;
 use crate::{MemoryRecords, Wal, WalConfig};
@@ -63,7 +63,7 @@ fn many_laps_of_many_committers_are_read_back_from_memory_and_disk() {
             while keep_in_memory && committing.load(Ordering::Acquire) > 0 {
                 let (from, to) = (log.reclaimed(), log.durable());
                 assert_eq!(owned(log.memory(from, to)), on_disk_to(&log, from, to));
-                log.reclaim(to);
+                give_back_of(&log, to);
                 thread::yield_now();
             }
             threads
@@ -178,9 +178,9 @@ fn without_room_a_record_is_refused_until_memory_is_reclaimed() {
     let rest = rig.shared.ring.bytes() - end;
     rig.append(&vec![1; rest as usize - 32]).unwrap();
     assert!(matches!(rig.append(b""), Err(Error::NoRoom)));
-    rig.shared.ring.reclaim(lsns[0].0);
+    give_back(&rig.shared.ring, lsns[0].0);
     // Going back does nothing.
-    rig.shared.ring.reclaim(0);
+    give_back(&rig.shared.ring, 0);
     assert_eq!(rig.shared.ring.reclaimed(), lsns[0].0);
     assert!(matches!(rig.append(&[8; 1001]), Err(Error::NoRoom)));
     rig.append(&[8; 1000]).unwrap();
@@ -282,7 +282,7 @@ fn memory_holds_what_the_disk_holds() {
                         let reclaimed = rig.shared.ring.reclaimed();
                         let from = model.partition_point(|(lsn, _)| lsn.0 <= reclaimed);
                         let below = from as u64 + rand.below((model.len() - from) as u64);
-                        rig.shared.ring.reclaim(model[below as usize].0.0);
+                        give_back(&rig.shared.ring, model[below as usize].0.0);
                     }
                 }
                 if rand.one_in(4) {
@@ -352,7 +352,7 @@ fn positions_keep_their_order_while_others_append() {
             let mut reservation = loop {
                 match log.reserve(n % 900) {
                     Ok(reservation) => break reservation,
-                    Err(Error::NoRoom) => log.reclaim(log.durable()),
+                    Err(Error::NoRoom) => give_back_of(&log, log.durable()),
                     Err(error) => panic!("{error}"),
                 }
             };

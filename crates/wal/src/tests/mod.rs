@@ -22,7 +22,9 @@ use crate::config::WalConfig;
 use crate::error::Error;
 use crate::record::Payload;
 use crate::recover::WalReport;
+use crate::ring::Ring;
 use crate::shared::Shared;
+use crate::wal::Wal;
 use crate::writer::{Turn, Writer};
 use quintet_base::{Durability, Lsn};
 use quintet_rt::{SimClock, SimDisk};
@@ -46,6 +48,20 @@ fn new_disk(seed: u64) -> SimDisk {
     let disk = SimDisk::new(seed);
     quintet_rt::Disk::create_dir_all(&disk, Path::new("/data")).unwrap();
     disk
+}
+
+/// Gives memory back that the test has copied what it needs out of.
+#[allow(unsafe_code, reason = "only the test knows what it reads")]
+fn give_back(ring: &Ring, below: u64) {
+    // SAFETY: see above.
+    unsafe { ring.reclaim(below) };
+}
+
+/// As `give_back`, from outside.
+#[allow(unsafe_code, reason = "only the test knows what it reads")]
+fn give_back_of(log: &Wal, below: Lsn) {
+    // SAFETY: see above.
+    unsafe { log.reclaim(below) };
 }
 
 /// A log whose writer takes a turn when it is told to.
