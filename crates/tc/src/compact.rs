@@ -239,7 +239,7 @@ fn keep_what_is_of_use(shared: &Shared, payload: &[u8], low_water: Timestamp) {
 }
 
 /// Returns when everybody who might have found something in memory before has let go of it.
-fn wait_for_readers() {
+pub(crate) fn wait_for_readers() {
     let passed = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&passed);
     quintet_index::pin().defer(move || told.store(true, Ordering::Release));

@@ -36,7 +36,11 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `component` | [`Tc`]: open, recover, begin, statistics |
+//! | `component` | [`Tc`]: begin, compact, warm, statistics |
+//! | `config` | bounds and counters |
+//! | `shared` | what all handles share; fences, closed spaces |
+//! | `recover` | opening: [`Tc::recover`], [`Recovery`] |
+//! | `lanes` | replay, each key's changes on one thread |
 //! | `transaction` | [`Txn`]: reads, buffered writes, savepoints |
 //! | `read` | reading at a snapshot: memory, then STORE |
 //! | `scan` | ordered reads merged from both |
@@ -51,6 +55,8 @@
 //! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `sim` | where a simulation looks in; nothing without the feature of that name |
 //! | `compact` | freeze, merge, truncate, reclaim, evict |
+//! | `compactor` | when that is done, and who waits for it |
+//! | `warm` | bringing back what STORE has; `table::warm`: when a space is whole again |
 //!
 //! **Unsafe code** is in `entry` (addresses into buffers, keys behind the header) and `table` (which
 //! owns the entries) only.
@@ -61,25 +67,34 @@
 
 mod commit;
 mod compact;
+mod compactor;
 mod component;
+mod config;
 mod entry;
 mod error;
 mod generations;
 #[cfg(all(test, shuttle))]
 mod interleavings;
+mod lanes;
 mod locks;
 mod read;
 mod record;
+mod recover;
 mod scan;
 mod seats;
+mod shared;
 pub mod sim;
 mod snapshot;
 mod sync;
 mod table;
 mod transaction;
+mod warm;
 
-pub use component::{Recovery, Tc, TcConfig, TcStats};
+pub use component::Tc;
+pub use config::{TcConfig, TcStats};
 pub use error::{ConflictKind, Error};
 pub use locks::{Strength, Wait, WaitPolicy};
+pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::Scan;
 pub use transaction::{Committed, Mark, Txn};
+pub use warm::{WarmStep, Warmed};

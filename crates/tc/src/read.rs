@@ -62,9 +62,10 @@ impl Shared {
                     Found::Below => {}
                 }
             }
-        }
-        if self.space(space).is_whole() {
-            return Ok(see(None, Timestamp::ZERO));
+            // Under the same pin; see `Wholeness`.
+            if self.space(space).is_whole() {
+                return Ok(see(None, Timestamp::ZERO));
+            }
         }
         sim::at(Point::Missed);
         let kept = self.generations.of(snapshot);

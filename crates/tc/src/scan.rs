@@ -10,9 +10,9 @@
 //!   table       ─┤  smallest key; on a tie the uppermost source wins,  ──►  (key, row)
 //!   generation  ─┘  the others skip it; removals are skipped
 //! ```
-//! A chunk of the table comes first, then the question where the rest is: in the snapshot's
-//! generation as it is *now*, or nowhere if the space is whole. In this order, what was evicted
-//! before the chunk was read is in the generation.
+//! A chunk of the table comes first, then the question where the rest is: nowhere if the space is
+//! whole, else in the snapshot's generation as it is *now*. In this order, what was evicted before the
+//! chunk was read is in the generation.
 
 use crate::component::Handle;
 use crate::error::Error;
@@ -76,16 +76,18 @@ impl Source {
         }
     }
 
-    /// Fills the buffer unless the source is done; `chunk` reads one chunk from where we are. True
-    /// if a chunk was read.
+    /// Whether there may be more behind an empty buffer.
+    fn is_dry(&self) -> bool {
+        self.buffer.is_empty() && !self.done
+    }
+
+    /// Fills the buffer unless the source is done; `chunk` reads one chunk from where we are.
     fn fill(
         &mut self,
         direction: Direction,
         mut chunk: impl FnMut(&Bound<Bytes>, &Bound<Bytes>, &mut Vec<Row>) -> Progress,
-    ) -> bool {
-        let mut read = false;
-        while self.buffer.is_empty() && !self.done {
-            read = true;
+    ) {
+        while self.is_dry() {
             let mut rows = Vec::new();
             match chunk(&self.lower, &self.upper, &mut rows) {
                 Progress::End => self.done = true,
@@ -96,7 +98,6 @@ impl Source {
             }
             self.buffer.extend(rows);
         }
-        read
     }
 
     fn head(&self) -> Option<&Bytes> {
@@ -173,13 +174,22 @@ impl Scan {
         });
         let (shared, records) = (&self.shared, &self.records);
         let (timestamp, limit) = (self.snapshot.timestamp, &mut self.chunk_rows);
-        let read = self.table.fill(direction, |lower, upper, into| {
-            let rows = std::mem::replace(limit, SCAN_CHUNK_ROWS);
-            shared.table_chunk(records, (lower, upper), direction, timestamp, rows, into)
-        });
-        if read {
+        if self.table.is_dry() {
+            let whole = {
+                // One pin for the look and for the question whether that was all; see `Wholeness`.
+                let _guard = quintet_index::pin();
+                self.table.fill(direction, |lower, upper, into| {
+                    let rows = std::mem::replace(limit, SCAN_CHUNK_ROWS);
+                    shared.table_chunk(records, (lower, upper), direction, timestamp, rows, into)
+                });
+                records.is_whole()
+            };
             sim::at(Point::Chunk);
-            self.look_where_the_rest_is()?;
+            if whole {
+                self.store = None;
+            } else {
+                self.look_where_the_rest_is()?;
+            }
         }
         if let Some(store) = &mut self.store
             && store.head.is_none()
@@ -215,8 +225,8 @@ impl Scan {
                 let value = store.head.take().map(|(_, value)| Some(value));
                 found = found.or(value);
             }
-        } else if !self.records.is_whole() || self.table.buffer.is_empty() {
-            // Needed only where STORE may have to be asked from here.
+        } else if self.table.buffer.is_empty() {
+            // Needed only where STORE may have to be asked from here: after the next chunk.
             self.passed = Some(key.clone());
         }
         let value = found.expect("the key came from one of the sources");
@@ -226,9 +236,6 @@ impl Scan {
     /// After a chunk of the table: makes sure that what was not in it will come from the snapshot's
     /// generation as of now.
     fn look_where_the_rest_is(&mut self) -> Result<(), Error> {
-        if self.records.is_whole() {
-            return Ok(());
-        }
         let kept = self.shared.generations.of(self.snapshot.timestamp);
         if let Some(store) = &self.store
             && store.position == kept.position

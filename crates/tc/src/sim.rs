@@ -57,6 +57,10 @@ pub enum Planted {
     ReclaimEarly,
     /// What was fetched from a generation is remembered although the table has moved on.
     FillLate,
+    /// A space is called whole although something has left it since its warming began.
+    RegainBlindly,
+    /// A space is called whole while snapshots are in use that are older than its warming.
+    RegainSoon,
 }
 
 #[cfg(feature = "sim")]

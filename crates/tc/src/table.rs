@@ -8,11 +8,16 @@
 //! dirty: STORE does not have it yet. Below, it is a cache of what STORE has, and may go.
 //!
 //! **Whole spaces.** As long as nothing that STORE has was left out of memory, a space is *whole*:
-//! a key that is not in the table is nowhere, and neither a miss nor a scan asks STORE.
+//! a key that is not in the table is nowhere, and neither a miss nor a scan asks STORE. It is whole
+//! again when what was left out has been brought back (`warm`).
 #![allow(
     unsafe_code,
     reason = "the owner of entries puts them into indexes and frees them"
 )]
+
+mod warm;
+
+pub(crate) use warm::{TakenIn, Wholeness};
 
 use crate::entry::{Locked, RecordEntry};
 use crate::sim::{self, Planted};
@@ -59,9 +64,9 @@ pub(crate) fn hash(space: SpaceId, key: &[u8]) -> u64 {
 /// The records of one space in order.
 pub(crate) struct Space {
     pub ordered: OrderedIndex<RecordEntry>,
-    /// Cleared, for ever, before the first record that STORE has leaves memory (or because STORE
-    /// had some to begin with). Release there pairs with Acquire in `is_whole`.
-    whole: AtomicBool,
+    /// Lost before the first record that STORE has leaves memory (or because STORE had some to begin
+    /// with).
+    pub wholeness: Wholeness,
 }
 
 #[repr(align(64))]
@@ -99,8 +104,9 @@ pub(crate) struct Sweep<'a> {
 }
 
 impl Space {
+    /// To be asked under the pin under which a record was looked for.
     pub fn is_whole(&self) -> bool {
-        self.whole.load(Ordering::Acquire)
+        self.wholeness.is_whole()
     }
 }
 
@@ -155,7 +161,7 @@ impl Table {
         }
         let made = Arc::new(Space {
             ordered: OrderedIndex::new(),
-            whole: AtomicBool::new(!in_store()),
+            wholeness: Wholeness::new(!in_store()),
         });
         let mut spaces = HashMap::clone(&self.spaces.load());
         spaces.insert(space, Arc::clone(&made));
@@ -371,7 +377,7 @@ impl Table {
         let oldest = sweep.snapshots.first().map(|(snapshot, _)| *snapshot);
         let seen = !entry.is_absent() || oldest.is_some_and(|oldest| oldest < newest);
         if seen && let Some(space) = self.space(entry.space()) {
-            space.whole.store(false, Ordering::Release);
+            space.wholeness.lose();
         }
         true
     }

@@ -2,12 +2,16 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
-use quintet_base::{Bytes, Durability, SpaceId};
-use quintet_dc::{DataComponent, MemoryMedium, MemoryStore};
-use quintet_rt::{Disk, SimDisk};
-use quintet_tc::{Error, Recovery, Tc, TcConfig, Txn};
-use quintet_wal::{Wal, WalConfig};
+use quintet_base::{Bytes, Durability, Lsn, SpaceId};
+use quintet_dc::{
+    DataComponent, DcStats, Direction, Generation, KeyRange, MemoryMedium, MemoryStore,
+    MergeReport, Operation, Record, RecordScan,
+};
+use quintet_rt::{Clock, Disk, RealClock, SimDisk};
+use quintet_tc::{Error, Recovered, Recovery, RecoveryOptions, Tc, TcConfig, Txn};
+use quintet_wal::{Opening, Wal, WalConfig};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub const SPACE: SpaceId = SpaceId(100);
 
@@ -55,6 +59,49 @@ impl Media {
         )
     }
 
+    fn log(&self, durability: Durability, ring_bytes: usize) -> (Arc<dyn Disk>, WalConfig) {
+        let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
+        let wal = WalConfig {
+            directory: "/log".into(),
+            durability,
+            segment_bytes: 1 << 20,
+            async_flush_interval_ms: 5,
+            pending_bytes_max: 16 << 20,
+            ring_bytes,
+            record_bytes_max: ring_bytes / 2,
+            keep_in_memory: true,
+        };
+        (disk, wal)
+    }
+
+    /// Reads the log once, into so many lanes.
+    pub fn recover(
+        &self,
+        store: Arc<dyn DataComponent>,
+        config: TcConfig,
+        ring_bytes: usize,
+        lanes: usize,
+    ) -> Result<Recovered, Error> {
+        let options = RecoveryOptions {
+            lanes,
+            clock: &RealClock,
+            progress: &mut |_| {},
+        };
+        self.recover_with(store, config, ring_bytes, options)
+    }
+
+    pub fn recover_with(
+        &self,
+        store: Arc<dyn DataComponent>,
+        config: TcConfig,
+        ring_bytes: usize,
+        options: RecoveryOptions<'_>,
+    ) -> Result<Recovered, Error> {
+        let (disk, wal) = self.log(Durability::Sync, ring_bytes);
+        let opening = Opening::begin(disk, wal, Some(store.redo_start())).map_err(Error::Log)?;
+        Tc::recover(opening, store, config, options)
+    }
+
     /// With bounds so small that everything is posted, reclaimed and evicted all the time.
     pub fn open_tiny(&self, durability: Durability) -> Running {
         let store = Arc::new(MemoryStore::open(&self.medium));
@@ -68,17 +115,7 @@ impl Media {
         config: TcConfig,
         ring_bytes: usize,
     ) -> Running {
-        let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
-        let wal = WalConfig {
-            directory: "/log".into(),
-            durability,
-            segment_bytes: 1 << 20,
-            async_flush_interval_ms: 5,
-            pending_bytes_max: 16 << 20,
-            ring_bytes,
-            record_bytes_max: ring_bytes / 2,
-            keep_in_memory: true,
-        };
+        let (disk, wal) = self.log(durability, ring_bytes);
         let (log, _) = Wal::open(disk, wal, Some(store.redo_start())).expect("the log opens");
         let (tc, recovery) =
             Tc::open(Arc::clone(&log), store, config).expect("the component opens");
@@ -144,4 +181,108 @@ pub fn set(tc: &Tc, pairs: &[(&str, &str)]) {
         put(&mut txn, key, value);
     }
     commit(tc, txn, Durability::Sync).expect("nothing conflicts");
+}
+
+/// A store in memory that a test can slow down, break and count.
+pub struct Watched {
+    store: MemoryStore,
+    /// Merges and checkpoints fail from here on.
+    pub broken: AtomicBool,
+    /// So many merges and checkpoints more succeed, then one fails.
+    pub fail_after: AtomicU64,
+    /// A merge takes at least so long.
+    pub merge_ms: AtomicU64,
+    pub merges: AtomicU64,
+    /// Point reads and scans of its generations.
+    pub reads: Arc<AtomicU64>,
+}
+
+struct Counted {
+    generation: Arc<dyn Generation>,
+    reads: Arc<AtomicU64>,
+}
+
+impl Watched {
+    pub fn open(medium: &MemoryMedium) -> Arc<Watched> {
+        Arc::new(Watched {
+            store: MemoryStore::open(medium),
+            broken: AtomicBool::new(false),
+            fail_after: AtomicU64::new(u64::MAX),
+            merge_ms: AtomicU64::new(0),
+            merges: AtomicU64::new(0),
+            reads: Arc::default(),
+        })
+    }
+
+    fn fails(&self) -> Result<(), quintet_dc::Error> {
+        let left = self.fail_after.load(Ordering::Acquire);
+        if left != u64::MAX {
+            let left = left.checked_sub(1).unwrap_or(u64::MAX);
+            self.fail_after.store(left, Ordering::Release);
+        }
+        if left == 0 || self.broken.load(Ordering::Acquire) {
+            let source = Arc::new(std::io::ErrorKind::StorageFull.into());
+            return Err(quintet_dc::Error::DiskFull { source });
+        }
+        Ok(())
+    }
+}
+
+impl DataComponent for Watched {
+    fn generation(&self) -> Arc<dyn Generation> {
+        Arc::new(Counted {
+            generation: self.store.generation(),
+            reads: Arc::clone(&self.reads),
+        })
+    }
+
+    fn merge(
+        &self,
+        space: SpaceId,
+        run: &mut dyn Iterator<Item = Operation>,
+    ) -> Result<MergeReport, quintet_dc::Error> {
+        self.fails()?;
+        self.merges.fetch_add(1, Ordering::Relaxed);
+        let ms = self.merge_ms.load(Ordering::Relaxed);
+        RealClock.sleep(std::time::Duration::from_millis(ms));
+        self.store.merge(space, run)
+    }
+
+    fn checkpoint(&self, redo_start: Lsn) -> Result<(), quintet_dc::Error> {
+        self.fails()?;
+        self.store.checkpoint(redo_start)
+    }
+
+    fn redo_start(&self) -> Lsn {
+        self.store.redo_start()
+    }
+
+    fn drop_space(&self, space: SpaceId) -> Result<(), quintet_dc::Error> {
+        self.store.drop_space(space)
+    }
+
+    fn spaces(&self) -> Vec<SpaceId> {
+        self.store.spaces()
+    }
+
+    fn stats(&self) -> DcStats {
+        self.store.stats()
+    }
+}
+
+impl Generation for Counted {
+    fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Record>, quintet_dc::Error> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.generation.get(space, key)
+    }
+
+    fn scan(
+        &self,
+        space: SpaceId,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> Result<Box<dyn RecordScan>, quintet_dc::Error> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.generation.scan(space, range, direction)
+    }
 }

@@ -1,0 +1,273 @@
+//! When memory is moved to STORE, and who waits for it.
+//!
+//! Relies on: `compact` for what a pass does.  Promises: the log that STORE does not have is never
+//! longer than the log's buffers: commits wait for the merge; one pass at a time.
+//! Does not: hold back readers.
+//!
+//! ```text
+//!   commit ──freeze_bytes dirty, or buffers three quarters full──► wanted ─► pass ─► room, waiters woken
+//!     └──no room──► waits; refused if the last pass has failed
+//! ```
+
+use crate::compact;
+use crate::error::Error;
+use crate::locks::Wait;
+use crate::shared::Shared;
+use parking_lot::{Condvar, Mutex};
+use quintet_base::Timestamp;
+use quintet_rt::threads;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How many records are filled in from STORE between two looks at the table's weight.
+const FILLS_BETWEEN_LOOKS: u64 = 64;
+
+/// What the compactor thread is told.
+#[derive(Default)]
+struct Turn {
+    wanted: bool,
+    stop: bool,
+    /// Passes finished, and what the last one said if it failed.
+    finished: u64,
+    failed: Option<String>,
+}
+
+type RoomWaiter = Box<dyn FnOnce() + Send + Sync>;
+
+/// Whose turn it is to compact, and who waits for what that brings.
+#[derive(Default)]
+pub(crate) struct Turns {
+    turn: Mutex<Turn>,
+    changed: Condvar,
+    /// Set while the turn is wanted, so that commits need not take the lock to know.
+    wanted: AtomicBool,
+    /// The next pass posts to STORE; otherwise it only gives memory back.
+    post_wanted: AtomicBool,
+    room: Mutex<Vec<RoomWaiter>>,
+}
+
+/// The thread, if there is one; gone when this is.
+pub(crate) struct Compactor {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<threads::JoinHandle<()>>>,
+}
+
+/// Tells everybody who waits for the compactor that it is gone.
+struct StopOnUnwind<'a>(&'a Shared);
+
+impl Drop for StopOnUnwind<'_> {
+    fn drop(&mut self) {
+        let mut turn = self.0.turns.turn.lock();
+        if !turn.stop {
+            turn.stop = true;
+            turn.failed = Some("the compactor has panicked".into());
+        }
+        drop(turn);
+        self.0.turns.changed.notify_all();
+        self.0.signal_room();
+    }
+}
+
+impl Shared {
+    /// What the log's buffers would hold if they also held what recovery has brought back: the longest
+    /// of what a crash now would leave to be replayed and what is in use.
+    fn used(&self, end: Timestamp) -> u64 {
+        let held = self.log.reclaimed().0.min(self.generations.newest().0);
+        end.0.saturating_sub(held)
+    }
+
+    /// Whether the log's buffers take a record of so many bytes, and leave some room for those that
+    /// ask at the same time.
+    fn has_room(&self, bytes: usize) -> bool {
+        let ring = self.log.ring_bytes();
+        self.used(self.end()) + bytes as u64 + ring / 16 <= ring
+    }
+
+    /// Refuses to add more versions while the buffers are full: [`Error::Blocked`], or
+    /// [`Error::NoRoom`] if they cannot be emptied.
+    pub fn wait_for_room(&self, bytes: usize) -> Result<(), Error> {
+        if self.has_room(bytes) {
+            return Ok(());
+        }
+        // Taken out first: in an `if let` the lock would be held while the turn is asked for.
+        let failed = self.turns.turn.lock().failed.clone();
+        if let Some(reason) = failed {
+            self.want_compaction();
+            return Err(Error::NoRoom { reason });
+        }
+        let (wait, set) = Wait::manual();
+        self.turns.room.lock().push(Box::new(set));
+        self.stats.stalls.fetch_add(1, Ordering::Relaxed);
+        // The merge may have ended before we were in the list.
+        if self.has_room(bytes) {
+            self.signal_room();
+        }
+        self.want_compaction();
+        Err(Error::Blocked(wait))
+    }
+
+    /// The log has refused for want of buffers, although there seemed to be room.
+    pub fn room_is_used_up(&self) -> Error {
+        let (wait, set) = Wait::manual();
+        self.turns.room.lock().push(Box::new(set));
+        self.want_compaction();
+        Error::Blocked(wait)
+    }
+
+    /// Wakes commits that wait for room.
+    pub fn signal_room(&self) {
+        let waiters = std::mem::take(&mut *self.turns.room.lock());
+        waiters.into_iter().for_each(|set| set());
+    }
+
+    pub fn compact_if_full(&self, end: Timestamp) {
+        if self.turns.wanted.load(Ordering::Relaxed) {
+            return;
+        }
+        let dirty = end.0.saturating_sub(self.generations.newest().0);
+        let used = self.used(end);
+        if dirty >= self.config.freeze_bytes as u64 || used >= self.log.ring_bytes() / 4 * 3 {
+            self.want_compaction();
+        }
+    }
+
+    /// A record was read from STORE, and filled in if there was room.
+    pub fn filled(&self) {
+        let count = self.stats.fills.fetch_add(1, Ordering::Relaxed);
+        if count.is_multiple_of(FILLS_BETWEEN_LOOKS)
+            && self.table.is_over(self.config.cache_bytes_max)
+            && !self.turns.wanted.load(Ordering::Relaxed)
+        {
+            self.want_pass();
+        }
+    }
+
+    fn want_compaction(&self) {
+        self.turns.post_wanted.store(true, Ordering::Release);
+        self.want_pass();
+    }
+
+    fn want_pass(&self) {
+        self.turns.wanted.store(true, Ordering::Relaxed);
+        self.turns.turn.lock().wanted = true;
+        self.turns.changed.notify_all();
+    }
+
+    /// Moves everything committed so far into STORE, on this thread. One at a time.
+    pub fn compact_here(&self) -> Result<(), String> {
+        self.turns.post_wanted.store(true, Ordering::Release);
+        self.run_pass();
+        self.turns.turn.lock().failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Runs a pass on this thread if one is wanted, and says whether it was.
+    pub fn compact_here_if_wanted(&self) -> bool {
+        let wanted = self.turns.turn.lock().wanted;
+        if wanted {
+            self.run_pass();
+        }
+        wanted
+    }
+
+    /// Has the thread move everything committed so far into STORE, and waits for it.
+    pub fn compact_there(&self) -> Result<(), String> {
+        let mut turn = self.turns.turn.lock();
+        // A pass that is running may have frozen before our commit; wait for one that starts now.
+        let target = turn.finished + if turn.wanted { 2 } else { 1 };
+        while turn.finished < target && !turn.stop {
+            self.turns.post_wanted.store(true, Ordering::Release);
+            turn.wanted = true;
+            self.turns.changed.notify_all();
+            self.turns.changed.wait(&mut turn);
+        }
+        turn.failed.clone().map_or(Ok(()), Err)
+    }
+
+    /// The compactor thread. A failed pass (a full disk) is tried again when it is next wanted.
+    fn compact_when_told(&self) {
+        // A panic here is a bug; whoever waits must hear of it all the same.
+        let _guard = StopOnUnwind(self);
+        loop {
+            {
+                let mut turn = self.turns.turn.lock();
+                while !turn.wanted && !turn.stop {
+                    self.turns.changed.wait(&mut turn);
+                }
+                if turn.stop {
+                    return;
+                }
+            }
+            self.run_pass();
+        }
+    }
+
+    fn run_pass(&self) {
+        let post = self.turns.post_wanted.swap(false, Ordering::AcqRel);
+        self.stats.compacting.store(post, Ordering::Relaxed);
+        let result = if post {
+            Some(compact::compact(self))
+        } else {
+            compact::give_back(self);
+            None
+        };
+        self.stats.compacting.store(false, Ordering::Relaxed);
+        self.turns.wanted.store(false, Ordering::Relaxed);
+        let mut turn = self.turns.turn.lock();
+        // Asked for while this pass was under way, it may have come too late for it.
+        turn.wanted = self.turns.post_wanted.load(Ordering::Acquire);
+        turn.finished += 1;
+        if let Some(result) = result {
+            turn.failed = result.err().map(|error| error_chain(&error));
+        }
+        drop(turn);
+        self.turns.changed.notify_all();
+        // Whoever waits for room looks again, and asks again if there is still none.
+        self.signal_room();
+    }
+}
+
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+impl Compactor {
+    /// Starts the thread.
+    pub fn start(shared: &Arc<Shared>) -> Compactor {
+        let worker = Arc::clone(shared);
+        let thread = threads::spawn("tc-compact", move || worker.compact_when_told());
+        Compactor {
+            shared: Arc::clone(shared),
+            thread: Mutex::new(Some(thread)),
+        }
+    }
+
+    /// There is no thread: somebody calls [`Shared::compact_here`].
+    pub fn driven(shared: &Arc<Shared>) -> Compactor {
+        Compactor {
+            shared: Arc::clone(shared),
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// Whether somebody has to call.
+    pub fn is_driven(&self) -> bool {
+        self.thread.lock().is_none()
+    }
+}
+
+impl Drop for Compactor {
+    fn drop(&mut self) {
+        self.shared.turns.turn.lock().stop = true;
+        self.shared.turns.changed.notify_all();
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What the component may use, and what it has done.
+//!
+//! Relies on: nothing.  Promises: nothing; these are figures.  Does not: enforce them.
+
+use quintet_base::Timestamp;
+
+/// Bounds of the component. The log's buffers, in which versions live first, have their own bound
+/// (`quintet_wal::WalConfig::ring_bytes`).
+#[derive(Clone, Debug)]
+pub struct TcConfig {
+    /// A compaction begins when so many bytes of log are not in STORE. Commits go on meanwhile; what
+    /// bounds the log that a crash leaves to be replayed is the log's buffers.
+    pub freeze_bytes: usize,
+    /// Records in memory, and the versions that were copied out of the log's buffers, take at most
+    /// about so many bytes; beyond, records that STORE has are evicted.
+    pub cache_bytes_max: usize,
+    /// One transaction may buffer so many bytes of rows. The log must take a record of this length.
+    pub transaction_bytes_max: usize,
+}
+
+impl TcConfig {
+    /// Shares out a memory budget. A quarter of it is meant for the log's buffers
+    /// ([`TcConfig::ring_bytes`]), five sixteenths for records; a merge begins when an eighth is dirty.
+    /// The rest is for STORE and for what transactions have not committed yet.
+    pub fn for_memory(bytes: usize) -> TcConfig {
+        TcConfig {
+            freeze_bytes: bytes / 8,
+            cache_bytes_max: bytes / 16 * 5,
+            transaction_bytes_max: bytes / 10,
+        }
+    }
+
+    /// What the log's buffers should have of a memory budget.
+    pub fn ring_bytes(bytes: usize) -> usize {
+        (bytes / 4).next_multiple_of(4096)
+    }
+}
+
+/// Counters since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TcStats {
+    /// Commits that wrote.
+    pub commits: u64,
+    /// Commits that only read.
+    pub read_only: u64,
+    /// Compactions finished.
+    pub compactions: u64,
+    /// One is under way.
+    pub compacting: bool,
+    /// Times a commit had to wait for a merge.
+    pub stalls: u64,
+    /// Bytes of log that STORE does not have yet.
+    pub dirty_bytes: u64,
+    /// Bytes of the log's buffers in use.
+    pub buffer_bytes: u64,
+    /// Bytes of records in memory, each with its newest version.
+    pub record_bytes: u64,
+    /// Records in memory.
+    pub records: usize,
+    /// Generations of STORE that snapshots read.
+    pub generations: usize,
+    /// Snapshots in use.
+    pub snapshots: usize,
+    /// Transactions waiting for a row.
+    pub waiting: usize,
+    /// Newest visible commit.
+    pub visible: Timestamp,
+    /// Records that warming has brought into memory since the start.
+    pub warmed: u64,
+    /// Spaces of which memory has everything, so that STORE is not asked.
+    pub spaces_whole: usize,
+}

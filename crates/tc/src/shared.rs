@@ -1,0 +1,206 @@
+//! What all handles of a component share.
+//!
+//! Relies on: nothing of its own.  Promises: whoever asks for a fence that is being raised waits until
+//! it is known.  Does not: work; `commit`, `compact` and the others do, on what is kept here.
+
+use crate::compactor::Turns;
+use crate::config::TcConfig;
+use crate::generations::Generations;
+use crate::locks::LockTable;
+use crate::seats::{Gate, Seats};
+use crate::table::Table;
+use crate::warm::Warming;
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
+use quintet_base::{Bytes, SpaceId, Timestamp, TxnId};
+use quintet_dc::DataComponent;
+use quintet_wal::Wal;
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub fills: AtomicU64,
+    pub compactions: AtomicU64,
+    pub compacting: AtomicBool,
+    pub stalls: AtomicU64,
+}
+
+/// What all handles share.
+pub(crate) struct Shared {
+    pub config: TcConfig,
+    pub log: Arc<Wal>,
+    pub store: Arc<dyn DataComponent>,
+    pub table: Table,
+    pub seats: Seats,
+    pub generations: Generations,
+    pub locks: LockTable,
+    /// Through which every commit goes; schema changes alone.
+    pub gate: Gate,
+    /// Spaces dropped by commits that STORE has not forgotten yet, with the commit.
+    pub dropped: Mutex<Vec<(SpaceId, Timestamp)>>,
+    /// Spaces that STORE has forgotten and old snapshots may still find in memory.
+    pub leaving: Mutex<Vec<(SpaceId, Timestamp)>>,
+    /// Records that recovery has brought back and STORE does not have: they are in no buffer.
+    pub carried: Mutex<Vec<(SpaceId, Bytes)>>,
+    pub stats: Counters,
+    pub fences: RwLock<HashMap<SpaceId, Timestamp>>,
+    /// Spaces closed by a schema change, and by whom. Written while its owner is alone.
+    closed: Mutex<HashMap<SpaceId, TxnId>>,
+    /// How many are closed, so that commits need not take the lock to know.
+    closed_count: AtomicUsize,
+    /// The newest fence, or `PENDING`. Release pairs with Acquire in `fence_above`.
+    pub last_fence: AtomicU64,
+    pub turns: Turns,
+    pub warming: Warming,
+}
+
+/// A way to [`Shared`] with its own count of references.
+pub(crate) struct Handle(Arc<Shared>);
+
+impl Handle {
+    pub fn new(shared: Arc<Shared>) -> Handle {
+        Handle(shared)
+    }
+}
+
+impl Deref for Handle {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+/// Fences about to be raised. Dropped, what was settled holds again.
+pub(crate) struct PendingFences<'a> {
+    shared: &'a Shared,
+    /// What `last_fence` will say.
+    settled: u64,
+    fences: RwLockWriteGuard<'a, HashMap<SpaceId, Timestamp>>,
+}
+
+impl Drop for PendingFences<'_> {
+    fn drop(&mut self) {
+        self.shared
+            .last_fence
+            .store(self.settled, Ordering::Release);
+    }
+}
+
+/// A schema change is taking its timestamp: who asks for fences waits until it is known.
+pub(crate) const PENDING: u64 = u64::MAX;
+
+impl Shared {
+    /// Puts a component together around what is in memory already.
+    pub fn new(
+        log: Arc<Wal>,
+        store: Arc<dyn DataComponent>,
+        config: TcConfig,
+        table: Table,
+    ) -> Shared {
+        let redo_start = store.redo_start();
+        Shared {
+            config,
+            table,
+            seats: Seats::new(),
+            generations: Generations::new(Timestamp(redo_start.0), store.generation()),
+            locks: LockTable::new(),
+            gate: Gate::default(),
+            dropped: Mutex::new(Vec::new()),
+            leaving: Mutex::new(Vec::new()),
+            carried: Mutex::new(Vec::new()),
+            stats: Counters::default(),
+            fences: RwLock::new(HashMap::new()),
+            closed: Mutex::new(HashMap::new()),
+            closed_count: AtomicUsize::new(0),
+            last_fence: AtomicU64::new(0),
+            turns: Turns::default(),
+            warming: Warming::default(),
+            log,
+            store,
+        }
+    }
+
+    /// End of the log: what a snapshot taken now reads at.
+    pub fn end(&self) -> Timestamp {
+        Timestamp(self.log.end().0)
+    }
+
+    /// At or below every snapshot, a little behind the truth.
+    pub fn low_water(&self) -> Timestamp {
+        self.seats.low_water(|| self.end())
+    }
+
+    /// The fence on a space, if it is newer than `timestamp`.
+    pub fn fence_above(&self, space: SpaceId, timestamp: Timestamp) -> Option<Timestamp> {
+        // Greater than everything while one is pending.
+        if self.last_fence.load(Ordering::Acquire) <= timestamp.0 {
+            return None;
+        }
+        self.fences
+            .read()
+            .get(&space)
+            .copied()
+            .filter(|fence| *fence > timestamp)
+    }
+
+    /// Lets everybody who asks for fences wait until [`Shared::raise_fences`], or until the answer
+    /// is dropped, which takes it back. To be called before the timestamp of the fence is taken.
+    pub fn prepare_fences(&self) -> PendingFences<'_> {
+        let fences = self.fences.write();
+        let before = self.last_fence.swap(PENDING, Ordering::AcqRel);
+        PendingFences {
+            shared: self,
+            settled: before,
+            fences,
+        }
+    }
+
+    pub fn raise_fences(
+        &self,
+        mut pending: PendingFences<'_>,
+        spaces: &[SpaceId],
+        timestamp: Timestamp,
+    ) {
+        for space in spaces {
+            pending.fences.insert(*space, timestamp);
+        }
+        if !spaces.is_empty() {
+            pending.settled = timestamp.0;
+        }
+    }
+
+    pub fn note_dropped(&self, spaces: &[SpaceId], timestamp: Timestamp) {
+        let dropped = spaces.iter().map(|space| (*space, timestamp));
+        self.dropped.lock().extend(dropped);
+    }
+
+    /// Lets nobody but `owner` commit to the space; commits under way are over when this returns.
+    pub fn close_space(&self, space: SpaceId, owner: TxnId) {
+        let _alone = self.gate.close(&self.seats);
+        let mut closed = self.closed.lock();
+        closed.insert(space, owner);
+        self.closed_count.store(closed.len(), Ordering::Release);
+    }
+
+    pub fn open_space(&self, space: SpaceId) {
+        let mut closed = self.closed.lock();
+        closed.remove(&space);
+        self.closed_count.store(closed.len(), Ordering::Release);
+    }
+
+    /// The first of these spaces that somebody else has closed.
+    pub fn closed_to(
+        &self,
+        txn: TxnId,
+        mut spaces: impl Iterator<Item = SpaceId>,
+    ) -> Option<SpaceId> {
+        if self.closed_count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let closed = self.closed.lock();
+        spaces.find(|space| closed.get(space).is_some_and(|owner| *owner != txn))
+    }
+}
