@@ -6,9 +6,10 @@
 //!
 //! | interrupted | who is not let in |
 //! |---|---|
-//! | commit | a pass (it would wait for the epoch and the entries) |
+//! | commit | a pass, warming (they would wait for the epoch and the entries) |
 //! | commit with its timestamp | also the log's writer, and reads of its keys at or above |
 //! | pass | another pass |
+//! | warming | another warming |
 
 use crate::machine::Life;
 use crate::model::Key;
@@ -34,6 +35,12 @@ impl World {
     pub fn pass_would_wait(&self) -> bool {
         let busy = |i: &Interrupted| !matches!(i, Interrupted::Read);
         self.interrupted.borrow().iter().any(busy)
+    }
+
+    /// Whether warming would: for the epoch and the entries of a commit.
+    pub fn warming_would_wait(&self) -> bool {
+        let commits = |i: &Interrupted| matches!(i, Interrupted::Commit(..));
+        self.interrupted.borrow().iter().any(commits)
     }
 
     /// Whether the log's writer would: it cannot pass a place that is not filled.

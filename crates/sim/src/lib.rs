@@ -82,11 +82,13 @@ pub struct Seen {
     pub lost: u64,
     pub replaced: u64,
     pub schema_conflicts: u64,
+    pub warmed: u64,
+    pub made_whole: u64,
 }
 
 impl Seen {
     /// All counters with their names.
-    pub fn counters(&self) -> [(&'static str, u64); 26] {
+    pub fn counters(&self) -> [(&'static str, u64); 28] {
         [
             ("commits", self.commits),
             ("readers", self.readers),
@@ -114,6 +116,8 @@ impl Seen {
             ("lost", self.lost),
             ("replaced", self.replaced),
             ("schema_conflicts", self.schema_conflicts),
+            ("warmed", self.warmed),
+            ("made_whole", self.made_whole),
         ]
     }
 }
@@ -146,6 +150,8 @@ impl AddAssign for Seen {
         self.lost += other.lost;
         self.replaced += other.replaced;
         self.schema_conflicts += other.schema_conflicts;
+        self.warmed += other.warmed;
+        self.made_whole += other.made_whole;
     }
 }
 

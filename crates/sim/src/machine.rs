@@ -11,7 +11,7 @@ use quintet_base::{Lsn, SpaceId};
 use quintet_dc::{DataComponent, MemoryMedium, Operation};
 use quintet_rt::{Clock, Disk, Rand, SimClock, SimDisk};
 use quintet_tc::{Recovery, Tc};
-use quintet_wal::{Driver, Wal, WalReport};
+use quintet_wal::{Driver, Opening, Wal, WalReport};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,21 +72,21 @@ impl Machine {
         let store = Arc::new(Rocky::open(&self.medium, self.survived.clone()));
         let start: Lsn = store.redo_start();
         let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
-        let opened = Wal::open_driven(disk, profile.wal(), Some(start), clock, rand);
-        let (log, driver, report) = opened.map_err(|error| format!("{error:?}"))?;
+        let opening = Opening::begin(disk, profile.wal(), Some(start));
+        let opening = opening.map_err(|error| format!("{error:?}"))?;
         let stored = Arc::clone(&store) as Arc<dyn DataComponent>;
-        let opened = Tc::open_driven(Arc::clone(&log), stored, profile.tc());
-        let (tc, recovery) = opened.map_err(|error| format!("{error:?}"))?;
+        let opened = Tc::recover_driven(opening, stored, profile.tc(), &clock, rand);
+        let (recovered, driver) = opened.map_err(|error| format!("{error:?}"))?;
         let (disk, clock) = (self.disk.clone(), Arc::clone(&self.clock));
         let life = Life {
-            tc,
-            log,
+            tc: recovered.tc,
+            log: recovered.log,
             driver,
             store,
             disk,
             clock,
         };
-        Ok((life, report, recovery))
+        Ok((life, recovered.log_report, recovered.recovery))
     }
 
     /// Ends a life. Everything that borrowed from it must be gone.

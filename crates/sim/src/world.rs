@@ -6,7 +6,7 @@
 //! ```text
 //!   step ──► a client's statement or commit ──┐
 //!     │ ├──► the log's writer, its keeper     │ at a point inside: `inside` lets others step
-//!     │ ├──► a pass of the compactor ─────────┘ (not whom the interrupted one would wait for)
+//!     │ ├──► a pass, a range to be warmed ────┘ (not whom the interrupted one would wait for)
 //!     │ └──► time, faults to come, a full disk
 //!     └────► the end of a life, and the next one
 //! ```
@@ -22,7 +22,7 @@ use crate::trace::Trace;
 use crate::{Mistake, Seen};
 use quintet_base::{Bytes, Level};
 use quintet_rt::{Disk, Rand};
-use quintet_tc::Wait;
+use quintet_tc::{Wait, WarmStep};
 use quintet_wal::Durable;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -157,6 +157,7 @@ impl World {
             }
             3 => self.look_at_everything(&life),
             4 if self.one_in(3) => self.replace_space(&life),
+            5..9 => self.warm(&life),
             _ => self.client(&life),
         }
         self.answer();
@@ -196,6 +197,21 @@ impl World {
                 self,
                 "pass ends: {records} records, {bytes} bytes, {dirty} dirty, {buffers} in buffers"
             );
+        }
+    }
+
+    /// A range of what STORE has comes into memory.
+    fn warm(&self, life: &Life) {
+        if self.warming_would_wait() {
+            return;
+        }
+        note!(self, "warming begins");
+        let step = life.tc.warm_some();
+        note!(self, "warming: {step:?}");
+        if let WarmStep::Done(warmed) = step {
+            let mut seen = self.seen.borrow_mut();
+            seen.warmed += warmed.records;
+            seen.made_whole += warmed.spaces as u64;
         }
     }
 

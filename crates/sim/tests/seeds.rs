@@ -93,5 +93,15 @@ fn a_buffer_that_is_reclaimed_early_is_found() {
 
 #[test]
 fn a_stale_record_that_is_remembered_is_found() {
-    is_found(Mistake::Tc(Planted::FillLate), 200);
+    is_found(Mistake::Tc(Planted::FillLate), 400);
+}
+
+#[test]
+fn a_space_that_is_called_whole_after_something_left_is_found() {
+    is_found(Mistake::Tc(Planted::RegainBlindly), 200);
+}
+
+#[test]
+fn a_space_that_is_called_whole_too_soon_is_found() {
+    is_found(Mistake::Tc(Planted::RegainSoon), 200);
 }
