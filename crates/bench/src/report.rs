@@ -64,12 +64,12 @@ pub struct Report {
     pub theta: f64,
     /// Seed of the first client.
     pub seed: u64,
-    /// Bytes appended to the log, per second.
-    pub log_bytes_per_second: f64,
+    /// Bytes appended to the log, per second; none if that is not counted.
+    pub log_bytes_per_second: Option<f64>,
     /// Syncs of the log, per second.
-    pub syncs_per_second: f64,
+    pub syncs_per_second: Option<f64>,
     /// Transactions that were logged, per second; those that only read are not.
-    pub logged_per_second: f64,
+    pub logged_per_second: Option<f64>,
     /// Logged transactions per sync; none if there was no sync.
     pub transactions_per_sync: Option<f64>,
     /// Bytes of log per logged transaction; none if nothing was logged.
@@ -101,7 +101,7 @@ impl Report {
     ) -> Report {
         let rate = |count: u64| count as f64 / figures.seconds;
         let quantile = |q: f64| figures.latency.value_at_quantile(q) as f64 / 1000.0;
-        let log = &figures.log;
+        let log = figures.log.as_ref();
         let per = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
         Report {
             system: setting.system,
@@ -128,11 +128,11 @@ impl Report {
             modify_share: workload.modify_share,
             theta: workload.theta,
             seed: setting.seed,
-            log_bytes_per_second: rate(log.log_bytes),
-            syncs_per_second: rate(log.syncs),
-            logged_per_second: rate(log.logged),
-            transactions_per_sync: per(log.logged, log.syncs),
-            log_bytes_per_transaction: per(log.log_bytes, log.logged),
+            log_bytes_per_second: log.map(|log| rate(log.log_bytes)),
+            syncs_per_second: log.map(|log| rate(log.syncs)),
+            logged_per_second: log.map(|log| rate(log.logged)),
+            transactions_per_sync: log.and_then(|log| per(log.logged, log.syncs)),
+            log_bytes_per_transaction: log.and_then(|log| per(log.log_bytes, log.logged)),
             timeline: figures.timeline.clone(),
         }
     }
@@ -189,17 +189,18 @@ impl fmt::Display for Report {
             };
             writeln!(f, "  offered    {offered:>12.0} /s{kept_up}")?;
         }
-        writeln!(
+        write!(
             f,
             "  latency us  mean {:.1}  p50 {:.1}  p90 {:.1}  p99 {:.1}  p99.9 {:.1}  max {:.1}",
             self.mean_us, self.p50_us, self.p90_us, self.p99_us, self.p999_us, self.max_us
         )?;
-        write!(
-            f,
-            "  log        {:>12.1} MB/s, {:.0} syncs/s",
-            self.log_bytes_per_second / 1e6,
-            self.syncs_per_second
-        )?;
+        if let (Some(bytes), Some(syncs)) = (self.log_bytes_per_second, self.syncs_per_second) {
+            let megabytes = bytes / 1e6;
+            write!(
+                f,
+                "\n  log        {megabytes:>12.1} MB/s, {syncs:.0} syncs/s"
+            )?;
+        }
         if let Some(bytes) = self.log_bytes_per_transaction {
             write!(f, ", {bytes:.0} bytes per logged transaction")?;
         }
@@ -229,11 +230,11 @@ mod tests {
             committed: 1000,
             aborted: 250,
             latency,
-            log: Counters {
+            log: Some(Counters {
                 logged: 2000,
                 log_bytes: 4_000_000,
                 syncs: 500,
-            },
+            }),
             timeline: None,
         };
         let setting = Setting {
@@ -259,7 +260,7 @@ mod tests {
         );
         assert_eq!(
             (report.log_bytes_per_second, report.syncs_per_second),
-            (2e6, 250.0)
+            (Some(2e6), Some(250.0))
         );
         assert_eq!(
             (

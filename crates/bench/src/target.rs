@@ -60,8 +60,8 @@ pub trait Target {
     /// A client with its own stream; `number` counts from 0.
     fn client(&self, number: u32) -> Self::Client<'_>;
 
-    /// What the log has done since the database was opened.
-    fn counters(&self) -> Counters;
+    /// What the log has done since the database was opened; none if nobody counts.
+    fn counters(&self) -> Option<Counters>;
 
     /// Whether memory is being moved to disk right now, and how often that has been done.
     fn compaction(&self) -> Compaction;
