@@ -28,6 +28,7 @@ mod copy;
 mod prepare;
 mod statement;
 
+use crate::desks;
 use crate::door::{Io, Shared};
 use crate::metrics::add;
 use crate::protocol::backend::{self, Severity};
@@ -273,6 +274,9 @@ impl Connection {
     /// Reads some of a message that ends at `end`.
     async fn read(&mut self, end: usize) -> Result<(), Close> {
         self.look()?;
+        if !self.copying {
+            desks::home().await;
+        }
         make_room(&mut self.input, end);
         let limit = match self.session.status() {
             TransactionStatus::Idle => None,

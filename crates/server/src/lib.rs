@@ -41,6 +41,7 @@
 mod auth;
 mod config;
 mod connection;
+mod desks;
 mod door;
 mod http;
 mod metrics;

@@ -1,6 +1,6 @@
 //! Listening: sockets in, connections out, and the way to stop.
 //!
-//! Relies on: `door` for each socket.  Promises: nobody beyond this machine is served without users
+//! Relies on: `desks` for threads, `door` for each socket.  Promises: nobody beyond this machine is served without users
 //! configured; after `shutdown` no connection is left that could be ended.  Does not: close the
 //! database; whoever opened it does.
 //!
@@ -12,6 +12,7 @@
 
 use crate::auth::Users;
 use crate::config::{Error, ServerConfig};
+use crate::desks::Desks;
 use crate::door::{self, Shared};
 use crate::metrics::Metrics;
 use crate::registry::{Phase, Registry};
@@ -22,9 +23,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 
 /// Sockets beyond the connections served: log-ins, cancel requests, and those who are told that
@@ -49,6 +50,8 @@ pub struct Server {
     address: SocketAddr,
     http_address: Option<SocketAddr>,
     accepting: Vec<JoinHandle<()>>,
+    /// Ends the desks when it is aborted.
+    desks: JoinHandle<()>,
     /// One permit per socket; all of them back means that nobody is left.
     sockets: Arc<Semaphore>,
     sockets_max: u32,
@@ -100,20 +103,29 @@ pub async fn serve(config: ServerConfig, database: Database) -> Result<Server, E
         config,
     });
     let sockets = Arc::new(Semaphore::new(sockets_max as usize));
+    let (threads, desks) = Desks::start().map_err(|source| Error::Listen { address, source })?;
     let mut accepting = vec![tokio::spawn(accept(listener, Arc::clone(&sockets), {
         let shared = Arc::clone(&shared);
-        move |stream| door::serve(stream, Arc::clone(&shared))
+        move |stream, permit| {
+            let shared = Arc::clone(&shared);
+            threads.serve(stream, |stream| async move {
+                let _permit = permit;
+                door::serve(stream, shared).await;
+            });
+        }
     }))];
     if let Some(http) = http {
         let shared = Arc::clone(&shared);
         accepting.push(tokio::spawn(accept(
             http,
             Arc::new(Semaphore::new(HTTP_SOCKETS)),
-            move |stream| {
+            move |stream, permit| {
                 let shared = Arc::clone(&shared);
-                http::answer(stream, move || {
-                    shared.metrics.render(&shared.database.stats())
-                })
+                tokio::spawn(async move {
+                    let _permit = permit;
+                    let render = || shared.metrics.render(&shared.database.stats());
+                    http::answer(stream, render).await;
+                });
             },
         )));
     }
@@ -123,6 +135,7 @@ pub async fn serve(config: ServerConfig, database: Database) -> Result<Server, E
         address,
         http_address,
         accepting,
+        desks,
         sockets,
         sockets_max,
         stopped,
@@ -153,25 +166,17 @@ fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, Erro
 }
 
 /// Accepts for ever, as many at a time as there are permits.
-async fn accept<F>(
+async fn accept(
     listener: TcpListener,
     sockets: Arc<Semaphore>,
-    serve: impl Fn(tokio::net::TcpStream) -> F,
-) where
-    F: Future<Output = ()> + Send + 'static,
-{
+    serve: impl Fn(TcpStream, OwnedSemaphorePermit),
+) {
     loop {
         let Ok(permit) = Arc::clone(&sockets).acquire_owned().await else {
             return;
         };
         match listener.accept().await {
-            Ok((stream, _)) => {
-                let serving = serve(stream);
-                tokio::spawn(async move {
-                    serving.await;
-                    drop(permit);
-                });
-            }
+            Ok((stream, _)) => serve(stream, permit),
             Err(error) => {
                 tracing::error!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_REST).await;
@@ -212,6 +217,7 @@ impl Server {
                 tracing::error!(left, "connections could not be ended");
             }
         }
+        self.desks.abort();
         self.stopped.send_replace(true);
     }
 

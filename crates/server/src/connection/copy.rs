@@ -4,6 +4,7 @@
 //! the data is skipped by the main loop.  Does not: read the data; the session does.
 
 use super::{Close, Connection};
+use crate::desks;
 use crate::protocol::backend;
 use crate::protocol::frame::HEADER_BYTES;
 use crate::protocol::frontend::{self, Message};
@@ -33,6 +34,7 @@ impl Connection {
     ) -> Result<SqlResult<Option<String>>, Close> {
         backend::copy_in(&mut self.out, columns, format);
         self.copying = true;
+        desks::apart().await;
         let result = self.take_data().await;
         self.copying = false;
         result

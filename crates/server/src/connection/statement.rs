@@ -6,6 +6,7 @@
 //! Does not: interrupt a commit that waits for the disk; its outcome would be unknown.
 
 use super::{Close, Connection, Running, after, shutting_down};
+use crate::desks;
 use crate::metrics::Kind;
 use crate::protocol::backend::{self, COPY_DONE, EMPTY_QUERY, PORTAL_SUSPENDED};
 use crate::registry::{Phase, Seat};
@@ -160,6 +161,9 @@ impl Connection {
         if !short && self.answered {
             // Somebody waits for the answers to what came before.
             self.flush().await?;
+        }
+        if !short {
+            desks::apart().await;
         }
         self.lock_timed_out = false;
         let watchdog = self

@@ -1,0 +1,324 @@
+//! Desks: threads that serve connections, each its own ones from the socket to the answer.
+//!
+//! Relies on: statements that may take long say so ([`apart`]).  Promises: a short statement is
+//! read, run and answered on one thread, without waking another; a long one runs elsewhere and
+//! delays nobody.  Does not: move a connection to another desk when its own is busy.
+//!
+//! ```text
+//!   accept ──least busy desk──► desk 0 ◄──home──┐
+//!                               desk 1          ├── the runtime that was there before: long statements
+//!                               …     ──apart──►┘
+//! ```
+//! A runtime that shares its sockets among threads hands readiness from thread to thread, and each
+//! hand-over costs about what a statement does. Measured with pgbench in `docs/decisions/0007`.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// Desks for each processor: with many connections, while the system lets one wait, another runs.
+const PER_PROCESSOR: usize = 2;
+
+/// A second desk for a processor is used when the first ones have so many connections each: fewer
+/// are served better side by side, because who finds several requests at once sleeps less.
+const CROWDED: usize = 8;
+
+type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Where a connection is served.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Desk,
+    Apart,
+}
+
+thread_local! {
+    /// Whether this thread is a desk.
+    static IS_DESK: Cell<bool> = const { Cell::new(false) };
+    /// Where the connection that is being polled wants to go.
+    static WANTS: Cell<Option<Place>> = const { Cell::new(None) };
+}
+
+struct Desk {
+    runtime: Handle,
+    connections: Arc<AtomicUsize>,
+    stop: Arc<Notify>,
+}
+
+/// The desks. Clones are the same desks.
+#[derive(Clone)]
+pub(crate) struct Desks(Arc<[Desk]>);
+
+/// Ends the desks when it is dropped, and waits for their threads.
+struct Threads {
+    desks: Desks,
+    threads: Vec<quintet_rt::threads::JoinHandle<()>>,
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.desks.0.iter().for_each(|desk| desk.stop.notify_one());
+        for thread in self.threads.drain(..) {
+            // One that panicked has ended, too; its connections are gone.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Desks {
+    /// Starts the desks. They end, with the connections they have, when the task is aborted or the
+    /// calling runtime ends.
+    ///
+    /// # Errors
+    /// The system has no file descriptors to give.
+    pub fn start() -> io::Result<(Desks, JoinHandle<()>)> {
+        let count = std::thread::available_parallelism().map_or(1, usize::from) * PER_PROCESSOR;
+        let mut desks = Vec::with_capacity(count);
+        let mut threads = Vec::with_capacity(count);
+        for number in 0..count {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            let stop = Arc::new(Notify::new());
+            desks.push(Desk {
+                runtime: runtime.handle().clone(),
+                connections: Arc::default(),
+                stop: Arc::clone(&stop),
+            });
+            let name = format!("desk-{number}");
+            threads.push(quintet_rt::threads::spawn(&name, move || {
+                IS_DESK.set(true);
+                runtime.block_on(stop.notified());
+            }));
+        }
+        let desks = Desks(desks.into());
+        let threads = Threads {
+            desks: desks.clone(),
+            threads,
+        };
+        let end = tokio::spawn(async move {
+            let _until_dropped = threads;
+            std::future::pending().await
+        });
+        Ok((desks, end))
+    }
+
+    /// The desk with the fewest connections, among the first ones while they are not crowded.
+    fn choose(&self) -> &Desk {
+        let fewest = |desks: &'_ [Desk]| {
+            let numbers = desks
+                .iter()
+                .map(|desk| desk.connections.load(Ordering::Relaxed));
+            let (count, at) = numbers.zip(0..).min().expect("there are desks");
+            (at, count)
+        };
+        let (mut at, count) = fewest(&self.0[..self.0.len() / PER_PROCESSOR]);
+        if count >= CROWDED {
+            (at, _) = fewest(&self.0);
+        }
+        &self.0[at]
+    }
+
+    /// Serves a connection.
+    pub fn serve<F>(&self, stream: TcpStream, serve: impl FnOnce(TcpStream) -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let desk = self.choose();
+        desk.connections.fetch_add(1, Ordering::Relaxed);
+        let counted = Counted(Arc::clone(&desk.connections));
+        let serving: Serving = Box::pin(async move {
+            let _counted = counted;
+            // From the runtime that accepted it to the desk's.
+            match stream.into_std().and_then(TcpStream::from_std) {
+                Ok(stream) => serve(stream).await,
+                Err(error) => tracing::error!(%error, "a connection could not be taken over"),
+            }
+        });
+        let places = Places {
+            desk: desk.runtime.clone(),
+            apart: Handle::current(),
+        };
+        go(serving, places, Place::Desk);
+    }
+}
+
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+struct Places {
+    desk: Handle,
+    apart: Handle,
+}
+
+/// Serves a connection at a place until it wants to be at the other.
+fn go(mut serving: Serving, places: Places, place: Place) {
+    let runtime = match place {
+        Place::Desk => &places.desk,
+        Place::Apart => &places.apart,
+    };
+    runtime.clone().spawn(async move {
+        let next = poll_fn(|context| match serving.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => match WANTS.take() {
+                Some(place) => Poll::Ready(Some(place)),
+                None => Poll::Pending,
+            },
+        })
+        .await;
+        if let Some(place) = next {
+            go(serving, places, place);
+        }
+    });
+}
+
+/// Goes where a call that may take long delays no other connection: `block_in_place` is allowed
+/// there. The connection stays until it goes [`home`].
+pub(crate) async fn apart() {
+    if IS_DESK.get() {
+        move_to(Place::Apart).await;
+    }
+}
+
+/// Goes back to the connection's own desk.
+pub(crate) async fn home() {
+    if !IS_DESK.get() {
+        move_to(Place::Desk).await;
+    }
+}
+
+async fn move_to(place: Place) {
+    let mut asked = false;
+    poll_fn(|_| {
+        if std::mem::replace(&mut asked, true) {
+            return Poll::Ready(());
+        }
+        WANTS.set(Some(place));
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use tokio::net::TcpListener;
+
+    fn thread() -> String {
+        std::thread::current().name().unwrap_or_default().to_owned()
+    }
+
+    /// Sockets that clients have opened, and the clients' ends.
+    async fn sockets(count: usize) -> Vec<(TcpStream, TcpStream)> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut pairs = Vec::new();
+        for _ in 0..count {
+            let client = TcpStream::connect(listener.local_addr().unwrap()).await;
+            pairs.push((listener.accept().await.unwrap().0, client.unwrap()));
+        }
+        pairs
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_connection_goes_apart_and_comes_home_to_its_desk() {
+        let (desks, end) = Desks::start().unwrap();
+        let (told, heard) = mpsc::channel();
+        for (stream, _client) in sockets(3).await {
+            let told = told.clone();
+            desks.serve(stream, |_stream| async move {
+                let desk = thread();
+                apart().await;
+                let elsewhere = tokio::task::block_in_place(thread);
+                apart().await;
+                home().await;
+                home().await;
+                told.send((desk, elsewhere, thread())).unwrap();
+            });
+        }
+        drop(told);
+        for (desk, elsewhere, home) in
+            tokio::task::block_in_place(|| heard.iter().collect::<Vec<_>>())
+        {
+            assert!(desk.starts_with("desk-"), "{desk}");
+            assert!(!elsewhere.starts_with("desk-"), "{elsewhere}");
+            assert_eq!(desk, home);
+        }
+        end.abort();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_is_apart_delays_nobody() {
+        let (desks, end) = Desks::start().unwrap();
+        let (go_on, wait) = mpsc::channel::<()>();
+        let (told, heard) = mpsc::channel();
+        // Enough that some share a desk with the one that blocks.
+        let mut pairs = sockets(desks.0.len() * CROWDED * 2).await;
+        let (blocked, _client) = pairs.pop().unwrap();
+        desks.serve(blocked, |_stream| async move {
+            apart().await;
+            tokio::task::block_in_place(|| wait.recv().unwrap());
+            home().await;
+        });
+        let count = pairs.len();
+        for (stream, _client) in pairs {
+            let told = told.clone();
+            desks.serve(
+                stream,
+                |_stream| async move { told.send(thread()).unwrap() },
+            );
+        }
+        drop(told);
+        let served = tokio::task::block_in_place(|| heard.iter().count());
+        assert_eq!(served, count, "while one is blocked");
+        go_on.send(()).unwrap();
+        end.abort();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn connections_spread_over_the_desks_when_there_are_many() {
+        let (desks, end) = Desks::start().unwrap();
+        let first = desks.0.len() / PER_PROCESSOR;
+        let mut clients = Vec::new();
+        for (stream, client) in sockets(desks.0.len() * CROWDED).await {
+            clients.push(client);
+            desks.serve(stream, |_stream| std::future::pending());
+            let counts: Vec<usize> = desks
+                .0
+                .iter()
+                .map(|desk| desk.connections.load(Ordering::Relaxed))
+                .collect();
+            if clients.len() <= first * CROWDED {
+                assert!(
+                    counts[first..].iter().all(|count| *count == 0),
+                    "{counts:?}"
+                );
+            }
+        }
+        assert!(
+            desks
+                .0
+                .iter()
+                .all(|desk| desk.connections.load(Ordering::Relaxed) == CROWDED)
+        );
+        end.abort();
+        assert!(end.await.unwrap_err().is_cancelled());
+        let left = |desk: &Desk| desk.connections.load(Ordering::Relaxed);
+        assert_eq!(
+            desks.0.iter().map(left).sum::<usize>(),
+            0,
+            "they end with their desks"
+        );
+    }
+}
