@@ -35,7 +35,7 @@ impl World {
         mut client: Client,
         durability: Durability,
     ) -> Option<Client> {
-        if self.commit_would_wait(life) {
+        if self.commit_would_wait(life, &client.writes) {
             return Some(client);
         }
         client.cursor = None;

@@ -6,13 +6,13 @@
 //!
 //! | interrupted | who is not let in |
 //! |---|---|
-//! | commit | a pass, warming (they would wait for the epoch and the entries) |
+//! | commit | a pass, warming (they would wait for the epoch and the entries); locks of its keys, commits to them |
 //! | commit with its timestamp | also the log's writer, and reads of its keys at or above |
 //! | pass | another pass |
 //! | warming | another warming |
 
 use crate::machine::Life;
-use crate::model::Key;
+use crate::model::{Key, Writes};
 use crate::world::World;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -59,9 +59,18 @@ impl World {
         })
     }
 
-    /// Whether a commit would wait: for the log's writer, if too much has not been written.
-    pub fn commit_would_wait(&self, life: &Life) -> bool {
+    /// Whether a commit would wait: for the log's writer, if too much has not been written, or for
+    /// one that it interrupts.
+    pub fn commit_would_wait(&self, life: &Life, writes: &Writes) -> bool {
         self.writer_would_wait() && !life.log.has_room()
+            || writes.keys().any(|key| self.lock_would_wait(key))
+    }
+
+    /// Whether who locks the row would wait for a commit that it interrupts.
+    pub fn lock_would_wait(&self, key: &Key) -> bool {
+        let committing =
+            |i: &Interrupted| matches!(i, Interrupted::Commit(keys, _) if keys.contains(key));
+        self.interrupted.borrow().iter().any(committing)
     }
 
     /// Whether this is the timestamp of a commit that has been interrupted.

@@ -5,7 +5,7 @@
 
 use quintet_base::{Durability, Level};
 use quintet_rt::Rand;
-use quintet_tc::TcConfig;
+use quintet_tc::{Posting, TcConfig};
 use quintet_wal::WalConfig;
 
 /// Where the simulated log is.
@@ -26,6 +26,7 @@ pub(crate) struct Profile {
     pub ring_bytes: usize,
     pub cache_bytes: usize,
     pub freeze_bytes: usize,
+    pub posting: Posting,
     pub segment_bytes: usize,
     /// One step in so many is a crash; one is a fault to come.
     pub crash_every: u64,
@@ -83,6 +84,15 @@ impl Profile {
             pass_every: one_of(rand, &[5, 20, 60]),
             write_every: one_of(rand, &[4, 10, 30]),
             inside_every: one_of(rand, &[1, 3, 10]),
+            posting: one_of(
+                rand,
+                &[
+                    Posting::Frozen,
+                    Posting::Continuous {
+                        piece_bytes: ring_bytes / 32,
+                    },
+                ],
+            ),
         }
     }
 
@@ -101,6 +111,7 @@ impl Profile {
     pub fn tc(&self) -> TcConfig {
         TcConfig {
             freeze_bytes: self.freeze_bytes,
+            posting: self.posting,
             cache_bytes_max: self.cache_bytes,
             transaction_bytes_max: self.ring_bytes / 4,
         }

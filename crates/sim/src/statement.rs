@@ -325,6 +325,9 @@ impl World {
 
     fn lock(&self, mut client: Client, key: &Key, strength: Strength) -> Option<Client> {
         client.cursor = None;
+        if self.lock_would_wait(key) {
+            return Some(client);
+        }
         let policies = [WaitPolicy::Queue, WaitPolicy::Refuse];
         let policy = policies[usize::from(self.one_in(8))];
         let outcome = client.txn.lock(key.0, &key.1, strength, policy);

@@ -1,12 +1,13 @@
 //! Commit: lock, take a place in the log, validate, write, install.
 //!
-//! Relies on: row locks keep other writers of the same rows away (`locks`).
+//! Relies on: who locks a row looks at its entry afterwards (`locks`).
 //! Promises: commits that share a record are ordered by their places in the log; a refused commit
 //! leaves nothing but a void record.  Does not: wait for the disk; the answer does.
 //!
 //! ```text
-//!   row locks ─► first committer wins? ─► lock entries ─► place in the log = timestamp
-//!                                                              │
+//!   lock entries, first committer wins? ─► rows free? ─► place in the log = timestamp
+//!                                             │no             │
+//!                              wait for their locks           ▼
 //!        answer when durable ◄─ let go ◄─ install ◄─ write ◄─ reads still valid?
 //! ```
 //! Commits run side by side; what they share is one word, the log's end. After Silo (SOSP 2013,
@@ -35,6 +36,7 @@ use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use quintet_index::{Entry, Guard};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed, Error> {
     let shared = Arc::clone(&txn.shared);
@@ -49,7 +51,6 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     shared.wait_for_room(bytes)?;
     // Bounds what the log writer has not written yet; a matter of milliseconds when it is met.
     shared.log.wait_for_room().map_err(Error::Log)?;
-    lock_rows(txn)?;
 
     let seat = Arc::clone(&txn.snapshot.seat);
     let schema_change = !txn.fenced.is_empty() || !txn.dropped.is_empty();
@@ -75,6 +76,13 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     check_fences(txn, &shared)?;
     section.lock_entries(txn, &guard)?;
     sim::at(Point::Locked);
+    if section.is_in_the_way(txn) {
+        drop(section);
+        drop(alone);
+        drop(guard);
+        lock_rows(txn)?;
+        return commit(txn, durability);
+    }
     // Held while the timestamp is known and the fences are not raised yet: whoever plans for a
     // snapshot at or above it waits here.
     let fences = schema_change.then(|| shared.prepare_fences());
@@ -150,6 +158,7 @@ fn changes(txn: &Txn) -> impl Iterator<Item = Change<'_>> {
     })
 }
 
+/// Queues up for the rows, like a session that wants to write them.
 fn lock_rows(txn: &mut Txn) -> Result<(), Error> {
     // Taken out for the loop because locking needs the transaction itself.
     let writes = std::mem::take(&mut txn.writes);
@@ -182,7 +191,8 @@ fn check_fences(txn: &Txn, shared: &Shared) -> Result<(), Error> {
 struct Section<'a> {
     shared: &'a Shared,
     seat: &'a Seat,
-    locked: Vec<&'a RecordEntry>,
+    /// In the order of the write set, each with its hash.
+    locked: Vec<(&'a RecordEntry, u64)>,
 }
 
 impl<'a> Section<'a> {
@@ -212,8 +222,21 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    /// Waits only for upkeep, which never waits for anybody: other committers are kept away by the
-    /// row locks.
+    /// Whether somebody else has locked one of the rows, or waits for it.
+    fn is_in_the_way(&self, txn: &Txn) -> bool {
+        let rows = txn
+            .writes
+            .iter()
+            .flat_map(|(space, writes)| writes.rows.keys().map(move |key| (*space, key)));
+        let locks = &self.shared.locks;
+        // Pairs with the fence in `LockTable::acquire`.
+        fence(Ordering::SeqCst);
+        rows.zip(&self.locked)
+            .any(|((space, key), (_, hash))| locks.is_wanted(*hash, space, key, txn.id))
+    }
+
+    /// Waits for upkeep, which never waits for anybody, and for other commits, a matter of
+    /// microseconds. All lock in the order of spaces and keys, so no ring can close.
     fn lock_entry(&mut self, space: SpaceId, key: &Bytes, guard: &'a Guard) -> &'a RecordEntry {
         let hash = hash(space, key);
         let mut spins = 0;
@@ -225,7 +248,7 @@ impl<'a> Section<'a> {
                 .find_or_make(hash, space, key, in_store, guard);
             match entry.lock_for_commit(self.seat.number()) {
                 Locked::Yes => {
-                    self.locked.push(entry);
+                    self.locked.push((entry, hash));
                     return entry;
                 }
                 Locked::Busy | Locked::Dead => crate::entry::pause(&mut spins),
@@ -236,18 +259,16 @@ impl<'a> Section<'a> {
     fn install(&self, written: &CommitRecord<'_>, timestamp: Timestamp, guard: &Guard) {
         assert_eq!(written.len(), self.locked.len(), "an entry for each change");
         let low_water = self.shared.low_water();
-        for (entry, change) in self.locked.iter().zip(written.changes()) {
+        for ((entry, hash), change) in self.locked.iter().zip(written.changes()) {
             let more = entry.install_logged(timestamp, change.value, low_water, guard);
-            if more != 0 {
-                self.shared.table.weigh_entry(entry, more);
-            }
+            self.shared.table.weigh(*hash, more);
         }
     }
 }
 
 impl Drop for Section<'_> {
     fn drop(&mut self) {
-        self.locked.iter().for_each(|entry| entry.unlock());
+        self.locked.iter().for_each(|(entry, _)| entry.unlock());
         self.seat.set_none();
     }
 }

@@ -14,14 +14,19 @@
 //!  7 reclaim     buffers, oldest first: versions still of use are copied, the memory is used again
 //!  8 evict       clean records that nobody has read lately, while the table is over its bound
 //! ```
+//! Posted continuously ([`Posting::Continuous`]), the log goes through 1, 2, 3 and 5 in small pieces, and
+//! through 4 and 6 only when enough of it came since the last checkpoint.
+//!
 //! Freezing is naming a position, so nobody straddles it: a transaction's versions all have its
 //! timestamp, at or below T or above.
 
 use crate::component::Shared;
+use crate::config::Posting;
 use crate::entry::{Found, Locked};
 use crate::error::Error;
 use crate::record::CommitRecord;
 use crate::sim::{self, Planted, Point};
+use crate::snapshot::Snapshot;
 use crate::table::{Sweep, hash};
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
@@ -35,23 +40,32 @@ const RECLAIM_SHARES: u64 = 16;
 /// A record with a commit that STORE does not have.
 type Dirty<'a> = (SpaceId, &'a [u8]);
 
-/// Moves everything committed so far into STORE. One at a time (the caller holds the compactor's
-/// turn).
-pub(crate) fn compact(shared: &Shared) -> Result<(), Error> {
-    let frozen = shared.end();
-    post(shared, frozen)?;
+/// Moves everything committed so far into STORE, with a checkpoint if one is due or `checkpoint`. One
+/// at a time (the caller holds the compactor's turn).
+pub(crate) fn compact(shared: &Shared, checkpoint: bool) -> Result<(), Error> {
+    // A snapshot, so that commits leave the versions that STORE is to be told of: those that come after
+    // them may be lost in a crash.
+    let snapshot = Snapshot::of_the_end(shared);
+    post(shared, snapshot.timestamp, checkpoint)?;
+    drop(snapshot);
     give_back(shared);
     Ok(())
 }
 
 /// Steps 2 to 6.
-pub(crate) fn post(shared: &Shared, frozen: Timestamp) -> Result<(), Error> {
+pub(crate) fn post(shared: &Shared, frozen: Timestamp, checkpoint: bool) -> Result<(), Error> {
+    let since = frozen.0 - shared.checkpointed.load(Ordering::Relaxed);
+    let due = checkpoint
+        || shared.config.posting == Posting::Frozen
+        || since >= shared.config.freeze_bytes as u64
+        // The log's buffers are short: what they wait for is the checkpoint.
+        || since >= shared.log.ring_bytes() / 2;
     let posted = shared.generations.newest();
     let carried = std::mem::take(&mut *shared.carried.lock());
-    if frozen == posted && carried.is_empty() {
+    if frozen == posted && carried.is_empty() && !(due && since > 0) {
         return Ok(());
     }
-    let result = post_from(shared, posted, frozen, &carried);
+    let result = post_from(shared, posted, frozen, &carried, due);
     if result.is_err() {
         let mut left = shared.carried.lock();
         let newer = std::mem::replace(&mut *left, carried);
@@ -65,6 +79,7 @@ fn post_from(
     posted: Timestamp,
     frozen: Timestamp,
     carried: &[(SpaceId, Bytes)],
+    checkpoint: bool,
 ) -> Result<(), Error> {
     // Under durability `none` the log is never synced; written is all there is to wait for.
     if !sim::plants(Planted::PostEarly) {
@@ -104,6 +119,14 @@ fn post_from(
         sim::at(Point::Merged);
         rest = after;
     }
+    shared.stats.posts.fetch_add(1, Ordering::Relaxed);
+    if !checkpoint {
+        shared
+            .generations
+            .publish(frozen, shared.store.generation());
+        sim::at(Point::Published);
+        return Ok(());
+    }
     // Their drop is durable in the log; the checkpoint makes STORE's forgetting durable, too.
     for space in &gone {
         shared.store.drop_space(*space)?;
@@ -113,6 +136,7 @@ fn post_from(
     shared
         .generations
         .publish(frozen, shared.store.generation());
+    shared.checkpointed.store(frozen.0, Ordering::Relaxed);
     sim::at(Point::Published);
     shared.log.truncate(redo_start).map_err(Error::Log)?;
     let mut dropped = shared.dropped.lock();

@@ -5,11 +5,12 @@
 //! Does not: hold back readers.
 //!
 //! ```text
-//!   commit ──freeze_bytes dirty, or buffers three quarters full──► wanted ─► pass ─► room, waiters woken
+//!   commit ──enough dirty, or buffers three quarters full──► wanted ─► pass ─► room, waiters woken
 //!     └──no room──► waits; refused if the last pass has failed
 //! ```
 
 use crate::compact;
+use crate::config::Posting;
 use crate::error::Error;
 use crate::locks::Wait;
 use crate::shared::Shared;
@@ -43,6 +44,8 @@ pub(crate) struct Turns {
     wanted: AtomicBool,
     /// The next pass posts to STORE; otherwise it only gives memory back.
     post_wanted: AtomicBool,
+    /// The next post ends with a checkpoint, due or not.
+    checkpoint_wanted: AtomicBool,
     room: Mutex<Vec<RoomWaiter>>,
 }
 
@@ -72,7 +75,8 @@ impl Shared {
     /// What the log's buffers would hold if they also held what recovery has brought back: the longest
     /// of what a crash now would leave to be replayed and what is in use.
     fn used(&self, end: Timestamp) -> u64 {
-        let held = self.log.reclaimed().0.min(self.generations.newest().0);
+        let checkpointed = self.checkpointed.load(Ordering::Relaxed);
+        let held = self.log.reclaimed().0.min(checkpointed);
         end.0.saturating_sub(held)
     }
 
@@ -126,7 +130,11 @@ impl Shared {
         }
         let dirty = end.0.saturating_sub(self.generations.newest().0);
         let used = self.used(end);
-        if dirty >= self.config.freeze_bytes as u64 || used >= self.log.ring_bytes() / 4 * 3 {
+        let enough = match self.config.posting {
+            Posting::Frozen => self.config.freeze_bytes,
+            Posting::Continuous { piece_bytes } => piece_bytes,
+        };
+        if dirty >= enough as u64 || used >= self.log.ring_bytes() / 4 * 3 {
             self.want_compaction();
         }
     }
@@ -155,6 +163,7 @@ impl Shared {
 
     /// Moves everything committed so far into STORE, on this thread. One at a time.
     pub fn compact_here(&self) -> Result<(), String> {
+        self.turns.checkpoint_wanted.store(true, Ordering::Release);
         self.turns.post_wanted.store(true, Ordering::Release);
         self.run_pass();
         self.turns.turn.lock().failed.clone().map_or(Ok(()), Err)
@@ -175,6 +184,7 @@ impl Shared {
         // A pass that is running may have frozen before our commit; wait for one that starts now.
         let target = turn.finished + if turn.wanted { 2 } else { 1 };
         while turn.finished < target && !turn.stop {
+            self.turns.checkpoint_wanted.store(true, Ordering::Release);
             self.turns.post_wanted.store(true, Ordering::Release);
             turn.wanted = true;
             self.turns.changed.notify_all();
@@ -205,7 +215,8 @@ impl Shared {
         let post = self.turns.post_wanted.swap(false, Ordering::AcqRel);
         self.stats.compacting.store(post, Ordering::Relaxed);
         let result = if post {
-            Some(compact::compact(self))
+            let checkpoint = self.turns.checkpoint_wanted.swap(false, Ordering::AcqRel);
+            Some(compact::compact(self, checkpoint))
         } else {
             compact::give_back(self);
             None

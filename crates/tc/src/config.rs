@@ -4,6 +4,20 @@
 
 use quintet_base::Timestamp;
 
+/// How commits get into STORE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Posting {
+    /// All at once when [`TcConfig::freeze_bytes`] of log are dirty, then a checkpoint (Solar, §3.3).
+    #[default]
+    Frozen,
+    /// A piece whenever so many bytes of log are dirty; a checkpoint when `freeze_bytes` of log came
+    /// since the last one (after Deuteronomy's proxy, CIDR 2015, §5).
+    Continuous {
+        /// Bytes of log of one piece.
+        piece_bytes: usize,
+    },
+}
+
 /// Bounds of the component. The log's buffers, in which versions live first, have their own bound
 /// (`quintet_wal::WalConfig::ring_bytes`).
 #[derive(Clone, Debug)]
@@ -11,6 +25,8 @@ pub struct TcConfig {
     /// A compaction begins when so many bytes of log are not in STORE. Commits go on meanwhile; what
     /// bounds the log that a crash leaves to be replayed is the log's buffers.
     pub freeze_bytes: usize,
+    /// How commits get into STORE.
+    pub posting: Posting,
     /// Records in memory, and the versions that were copied out of the log's buffers, take at most
     /// about so many bytes; beyond, records that STORE has are evicted.
     pub cache_bytes_max: usize,
@@ -25,6 +41,7 @@ impl TcConfig {
     pub fn for_memory(bytes: usize) -> TcConfig {
         TcConfig {
             freeze_bytes: bytes / 8,
+            posting: Posting::default(),
             cache_bytes_max: bytes / 16 * 5,
             transaction_bytes_max: bytes / 10,
         }
@@ -43,7 +60,7 @@ pub struct TcStats {
     pub commits: u64,
     /// Commits that only read.
     pub read_only: u64,
-    /// Compactions finished.
+    /// Checkpoints of STORE.
     pub compactions: u64,
     /// One is under way.
     pub compacting: bool,
@@ -51,6 +68,12 @@ pub struct TcStats {
     pub stalls: u64,
     /// Bytes of log that STORE does not have yet.
     pub dirty_bytes: u64,
+    /// Pieces posted; with [`Posting::Frozen`] as many as compactions.
+    pub posts: u64,
+    /// STORE has every commit at or below, although perhaps not durably.
+    pub posted: Timestamp,
+    /// A crash now would replay the log from here.
+    pub checkpointed: Timestamp,
     /// Bytes of the log's buffers in use.
     pub buffer_bytes: u64,
     /// Bytes of records in memory, each with its newest version.

@@ -91,7 +91,7 @@ mod transaction;
 mod warm;
 
 pub use component::Tc;
-pub use config::{TcConfig, TcStats};
+pub use config::{Posting, TcConfig, TcStats};
 pub use error::{ConflictKind, Error};
 pub use locks::{Strength, Wait, WaitPolicy};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};

@@ -5,7 +5,8 @@
 //! at once.  Does not: protect versions (entries have a lock word of their own), block a thread (a wait is a
 //! future), or survive a restart.
 //!
-//! A lock exists only while somebody holds it or waits for it.
+//! A lock exists only while somebody holds it or waits for it. A commit of rows that nobody has
+//! locked passes by with one look at a word ([`LockTable::is_wanted`]).
 //!
 //! ```text
 //!   ask ──free──► held ──release──► granted to the head of the queue (and to sharers behind it)
@@ -14,15 +15,16 @@
 //! ```
 
 use crate::error::Error;
+use crate::table::hash;
 use parking_lot::Mutex;
 use quintet_base::limits::LOCK_WAITERS_MAX;
 use quintet_base::{Bytes, SpaceId, TxnId};
 use std::collections::hash_map::{Entry, HashMap};
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
-use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::task::{Context, Poll, Waker};
 
 /// Shards of the lock table: enough that two threads rarely meet.
@@ -60,9 +62,20 @@ struct Lock {
     queue: VecDeque<Waiter>,
 }
 
+/// The locks of one shard by key.
+type Locks = HashMap<LockKey, Lock, foldhash::quality::RandomState>;
+
+#[derive(Default)]
+#[repr(align(64))]
+struct Shard {
+    locks: Mutex<Locks>,
+    /// How many there are, so that commits need not take the mutex to know that there are none.
+    /// Written under it.
+    count: AtomicUsize,
+}
+
 pub(crate) struct LockTable {
-    shards: Vec<Mutex<HashMap<LockKey, Lock>>>,
-    hasher: RandomState,
+    shards: Box<[Shard]>,
     /// What each waiting transaction waits for. Written when one queues up or is granted; read by
     /// the search for rings.
     waiting: Mutex<HashMap<TxnId, LockKey>>,
@@ -107,14 +120,33 @@ impl Lock {
 impl LockTable {
     pub fn new() -> LockTable {
         LockTable {
-            shards: (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect(),
-            hasher: RandomState::new(),
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             waiting: Mutex::new(HashMap::new()),
         }
     }
 
-    fn shard(&self, key: &LockKey) -> &Mutex<HashMap<LockKey, Lock>> {
-        &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
+    fn shard(&self, (space, key): &LockKey) -> &Shard {
+        self.shard_of(hash(*space, key))
+    }
+
+    /// The shard of a record with this hash.
+    fn shard_of(&self, hash: u64) -> &Shard {
+        &self.shards[hash as usize % SHARDS]
+    }
+
+    /// Whether others hold the lock of a record or wait for it, so that `txn` has to queue up. For
+    /// who has the record's entry locked, after a sequentially consistent fence: who takes the lock
+    /// later looks at the entry afterwards ([`LockTable::acquire`]), so one of the two sees the other.
+    pub fn is_wanted(&self, hash: u64, space: SpaceId, key: &Bytes, txn: TxnId) -> bool {
+        let shard = self.shard_of(hash);
+        if shard.count.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let locks = shard.locks.lock();
+        // Cloning a key counts a reference, no more.
+        locks
+            .get(&(space, key.clone()))
+            .is_some_and(|lock| lock.held_by(txn) != Some(Strength::Exclusive))
     }
 
     /// Takes the lock, or queues up for it. `true`: it was not held by this transaction before, so
@@ -130,13 +162,18 @@ impl LockTable {
         strength: Strength,
         policy: WaitPolicy,
     ) -> Result<bool, Error> {
-        let mut shard = self.shard(key).lock();
-        let lock = match shard.entry(key.clone()) {
+        let shard = self.shard(key);
+        let mut locks = shard.locks.lock();
+        let lock = match locks.entry(key.clone()) {
             Entry::Vacant(vacant) => {
                 vacant.insert(Lock {
                     holders: vec![(txn, strength)],
                     queue: VecDeque::new(),
                 });
+                shard.count.store(locks.len(), Ordering::Relaxed);
+                // Pairs with the fence before `is_wanted`: either the committer of the row sees that it
+                // is locked, or we see its lock on the entry when we look at the row.
+                fence(Ordering::SeqCst);
                 return Ok(true);
             }
             Entry::Occupied(occupied) => occupied.into_mut(),
@@ -172,7 +209,7 @@ impl LockTable {
         } else {
             lock.queue.push_back(waiter);
         }
-        drop(shard);
+        drop(locks);
         let mut waiting = self.waiting.lock();
         waiting.insert(txn, key.clone());
         if self.closes_ring(txn, &waiting) {
@@ -201,8 +238,9 @@ impl LockTable {
     fn leave(&self, txn: TxnId, key: &LockKey, and_lock: bool) {
         let mut granted = Vec::new();
         {
-            let mut shard = self.shard(key).lock();
-            let Entry::Occupied(mut entry) = shard.entry(key.clone()) else {
+            let shard = self.shard(key);
+            let mut locks = shard.locks.lock();
+            let Entry::Occupied(mut entry) = locks.entry(key.clone()) else {
                 return;
             };
             let lock = entry.get_mut();
@@ -213,6 +251,7 @@ impl LockTable {
             lock.grant(&mut granted);
             if lock.holders.is_empty() {
                 entry.remove();
+                shard.count.store(locks.len(), Ordering::Relaxed);
             }
         }
         if granted.is_empty() {
@@ -242,8 +281,8 @@ impl LockTable {
             let Some(key) = waiting.get(&txn) else {
                 continue;
             };
-            let shard = self.shard(key).lock();
-            let Some(lock) = shard.get(key) else {
+            let locks = self.shard(key).locks.lock();
+            let Some(lock) = locks.get(key) else {
                 continue;
             };
             if !lock.queue.iter().any(|waiter| waiter.txn == txn) {
@@ -377,10 +416,34 @@ mod tests {
         assert_eq!(ask(&table, 5, "a", Shared), "held");
         table.release(TxnId(5), &key("a"));
         assert!(
-            table.shards.iter().all(|shard| shard.lock().is_empty()),
+            table
+                .shards
+                .iter()
+                .all(|shard| shard.locks.lock().is_empty()
+                    && shard.count.load(Ordering::Relaxed) == 0),
             "locks are forgotten"
         );
         assert_eq!(table.waiting(), 0);
+    }
+
+    #[test]
+    fn a_commit_waits_for_whoever_has_the_row_or_asked_before() {
+        let table = LockTable::new();
+        let (space, name) = key("a");
+        let wanted = |txn| table.is_wanted(hash(space, &name), space, &name, TxnId(txn));
+        assert!(!wanted(9));
+        assert_eq!(ask(&table, 1, "a", Shared), "granted");
+        assert!(wanted(9), "others read it");
+        assert!(wanted(1), "shared is not enough to write");
+        assert_eq!(ask(&table, 1, "a", Exclusive), "held");
+        assert!(!wanted(1));
+        assert_eq!(ask(&table, 2, "a", Exclusive), "waits");
+        assert!(!wanted(1), "who holds it goes before who waits");
+        table.release(TxnId(1), &key("a"));
+        assert!(!wanted(2));
+        assert!(wanted(1));
+        table.release(TxnId(2), &key("a"));
+        assert!(!wanted(1));
     }
 
     #[test]

@@ -319,7 +319,7 @@ impl<'a> Replay<'a> {
     fn merge(&mut self, shared: &Shared) -> Result<(), Error> {
         let before = self.now();
         self.notes.settle(shared);
-        compact::post(shared, Timestamp(self.recovery.end.0))?;
+        compact::post(shared, Timestamp(self.recovery.end.0), true)?;
         compact::give_back(shared);
         self.recovery.merges += 1;
         self.recovery.merging += self.now() - before;

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 pub(crate) struct Counters {
     pub fills: AtomicU64,
     pub compactions: AtomicU64,
+    pub posts: AtomicU64,
     pub compacting: AtomicBool,
     pub stalls: AtomicU64,
 }
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     pub table: Table,
     pub seats: Seats,
     pub generations: Generations,
+    /// Where redo would start; at or below the newest generation. Only the compactor writes it.
+    pub checkpointed: AtomicU64,
     pub locks: LockTable,
     /// Through which every commit goes; schema changes alone.
     pub gate: Gate,
@@ -106,6 +109,7 @@ impl Shared {
             table,
             seats: Seats::new(),
             generations: Generations::new(Timestamp(redo_start.0), store.generation()),
+            checkpointed: AtomicU64::new(redo_start.0),
             locks: LockTable::new(),
             gate: Gate::default(),
             dropped: Mutex::new(Vec::new()),

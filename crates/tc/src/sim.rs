@@ -11,7 +11,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Point {
     /// A commit has locked its entries and has no timestamp. Those entries must not be compacted, and
-    /// nobody may commit to its keys (row locks see to that) or wait for the epoch.
+    /// nobody may commit to its keys, lock their rows or wait for the epoch.
     Locked,
     /// A commit has the timestamp and has not validated yet. As above; besides, nobody may read its keys
     /// at or above the timestamp, validate them, or write the log.

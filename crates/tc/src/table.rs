@@ -262,10 +262,6 @@ impl Table {
         }
     }
 
-    pub fn weigh_entry(&self, entry: &RecordEntry, bytes: i64) {
-        self.weigh(entry.hash(), bytes);
-    }
-
     /// Records in memory.
     pub fn len(&self) -> usize {
         self.points.len()

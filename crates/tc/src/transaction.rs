@@ -117,7 +117,10 @@ pub struct Txn {
     snapshot_used: bool,
     pub(crate) writes: WriteSet,
     pub(crate) write_bytes: usize,
-    /// What to put back, newest last: (space, key, what the write set held before).
+    /// Somebody has a mark and may roll back to it.
+    marked: Cell<bool>,
+    /// What to put back, newest last: (space, key, what the write set held before). Kept only from
+    /// the first mark on.
     undo: Vec<(SpaceId, Bytes, Option<Option<Bytes>>)>,
     /// Locks held or queued for; each is owed a release.
     held: Vec<LockKey>,
@@ -146,6 +149,7 @@ impl Txn {
             snapshot_used: false,
             writes: WriteSet::new(),
             write_bytes: 0,
+            marked: Cell::new(false),
             undo: Vec::new(),
             held: Vec::new(),
             waited: false,
@@ -199,6 +203,7 @@ impl Txn {
 
     /// A point to roll back to.
     pub fn mark(&self) -> Mark {
+        self.marked.set(true);
         Mark {
             undo: self.undo.len(),
             fenced: self.fenced.len(),
@@ -396,14 +401,14 @@ impl Txn {
     }
 
     /// First committer wins: nobody committed to the key after this snapshot. The row's lock is
-    /// held, so nobody is about to, either.
+    /// held, so whoever is about to had the record's entry locked before, and is waited for.
     pub(crate) fn check_unchanged(&self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
         let snapshot = self.snapshot.timestamp;
         let table = &self.shared.table;
         let guard = quintet_index::pin();
         let newest = table
             .find(hash(space, key), space, key, &guard)
-            .map_or(Timestamp::ZERO, |entry| entry.newest());
+            .map_or(Timestamp::ZERO, |entry| entry.newest_settled());
         if newest > snapshot {
             return Err(Error::Conflict {
                 kind: ConflictKind::WriteWrite,
@@ -449,13 +454,16 @@ impl Txn {
             rows: BTreeMap::new(),
         });
         writes.schema = writes.schema.min(schema);
-        let before = writes.rows.insert(key.clone(), value);
+        let undo_key = self.marked.get().then(|| key.clone());
+        let before = writes.rows.insert(key, value);
         self.write_bytes += added;
         self.write_bytes -= before
             .as_ref()
             .and_then(Option::as_ref)
             .map_or(0, Bytes::len);
-        self.undo.push((space, key, before));
+        if let Some(key) = undo_key {
+            self.undo.push((space, key, before));
+        }
         Ok(())
     }
 

@@ -109,6 +109,16 @@ impl RecordEntry {
         }
     }
 
+    /// Commit of the newest version, once whoever is committing to the record now has let go of it.
+    pub fn newest_settled(&self) -> Timestamp {
+        let mut spins = 0;
+        // Acquire pairs with Release in `unlock`.
+        while !matches!(self.lock.load(Ordering::Acquire), 0 | TENDED | DEAD) {
+            pause(&mut spins);
+        }
+        self.newest()
+    }
+
     /// Whether anything was committed to the record above `snapshot` and below `mine`, the commit
     /// timestamp of the transaction on `seat`, which asks after it has taken its timestamp.
     /// May name a later commit, too.

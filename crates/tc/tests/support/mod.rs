@@ -8,7 +8,7 @@ use quintet_dc::{
     MergeReport, Operation, Record, RecordScan,
 };
 use quintet_rt::{Clock, Disk, RealClock, SimDisk};
-use quintet_tc::{Error, Recovered, Recovery, RecoveryOptions, Tc, TcConfig, Txn};
+use quintet_tc::{Error, Posting, Recovered, Recovery, RecoveryOptions, Tc, TcConfig, Txn};
 use quintet_wal::{Opening, Wal, WalConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,6 +20,7 @@ pub const TINY_RING: usize = 128 << 10;
 pub fn tiny() -> TcConfig {
     TcConfig {
         freeze_bytes: 16 << 10,
+        posting: Posting::Frozen,
         cache_bytes_max: 16 << 10,
         transaction_bytes_max: 48 << 10,
     }
