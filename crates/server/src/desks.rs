@@ -41,8 +41,8 @@ enum Place {
 }
 
 thread_local! {
-    /// Whether this thread is a desk.
-    static IS_DESK: Cell<bool> = const { Cell::new(false) };
+    /// Where the connection that is being polled is; `None`: not served by desks at all.
+    static IS: Cell<Option<Place>> = const { Cell::new(None) };
     /// Where the connection that is being polled wants to go.
     static WANTS: Cell<Option<Place>> = const { Cell::new(None) };
 }
@@ -93,7 +93,6 @@ impl Desks {
             });
             let name = format!("desk-{number}");
             threads.push(quintet_rt::threads::spawn(&name, move || {
-                IS_DESK.set(true);
                 runtime.block_on(stop.notified());
             }));
         }
@@ -169,12 +168,15 @@ fn go(mut serving: Serving, places: Places, place: Place) {
         Place::Apart => &places.apart,
     };
     runtime.clone().spawn(async move {
-        let next = poll_fn(|context| match serving.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(None),
-            Poll::Pending => match WANTS.take() {
-                Some(place) => Poll::Ready(Some(place)),
-                None => Poll::Pending,
-            },
+        let next = poll_fn(|context| {
+            IS.set(Some(place));
+            let poll = serving.as_mut().poll(context);
+            IS.set(None);
+            match (poll, WANTS.take()) {
+                (Poll::Ready(()), _) => Poll::Ready(None),
+                (Poll::Pending, Some(next)) => Poll::Ready(Some(next)),
+                (Poll::Pending, None) => Poll::Pending,
+            }
         })
         .await;
         if let Some(place) = next {
@@ -186,14 +188,14 @@ fn go(mut serving: Serving, places: Places, place: Place) {
 /// Goes where a call that may take long delays no other connection: `block_in_place` is allowed
 /// there. The connection stays until it goes [`home`].
 pub(crate) async fn apart() {
-    if IS_DESK.get() {
+    if IS.get() == Some(Place::Desk) {
         move_to(Place::Apart).await;
     }
 }
 
 /// Goes back to the connection's own desk.
 pub(crate) async fn home() {
-    if !IS_DESK.get() {
+    if IS.get() == Some(Place::Apart) {
         move_to(Place::Desk).await;
     }
 }
