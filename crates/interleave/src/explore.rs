@@ -4,8 +4,8 @@
 //! failure names the order that led to it.  Does not: try all orders; a test that passes has shown
 //! nothing about those it did not see.
 //!
-//! Half of the orders are drawn at random at each point, which finds what needs many changes of
-//! thread close together. The other half have few changes at random places (probabilistic
+//! Every second order is drawn at random at each point, which finds what needs many changes of
+//! thread close together. The others have few changes at random places (probabilistic
 //! concurrency testing: Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010), which finds what
 //! needs one thread to stand still for long.
 //!
@@ -15,7 +15,7 @@
 //! INTERLEAVING_REPLAY=...   the one order that a failure has printed (name one test)
 //! ```
 
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Schedule, Scheduler, Task, TaskId};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 use std::cell::Cell;
 use std::io::Write;
@@ -49,7 +49,17 @@ pub fn explore(name: &str, orders: usize, body: fn()) {
     }
     let orders = orders * variable("INTERLEAVING_FACTOR").unwrap_or(1) as usize;
     say(&format!("{name}: {orders} orders from seed {}", seed()));
-    run(orders, FailurePersistence::Print, body);
+    let most = Arc::new(AtomicUsize::new(0));
+    let measured = {
+        let most = Arc::clone(&most);
+        move || {
+            body();
+            most.fetch_max(shuttle::current::context_switches(), Ordering::Relaxed);
+        }
+    };
+    run(orders, FailurePersistence::Print, measured);
+    let most = most.load(Ordering::Relaxed);
+    say(&format!("{name}: the longest had {most} points"));
 }
 
 /// Runs the body with a mistake planted; fails unless one of so many orders makes it fail.
@@ -82,13 +92,54 @@ fn run(
     config.max_steps = MaxSteps::FailAfter(POINTS_MAX);
     config.silence_warnings = true;
     config.failure_persistence = failure_persistence;
-    let body = Arc::new(body);
-    let again = Arc::clone(&body);
-    let few = orders / 2;
-    let random = RandomScheduler::new_from_seed(seed(), orders - few);
-    Runner::new(random, config.clone()).run(move || body());
-    let pct = PctScheduler::new_from_seed(seed(), DEPTH, few);
-    Runner::new(pct, config).run(move || again());
+    let schedulers = InTurn {
+        random: RandomScheduler::new_from_seed(seed(), orders.div_ceil(2)),
+        few: PctScheduler::new_from_seed(seed(), DEPTH, usize::MAX),
+        run: 0,
+        runs: orders,
+    };
+    Runner::new(schedulers, config).run(body);
+}
+
+/// One order at random, one with few changes, and so on.
+struct InTurn {
+    random: RandomScheduler,
+    few: PctScheduler,
+    run: usize,
+    runs: usize,
+}
+
+impl InTurn {
+    fn current(&mut self) -> &mut dyn Scheduler {
+        match self.run % 2 {
+            0 => &mut self.few,
+            _ => &mut self.random,
+        }
+    }
+}
+
+impl Scheduler for InTurn {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        if self.run == self.runs {
+            // Tells it that there was no failure.
+            return self.random.new_execution();
+        }
+        self.run += 1;
+        self.current().new_execution()
+    }
+
+    fn next_task(
+        &mut self,
+        runnable: &[&Task],
+        current: Option<TaskId>,
+        is_yielding: bool,
+    ) -> Option<TaskId> {
+        self.current().next_task(runnable, current, is_yielding)
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.current().next_u64()
+    }
 }
 
 fn seed() -> u64 {

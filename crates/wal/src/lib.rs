@@ -36,7 +36,7 @@
 //! | `wal` | [`Wal`], what others call |
 //! | `record` | [`Payload`], the bytes of a record |
 //! | `tail` | where the log ends, in one word |
-//! | `ring`, `ring::memory` | the memory of the log; all unsafe code but for giving it back |
+//! | `ring`, `ring::memory`, `ring::place` | the memory of the log; all unsafe code but for giving it back |
 //! | `groups` | which reservations are finished |
 //! | `reservation` | [`Reservation`], [`MemoryRecords`] |
 //! | `segment` | the bytes and names of a segment file |

@@ -24,7 +24,7 @@
 //! * Where that record ends is kept per lap; only the writer needs it, to write a stretch of the log
 //!   that is not one stretch of memory. Whoever goes from record to record needs nothing.
 //!
-//! This module, with `memory` below it, has the unsafe code of the crate; `shared` and `wal` only hand on the
+//! This module, with `memory` and `place` below it, has the unsafe code of the crate; `shared` and `wal` only hand on the
 //! promise of [`Ring::reclaim`]. What it rests on: a [`Place`] is the
 //! only access to its bytes from [`Ring::reserve`] to [`Place::fill`]; after that they are only read,
 //! but for two fields of a record's header that nobody but the writer looks at.
@@ -35,17 +35,18 @@
 )]
 
 mod memory;
+mod place;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use memory::Span;
+pub(crate) use place::Place;
 
 use crate::groups::{GROUP_BYTES_MAX, Groups};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, planted, spin_loop, yield_now};
 use crate::tail::{Line, POSITION_MAX, Refused, Tail, Taken};
 use memory::Memory;
-use std::ptr::NonNull;
 
 /// How often a waiting thread looks again before it offers its core to another.
 const SPINS: u32 = 64;
@@ -351,69 +352,5 @@ impl Drop for Reading<'_> {
         let mut readers = self.ring.readers.lock();
         let own = readers.iter().position(|from| *from == self.from);
         readers.swap_remove(own.expect("was put there when this was made"));
-    }
-}
-
-/// Bytes of the log that are taken and not filled. Dropping one aborts the process: see
-/// [`crate::Reservation`].
-#[derive(Debug)]
-pub(crate) struct Place<'r> {
-    ring: &'r Ring,
-    taken: Taken,
-    /// Where it is in the memory; all of it is inside, `reserve` has checked that.
-    begin: usize,
-}
-
-impl Place<'_> {
-    pub fn start(&self) -> u64 {
-        self.taken.start
-    }
-
-    pub fn end(&self) -> u64 {
-        self.taken.end
-    }
-
-    fn len(&self) -> usize {
-        (self.taken.end - self.taken.start) as usize
-    }
-
-    /// The bytes, with whatever the ring held there before.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: inside the allocation (`begin`) and initialised. Exclusive: `tail` has given these
-        // positions to nobody else; the positions that shared this memory a lap ago were reclaimed
-        // before the limit let this one be taken; readers stay below `filled_to`, which is not past the
-        // beginning of this one's group. The place is borrowed for as long as the bytes are.
-        unsafe {
-            let address = self.ring.memory.base().add(self.begin);
-            std::slice::from_raw_parts_mut(address.as_ptr(), self.len())
-        }
-    }
-
-    /// Everything is in; the address of the byte at `offset`. It stays there, and does not change,
-    /// until the position is reclaimed.
-    #[inline]
-    pub fn fill(self, offset: usize) -> NonNull<u8> {
-        let len = self.len();
-        assert!(offset <= len, "offset {offset} of {len}");
-        // SAFETY: inside the allocation (`begin`), or one byte behind it. From the buffer itself and not
-        // from a slice of it, so that it stays good for as long as the buffer does.
-        let address = unsafe { self.ring.memory.base().add(self.begin + offset) };
-        if !planted("ring: counted before it is filled") {
-            self.ring.groups.fill(self.taken.group, len as u64);
-        }
-        if planted("ring: a crossing is noted late") {
-            let lap = self.taken.start / self.ring.memory.ring_bytes;
-            self.ring.note_crossing(self.taken, lap);
-        }
-        std::mem::forget(self);
-        address
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        let Taken { start, end, .. } = self.taken;
-        eprintln!("a reservation of the log ({start}..{end}) was given up: the log cannot go on");
-        std::process::abort();
     }
 }

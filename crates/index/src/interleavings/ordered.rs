@@ -90,11 +90,11 @@ fn what_stays_is_found() {
 #[test]
 fn ordered_what_stays_is_found() {
     explore("ordered: what stays is found", 3000, what_stays_is_found);
-    finds("latch: no second look", 100, what_stays_is_found);
-    finds("latch: no change is counted", 100, what_stays_is_found);
+    finds("latch: no second look", 200, what_stays_is_found);
+    finds("latch: no change is counted", 1000, what_stays_is_found);
     finds(
         "what is taken out is freed at once",
-        300,
+        1000,
         what_stays_is_found,
     );
 }
@@ -153,7 +153,7 @@ fn ordered_nothing_is_scanned_twice() {
     );
     finds(
         "scan: the edge is not asked again",
-        2000,
+        1000,
         nothing_is_scanned_twice,
     );
 }
@@ -187,5 +187,5 @@ fn ordered_one_key_is_put_in_once() {
         2000,
         one_key_is_put_in_once,
     );
-    finds("latch: no change is counted", 500, one_key_is_put_in_once);
+    finds("latch: no change is counted", 1000, one_key_is_put_in_once);
 }

@@ -83,7 +83,7 @@ fn point_what_stays_is_found() {
     );
     finds(
         "what is taken out is freed at once",
-        300,
+        1000,
         what_stays_is_found,
     );
 }

@@ -318,10 +318,10 @@ fn commit_transactions_are_whole() {
         transactions_are_whole,
     );
     for (mistake, within) in [
-        ("commit: let go before the install", 200),
-        ("commit: locks after its place", 200),
+        ("commit: let go before the install", 100),
+        ("commit: locks after its place", 100),
         ("entry: who reserves comes later", 2000),
-        ("entry: who has a timestamp is done", 200),
+        ("entry: who has a timestamp is done", 500),
     ] {
         finds(mistake, within, transactions_are_whole);
     }
@@ -371,7 +371,7 @@ fn commit_eviction_is_not_noticed() {
         eviction_is_not_noticed,
     );
     for (mistake, within) in [
-        ("entry: the dead look free", 1000),
+        ("entry: the dead look free", 5000),
         ("pass: nobody reads", 1000),
     ] {
         finds(mistake, within, eviction_is_not_noticed);

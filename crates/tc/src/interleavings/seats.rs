@@ -55,7 +55,7 @@ fn seats_low_water_stays_below_snapshots() {
     );
     finds(
         "seats: what was assumed is not asked",
-        500,
+        1000,
         low_water_stays_below_snapshots,
     );
 }

@@ -2,9 +2,6 @@
 //!
 //! Each test states what must hold and is run with mistakes planted that break it, each of which it
 //! must find. Bytes are no steps of a test, so a record is filled in two halves with a step between.
-//!
-//! A place that is dropped aborts the process: nothing may fail in a test between `reserve` and
-//! `fill`.
 #![allow(unsafe_code, reason = "the tests read records where they are")]
 
 mod reservation;

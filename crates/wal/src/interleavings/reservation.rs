@@ -103,8 +103,8 @@ fn records_are_whole() {
 fn reservation_records_are_whole() {
     explore("reservation: records are whole", 2000, records_are_whole);
     for (mistake, within) in [
-        ("ring: counted before it is filled", 100),
-        ("ring: a crossing is noted late", 1000),
+        ("ring: counted before it is filled", 500),
+        ("ring: a crossing is noted late", 5000),
         ("tail: the end is moved without a look", 100),
     ] {
         finds(mistake, within, records_are_whole);

@@ -50,7 +50,7 @@ fn sleep_a_record_wakes_the_writer() {
     );
     finds(
         "shared: the writer sleeps without another look",
-        500,
+        200,
         a_record_wakes_the_writer,
     );
 }

@@ -6,6 +6,7 @@
 
 use super::*;
 use quintet_rt::Rand;
+use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
