@@ -293,6 +293,7 @@ mod tests {
             let calls = self.calls.load(Ordering::SeqCst);
             Compaction {
                 running: (calls / 100) % 2 == 1,
+                rewriting: false,
                 finished: calls / 200,
             }
         }

@@ -63,7 +63,7 @@ pub trait Target {
     /// What the log has done since the database was opened; none if nobody counts.
     fn counters(&self) -> Option<Counters>;
 
-    /// Whether memory is being moved to disk right now, and how often that has been done.
+    /// What is going on behind right now, and how often it has ended.
     fn compaction(&self) -> Compaction;
 }
 
@@ -92,8 +92,10 @@ impl Counters {
 /// What the database says of its compactions at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
-    /// One is under way.
+    /// What was written is being moved from memory into the store.
     pub running: bool,
-    /// So many have ended since the database was opened.
+    /// The store is rewriting files of its own.
+    pub rewriting: bool,
+    /// So often has memory been moved into the store since the database was opened.
     pub finished: u64,
 }

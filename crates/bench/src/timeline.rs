@@ -1,7 +1,8 @@
 //! A run cut into short intervals: what each did, and whether a compaction ran in it.
 //!
 //! Relies on: workers file each answer under the interval in which it came.  Promises: only whole
-//! intervals; one counts as *inside* a compaction if one ran in any part of it.
+//! intervals; one counts as *inside* a compaction if one ran in any part of it, be it from memory into the
+//! store or of the store's own files.
 //! Does not: tell one compaction from another, or say why an interval is slow.
 //!
 //! ```text
@@ -54,11 +55,24 @@ impl Slice {
     }
 }
 
+/// What ran in some part of an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Mark {
+    compacting: bool,
+    rewriting: bool,
+}
+
+impl Mark {
+    fn inside(self) -> bool {
+        self.compacting || self.rewriting
+    }
+}
+
 /// Which intervals had a compaction in them; kept by the thread that looks.
 #[derive(Debug)]
 pub(crate) struct Watch {
     interval_ns: u64,
-    inside: Vec<bool>,
+    seen: Vec<Mark>,
     last: (u64, Compaction),
     first: Compaction,
 }
@@ -68,7 +82,7 @@ impl Watch {
     pub fn new(interval_ns: u64, now: Compaction) -> Watch {
         Watch {
             interval_ns,
-            inside: Vec::new(),
+            seen: Vec::new(),
             last: (0, now),
             first: now,
         }
@@ -78,17 +92,22 @@ impl Watch {
     pub fn look(&mut self, at: u64, seen: Compaction) {
         let (before, old) = self.last;
         let (from, to) = (before / self.interval_ns, at / self.interval_ns);
-        if self.inside.len() as u64 <= to {
-            self.inside.resize(to as usize + 1, false);
+        if self.seen.len() as u64 <= to {
+            self.seen.resize(to as usize + 1, Mark::default());
         }
         let ended = seen.finished != old.finished;
         for interval in from..=to {
             // In between it ran all the time, or some time that is not known.
-            let ran = (old.running && seen.running)
-                || ended
-                || (interval == from && old.running)
-                || (interval == to && seen.running);
-            self.inside[interval as usize] |= ran;
+            let (first, last) = (interval == from, interval == to);
+            let ran = |old: bool, seen: bool| match (first, last) {
+                (true, true) => old || seen,
+                (true, false) => old,
+                (false, true) => seen,
+                (false, false) => old && seen,
+            };
+            let mark = &mut self.seen[interval as usize];
+            mark.compacting |= ended || ran(old.running, seen.running);
+            mark.rewriting |= ran(old.rewriting, seen.rewriting);
         }
         self.last = (at, seen);
     }
@@ -113,8 +132,10 @@ pub struct Interval {
     pub p99_us: f64,
     /// The slowest.
     pub max_us: f64,
-    /// A compaction ran in some part of it.
+    /// In some part of it, memory was moved into the store.
     pub compacting: bool,
+    /// In some part of it, the store rewrote files of its own.
+    pub rewriting: bool,
 }
 
 /// All intervals of one kind together.
@@ -137,9 +158,9 @@ pub struct Share {
 pub struct Timeline {
     /// Length of an interval.
     pub interval_seconds: f64,
-    /// Compactions that ended during the measurement.
+    /// So often did memory end to be moved into the store during the measurement.
     pub compactions: u64,
-    /// Intervals in which a compaction ran; none if there were none.
+    /// Intervals in which a compaction ran, of either kind; none if there were none.
     pub inside: Option<Share>,
     /// The others.
     pub outside: Option<Share>,
@@ -159,7 +180,7 @@ impl Timeline {
     /// `slices` of all workers, `whole` of which have passed.
     pub(crate) fn new(slices: &[Slice], watch: &Watch, whole: usize) -> Timeline {
         let seconds = watch.interval_ns as f64 / 1e9;
-        let inside = |at: usize| watch.inside.get(at).copied().unwrap_or(false);
+        let mark = |at: usize| watch.seen.get(at).copied().unwrap_or_default();
         let slices = &slices[..whole.min(slices.len())];
         let intervals = slices.iter().enumerate().map(|(at, slice)| Interval {
             at: at as f64 * seconds,
@@ -168,7 +189,8 @@ impl Timeline {
             p50_us: microseconds(&slice.latency, 0.5),
             p99_us: microseconds(&slice.latency, 0.99),
             max_us: microseconds(&slice.latency, 1.0),
-            compacting: inside(at),
+            compacting: mark(at).compacting,
+            rewriting: mark(at).rewriting,
         });
         let intervals = intervals.collect();
         let share = |wanted: bool| {
@@ -177,7 +199,7 @@ impl Timeline {
             for (_, slice) in slices
                 .iter()
                 .enumerate()
-                .filter(|(at, _)| inside(*at) == wanted)
+                .filter(|(at, _)| mark(*at).inside() == wanted)
             {
                 sum.add(slice);
                 count += 1;
@@ -220,7 +242,12 @@ impl std::fmt::Display for Timeline {
                 interval.p50_us,
                 interval.p99_us,
                 interval.max_us,
-                if interval.compacting { "*" } else { "" }
+                match (interval.compacting, interval.rewriting) {
+                    (true, true) => "memory, files",
+                    (true, false) => "memory",
+                    (false, true) => "files",
+                    (false, false) => "",
+                }
             )?;
         }
         write!(f, "  compactions {:>8}", self.compactions)?;
@@ -259,6 +286,7 @@ mod tests {
         for (at, running, finished) in looks {
             let seen = Compaction {
                 running: *running,
+                rewriting: false,
                 finished: *finished,
             };
             watch.look(*at, seen);
@@ -279,8 +307,24 @@ mod tests {
             (750, false, 2),
         ]);
         let expected = [false, true, true, true, true, true, true, false];
-        assert_eq!(watch.inside, expected);
+        let inside: Vec<bool> = watch.seen.iter().map(|mark| mark.inside()).collect();
+        assert_eq!(inside, expected);
         assert_eq!(watch.finished(), 2);
+    }
+
+    #[test]
+    fn the_stores_own_files_are_told_from_memory() {
+        let mut watch = Watch::new(INTERVAL, Compaction::default());
+        for (at, rewriting) in [(50, false), (150, true), (250, false), (350, false)] {
+            let seen = Compaction {
+                rewriting,
+                ..Compaction::default()
+            };
+            watch.look(at, seen);
+        }
+        assert!(watch.seen.iter().all(|mark| !mark.compacting));
+        let rewriting: Vec<bool> = watch.seen.iter().map(|mark| mark.rewriting).collect();
+        assert_eq!(rewriting, [false, true, false, false]);
     }
 
     // Outside 20 transactions of 10 us in two intervals, inside 8 of 40 us in one.

@@ -173,10 +173,11 @@ impl Target for YcsbTarget {
     }
 
     fn compaction(&self) -> Compaction {
-        let stats = self.database.stats().tc;
+        let stats = self.database.stats();
         Compaction {
-            running: stats.compacting,
-            finished: stats.compactions,
+            running: stats.tc.compacting,
+            rewriting: stats.store.compacting,
+            finished: stats.tc.compactions,
         }
     }
 }

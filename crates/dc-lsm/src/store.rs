@@ -18,7 +18,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Overlapping runs in a space above which a merge waits for the compactor: every read has to ask
@@ -66,6 +66,7 @@ struct Counters {
     operations: AtomicU64,
     checkpoints: AtomicU64,
     compactions: AtomicU64,
+    compacting: AtomicBool,
     compactions_failed: AtomicU64,
 }
 
@@ -270,6 +271,7 @@ impl DataComponent for LsmStore {
             operations: count(&counters.operations),
             checkpoints: count(&counters.checkpoints),
             compactions: count(&counters.compactions),
+            compacting: counters.compacting.load(Ordering::Relaxed),
             compactions_failed: count(&counters.compactions_failed),
         }
     }
@@ -381,7 +383,10 @@ impl Inner {
             }
         };
         space.tidy()?;
-        if space.compact()? {
+        self.counters.compacting.store(true, Ordering::Relaxed);
+        let compacted = space.compact();
+        self.counters.compacting.store(false, Ordering::Relaxed);
+        if compacted? {
             self.counters.compactions.fetch_add(1, Ordering::Relaxed);
             // Unpins what was compacted away, so that the next visit tidies it up.
             self.publish(&space);

@@ -275,6 +275,8 @@ pub struct DcStats {
     pub checkpoints: u64,
     /// Compactions of tablets into tablets since the store was opened.
     pub compactions: u64,
+    /// One is under way.
+    pub compacting: bool,
     /// Compactions that failed; they are tried again after the next merge.
     pub compactions_failed: u64,
 }

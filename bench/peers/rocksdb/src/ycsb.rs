@@ -25,10 +25,10 @@ pub struct YcsbTarget {
     /// All reads are validated.
     serializable: bool,
     seed: u64,
-    /// Whether a flush or a compaction ran when somebody looked, and how many were seen to end. Written by
-    /// the one thread that looks.
-    compacting: AtomicBool,
-    compactions: AtomicU64,
+    /// Whether a flush ran when somebody looked, and how many were seen to end. Written by the one thread
+    /// that looks.
+    flushing: AtomicBool,
+    flushes: AtomicU64,
 }
 
 fn failed(error: Error) -> quintet_bench::Error {
@@ -72,8 +72,8 @@ impl YcsbTarget {
             value_bytes,
             serializable: level == Level::Serializable,
             seed,
-            compacting: AtomicBool::new(false),
-            compactions: AtomicU64::new(0),
+            flushing: AtomicBool::new(false),
+            flushes: AtomicU64::new(0),
         })
     }
 }
@@ -99,16 +99,16 @@ impl Target for YcsbTarget {
     }
 
     fn compaction(&self) -> Compaction {
-        let running = self.store.property(c"rocksdb.num-running-compactions")
-            + self.store.property(c"rocksdb.num-running-flushes");
-        let running = running > 0;
+        let running = self.store.property(c"rocksdb.num-running-flushes") > 0;
+        let rewriting = self.store.property(c"rocksdb.num-running-compactions") > 0;
         // RocksDB does not count them: those are counted that were seen to end.
-        if self.compacting.swap(running, Ordering::Relaxed) && !running {
-            self.compactions.fetch_add(1, Ordering::Relaxed);
+        if self.flushing.swap(running, Ordering::Relaxed) && !running {
+            self.flushes.fetch_add(1, Ordering::Relaxed);
         }
         Compaction {
             running,
-            finished: self.compactions.load(Ordering::Relaxed),
+            rewriting,
+            finished: self.flushes.load(Ordering::Relaxed),
         }
     }
 }
