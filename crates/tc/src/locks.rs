@@ -15,8 +15,9 @@
 //! ```
 
 use crate::error::Error;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::table::hash;
-use parking_lot::Mutex;
 use quintet_base::limits::LOCK_WAITERS_MAX;
 use quintet_base::{Bytes, SpaceId, TxnId};
 use std::collections::hash_map::{Entry, HashMap};
@@ -24,7 +25,6 @@ use std::collections::{HashSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::task::{Context, Poll, Waker};
 
 /// Shards of the lock table: enough that two threads rarely meet.

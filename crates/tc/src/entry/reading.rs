@@ -113,7 +113,9 @@ impl RecordEntry {
     pub fn newest_settled(&self) -> Timestamp {
         let mut spins = 0;
         // Acquire pairs with Release in `unlock`.
-        while !matches!(self.lock.load(Ordering::Acquire), 0 | TENDED | DEAD) {
+        while !matches!(self.lock.load(Ordering::Acquire), 0 | TENDED | DEAD)
+            && !planted("entry: the newest is not waited for")
+        {
             pause(&mut spins);
         }
         self.newest()

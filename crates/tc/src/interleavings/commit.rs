@@ -1,5 +1,5 @@
-//! Commits, readers and passes over one table: everybody reads the state at his snapshot, and a commit that goes
-//! through has lost nothing to another.
+//! Commits, readers, passes and who holds a row over one table: everybody reads the state at his snapshot, and a
+//! commit that goes through has lost nothing to another.
 //!
 //! What is checked at the end, with all that was done in hand: each read found the newest commit at or
 //! below its snapshot; nobody wrote between a commit's snapshot and its timestamp what that commit
@@ -7,20 +7,24 @@
 
 use super::log::Log;
 use crate::entry::{Found, Locked, RecordEntry, pause};
+use crate::error::Error;
+use crate::locks::{LockTable, Strength, WaitPolicy};
 use crate::seats::{Gate, Seat, Seats, begin_anew};
+use crate::sync::atomic::{Ordering, fence};
+use crate::sync::yield_now;
 use crate::table::{Sweep, Table, hash, hash_predictably};
 // Not of `sync`: what the test notes is no step of it.
 use parking_lot::Mutex;
-use quintet_base::{SpaceId, Timestamp};
+use quintet_base::{Bytes, SpaceId, Timestamp, TxnId};
 use quintet_interleave::explore::{explore, finds, planted};
 use quintet_interleave::scope;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::ManuallyDrop;
 
-const SPACE: SpaceId = SpaceId(7);
+pub const SPACE: SpaceId = SpaceId(7);
 
-type Key = &'static [u8];
-const A: Key = b"a";
+pub type Key = &'static [u8];
+pub const A: Key = b"a";
 const B: Key = b"b";
 
 /// A commit that went through, or is about to.
@@ -40,24 +44,36 @@ struct Seen {
 /// STORE as of a position: the newest commit to each key.
 type Generation = (Timestamp, HashMap<Key, Timestamp>);
 
-struct World {
-    log: Log,
-    seats: Seats,
+/// What became of an attempt to commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    Committed,
+    /// Somebody else was first.
+    Refused,
+    /// Somebody has locked a row.
+    Wanted,
+}
+
+pub struct World {
+    pub log: Log,
+    pub seats: Seats,
     gate: Gate,
-    table: ManuallyDrop<Table>,
+    locks: LockTable,
+    pub table: ManuallyDrop<Table>,
     generations: Mutex<Vec<Generation>>,
     done: Mutex<BTreeMap<Timestamp, Done>>,
     seen: Mutex<Vec<Seen>>,
 }
 
 impl World {
-    fn new() -> World {
+    pub fn new() -> World {
         begin_anew();
         hash_predictably();
         World {
             log: Log::new(),
             seats: Seats::new(),
             gate: Gate::default(),
+            locks: LockTable::new(),
             table: ManuallyDrop::new(Table::new()),
             generations: Mutex::new(vec![(Timestamp::ZERO, HashMap::new())]),
             done: Mutex::default(),
@@ -89,9 +105,9 @@ impl World {
                     Found::Below => {}
                 }
             }
-        }
-        if self.table.space_or_new(SPACE, || false).is_whole() {
-            return None;
+            if self.table.space_or_new(SPACE, || false).is_whole() {
+                return None;
+            }
         }
         let (position, commit, newest) = {
             let generations = self.generations.lock();
@@ -123,23 +139,56 @@ impl World {
     }
 
     /// As `commit::commit`, serializable. Writes in the order of keys.
-    fn commit(&self, reads: &[Key], writes: &[Key]) {
+    pub fn commit(&self, reads: &[Key], writes: &[Key]) {
         let seat = self.seats.take();
         let snapshot = self.seats.register(&seat, || self.log.end());
         reads.iter().for_each(|key| self.read(snapshot, key));
-        self.gate.enter(&seat);
-        self.commit_from(&seat, snapshot, reads, writes);
-        seat.set_none();
+        let txn = seat.next_txn();
+        if self.attempt(&seat, txn, snapshot, reads, writes) == Outcome::Wanted {
+            self.lock_rows(txn, writes);
+            let outcome = self.attempt(&seat, txn, snapshot, reads, writes);
+            assert_ne!(outcome, Outcome::Wanted, "the rows are this transaction's");
+            self.release_rows(txn, writes);
+        }
         seat.leave();
     }
 
-    fn commit_from(&self, seat: &Seat, snapshot: Timestamp, reads: &[Key], writes: &[Key]) {
+    /// One attempt to commit from a seat.
+    pub fn attempt(
+        &self,
+        seat: &Seat,
+        txn: TxnId,
+        snapshot: Timestamp,
+        reads: &[Key],
+        writes: &[Key],
+    ) -> Outcome {
+        self.gate.enter(seat);
+        let outcome = self.commit_from(seat, txn, snapshot, reads, writes);
+        seat.set_none();
+        outcome
+    }
+
+    fn commit_from(
+        &self,
+        seat: &Seat,
+        txn: TxnId,
+        snapshot: Timestamp,
+        reads: &[Key],
+        writes: &[Key],
+    ) -> Outcome {
         let guard = quintet_index::pin();
         let late = planted("commit: locks after its place");
         let early = planted("commit: validates before its place");
+        let hasty = planted("commit: asks whose row it is before it locks");
+        let wanted_before = hasty && self.is_wanted(txn, writes);
         let mut entries: Vec<&RecordEntry> = Vec::new();
         if !late && !self.lock(seat, snapshot, writes, &guard, &mut entries) {
-            return entries.iter().for_each(|entry| entry.unlock());
+            entries.iter().for_each(|entry| entry.unlock());
+            return Outcome::Refused;
+        }
+        if wanted_before || !hasty && self.is_wanted(txn, writes) {
+            entries.iter().for_each(|entry| entry.unlock());
+            return Outcome::Wanted;
         }
         let valid_before =
             !early || self.validate(seat, snapshot, Timestamp(u64::MAX), reads, &guard);
@@ -160,7 +209,8 @@ impl World {
         };
         if !valid || !locked_late {
             self.done.lock().remove(&timestamp);
-            return entries.iter().for_each(|entry| entry.unlock());
+            entries.iter().for_each(|entry| entry.unlock());
+            return Outcome::Refused;
         }
         let row = self.log.fill(timestamp);
         if planted("commit: let go before the install") {
@@ -171,6 +221,40 @@ impl World {
             entry.install_logged(timestamp, Some(row), low_water, &guard);
         }
         entries.iter().for_each(|entry| entry.unlock());
+        Outcome::Committed
+    }
+
+    /// As `Section::is_in_the_way`.
+    fn is_wanted(&self, txn: TxnId, writes: &[Key]) -> bool {
+        fence(Ordering::SeqCst);
+        let wanted = |key: &Key| {
+            let row = Bytes::from_static(key);
+            self.locks.is_wanted(hash(SPACE, key), SPACE, &row, txn)
+        };
+        !planted("commit: does not ask whose row it is") && writes.iter().any(wanted)
+    }
+
+    /// In the order of keys, so that no ring can close; without a queue, since nothing here can be woken.
+    pub fn lock_rows(&self, txn: TxnId, rows: &[Key]) {
+        for key in rows {
+            let row = (SPACE, Bytes::from_static(key));
+            loop {
+                let asked = self
+                    .locks
+                    .acquire(txn, &row, Strength::Exclusive, WaitPolicy::Refuse);
+                match asked {
+                    Ok(_) => break,
+                    Err(Error::Locked) => yield_now(),
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    }
+
+    pub fn release_rows(&self, txn: TxnId, rows: &[Key]) {
+        for key in rows {
+            self.locks.release(txn, &(SPACE, Bytes::from_static(key)));
+        }
     }
 
     /// Locks the entries; false if another committer was first.
@@ -266,7 +350,7 @@ impl World {
     }
 
     /// Everything is as it should be, looked at from the end.
-    fn check(&self) {
+    pub fn check(&self) {
         self.look(&[A, B]);
         let done = self.done.lock();
         for seen in self.seen.lock().iter() {
@@ -320,7 +404,7 @@ fn commit_transactions_are_whole() {
     for (mistake, within) in [
         ("commit: let go before the install", 100),
         ("commit: locks after its place", 100),
-        ("entry: who reserves comes later", 2000),
+        ("entry: who reserves comes later", 5000),
         ("entry: who has a timestamp is done", 500),
     ] {
         finds(mistake, within, transactions_are_whole);

@@ -142,7 +142,7 @@ fn entry_readers_find_their_commit() {
     );
     for (mistake, within) in [
         ("entry: no second look", 200),
-        ("entry: who reserves comes later", 2000),
+        ("entry: who reserves comes later", 5000),
         ("entry: who has a timestamp is done", 500),
         ("entry: the newest version is enough", 500),
         ("commit: let go before the install", 100),
@@ -168,7 +168,7 @@ fn entry_upkeep_is_not_noticed() {
     explore("entry: upkeep is not noticed", 6000, upkeep_is_not_noticed);
     for (mistake, within) in [
         ("upkeep: versions stay in memory that is given back", 100),
-        ("upkeep: memory is given back at once", 100),
+        ("upkeep: memory is given back at once", 500),
         ("entry: the newest version is enough", 500),
     ] {
         finds(mistake, within, upkeep_is_not_noticed);

@@ -7,12 +7,12 @@
 use super::{Space, Table, hash};
 use crate::entry::{Locked, RecordEntry, pause};
 use crate::sim::{self, Planted};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use quintet_base::{Bytes, SpaceId, Timestamp};
 use quintet_dc::Record;
 use quintet_index::Guard;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How often something that STORE has was left out of memory, and whether it has been brought back.
 ///
