@@ -37,6 +37,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 // Row and key buffers are many, short-lived and freed by other threads than made them.
+#[cfg(not(feature = "system-allocator"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
