@@ -45,6 +45,8 @@ pub fn planted(mistake: &str) -> bool {
 /// Runs the body in so many orders; fails with the first that makes it fail.
 pub fn explore(name: &str, orders: usize, body: fn()) {
     if let Ok(order) = std::env::var("INTERLEAVING_REPLAY") {
+        // It is printed in lines.
+        let order: String = order.split_whitespace().collect();
         return shuttle::replay(body, &order);
     }
     let orders = orders * variable("INTERLEAVING_FACTOR").unwrap_or(1) as usize;
