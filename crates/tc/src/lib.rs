@@ -59,7 +59,7 @@
 //! | `warm` | bringing back what STORE has; `table::warm`: when a space is whole again |
 //!
 //! **Unsafe code** is in `entry` (addresses into buffers, keys behind the header) and `table` (which
-//! owns the entries) only.
+//! owns the entries); `compact` promises the log that nobody reads what it gives back.
 //!
 //! **Lock order**: row locks → gate → entries → fences. Entries are held for the length of a commit
 //! section or of an upkeep, which wait for nobody; row-lock shards are leaves, except that the
