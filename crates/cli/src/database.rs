@@ -8,11 +8,16 @@ use crate::exit::{Code, Exit};
 use crate::input::{FileReader, Input};
 use crate::quantity::approximate;
 use crate::shell::{Shell, Stop};
-use quintet_embed::{Database, DatabaseConfig, Error, OpenReport};
+use quintet_embed::{
+    Database, DatabaseConfig, Error, OpenReport, Recovery, RecoveryProgress, Warmed,
+};
 use quintet_rt::{Disk, OpenMode, RealClock, RealDisk};
 use std::io::{BufReader, IsTerminal, Read, Write, stderr, stdin, stdout};
 use std::path::Path;
 use std::sync::Arc;
+
+/// From so much log on, its rate says something about the machine.
+const RATE_FROM_BYTES: u64 = 16 << 20;
 
 /// How often a load says how far it is, in nanoseconds.
 pub const PROGRESS_NS: u64 = 500_000_000;
@@ -22,8 +27,20 @@ pub const PROGRESS_NS: u64 = 500_000_000;
 /// # Errors
 /// With code 3 if another process has it, else 4.
 pub fn open(config: DatabaseConfig) -> Result<(Database, OpenReport), Exit> {
+    open_telling(config, &mut |_| {}, |_| {})
+}
+
+/// As [`open`]; what takes long is told, see [`Database::open_telling`].
+///
+/// # Errors
+/// As [`open`].
+pub fn open_telling(
+    config: DatabaseConfig,
+    progress: &mut dyn FnMut(&RecoveryProgress),
+    warmed: impl FnOnce(Warmed) + Send + 'static,
+) -> Result<(Database, OpenReport), Exit> {
     let data = config.data.display().to_string();
-    Database::open(config).map_err(|error| {
+    Database::open_telling(config, progress, warmed).map_err(|error| {
         let exit = Exit::from_error(code(&error), &format!("cannot open {data}"), &error);
         match &error {
             Error::InUse(_) => exit.hint(
@@ -63,11 +80,15 @@ pub fn describe(report: &OpenReport) -> String {
     let OpenReport {
         recovery, seconds, ..
     } = report;
-    let bytes = approximate(recovery.end.0.saturating_sub(recovery.redo_start.0));
     let mut text = format!(
-        "{} commits replayed from {bytes} of log in {seconds:.2} s",
-        recovery.commits
+        "{} commits with {} changes replayed from {} of log in {seconds:.2} s",
+        recovery.commits,
+        recovery.changes,
+        approximate(recovery.bytes()),
     );
+    if let Some(rate) = rate(&report.recovery) {
+        text.push_str(&format!(" ({}/s)", approximate(rate as u64)));
+    }
     if report.log.cut_bytes > 0 {
         text.push_str(&format!(
             "; {} bytes of an unfinished write cut off",
@@ -76,6 +97,23 @@ pub fn describe(report: &OpenReport) -> String {
     }
     if report.orphans > 0 {
         text.push_str(&format!("; {} unfinished tables removed", report.orphans));
+    }
+    text
+}
+
+/// Bytes of log in a second, if there was enough of it to tell.
+fn rate(recovery: &Recovery) -> Option<f64> {
+    let rate = recovery.bytes_per_second();
+    (recovery.bytes() >= RATE_FROM_BYTES && rate > 0.0).then_some(rate)
+}
+
+/// How long the next recovery can be, for humans.
+pub fn describe_bound(report: &OpenReport) -> String {
+    let bytes = approximate(report.replay_bytes_max);
+    let mut text = format!("a crash leaves at most {bytes} of log to replay");
+    if let Some(rate) = rate(&report.recovery) {
+        let seconds = report.replay_bytes_max as f64 / rate;
+        text.push_str(&format!(", {seconds:.0} s at the rate of this time"));
     }
     text
 }

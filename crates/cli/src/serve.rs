@@ -12,11 +12,12 @@
 //! durability promises.
 
 use crate::arguments::ServeArguments;
-use crate::database::{close, describe, open, read_text};
+use crate::database::{close, describe, describe_bound, open_telling, read_text};
 use crate::exit::{Code, Exit};
 use crate::logging;
 use crate::options::{LogFormat, Options, Settings};
-use quintet_embed::{Database, DatabaseConfig, OpenReport};
+use crate::quantity::approximate;
+use quintet_embed::{Database, DatabaseConfig, OpenReport, Recovery, RecoveryProgress, Warmed};
 use quintet_server::{ServerConfig, TlsFiles};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -34,7 +35,8 @@ pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
         durability: settings.durability,
         ..DatabaseConfig::new(&settings.data)
     };
-    let (database, report) = open(config)?;
+    let (database, report) = open_telling(config, &mut tell_progress, tell_warmed)?;
+    tell_recovered(&report.recovery);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -119,6 +121,51 @@ async fn any(a: &mut Signal, b: &mut Signal) {
     }
 }
 
+/// Once a second while a long log is replayed.
+fn tell_progress(at: &RecoveryProgress) {
+    let bytes = at.position.0 - at.redo_start.0;
+    tracing::info!(
+        position = %at.position,
+        per_cent = at.per_cent(),
+        log = approximate(bytes),
+        rate = format_args!("{}/s", approximate(at.bytes_per_second() as u64)),
+        rest = format_args!("{:.0} s", at.rest().as_secs_f64()),
+        "recovering"
+    );
+}
+
+/// What it came to. A log without records is not worth a line.
+fn tell_recovered(recovery: &Recovery) {
+    if recovery.bytes() == 0 {
+        return;
+    }
+    tracing::info!(
+        log = approximate(recovery.bytes()),
+        commits = recovery.commits,
+        changes = recovery.changes,
+        merges = recovery.merges,
+        seconds = format_args!("{:.3}", recovery.took.as_secs_f64()),
+        rate = format_args!("{}/s", approximate(recovery.bytes_per_second() as u64)),
+        "recovered"
+    );
+}
+
+fn tell_warmed(warmed: Warmed) {
+    if let Some(reason) = &warmed.failed {
+        tracing::warn!(reason, "the store could not be read into memory");
+    }
+    if warmed.records > 0 {
+        tracing::info!(
+            records = warmed.records,
+            bytes = approximate(warmed.bytes),
+            spaces = warmed.spaces,
+            full = warmed.is_full,
+            seconds = format_args!("{:.1}", warmed.took.as_secs_f64()),
+            "warmed"
+        );
+    }
+}
+
 /// What a newcomer needs to know next.
 fn announce(settings: &Settings, report: &OpenReport, address: SocketAddr) {
     let version = env!("CARGO_PKG_VERSION");
@@ -133,9 +180,10 @@ fn announce(settings: &Settings, report: &OpenReport, address: SocketAddr) {
         return;
     }
     let mut text = format!(
-        "quintet {version}\n  data       {data}: {recovered}\n  settings   memory {}, durability {}\n  listening  {address}\n  connect    psql -h {} -p {} -U quintet quintet\n",
+        "quintet {version}\n  data       {data}: {recovered}\n  settings   memory {}, durability {}\n  recovery   {}\n  listening  {address}\n  connect    psql -h {} -p {} -U quintet quintet\n",
         settings.memory,
         settings.durability,
+        describe_bound(report),
         reachable(address),
         address.port(),
     );

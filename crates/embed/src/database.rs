@@ -22,7 +22,10 @@ use quintet_direct::Direct;
 use quintet_rt::disk::{read_file, replace_file};
 use quintet_rt::{Clock, Disk, DiskFile, OpenMode, RealClock, RealDisk};
 use quintet_sql::Catalog;
-use quintet_tc::{Recovery, Tc, TcConfig, TcStats};
+use quintet_tc::{
+    Posting, Recovered, Recovery, RecoveryOptions, RecoveryProgress, Tc, TcConfig, TcStats, Warmed,
+    replay_lanes,
+};
 use quintet_wal::{Wal, WalConfig, WalReport, WalStats};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -55,6 +58,8 @@ pub struct DatabaseConfig {
     pub log_segment_bytes: usize,
     /// Longest wait for a sync under `async`, in milliseconds.
     pub async_flush_interval_ms: u64,
+    /// How commits get into STORE.
+    pub posting: Posting,
 }
 
 impl DatabaseConfig {
@@ -66,6 +71,7 @@ impl DatabaseConfig {
             durability: Durability::Sync,
             log_segment_bytes: limits::LOG_SEGMENT_BYTES,
             async_flush_interval_ms: limits::ASYNC_FLUSH_INTERVAL_MS,
+            posting: Posting::default(),
         }
     }
 }
@@ -83,6 +89,9 @@ pub struct OpenReport {
     pub orphans: usize,
     /// How long it took.
     pub seconds: f64,
+    /// A crash from now on leaves at most so many bytes of log to be replayed: commits wait for
+    /// STORE rather than let it grow longer.
+    pub replay_bytes_max: u64,
 }
 
 /// Why a database could not be opened or used.
@@ -158,19 +167,45 @@ pub struct DatabaseStats {
 }
 
 impl Database {
-    /// Opens a directory, making it if need be, and recovers.
+    /// Opens a directory, making it if need be, and recovers. What STORE has is brought into memory in
+    /// the background, as far as it fits.
     ///
     /// # Errors
     /// See [`Error`].
     pub fn open(config: DatabaseConfig) -> Result<(Database, OpenReport), Error> {
-        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        Database::open_on(disk, Arc::new(RealClock), config)
+        Database::open_telling(config, &mut |_| {}, |_| {})
     }
 
+    /// As [`Database::open`]; calls `progress` about once a second while it recovers, and `warmed`, on
+    /// a thread in the background, when memory has what it takes.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn open_telling(
+        config: DatabaseConfig,
+        progress: &mut dyn FnMut(&RecoveryProgress),
+        warmed: impl FnOnce(Warmed) + Send + 'static,
+    ) -> Result<(Database, OpenReport), Error> {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let (database, report) = Database::recover_on(disk, Arc::new(RealClock), config, progress)?;
+        database.inner.tc.warm_in_background(warmed);
+        Ok((database, report))
+    }
+
+    #[cfg(test)]
     pub(crate) fn open_on(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
         config: DatabaseConfig,
+    ) -> Result<(Database, OpenReport), Error> {
+        Database::recover_on(disk, clock, config, &mut |_| {})
+    }
+
+    fn recover_on(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        config: DatabaseConfig,
+        progress: &mut dyn FnMut(&RecoveryProgress),
     ) -> Result<(Database, OpenReport), Error> {
         let started = clock.monotonic_nanos();
         let data = &config.data;
@@ -196,9 +231,23 @@ impl Database {
             keep_in_memory: true,
             ..WalConfig::new(data.join("log"))
         };
-        let (log, log_report) = Wal::open(disk, wal, Some(store.redo_start()))?;
-        let tc_config = TcConfig::for_memory(memory);
-        let (tc, recovery) = Tc::open(Arc::clone(&log), Arc::clone(&store), tc_config)?;
+        let opening = quintet_wal::Opening::begin(disk, wal, Some(store.redo_start()))?;
+        let options = RecoveryOptions {
+            lanes: replay_lanes(),
+            clock: &*clock,
+            progress,
+        };
+        let tc_config = TcConfig {
+            posting: config.posting,
+            ..TcConfig::for_memory(memory)
+        };
+        let recovered = Tc::recover(opening, Arc::clone(&store), tc_config, options)?;
+        let Recovered {
+            tc,
+            log,
+            log_report,
+            recovery,
+        } = recovered;
         let (catalog, buckets) = load_catalog(&tc)?;
         let mut used = catalog.spaces();
         used.extend([TURN_SPACE, BUCKET_SPACE]);
@@ -222,12 +271,14 @@ impl Database {
             tc,
         };
         let seconds = (clock.monotonic_nanos() - started) as f64 / 1e9;
+        let replay_bytes_max = inner.log.ring_bytes();
         let report = OpenReport {
             created,
             log: log_report,
             recovery,
             orphans,
             seconds,
+            replay_bytes_max,
         };
         Ok((
             Database {

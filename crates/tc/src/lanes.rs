@@ -30,8 +30,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 /// Blocks that may wait for one lane.
 const QUEUE: usize = 8;
 
-/// Records that are looked for at once, as when many are read.
-const TOGETHER: usize = 16;
+/// Records that are looked for at once: as many as the memory serves side by side, a few times.
+const TOGETHER: usize = 32;
 
 /// What a key carried to the next merge takes besides its bytes, with what the allocator rounds up.
 const CARRIED_BYTES: u64 = 48;
@@ -202,9 +202,9 @@ impl<G: Ground> Lanes<G> {
     ///
     /// # Panics
     /// If a lane has.
-    pub fn finish(self) -> Carried {
-        let mut carried = self.own.carried;
-        for (lane, thread) in self.others {
+    pub fn finish(mut self) -> Carried {
+        let mut carried = std::mem::take(&mut self.own.carried);
+        for (lane, thread) in self.others.drain(..) {
             drop(lane);
             match thread.join() {
                 Ok(more) => carried.extend(more),
@@ -212,6 +212,17 @@ impl<G: Ground> Lanes<G> {
             }
         }
         carried
+    }
+}
+
+impl<G> Drop for Lanes<G> {
+    /// Of a replay that has failed: nothing of it runs on.
+    fn drop(&mut self) {
+        for (lane, thread) in self.others.drain(..) {
+            drop(lane);
+            // Whatever it says, the replay has said why it ends.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -261,6 +272,8 @@ impl<G: Ground> Lane<G> {
                 let more = entry.install_copy(piece.timestamp, value, piece.timestamp, &guard);
                 table.weigh(piece.hash, more);
             }
+            // What was replaced goes now: pinned so rarely, it would gather.
+            guard.flush();
         }
         self.weight.fetch_add(weight, Ordering::Relaxed);
     }

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// How much is read at once: large enough that calls cost nothing, small enough for any cache.
 const WINDOW_BYTES: usize = 256 * 1024;
 
+/// Windows that are remembered: more than may wait to be replayed.
+const SHARED_MAX: usize = 64;
+
 /// Segments in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
@@ -153,6 +156,8 @@ pub(crate) struct Window {
     limit: u64,
     start: u64,
     bytes: Bytes,
+    /// What was shared, oldest first: to be used again when nobody keeps a part of it.
+    shared: VecDeque<Bytes>,
 }
 
 impl Window {
@@ -163,6 +168,7 @@ impl Window {
             limit,
             start: 0,
             bytes: Bytes::new(),
+            shared: VecDeque::new(),
         }
     }
 
@@ -209,12 +215,25 @@ impl Window {
         let ahead = WINDOW_BYTES.max(len).min((self.limit - position) as usize);
         // Taken out, so that a read that fails leaves an empty window and not a wrong one.
         let before = std::mem::take(&mut self.bytes);
-        // The memory is used again, unless somebody keeps a part of it.
-        let mut bytes = before.try_into_mut().unwrap_or_else(|_| BytesMut::new());
+        if !before.is_empty() {
+            self.shared.push_back(before);
+        }
+        let mut bytes = self.free_memory();
         bytes.resize(ahead, 0);
         self.stream.read(position, &mut bytes)?;
         self.bytes = bytes.freeze();
         self.start = position;
         Ok(())
+    }
+
+    /// Memory of a window that nobody keeps, or none: fresh memory costs more than what is read into it.
+    fn free_memory(&mut self) -> BytesMut {
+        let free = self.shared.iter().position(Bytes::is_unique);
+        let free = free.and_then(|at| self.shared.remove(at));
+        if self.shared.len() == SHARED_MAX {
+            self.shared.pop_front();
+        }
+        free.and_then(|bytes| bytes.try_into_mut().ok())
+            .unwrap_or_default()
     }
 }
