@@ -10,8 +10,10 @@
 //!            │ conflict      └─ too many: wait for the oldest
 //!            ▼ counted as aborted
 //! ```
-//! While an open loop has nothing to begin, it looks for answers every [`ANSWER_LOOK`], so that much
-//! may be added to a latency under `sync`.
+//! While an open loop has nothing to begin, it sleeps, as a client's thread would that waits for its network,
+//! and leaves the processor to the database's own threads; spinning it would compete with them. A timer's
+//! slack (50 us on Linux, and the waking) is so part of the latencies; what became due meanwhile is
+//! begun at once after it.
 //!
 //! Hot path: no lock and no shared write in the loop.
 
@@ -21,16 +23,12 @@ use crate::pace::Pace;
 use crate::target::{Answer, Client, Outcome};
 use crate::timeline::{LATENCY_MAX_NS, Slice};
 use hdrhistogram::Histogram;
-use quintet_rt::{Clock, threads};
+use quintet_rt::Clock;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Significant decimal digits of a recorded latency.
 const LATENCY_DIGITS: u8 = 3;
-
-/// Sleeps take about so much longer than asked for (Linux lets timers slip by 50 us and has to wake
-/// the thread): the rest of a wait is spent yielding.
-const SLEEP_SLACK_NS: u64 = 80_000;
 
 /// How long an open loop sleeps at once while answers are under way.
 const ANSWER_LOOK: Duration = Duration::from_micros(50);
@@ -98,6 +96,8 @@ impl<C: Client> Worker<'_, C> {
             let outcome = self.client.transaction()?;
             now = self.clock.monotonic_nanos();
             match outcome {
+                // One that need not wait, as a reader of what is durable, is not under way any more.
+                Outcome::Committed(answer) if answer.is_here() => self.count_committed(due, now),
                 Outcome::Committed(answer) => self.unanswered.push_back((due, answer)),
                 Outcome::Aborted => self.count_aborted(now),
             }
@@ -127,15 +127,11 @@ impl<C: Client> Worker<'_, C> {
 
     /// Lets some of the time pass until the next transaction is due.
     fn idle(&self, left: u64) {
-        if left <= SLEEP_SLACK_NS {
-            return threads::yield_now();
-        }
         let most = match self.unanswered.is_empty() {
             true => SLEEP_MAX,
             false => ANSWER_LOOK,
         };
-        let sleep = Duration::from_nanos(left - SLEEP_SLACK_NS);
-        self.clock.sleep(sleep.min(most));
+        self.clock.sleep(Duration::from_nanos(left).min(most));
     }
 
     fn count_committed(&mut self, due: u64, now: u64) {

@@ -178,6 +178,9 @@ pub struct YcsbArguments {
     /// Length of such an interval
     #[arg(long, value_name = "MS", default_value_t = 250, requires = "timeline", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub interval_ms: u32,
+    /// Post to the store in pieces of so much log, rather than all at once when much has come
+    #[arg(long, value_name = "SIZE")]
+    pub post_piece: Option<Size>,
     /// Seconds to measure
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
     pub seconds: f64,

@@ -7,7 +7,7 @@ use crate::arguments::YcsbArguments;
 use crate::database::{Progress, close, open};
 use crate::exit::{Code, Exit};
 use quintet_bench::{Error, RunConfig, YcsbRun};
-use quintet_embed::DatabaseConfig;
+use quintet_embed::{DatabaseConfig, Posting};
 use quintet_rt::RealClock;
 use quintet_workloads::YcsbConfig;
 use std::io::Write;
@@ -24,6 +24,12 @@ pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
     let config = DatabaseConfig {
         memory_bytes: arguments.memory.0 as usize,
         durability: arguments.durability,
+        posting: match arguments.post_piece {
+            Some(piece) => Posting::Continuous {
+                piece_bytes: piece.0 as usize,
+            },
+            None => Posting::Frozen,
+        },
         ..DatabaseConfig::new(data)
     };
     let (database, _) = open(config)?;
