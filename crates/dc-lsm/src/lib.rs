@@ -38,12 +38,13 @@
 //! | `store` | [`LsmStore`], the contract's operations |
 //! | `generation` | reads |
 //! | `space` | one tree: merge, pins, compaction, leftovers |
+//! | `versions` | whose turn it is to write a tree's next version |
 //! | `compactor` | the background thread and its queue |
 //! | `manifest`, `record`, `fault` | bytes on disk, and errors of the tree in our words |
 //!
 //! Lock order: a space's `merging`, its `compacting`, the store's `manifest`, the store's `live`,
 //! then a space's `registered` and `pins` and the queue, which are leaves. Only the turns `merging`
-//! and `compacting` are held while tree or caller code runs.
+//! and `compacting` are held while tree or caller code runs, and the turns of `versions` inside of them.
 
 mod compactor;
 mod config;
@@ -53,6 +54,7 @@ mod manifest;
 mod record;
 mod space;
 mod store;
+mod versions;
 
 pub use config::{Compression, LsmConfig};
 pub use generation::LsmGeneration;

@@ -16,6 +16,7 @@
 use crate::compactor::Queue;
 use crate::config::{Compression, LsmConfig};
 use crate::generation::Pinned;
+use crate::versions::{Bystander, Versions};
 use crate::{fault, record};
 use lsm_tree::compaction::Leveled;
 use lsm_tree::config::{CompressionPolicy, PinningPolicy};
@@ -28,7 +29,7 @@ use quintet_base::{Lsn, SpaceId};
 use quintet_dc::{Change, Error, MergeReport, Operation};
 use quintet_rt::{Disk, DiskFile, RealDisk, disk};
 use std::collections::{BTreeMap, HashSet};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -90,10 +91,8 @@ pub(crate) struct Space {
     registered: Mutex<HashSet<TableId>>,
     /// How many pins there are for each sequence number.
     pins: Mutex<BTreeMap<SeqNo, usize>>,
-    /// A version that failed at the very end may be the one on disk: set by [`Space::remove_leftovers`],
-    /// never cleared. The tree would write its next version over that file, and a crash meanwhile would
-    /// leave none; so nothing is written any more, and the next opening takes what it finds.
-    in_doubt: AtomicBool,
+    /// Whose turn it is to write the tree's next version, and whether that may be done.
+    versions: Arc<Versions>,
     leaving: AtomicBool,
     shared: Arc<Shared>,
 }
@@ -120,7 +119,8 @@ impl Space {
     /// The process before this one may have been killed between naming a new version of the tree and
     /// making the name durable. What is opened here is taken for durable: merges skip what it has,
     /// the next checkpoint lets the log go that has it, and the tree removes the files of the version
-    /// before. So it is made durable first.
+    /// before. So it is made durable first, under its name anew: that of a sync that has failed is perhaps
+    /// not made durable by one that does not.
     pub(crate) fn reopen(
         shared: &Arc<Shared>,
         id: SpaceId,
@@ -136,7 +136,8 @@ impl Space {
                 what: format!("space {id} has no tree"),
             });
         }
-        RealDisk.sync_dir(&folder).map_err(fault::disk)?;
+        let named = disk::read_file(&RealDisk, &current).map_err(fault::disk)?;
+        name_anew(&current, &named)?;
         remove_temporary_files(&folder)?;
         Space::open_tree(shared, id, number, high).map(Arc::new)
     }
@@ -150,7 +151,9 @@ impl Space {
         let folder = shared.folder(number);
         // From 1 on: number 0 means "whatever is oldest" to the tree.
         let (next, visible) = (SequenceNumberCounter::new(1), SequenceNumberCounter::new(1));
+        let versions = Arc::<Versions>::default();
         let tree = lsm_tree::Config::new(&folder, next.clone(), visible.clone())
+            .with_compaction_filter_factory(Some(Bystander::new(&versions)))
             .use_cache(Arc::clone(&shared.cache))
             .use_descriptor_table(Some(Arc::clone(&shared.descriptors)))
             .data_block_compression_policy(shared.compression.clone())
@@ -173,7 +176,7 @@ impl Space {
             compacting: Mutex::default(),
             registered: Mutex::default(),
             pins: Mutex::default(),
-            in_doubt: AtomicBool::new(false),
+            versions,
             leaving: AtomicBool::new(false),
             shared: Arc::clone(shared),
         })
@@ -185,6 +188,11 @@ impl Space {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    #[cfg(test)]
+    pub(crate) fn versions(&self) -> &Versions {
+        &self.versions
     }
 
     /// The space as it is now.
@@ -228,10 +236,8 @@ impl Space {
         reserve: &dyn Fn(Lsn) -> Result<(), Error>,
     ) -> Result<MergeReport, Error> {
         let mut merging = self.merging.lock();
-        if self.in_doubt.load(Ordering::SeqCst) {
-            let source =
-                io::Error::other("an earlier sync failed; a restart settles what is there");
-            return Err(Error::io("merge into", &self.folder, source));
+        if let Some(doubt) = self.versions.doubt() {
+            return Err(self.in_doubt(&doubt));
         }
         self.registered.lock().clear();
         let before = self.table_files()?;
@@ -303,14 +309,36 @@ impl Space {
         }
         if let Some(writer) = ingestion {
             reserve(new_high)?;
-            writer.finish().map_err(failed)?;
+            let turn = self.versions.turn_to_merge();
+            let turn = turn.map_err(|doubt| self.in_doubt(&doubt))?;
+            if let Err(error) = writer.finish() {
+                self.look_at_version(&error);
+                return Err(failed(error));
+            }
+            drop(turn);
         }
         Ok((report, new_high))
     }
 
+    fn in_doubt(&self, doubt: &str) -> Error {
+        Error::io("merge into", &self.folder, io::Error::other(doubt))
+    }
+
+    /// After an error, by whoever has the turn to write a version: when the version on disk is another
+    /// than the one in memory, the writing has failed at its very end, or it cannot be told.
+    fn look_at_version(&self, error: &lsm_tree::Error) {
+        #[cfg(test)]
+        self.versions.moments.at_failure();
+        if self.version_on_disk() != Some(self.tree.current_version().id()) {
+            self.versions.set_doubt(&format!(
+                "an earlier write has failed at its end ({error}); a restart settles what is there"
+            ));
+        }
+    }
+
     /// Makes one step of compaction; false if there is nothing to do now.
     pub(crate) fn compact(&self) -> Result<bool, Error> {
-        if self.leaving.load(Ordering::SeqCst) || self.in_doubt.load(Ordering::SeqCst) {
+        if self.leaving.load(Ordering::SeqCst) {
             return Ok(false);
         }
         let (before, outcome) = {
@@ -323,7 +351,14 @@ impl Space {
             }
             let before = self.table_files()?;
             let strategy = Arc::clone(&self.shared.strategy);
+            let Some(writing) = self.versions.turn_to_compact() else {
+                return Ok(false);
+            };
             let outcome = self.tree.compact(strategy, self.watermark());
+            if let Err(error) = &outcome {
+                self.look_at_version(error);
+            }
+            drop(writing);
             let after = self.tree.current_version();
             let tables = after.iter_tables().map(Table::id);
             self.registered.lock().extend(tables);
@@ -375,13 +410,11 @@ impl Space {
     /// Removes tablet files that fulfil a condition and that the newest version does not name. Best
     /// effort: what stays is removed at the next opening. The caller holds both turns.
     fn remove_leftovers(&self, is_candidate: impl Fn(&TableId) -> bool) {
-        let version = self.tree.current_version();
-        // When the version on disk is another than the one in memory (its writing failed at the
-        // very end), it may name tablets that memory does not.
-        if self.version_on_disk() != Some(version.id()) {
-            self.in_doubt.store(true, Ordering::SeqCst);
-            return;
+        if self.versions.doubt().is_some() {
+            return; // the version on disk may name tablets that memory does not
         }
+        let version = self.tree.current_version();
+        self.remove_unnamed_version(version.id() + 1);
         let named: HashSet<TableId> = version.iter_tables().map(Table::id).collect();
         let Ok(files) = self.table_files() else {
             return;
@@ -392,6 +425,24 @@ impl Space {
         {
             // Not worth an error on top of the one being reported.
             let _ = RealDisk.remove(&self.folder.join(TABLES_FOLDER).join(table.to_string()));
+        }
+    }
+
+    /// Removes the file of a version that was not finished. The next one would be written into it, and a
+    /// name whose sync has failed is perhaps not made durable by another sync; a new name is.
+    fn remove_unnamed_version(&self, number: u64) {
+        match RealDisk.remove(&self.folder.join(format!("v{number}"))) {
+            // A directory is nothing that a version would be written into.
+            Err(error)
+                if !matches!(
+                    error.source.kind(),
+                    ErrorKind::NotFound | ErrorKind::IsADirectory
+                ) =>
+            {
+                let why = format!("the file of an unfinished version cannot be removed ({error})");
+                self.versions.set_doubt(&why);
+            }
+            _ => {}
         }
     }
 
@@ -439,6 +490,19 @@ const NEWEST: SeqNo = SeqNo::MAX;
 const CURRENT_FILE: &str = "current";
 const TABLES_FOLDER: &str = "tables";
 const TEMPORARY_PREFIX: &str = ".tmp";
+
+/// Makes a file durable under its name, whatever became of it before. A disk that is too full for that
+/// does not keep anybody from opening what is there.
+pub(crate) fn name_anew(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    match disk::replace_file(&RealDisk, path, bytes) {
+        Err(error) if error.is_disk_full() => {
+            let folder = path.parent().expect("a path with a name has a folder");
+            RealDisk.sync_dir(folder)
+        }
+        replaced => replaced,
+    }
+    .map_err(fault::disk)
+}
 
 /// What a kill left of a file that was about to replace another.
 fn remove_temporary_files(folder: &Path) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use crate::config::LsmConfig;
 use crate::fault;
 use crate::generation::LsmGeneration;
 use crate::manifest::{CEILING_AHEAD, Manifest};
-use crate::space::{Shared, Space};
+use crate::space::{Shared, Space, name_anew};
 use parking_lot::Mutex;
 use quintet_base::{Lsn, SpaceId};
 use quintet_dc::{DataComponent, DcStats, Error, Generation, MergeReport, Operation};
@@ -95,7 +95,11 @@ impl LsmStore {
         let folders = disk.list(&spaces_directory).map_err(fault::disk)?;
         let manifest = if disk.exists(&manifest_path).map_err(fault::disk)? {
             let bytes = disk::read_file(disk, &manifest_path).map_err(fault::disk)?;
-            Manifest::decode(&bytes, &manifest_path)?
+            let manifest = Manifest::decode(&bytes, &manifest_path)?;
+            // What is read here is taken for durable: the log may go that it covers. If the sync of its
+            // name has failed, another one may not make up for it, but that of a new name does.
+            name_anew(&manifest_path, &bytes)?;
+            manifest
         } else if folders.is_empty() {
             // Written before the first space, so that spaces without a manifest are a loss.
             let manifest = Manifest::default();
