@@ -12,6 +12,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+/// What direct writes ([`Disk::open_direct`]) are multiples of: a block of every common file system and device.
+pub const DIRECT_BYTES: usize = 4096;
+
 /// How a file is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenMode {
@@ -30,6 +33,15 @@ pub trait Disk: Send + Sync + Debug {
     /// # Errors
     /// What the system says; [`Error::is_not_found`] if it is not there.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, Error>;
+
+    /// Opens a file that is there for writes past the system's cache: offset, length and address of
+    /// each are multiples of [`DIRECT_BYTES`]. `None` if the file system has no such writes. They reach
+    /// the device sooner, but like others they survive power loss once the file is synced, through any
+    /// handle; and a read through another handle sees them.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn open_direct(&self, path: &Path) -> Result<Option<Arc<dyn DiskFile>>, Error>;
 
     /// Names in a directory, sorted. Names that are no UTF-8 are left out: none of ours are.
     ///

@@ -22,7 +22,7 @@ mod sim_disk;
 pub mod threads;
 
 pub use clock::{Clock, RealClock, SimClock};
-pub use disk::{Disk, DiskFile, OpenMode};
+pub use disk::{DIRECT_BYTES, Disk, DiskFile, OpenMode};
 pub use error::Error;
 pub use rand::Rand;
 pub use real_disk::RealDisk;

@@ -1,7 +1,7 @@
 //! The machine's files.
 //!
 //! Relies on: a POSIX file system whose `fdatasync` is honest.  Promises: what [`crate::disk`] asks
-//! of every disk.  Does not: cache anything itself or use direct I/O.
+//! of every disk.  Does not: cache anything itself.
 
 // The real form of the seam: the one place that may name the operating system's files.
 #![allow(clippy::disallowed_methods)]
@@ -9,9 +9,11 @@
 use crate::disk::{Disk, DiskFile, OpenMode};
 use crate::error::Error;
 use rustix::fs::FallocateFlags;
+#[cfg(target_os = "linux")]
+use rustix::fs::OFlags;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, IoSlice};
-use std::os::unix::fs::FileExt;
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,6 +43,32 @@ impl Disk for RealDisk {
             file,
             path: path.to_path_buf(),
         }))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_direct(&self, path: &Path) -> Result<Option<Arc<dyn DiskFile>>, Error> {
+        let direct = OFlags::DIRECT.bits().cast_signed();
+        let opened = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags(direct)
+            .open(path);
+        match opened {
+            Ok(file) => Ok(Some(Arc::new(RealFile {
+                file,
+                path: path.to_path_buf(),
+            }))),
+            // What open(2) says where there is no direct I/O.
+            Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+                Ok(None)
+            }
+            Err(e) => Err(Error::new("open", path, e)),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_direct(&self, _path: &Path) -> Result<Option<Arc<dyn DiskFile>>, Error> {
+        Ok(None)
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<String>, Error> {

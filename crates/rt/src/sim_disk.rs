@@ -17,7 +17,7 @@
 //!   names: the same, with sync_dir; after power loss some first few of the changes are there
 //! ```
 
-use crate::disk::{Disk, DiskFile, OpenMode};
+use crate::disk::{DIRECT_BYTES, Disk, DiskFile, OpenMode};
 use crate::error::Error;
 use crate::rand::Rand;
 use parking_lot::Mutex;
@@ -496,7 +496,21 @@ impl Disk for SimDisk {
             handle,
             path: path.to_path_buf(),
             read_only: mode == OpenMode::Read,
+            direct: false,
         }))
+    }
+
+    fn open_direct(&self, path: &Path) -> Result<Option<Arc<dyn DiskFile>>, Error> {
+        let opened = self.state.lock().open(path, OpenMode::ReadWrite);
+        let (id, handle) = opened.map_err(|e| Error::new("open", path, e))?;
+        Ok(Some(Arc::new(SimFile {
+            state: Arc::clone(&self.state),
+            id,
+            handle,
+            path: path.to_path_buf(),
+            read_only: false,
+            direct: true,
+        })))
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<String>, Error> {
@@ -565,6 +579,7 @@ struct SimFile {
     handle: u64,
     path: PathBuf,
     read_only: bool,
+    direct: bool,
 }
 
 impl SimFile {
@@ -599,6 +614,15 @@ impl DiskFile for SimFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
+        if self.direct {
+            let whole = |at: u64| at.is_multiple_of(DIRECT_BYTES as u64);
+            let (address, len) = (bytes.as_ptr().addr() as u64, bytes.len() as u64);
+            let fits = whole(offset) && whole(len) && whole(address);
+            assert!(
+                fits,
+                "a direct write of {len} bytes at {offset}, from {address:x}"
+            );
+        }
         self.write(bytes.to_vec(), offset)
     }
 

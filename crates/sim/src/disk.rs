@@ -39,6 +39,16 @@ impl Disk for Liar {
         Ok(Arc::new(LyingFile { file, syncs }))
     }
 
+    fn open_direct(&self, path: &Path) -> Result<Option<Arc<dyn DiskFile>>, Error> {
+        let file = self.disk.open_direct(path)?;
+        let syncs = &self.syncs;
+        let lying = |file| -> Arc<dyn DiskFile> {
+            let syncs = Arc::clone(syncs);
+            Arc::new(LyingFile { file, syncs })
+        };
+        Ok(file.map(lying))
+    }
+
     fn list(&self, directory: &Path) -> Result<Vec<String>, Error> {
         self.disk.list(directory)
     }

@@ -103,5 +103,5 @@ fn a_space_that_is_called_whole_after_something_left_is_found() {
 
 #[test]
 fn a_space_that_is_called_whole_too_soon_is_found() {
-    is_found(Mistake::Tc(Planted::RegainSoon), 200);
+    is_found(Mistake::Tc(Planted::RegainSoon), 1000);
 }

@@ -40,6 +40,7 @@
 //! | `groups` | which reservations are finished |
 //! | `reservation` | [`Reservation`], [`MemoryRecords`] |
 //! | `segment` | the bytes and names of a segment file |
+//! | `blocks` | writes in whole blocks, past the system's cache |
 //! | `stream` | the segments as one stream of bytes |
 //! | `shared` | reserve, append, flush, truncate; who sleeps and who wakes |
 //! | `shared::keeper` | which segments there are, and when the next is made |
@@ -55,6 +56,7 @@
 //! Lock order: `space` before `control`, `space` before `stream`; `closed` (groups), `readers` (ring) and
 //! `waiters` alone. No lock but `space` is held across I/O, and none across a wait for a reservation.
 
+mod blocks;
 mod config;
 mod driven;
 mod durable;

@@ -322,14 +322,14 @@ pub(crate) fn repair(stream: &Stream, extent: &Extent, config: &WalConfig) -> Re
     let mut unsynced = Unsynced::default();
     if !config.plants(Planted::KeepRemains) {
         for (position, len) in chunks(extent.end, extent.remains_end) {
-            stream.write(position, &ZEROS[..len], &mut unsynced)?;
+            stream.write(position, &ZEROS[..len], &mut unsynced, None)?;
         }
     }
     if !config.plants(Planted::TrustUnsynced) {
         let mut copy = vec![0; CHUNK_BYTES];
         for (position, len) in chunks(extent.witnessed, extent.end) {
             stream.read(position, &mut copy[..len])?;
-            stream.write(position, &copy[..len], &mut unsynced)?;
+            stream.write(position, &copy[..len], &mut unsynced, None)?;
         }
     }
     unsynced.sync()?;

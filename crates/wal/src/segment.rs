@@ -49,6 +49,8 @@ pub(crate) struct Segment {
     /// Position after the last byte that fits.
     pub end: u64,
     pub file: Arc<dyn DiskFile>,
+    /// For writes in whole blocks past the system's cache; see `blocks`.
+    pub direct: Option<Arc<dyn DiskFile>>,
     pub path: PathBuf,
 }
 
@@ -194,10 +196,15 @@ pub(crate) fn open(
     if file.len()? < SEGMENT_HEADER_BYTES.saturating_add(header.capacity) {
         return Err(damaged("the segment has been cut short"));
     }
+    let direct = match mode {
+        OpenMode::Read => None,
+        OpenMode::ReadWrite | OpenMode::Create => disk.open_direct(&path)?,
+    };
     let segment = Segment {
         start,
         end: start + header.capacity,
         file,
+        direct,
         path,
     };
     Ok((segment, header))

@@ -3,6 +3,7 @@
 //! Relies on: segments that follow each other without a gap.  Promises: reads and writes run over
 //! the ends of files.  Does not: know records; does not sync.
 
+use crate::blocks::Blocks;
 use crate::error::Error;
 use crate::segment::Segment;
 use bytes::{Bytes, BytesMut};
@@ -91,12 +92,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Writes `bytes` at `position` and adds the files that were touched to `unsynced`.
+    /// Writes `bytes` at `position` and adds the files that were touched to `unsynced`; through `blocks` or,
+    /// without them, through the system's cache.
     pub fn write(
         &self,
         position: u64,
         bytes: &[u8],
         unsynced: &mut Unsynced,
+        mut blocks: Option<&mut Blocks>,
     ) -> Result<(), quintet_rt::Error> {
         let mut at = position;
         let mut rest = bytes;
@@ -105,9 +108,12 @@ impl Stream {
             let here = rest.len().min((segment.end - at) as usize);
             // Before the write: a write that fails may have changed the file as well.
             unsynced.add(segment);
-            segment
-                .file
-                .write_at(&rest[..here], segment.offset_of(at))?;
+            match &mut blocks {
+                Some(blocks) => blocks.write(segment, at, &rest[..here])?,
+                None => segment
+                    .file
+                    .write_at(&rest[..here], segment.offset_of(at))?,
+            }
             at += here as u64;
             rest = &rest[here..];
         }

@@ -25,6 +25,7 @@
 //! | none | never by itself |
 //! | any | `flush` asks for it, or the log closes |
 
+use crate::blocks::Blocks;
 use crate::config::Planted;
 use crate::record::{HEADER_CRC_AT, Header, RECORD_HEADER_BYTES, SYNCED_AT};
 use crate::shared::{Shared, Task};
@@ -47,6 +48,8 @@ pub(crate) struct Writer {
     written: u64,
     synced: u64,
     unsynced: Unsynced,
+    /// Under `none` nobody waits for a write, and the system's cache makes it short.
+    blocks: Option<Blocks>,
     /// When the oldest of the unsynced writes was made.
     unsynced_since: u64,
 }
@@ -65,8 +68,10 @@ pub(crate) enum Turn {
 impl Writer {
     pub fn new(shared: Arc<Shared>) -> Writer {
         let position = shared.end();
+        let waited_for = shared.config.durability != Durability::None;
         Writer {
             shared,
+            blocks: waited_for.then(Blocks::new),
             written: position,
             synced: position,
             unsynced: Unsynced::default(),
@@ -143,7 +148,7 @@ impl Writer {
         let stream = self.shared.stream();
         let mut position = self.written;
         for piece in ring.unwritten(task.end) {
-            stream.write(position, piece, &mut self.unsynced)?;
+            stream.write(position, piece, &mut self.unsynced, self.blocks.as_mut())?;
             position += piece.len() as u64;
         }
         assert_eq!(position, task.end, "the ring holds what is to be written");
