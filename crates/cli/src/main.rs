@@ -24,6 +24,7 @@ mod inspect;
 mod logging;
 mod measure;
 mod options;
+mod posts;
 mod quantity;
 mod script;
 mod serve;

@@ -16,6 +16,7 @@ use crate::database::{close, describe, describe_bound, open_telling, read_text};
 use crate::exit::{Code, Exit};
 use crate::logging;
 use crate::options::{LogFormat, Options, Settings};
+use crate::posts::PostLog;
 use crate::quantity::approximate;
 use quintet_embed::{Database, DatabaseConfig, OpenReport, Recovery, RecoveryProgress, Warmed};
 use quintet_server::{ServerConfig, TlsFiles};
@@ -37,6 +38,8 @@ pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
     };
     let (database, report) = open_telling(config, &mut tell_progress, tell_warmed)?;
     tell_recovered(&report.recovery);
+    let posts = PostLog::default();
+    database.watch_posts(move |failure| posts.tell(failure));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -50,6 +50,9 @@ fn refusal(error: Error, names: &dyn Fn(SpaceId) -> Option<String>) -> Option<Re
         Error::TooLarge { limit } => Refusal::TooLarge { limit },
         Error::Key { bytes } => Refusal::Key { bytes },
         Error::NoRoom { reason } => Refusal::NoRoom { reason },
+        Error::PostFailed { .. } => Refusal::Storage {
+            reason: chain(&error),
+        },
         Error::Log(error) => log_refusal(&error),
         Error::Store(error) => store_refusal(&error),
         Error::Closed => Refusal::Closed,

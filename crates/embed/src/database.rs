@@ -23,8 +23,8 @@ use quintet_rt::disk::{read_file, replace_file};
 use quintet_rt::{Clock, Disk, DiskFile, OpenMode, RealClock, RealDisk};
 use quintet_sql::Catalog;
 use quintet_tc::{
-    Posting, Recovered, Recovery, RecoveryOptions, RecoveryProgress, Tc, TcConfig, TcStats, Warmed,
-    replay_lanes,
+    PostFailure, Posting, Recovered, Recovery, RecoveryOptions, RecoveryProgress, Tc, TcConfig,
+    TcStats, Warmed, replay_lanes,
 };
 use quintet_wal::{Wal, WalConfig, WalReport, WalStats};
 use std::io::ErrorKind;
@@ -301,7 +301,13 @@ impl Database {
     /// # Errors
     /// The text of what went wrong; it is tried again by itself.
     pub fn compact(&self) -> Result<(), String> {
-        self.inner.tc.compact()
+        self.inner.tc.compact().map_err(|failure| failure.reason)
+    }
+
+    /// Has `watcher` told of every attempt to move what was committed into STORE that fails, and, with
+    /// `None`, of the first one after that succeeds; see [`Tc::watch_posts`].
+    pub fn watch_posts(&self, watcher: impl Fn(Option<&PostFailure>) + Send + Sync + 'static) {
+        self.inner.tc.watch_posts(watcher);
     }
 
     /// Counters.

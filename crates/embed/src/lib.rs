@@ -29,6 +29,6 @@ pub use client::{Answer, Client, Progress};
 pub use database::{Database, DatabaseConfig, DatabaseStats, Error, OpenReport};
 pub use kv::{Bucket, CommitError, Pending, Rows, Transaction};
 pub use quintet_base::{Durability, Level};
-pub use quintet_tc::{Posting, Recovery, RecoveryProgress, Warmed};
+pub use quintet_tc::{PostFailure, Posting, Recovery, RecoveryProgress, Warmed};
 pub use session::{CancelHandle, Prepared, Session, SessionOptions, SimpleStatement};
 pub use step::{Flow, Pause, RowSink, Step, TransactionStatus};

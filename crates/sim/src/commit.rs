@@ -211,7 +211,7 @@ impl World {
             Error::SnapshotTooOld => seen.too_old += 1,
             Error::Deadlock => seen.deadlocks += 1,
             Error::TooLarge { .. } => seen.too_large += 1,
-            Error::NoRoom { .. } => seen.no_room += 1,
+            Error::NoRoom { .. } | Error::PostFailed { .. } => seen.no_room += 1,
             Error::Log(why) => {
                 seen.log_refusals += 1;
                 note!(self, "{why:?}");

@@ -133,7 +133,9 @@ impl World {
                 }
                 self.seen.borrow_mut().replaced += 1;
             }
-            Err(Error::Blocked(_) | Error::NoRoom { .. } | Error::Log(_)) => {
+            Err(
+                Error::Blocked(_) | Error::NoRoom { .. } | Error::PostFailed { .. } | Error::Log(_),
+            ) => {
                 note!(self, "{old} is not replaced");
             }
             Err(error) => self.fail(format!("{old} cannot be replaced: {error:?}")),

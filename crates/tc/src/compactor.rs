@@ -1,8 +1,8 @@
 //! When memory is moved to STORE, and who waits for it.
 //!
 //! Relies on: `compact` for what a pass does.  Promises: the log that STORE does not have is never
-//! longer than the log's buffers: commits wait for the merge; one pass at a time.
-//! Does not: hold back readers.
+//! longer than the log's buffers: commits wait for the merge; one pass at a time; whoever watches is told of
+//! each post that fails, and of the first one after that succeeds.  Does not: hold back readers, or log.
 //!
 //! ```text
 //!   commit ──enough dirty, or buffers three quarters full──► wanted ─► pass ─► room, waiters woken
@@ -11,7 +11,7 @@
 
 use crate::compact;
 use crate::config::Posting;
-use crate::error::Error;
+use crate::error::{Error, PostFailure};
 use crate::locks::Wait;
 use crate::shared::Shared;
 use parking_lot::{Condvar, Mutex};
@@ -30,8 +30,11 @@ struct Turn {
     stop: bool,
     /// Passes finished, and what the last one said if it failed.
     finished: u64,
-    failed: Option<String>,
+    failed: Option<PostFailure>,
 }
+
+/// Told of a failed post, or, with nothing, that posting works again.
+pub(crate) type Watcher = Arc<dyn Fn(Option<&PostFailure>) + Send + Sync>;
 
 type RoomWaiter = Box<dyn FnOnce() + Send + Sync>;
 
@@ -47,6 +50,8 @@ pub(crate) struct Turns {
     /// The next post ends with a checkpoint, due or not.
     checkpoint_wanted: AtomicBool,
     room: Mutex<Vec<RoomWaiter>>,
+    /// Set at most once, called by whoever runs a pass.
+    watcher: Mutex<Option<Watcher>>,
 }
 
 /// The thread, if there is one; gone when this is.
@@ -63,7 +68,10 @@ impl Drop for StopOnUnwind<'_> {
         let mut turn = self.0.turns.turn.lock();
         if !turn.stop {
             turn.stop = true;
-            turn.failed = Some("the compactor has panicked".into());
+            turn.failed = Some(PostFailure {
+                reason: "the compactor has panicked".into(),
+                is_disk_full: false,
+            });
         }
         drop(turn);
         self.0.turns.changed.notify_all();
@@ -88,16 +96,16 @@ impl Shared {
     }
 
     /// Refuses to add more versions while the buffers are full: [`Error::Blocked`], or
-    /// [`Error::NoRoom`] if they cannot be emptied.
+    /// [`Error::NoRoom`] or [`Error::PostFailed`] if they cannot be emptied.
     pub fn wait_for_room(&self, bytes: usize) -> Result<(), Error> {
         if self.has_room(bytes) {
             return Ok(());
         }
         // Taken out first: in an `if let` the lock would be held while the turn is asked for.
         let failed = self.turns.turn.lock().failed.clone();
-        if let Some(reason) = failed {
+        if let Some(failure) = failed {
             self.want_compaction();
-            return Err(Error::NoRoom { reason });
+            return Err(failure.refusal());
         }
         let (wait, set) = Wait::manual();
         self.turns.room.lock().push(Box::new(set));
@@ -162,11 +170,15 @@ impl Shared {
     }
 
     /// Moves everything committed so far into STORE, on this thread. One at a time.
-    pub fn compact_here(&self) -> Result<(), String> {
+    pub fn compact_here(&self) -> Result<(), PostFailure> {
         self.turns.checkpoint_wanted.store(true, Ordering::Release);
         self.turns.post_wanted.store(true, Ordering::Release);
         self.run_pass();
         self.turns.turn.lock().failed.clone().map_or(Ok(()), Err)
+    }
+
+    pub fn watch_posts(&self, watcher: Watcher) {
+        *self.turns.watcher.lock() = Some(watcher);
     }
 
     /// Runs a pass on this thread if one is wanted, and says whether it was.
@@ -179,7 +191,7 @@ impl Shared {
     }
 
     /// Has the thread move everything committed so far into STORE, and waits for it.
-    pub fn compact_there(&self) -> Result<(), String> {
+    pub fn compact_there(&self) -> Result<(), PostFailure> {
         let mut turn = self.turns.turn.lock();
         // A pass that is running may have frozen before our commit; wait for one that starts now.
         let target = turn.finished + if turn.wanted { 2 } else { 1 };
@@ -227,25 +239,22 @@ impl Shared {
         // Asked for while this pass was under way, it may have come too late for it.
         turn.wanted = self.turns.post_wanted.load(Ordering::Acquire);
         turn.finished += 1;
+        let mut news = false;
         if let Some(result) = result {
-            turn.failed = result.err().map(|error| error_chain(&error));
+            let had_failed = turn.failed.take().is_some();
+            turn.failed = result.err().map(|error| PostFailure::new(&error));
+            news = had_failed || turn.failed.is_some();
         }
+        let failed = turn.failed.clone();
         drop(turn);
+        let watcher = self.turns.watcher.lock().clone().filter(|_| news);
+        if let Some(watcher) = watcher {
+            watcher(failed.as_ref());
+        }
         self.turns.changed.notify_all();
         // Whoever waits for room looks again, and asks again if there is still none.
         self.signal_room();
     }
-}
-
-pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 impl Compactor {

@@ -6,7 +6,7 @@
 
 use crate::compactor::Compactor;
 use crate::config::TcStats;
-use crate::error::Error;
+use crate::error::{Error, PostFailure};
 use crate::shared::PENDING;
 pub(crate) use crate::shared::{Handle, Shared};
 use crate::transaction::Txn;
@@ -73,12 +73,19 @@ impl Tc {
     /// Moves everything committed so far into STORE and waits for it.
     ///
     /// # Errors
-    /// The text of what went wrong; it will be tried again.
-    pub fn compact(&self) -> Result<(), String> {
+    /// What went wrong; it will be tried again.
+    pub fn compact(&self) -> Result<(), PostFailure> {
         if self.compactor.is_driven() {
             return self.shared.compact_here();
         }
         self.shared.compact_there()
+    }
+
+    /// Has `watcher` told of every attempt to move what was committed into STORE that fails, and, with
+    /// `None`, of the first one after that succeeds. Called on the thread that has tried; while commits
+    /// are refused for it, each asks for another try, so this may be often. The last watcher counts.
+    pub fn watch_posts(&self, watcher: impl Fn(Option<&PostFailure>) + Send + Sync + 'static) {
+        self.shared.watch_posts(Arc::new(watcher));
     }
 
     /// Runs a pass if a commit has asked for one, and says whether it did. For a component that was

@@ -46,11 +46,18 @@ pub enum Error {
         /// The configured bound.
         limit: usize,
     },
-    /// Memory for versions is used up and cannot be emptied into STORE (its disk is full, say).
+    /// Memory for versions is used up and cannot be emptied into STORE, whose disk is full.
     /// Refused before any effect; tried again in the background.
     #[error("no room for more versions: {reason}")]
     NoRoom {
         /// What the last attempt to make room said.
+        reason: String,
+    },
+    /// Memory for versions is used up and cannot be emptied into STORE, which fails for another
+    /// reason than a full disk. Refused before any effect; tried again in the background.
+    #[error("what was committed cannot be moved into the store: {reason}")]
+    PostFailed {
+        /// What the last attempt said.
         reason: String,
     },
     /// A key that no store can hold: empty, or longer than
@@ -77,6 +84,53 @@ pub enum Error {
     /// The component is shutting down.
     #[error("shutting down")]
     Closed,
+}
+
+/// Why what was committed could not be moved into STORE. Nothing is lost by it: the log has it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct PostFailure {
+    /// The error with its causes, in one line.
+    pub reason: String,
+    /// What is missing is space on a disk.
+    pub is_disk_full: bool,
+}
+
+impl PostFailure {
+    pub(crate) fn new(error: &Error) -> PostFailure {
+        PostFailure {
+            reason: error_chain(error),
+            is_disk_full: match error {
+                Error::Store(source) => source.is_disk_full(),
+                Error::Log(source) => matches!(source, quintet_wal::Error::DiskFull { .. }),
+                _ => false,
+            },
+        }
+    }
+
+    /// What a commit is told that needs the room.
+    pub(crate) fn refusal(self) -> Error {
+        let PostFailure {
+            reason,
+            is_disk_full,
+        } = self;
+        match is_disk_full {
+            true => Error::NoRoom { reason },
+            false => Error::PostFailed { reason },
+        }
+    }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
 }
 
 /// What kind of conflict.

@@ -92,7 +92,7 @@ mod warm;
 
 pub use component::Tc;
 pub use config::{Posting, TcConfig, TcStats};
-pub use error::{ConflictKind, Error};
+pub use error::{ConflictKind, Error, PostFailure};
 pub use locks::{Strength, Wait, WaitPolicy};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::Scan;

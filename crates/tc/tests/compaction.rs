@@ -12,7 +12,7 @@ use quintet_rt::Rand;
 use quintet_tc::{Error, Posting, Tc, TcConfig};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use support::*;
 
 /// Goal: at any moment a transaction sees the model as it was when it began, and commits do to the
@@ -309,6 +309,64 @@ where
     fn stats(&self) -> DcStats {
         self.store.stats()
     }
+}
+
+/// The story: clients were told that the disk was full when it could not be synced, and nobody was told
+/// why. Whoever watches hears of each failure, and once that it is over.
+#[test]
+fn a_store_that_fails_is_told_apart_from_a_full_one_and_whoever_watches_hears_of_it() {
+    let media = Media::new(10);
+    let broken = Arc::new(AtomicBool::new(true));
+    let is_broken = Arc::clone(&broken);
+    let running = media.open_on(
+        Arc::new(Hooked {
+            store: MemoryStore::open(&media.medium),
+            before_merge: move || match is_broken.load(Ordering::Acquire) {
+                true => {
+                    let source = std::io::Error::from_raw_os_error(5);
+                    Err(StoreError::io("sync", "tables/7", source))
+                }
+                false => Ok(()),
+            },
+        }),
+        Durability::Async,
+        tiny(),
+        TINY_RING,
+    );
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ear = Arc::clone(&heard);
+    running
+        .tc
+        .watch_posts(move |failure| ear.lock().unwrap().push(failure.cloned()));
+    let write = |i: u32| {
+        let mut txn = running.tc.begin(Level::Snapshot);
+        put(&mut txn, &format!("k{i}"), &"v".repeat(4000));
+        commit(&running.tc, txn, Durability::Async)
+    };
+    let refusal = (0..1000).find_map(|i| write(i).err());
+    let Some(Error::PostFailed { reason }) = refusal else {
+        panic!("{refusal:?}");
+    };
+    assert!(
+        reason.contains("tables/7") && reason.contains("os error 5"),
+        "{reason}"
+    );
+    let failure = running.tc.compact().unwrap_err();
+    assert!(!failure.is_disk_full, "{failure:?}");
+    let before: Vec<_> = std::mem::take(&mut *heard.lock().unwrap());
+    assert!(!before.is_empty());
+    for told in before {
+        assert_eq!(told.as_ref(), Some(&failure));
+    }
+    broken.store(false, Ordering::Release);
+    running.tc.compact().unwrap();
+    running.tc.compact().unwrap();
+    write(0).unwrap();
+    let heard = heard.lock().unwrap();
+    // Refused commits may have asked for one more try before it was mended.
+    let (last, failed) = heard.split_last().unwrap();
+    assert_eq!(*last, None, "it is told once that it works again");
+    assert!(failed.iter().all(|told| told.as_ref() == Some(&failure)));
 }
 
 /// The story: with memory at its bound and a disk that was full, a commit asked for the compactor's

@@ -215,8 +215,12 @@ impl Session {
             }
             Command::Nothing { checkpoint } => {
                 if *checkpoint {
-                    self.db.tc.compact().map_err(|reason| {
-                        SqlError::new(SqlState::IO_ERROR, "checkpoint failed").detail(reason)
+                    self.db.tc.compact().map_err(|failure| {
+                        let state = match failure.is_disk_full {
+                            true => SqlState::DISK_FULL,
+                            false => SqlState::IO_ERROR,
+                        };
+                        SqlError::new(state, "checkpoint failed").detail(failure.reason)
                     })?;
                 }
             }
