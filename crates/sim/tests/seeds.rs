@@ -97,6 +97,21 @@ fn a_stale_record_that_is_remembered_is_found() {
 }
 
 #[test]
+fn a_version_that_only_a_younger_snapshot_reads_is_missed() {
+    is_found(Mistake::Tc(Planted::ForgetReaders), 200);
+}
+
+#[test]
+fn a_stale_record_that_is_taken_in_is_found() {
+    is_found(Mistake::Tc(Planted::TakeInStale), 1500);
+}
+
+#[test]
+fn a_space_that_is_called_whole_too_early_is_found() {
+    is_found(Mistake::Tc(Planted::WholeEarly), 50);
+}
+
+#[test]
 fn a_space_that_is_called_whole_after_something_left_is_found() {
     is_found(Mistake::Tc(Planted::RegainBlindly), 200);
 }

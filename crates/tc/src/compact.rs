@@ -11,7 +11,8 @@
 //!  4 checkpoint  spaces dropped before T forgotten, STORE durable, redo starts at T
 //!  5 publish     the generation as of T; the records of m0 are clean from here on
 //!  6 truncate    log files before T
-//!  7 reclaim     buffers, oldest first: versions still of use are copied, the memory is used again
+//!  7 reclaim     buffers, oldest first: versions that a snapshot reads are copied, the others of the same
+//!                records dropped, and the memory is used again
 //!  8 evict       clean records that nobody has read lately, while the table is over its bound
 //! ```
 //! Posted continuously ([`Posting::Continuous`]), the log goes through 1, 2, 3 and 5 in small pieces, and
@@ -20,11 +21,15 @@
 //! Freezing is naming a position, so nobody straddles it: a transaction's versions all have its
 //! timestamp, at or below T or above.
 
+#[cfg(all(test, not(shuttle)))]
+mod tests;
+
 use crate::component::Shared;
 use crate::config::Posting;
 use crate::entry::{Found, Locked};
 use crate::error::Error;
 use crate::record::CommitRecord;
+use crate::seats::Readers;
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
 use crate::table::{Sweep, hash};
@@ -36,6 +41,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Buffers are reclaimed in pieces of at most this share of all, so that room comes early.
 const RECLAIM_SHARES: u64 = 16;
+
+/// Versions of one row that are worth another count of the readers: that looks at every seat.
+const LONG_CHAIN: usize = 64;
 
 /// A record with a commit that STORE does not have.
 type Dirty<'a> = (SpaceId, &'a [u8]);
@@ -108,13 +116,14 @@ fn post_from(
     dirty.retain(|(space, _)| !skip.contains(space));
     dirty.sort_unstable();
     dirty.dedup();
-    let low_water = shared.seats.oldest(|| shared.end());
+    let readers = shared.seats.readers(|| shared.end()).and(frozen);
+    sim::at(Point::Counted);
     let mut rest = &dirty[..];
     while let Some((space, _)) = rest.first() {
         let (run, after) = rest.split_at(rest.partition_point(|(other, _)| other == space));
         let mut run = run
             .iter()
-            .filter_map(|(_, key)| operation(shared, *space, key, frozen, low_water));
+            .filter_map(|(_, key)| operation(shared, *space, key, frozen, &readers));
         shared.store.merge(*space, &mut run)?;
         sim::at(Point::Merged);
         rest = after;
@@ -156,12 +165,12 @@ fn operation(
     space: SpaceId,
     key: &[u8],
     frozen: Timestamp,
-    low_water: Timestamp,
+    readers: &Readers,
 ) -> Option<Operation> {
     let guard = quintet_index::pin();
     let entry = shared.table.find(hash(space, key), space, key, &guard)?;
     if entry.lock_for_upkeep() == Locked::Yes {
-        entry.prune(low_water.min(frozen), &guard);
+        entry.thin(readers, &guard);
         entry.unlock();
     }
     let (change, position) = match entry.read_at(frozen, &shared.seats, &guard) {
@@ -192,13 +201,13 @@ pub(crate) fn give_back(shared: &Shared) {
     leaving
         .into_iter()
         .for_each(|space| shared.table.drop_space(space));
-    reclaim(shared, oldest);
+    reclaim(shared);
     sim::at(Point::Reclaimed);
     evict(shared);
 }
 
 /// Step 7: keeps half of the buffers free, as far as STORE allows.
-fn reclaim(shared: &Shared, low_water: Timestamp) {
+fn reclaim(shared: &Shared) {
     let ring = shared.log.ring_bytes();
     let posted = shared.generations.newest();
     loop {
@@ -211,8 +220,10 @@ fn reclaim(shared: &Shared, low_water: Timestamp) {
         evict(shared);
         let piece = (ring / RECLAIM_SHARES).min(posted.0 - reclaimed.0);
         let mut upto = reclaimed;
+        let mut readers = shared.seats.readers(|| shared.end());
+        sim::at(Point::Counted);
         for (lsn, payload) in shared.log.memory(reclaimed, Lsn(posted.0)) {
-            keep_what_is_of_use(shared, payload, low_water);
+            keep_what_is_of_use(shared, payload, &mut readers);
             upto = lsn;
             if lsn.0 - reclaimed.0 >= piece {
                 break;
@@ -231,8 +242,8 @@ fn reclaim(shared: &Shared, low_water: Timestamp) {
     }
 }
 
-/// Copies versions out of one record's bytes.
-fn keep_what_is_of_use(shared: &Shared, payload: &[u8], low_water: Timestamp) {
+/// Copies versions that somebody reads out of one record's bytes, and drops those that nobody does.
+fn keep_what_is_of_use(shared: &Shared, payload: &[u8], readers: &mut Readers) {
     let Some(record) = CommitRecord::own(payload) else {
         return;
     };
@@ -256,7 +267,13 @@ fn keep_what_is_of_use(shared: &Shared, payload: &[u8], low_water: Timestamp) {
         if !locked {
             continue;
         }
-        entry.prune(low_water, &guard);
+        let left = entry.thin(readers, &guard);
+        if left > LONG_CHAIN + 2 * readers.len() {
+            // Most were put there since the readers were counted. Each record of the row in these buffers
+            // would walk past them.
+            *readers = shared.seats.readers(|| shared.end());
+            entry.thin(readers, &guard);
+        }
         entry.keep_out_of(payload, &guard);
         entry.unlock();
     }

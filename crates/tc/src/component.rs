@@ -47,6 +47,11 @@ impl Tc {
         }
     }
 
+    #[cfg(all(test, not(shuttle)))]
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// Begins a transaction with a snapshot of now.
     pub fn begin(&self, level: Level) -> Txn {
         let handle = &self.handles[HANDLE.with(|handle| *handle)];

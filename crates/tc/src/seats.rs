@@ -17,6 +17,7 @@ mod gate;
 
 pub(crate) use gate::Gate;
 
+use crate::sim::{self, Planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, planted};
 use quintet_base::{Timestamp, TxnId};
@@ -65,6 +66,42 @@ pub(crate) enum CommitState {
     Reserving,
     /// It has its timestamp; its versions may be installed or not.
     At(Timestamp),
+}
+
+/// The snapshots in use, and where the others will be. From [`Seats::readers`].
+pub(crate) struct Readers {
+    /// Ascending.
+    snapshots: Vec<Timestamp>,
+    /// Those to come are here or above.
+    end: Timestamp,
+}
+
+impl Readers {
+    /// The same, and one more.
+    pub fn and(mut self, snapshot: Timestamp) -> Readers {
+        let at = self.snapshots.partition_point(|s| *s < snapshot);
+        self.snapshots.insert(at, snapshot);
+        self
+    }
+
+    /// Whether anybody reads, or will read, a version of this timestamp that was followed by one of the other.
+    pub fn read(&self, timestamp: u64, next: u64) -> bool {
+        if next > self.end.0 {
+            return true;
+        }
+        if sim::plants(Planted::ForgetReaders) {
+            return self
+                .snapshots
+                .first()
+                .is_some_and(|s| (timestamp..next).contains(&s.0));
+        }
+        let first = self.snapshots.partition_point(|s| s.0 < timestamp);
+        self.snapshots.get(first).is_some_and(|s| s.0 < next)
+    }
+
+    pub fn len(&self) -> usize {
+        self.snapshots.len()
+    }
 }
 
 type Block = Box<[Arc<Seat>]>;
@@ -279,6 +316,12 @@ impl Seats {
         let oldest = snapshots.first().map_or(end, |first| end.min(*first));
         self.low_water.fetch_max(oldest.0, Ordering::Relaxed);
         (snapshots, end)
+    }
+
+    /// Who reads now, and who may read later.
+    pub fn readers(&self, end: impl Fn() -> Timestamp) -> Readers {
+        let (snapshots, end) = self.in_use(end);
+        Readers { snapshots, end }
     }
 
     /// At or below every snapshot in use or still to be taken.

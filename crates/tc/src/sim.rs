@@ -55,8 +55,15 @@ pub enum Planted {
     EvictEarly,
     /// Buffers are given back with versions in them.
     ReclaimEarly,
+    /// Versions go that the oldest snapshot does not read, although another one does.
+    ForgetReaders,
     /// What was fetched from a generation is remembered although the table has moved on.
     FillLate,
+    /// Warming takes in what it has read although the table has moved on: over a change, or a removal, that
+    /// was evicted meanwhile.
+    TakeInStale,
+    /// A space is called whole although the last record that STORE has of it was not taken in.
+    WholeEarly,
     /// A space is called whole although something has left it since its warming began.
     RegainBlindly,
     /// A space is called whole while snapshots are in use that are older than its warming.

@@ -65,11 +65,69 @@ fn snapshots_find_their_versions_until_they_are_pruned() {
     assert_eq!(entry.needed_by(Timestamp(7), &guard), None);
     assert_eq!(entry.lock_for_upkeep(), Locked::Yes);
     assert_eq!(entry.lock_for_commit(3), Locked::Busy);
-    assert_eq!(entry.prune(Timestamp(20), &guard), 3, "the copy of `one`");
+    let seat = seats.take();
+    seats.register(&seat, || Timestamp(20));
+    let readers = seats.readers(|| Timestamp(32));
+    assert_eq!(entry.thin(&readers, &guard), 1, "of three below the newest");
     assert_eq!(read(entry, 8, &seats), None);
     assert_eq!(read(entry, 16, &seats), Some((row(b"two"), 16)));
+    assert_eq!(read(entry, 20, &seats), Some((row(b"two"), 16)));
+    assert_eq!(read(entry, 32, &seats), Some((row(b""), 32)));
+    seat.leave();
     entry.unlock_dead();
     assert_eq!(entry.lock_for_commit(3), Locked::Dead);
+}
+
+/// Goal: what a snapshot finds does not depend on what was dropped for want of readers. Method: every set of
+/// snapshots over a chain of eight versions, written before and after the readers were counted.
+#[test]
+fn dropping_versions_that_nobody_reads_is_not_noticed() {
+    let seats = Seats::new();
+    let guard = quintet_index::pin();
+    for set in 0u32..1 << 8 {
+        let owner = Owner::new(b"k");
+        let entry = owner.entry();
+        let install = |at: u64| {
+            let value = at.to_be_bytes();
+            entry.install_copy(Timestamp(at), Some(&value), Timestamp::ZERO, &guard);
+        };
+        (1..=6).for_each(|number| install(number * 8));
+        let snapshots: Vec<u64> = (0..8)
+            .filter(|bit| set & 1 << bit != 0)
+            .map(|bit| bit * 8 - bit % 2)
+            .collect();
+        let taken: Vec<_> = snapshots
+            .iter()
+            .map(|at| {
+                let seat = seats.take();
+                // As of before: the log's end was there.
+                seats.register(&seat, || Timestamp(*at));
+                seat
+            })
+            .collect();
+        let readers = snapshots
+            .iter()
+            .fold(Seats::new().readers(|| Timestamp(56)), |readers, at| {
+                readers.and(Timestamp(*at))
+            });
+        install(56);
+        install(64);
+        let left = entry.thin(&readers, &guard);
+        assert!(left <= snapshots.len() + 2, "{snapshots:?}: {left}");
+        for snapshot in snapshots.iter().copied().chain([56, 60, 64, 90]) {
+            let expected = (snapshot >= 8).then(|| {
+                let at = (snapshot / 8 * 8).min(64);
+                // There is none between 48 and 56 but what was installed at 56.
+                (Some(at.to_be_bytes().to_vec()), at)
+            });
+            assert_eq!(
+                read(entry, snapshot, &seats),
+                expected,
+                "{snapshots:?} at {snapshot}"
+            );
+        }
+        taken.iter().for_each(|seat| seat.leave());
+    }
 }
 
 #[test]
@@ -153,7 +211,7 @@ impl World {
         let guard = quintet_index::pin();
         let entry = self.owner.entry();
         if entry.lock_for_upkeep() == Locked::Yes {
-            entry.prune(self.seats.oldest(|| self.end()), &guard);
+            entry.thin(&self.seats.readers(|| self.end()), &guard);
             entry.unlock();
         }
     }

@@ -2,9 +2,10 @@
 //!
 //! Relies on: the caller holds the entry's lock word.  Promises: a reader that looks meanwhile finds
 //! the description of one version, or that it is being replaced; what a reader may still hold is freed
-//! through the epoch.  Does not: say which versions anybody needs; callers name the low water.
+//! through the epoch.  Does not: say which versions anybody needs; callers name the low water, or all readers.
 
 use super::{CHANGING, OWNED, RecordEntry};
+use crate::seats::Readers;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
 use crate::sync::{Atomic, planted};
 use crossbeam_epoch::{Guard, Owned, Shared};
@@ -100,36 +101,72 @@ impl RecordEntry {
         self.value_len.store(len, Ordering::Relaxed);
         self.older.store(chain, Ordering::Release);
         self.timestamp.store(timestamp.0, Ordering::Release);
-        self.prune_within(walk_of(timestamp), low_water, guard);
+        self.prune(walk_of(timestamp), low_water, guard);
         value_bytes(len) as i64 - bytes_before as i64
     }
 
-    /// Drops versions below the newest one at or below `low_water`. Returns the bytes of their copies.
-    pub fn prune(&self, low_water: Timestamp, guard: &Guard) -> usize {
-        self.prune_within(usize::MAX, low_water, guard)
-    }
-
-    /// The same, unless that one is further down than `walk`.
-    fn prune_within(&self, walk: usize, low_water: Timestamp, guard: &Guard) -> usize {
+    /// Drops versions below the newest one at or below `low_water`, unless that one is further down than
+    /// `walk`.
+    fn prune(&self, walk: usize, low_water: Timestamp, guard: &Guard) {
         let mut reached = self.timestamp.load(Ordering::Relaxed) <= low_water.0
             || planted("entry: the newest version is enough");
         let mut link = &self.older;
-        let mut freed = 0;
         for _ in 0..walk {
             let next = link.load(Ordering::Relaxed, guard);
             // SAFETY: the chain belongs to the entry whose lock is held.
             let Some(version) = (unsafe { next.as_ref() }) else {
-                return freed;
+                return;
             };
             if reached {
                 link.store(Shared::null(), Ordering::Release);
-                freed += retire_chain(next, guard);
-                return freed;
+                return retire_chain(next, guard);
             }
             reached = version.timestamp <= low_water.0;
             link = &version.older;
         }
-        freed
+    }
+
+    /// Drops every version that none of `readers` reads. Returns how many are left below the newest.
+    ///
+    /// A reader may be at a version that goes: what it leads to stays until the epoch has passed, and what
+    /// the reader looks for is further down and stays for its sake. So it finds it either way.
+    pub fn thin(&self, readers: &Readers, guard: &Guard) -> usize {
+        let mut newer = self.timestamp.load(Ordering::Relaxed);
+        let mut link = &self.older;
+        let mut left = 0;
+        loop {
+            let next = link.load(Ordering::Relaxed, guard);
+            // SAFETY: the chain belongs to the entry whose lock is held.
+            let Some(version) = (unsafe { next.as_ref() }) else {
+                return left;
+            };
+            let is_read = readers.read(version.timestamp, newer)
+                && !planted("entry: the newest version is enough");
+            if is_read {
+                left += 1;
+                link = &version.older;
+            } else {
+                // Acquire is not needed: only the holder of the lock writes links. Release: whoever comes to
+                // the version behind sees it whole.
+                let after = version.older.load(Ordering::Relaxed, guard);
+                link.store(after, Ordering::Release);
+                retire_version(next, guard);
+            }
+            newer = version.timestamp;
+        }
+    }
+
+    /// Versions below the newest. The caller holds the lock.
+    #[cfg(all(test, not(shuttle)))]
+    pub fn versions_below(&self, guard: &Guard) -> usize {
+        let mut next = self.older.load(Ordering::Acquire, guard);
+        let mut count = 0;
+        // SAFETY: the chain belongs to the entry whose lock is held.
+        while let Some(version) = unsafe { next.as_ref() } {
+            count += 1;
+            next = version.older.load(Ordering::Acquire, guard);
+        }
+        count
     }
 
     /// Copies every version whose bytes lie in this memory, so that it can be given back. The caller
@@ -202,24 +239,28 @@ pub(super) unsafe fn free_copy(value: *mut u8, len: u32) {
     }
 }
 
-/// Frees a chain that has been cut off when the epoch has passed. Returns the bytes of its copies.
-fn retire_chain<'g>(mut next: Shared<'g, Version>, guard: &'g Guard) -> usize {
-    let mut freed = 0;
+/// Frees a chain that has been cut off when the epoch has passed.
+fn retire_chain<'g>(mut next: Shared<'g, Version>, guard: &'g Guard) {
     // SAFETY: cut off by the holder of the lock; readers that are in it are waited for.
     while let Some(version) = unsafe { next.as_ref() } {
         let after = version.older.load(Ordering::Relaxed, guard);
-        let value = version.value.load(Ordering::Relaxed);
-        let len = version.value_len.load(Ordering::Relaxed);
-        if len & OWNED != 0 {
-            freed += (len & !OWNED) as usize - 1;
-            // SAFETY: as above.
-            unsafe { guard.defer_unchecked(move || free_copy(value, len)) };
-        }
-        // SAFETY: as above.
-        unsafe { guard.defer_destroy(next) };
+        retire_version(next, guard);
         next = after;
     }
-    freed
+}
+
+/// Frees a version that no link leads to any more when the epoch has passed.
+fn retire_version<'g>(cut_off: Shared<'g, Version>, guard: &'g Guard) {
+    // SAFETY: cut off by the holder of the lock; readers that are at it are waited for.
+    let version = unsafe { cut_off.deref() };
+    let value = version.value.load(Ordering::Relaxed);
+    let len = version.value_len.load(Ordering::Relaxed);
+    if len & OWNED != 0 {
+        // SAFETY: as above.
+        unsafe { guard.defer_unchecked(move || free_copy(value, len)) };
+    }
+    // SAFETY: as above.
+    unsafe { guard.defer_destroy(cut_off) };
 }
 
 /// A record's payload in the log's buffers, as its reservation named it.

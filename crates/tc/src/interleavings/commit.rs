@@ -314,14 +314,14 @@ impl World {
     fn pass(&self) {
         let frozen = self.log.end();
         let mut state = self.generations.lock().last().expect("one").1.clone();
-        let low_water = self.seats.oldest(|| self.log.end());
+        let readers = self.seats.readers(|| self.log.end()).and(frozen);
         for key in [A, B] {
             let guard = quintet_index::pin();
             let Some(entry) = self.table.find(hash(SPACE, key), SPACE, key, &guard) else {
                 continue;
             };
             if entry.lock_for_upkeep() == Locked::Yes {
-                entry.prune(low_water.min(frozen), &guard);
+                entry.thin(&readers, &guard);
                 entry.unlock();
             }
             if let Found::Row(_, at) = entry.read_at(frozen, &self.seats, &guard) {

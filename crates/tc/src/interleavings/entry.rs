@@ -94,13 +94,13 @@ impl World {
     fn tend(&self) {
         let guard = quintet_index::pin();
         let entry = self.entry();
-        let low_water = self.seats.oldest(|| self.log.end());
+        let readers = self.seats.readers(|| self.log.end());
         let mut spins = 0;
         while entry.lock_for_upkeep() != Locked::Yes {
             pause(&mut spins);
         }
         let upto = entry.newest();
-        entry.prune(low_water, &guard);
+        entry.thin(&readers, &guard);
         if !planted("upkeep: versions stay in memory that is given back") {
             entry.keep_out_of(self.log.memory(upto), &guard);
         }

@@ -156,7 +156,9 @@ impl Table {
                 let mut made = false;
                 let make = || {
                     // As in `fill`.
-                    if self.evicted() > generation && !sim::plants(Planted::FillLate) {
+                    let is_late = self.evicted() > generation;
+                    let planted = [Planted::FillLate, Planted::TakeInStale];
+                    if is_late && !planted.into_iter().any(sim::plants) {
                         return None;
                     }
                     made = true;
@@ -183,7 +185,7 @@ impl Table {
         }
         let taken = if entry.newest() > Timestamp::ZERO {
             Taken::There
-        } else if self.evicted() > generation {
+        } else if self.evicted() > generation && !sim::plants(Planted::TakeInStale) {
             // Asked with the entry held, from which everything newer would have been evicted before.
             Taken::Moved
         } else {

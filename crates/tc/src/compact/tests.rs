@@ -1,0 +1,112 @@
+//! One row that is written all the time while old snapshots stay open.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::{Committed, Tc, TcConfig, Txn};
+use quintet_base::{Durability, Level};
+use quintet_dc::{MemoryMedium, MemoryStore};
+use quintet_rt::{Clock, Disk, RealClock, SimDisk};
+use quintet_wal::{Wal, WalConfig};
+
+const SPACE: SpaceId = SpaceId(100);
+const KEY: &[u8] = b"hot";
+const RING: usize = 1 << 20;
+
+fn open() -> Tc {
+    let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
+    let wal = WalConfig {
+        directory: "/log".into(),
+        durability: Durability::Async,
+        segment_bytes: 1 << 20,
+        pending_bytes_max: 16 << 20,
+        ring_bytes: RING,
+        record_bytes_max: RING / 2,
+        keep_in_memory: true,
+        ..WalConfig::new("/log")
+    };
+    let config = TcConfig {
+        freeze_bytes: RING / 8,
+        posting: Posting::Frozen,
+        ..TcConfig::for_memory(8 << 20)
+    };
+    let (log, _) = Wal::open(disk, wal, None).unwrap();
+    let store = Arc::new(MemoryStore::open(&MemoryMedium::default()));
+    Tc::open_driven(log, store, config).unwrap().0
+}
+
+fn commit(tc: &Tc, mut txn: Txn) -> Committed {
+    loop {
+        match txn.commit(Durability::Async) {
+            Ok(committed) => return committed,
+            // Room is what the pass makes.
+            Err(Error::Blocked(_)) => assert!(tc.compact_if_wanted()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn write(tc: &Tc, number: u64) {
+    let mut txn = tc.begin(Level::ReadCommitted);
+    let value = number.to_be_bytes().repeat(4);
+    txn.put(SPACE, Bytes::from_static(KEY), value.into())
+        .unwrap();
+    commit(tc, txn);
+}
+
+fn read(txn: &Txn) -> u64 {
+    let value = txn.get(SPACE, KEY).unwrap().unwrap();
+    u64::from_be_bytes(value[..8].try_into().unwrap())
+}
+
+fn versions(tc: &Tc) -> usize {
+    let guard = quintet_index::pin();
+    let shared = tc.shared();
+    let entry = shared.table.find(hash(SPACE, KEY), SPACE, KEY, &guard);
+    let entry = entry.unwrap();
+    assert_eq!(entry.lock_for_upkeep(), Locked::Yes);
+    let count = entry.versions_below(&guard);
+    entry.unlock();
+    count
+}
+
+/// The story: while one snapshot stayed open, each reclaim of the log's buffers copied all versions of such a
+/// row that had come since, and walked past them for each of its records: the longer, the slower.
+/// Versions between snapshots go, those that one of them reads stay, and a pass takes as long as before.
+#[test]
+fn a_row_written_all_the_time_keeps_the_versions_that_old_snapshots_read() {
+    const WRITES: u64 = 60_000;
+    const PHASES: u64 = 6;
+    let tc = open();
+    let mut readers = Vec::new();
+    let mut took = Vec::new();
+    for number in 0..WRITES {
+        if number % (WRITES / PHASES) == 0 {
+            took.push(0);
+        }
+        write(&tc, number);
+        if number == 10 || number == WRITES / 3 || number == WRITES / 3 + 1 {
+            readers.push((tc.begin(Level::Snapshot), number));
+        }
+        if number % 256 == 0 {
+            let begun = RealClock.monotonic_nanos();
+            tc.compact_if_wanted();
+            *took.last_mut().unwrap() += RealClock.monotonic_nanos() - begun;
+        }
+    }
+    tc.compact().unwrap();
+    let left = versions(&tc);
+    let micros: Vec<u64> = took.iter().map(|nanos| nanos / 1000).collect();
+    println!(
+        "{left} versions below the newest; passes took {micros:?} µs per {} writes",
+        WRITES / PHASES
+    );
+    assert_eq!(left, readers.len());
+    for (txn, number) in &readers {
+        assert_eq!(read(txn), *number);
+    }
+    assert_eq!(read(&tc.begin(Level::Snapshot)), WRITES - 1);
+    drop(readers);
+    write(&tc, WRITES);
+    tc.compact().unwrap();
+    assert_eq!(versions(&tc), 0, "nobody reads an old one");
+}
