@@ -9,7 +9,9 @@ Commands and answers are lines of JSON, an answer for each command:
     mount {path}                        umount {}
     cut {survival, after, pattern}      at once, or on the so manieth change to the disk, counting those whose
                                         operation and path ("sync data/log") match
-    fail_sync {pattern, count, after}   so many syncs of matching paths fail with EIO, once so many have passed
+    fail_sync {pattern, count, after, forgets_names}
+                                        so many syncs of matching paths fail with EIO, once so many have passed; names
+                                        that a directory's sync did not write are written by none, if so asked
     lie {pattern}                       syncs of matching paths succeed and do nothing; "" ends it
     dump {path}                         writes what the disk holds into another directory, to be looked at
     status {}                           what happened
@@ -37,6 +39,7 @@ class Faults:
         self.survival = None
         self.changes_left, self.cut_pattern = None, "*"
         self.fail_pattern, self.fail_count, self.fail_after = "", 0, 0
+        self.fail_forgets_names = False
         self.lie_pattern = ""
         self.counts = {}
         self.syncs_failed = []
@@ -110,6 +113,7 @@ class Daemon:
             faults.plan_cut(request["survival"], request["after"], request["pattern"])
         elif what == "fail_sync":
             faults.fail_pattern, faults.fail_count, faults.fail_after = request["pattern"], request["count"], request["after"]
+            faults.fail_forgets_names = request["forgets_names"]
             faults.syncs_failed = []
         elif what == "lie":
             faults.lie_pattern = request["pattern"]

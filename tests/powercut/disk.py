@@ -74,8 +74,8 @@ class Disk:
     def cut(self, survival, after=0, pattern="*"):
         return self.tell("cut", survival=survival, after=after, pattern=pattern)
 
-    def fail_syncs(self, pattern, count=1, after=0):
-        self.tell("fail_sync", pattern=pattern, count=count, after=after)
+    def fail_syncs(self, pattern, count=1, after=0, forgets_names=False):
+        self.tell("fail_sync", pattern=pattern, count=count, after=after, forgets_names=forgets_names)
 
     def wait_until_off(self, survival, seconds):
         """For a cut that was planned; cuts at once when the time is over. Returns what it fell on."""

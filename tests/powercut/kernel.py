@@ -270,7 +270,7 @@ class Mount:
         path = self.path_of(node)
         self.changing("sync", path)
         if self.faults.sync_fails(path):
-            if isinstance(self.node(node), model.File):
+            if isinstance(self.node(node), model.File) or self.faults.fail_forgets_names:
                 self.node(node).fail_sync(self.faults.rng)
             raise OSError(errno.EIO, "sync")
         if not self.faults.lies(path):

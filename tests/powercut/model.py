@@ -140,6 +140,10 @@ class Directory:
         self.durable = {}
         self.unsynced = []
 
+    def fail_sync(self, _rng):
+        """Asked for by tests only: file systems with a journal stop rather than forget a name."""
+        self.unsynced.clear()
+
 
 class Change:
     """What happens to names in one step: (directory, name, what it names now or None), and its number."""

@@ -127,6 +127,43 @@ def a_tree_that_is_not_sure_of_its_version_leaves_it_alone():
 
 @test
 @on_a_disk
+def a_version_that_a_restart_has_found_survives():
+    # The name of a version was in place, its sync failed, and no later one made up for it. A server that was
+    # started then took what it found for durable, and let the log go that had it.
+    random = rng("found version")
+    with disk("found version") as d:
+        s = make_server(d, "--memory", "64MiB")
+        try:
+            s.start()
+            load = Load(s, random)
+            load.create()
+            for _ in range(6):
+                load.start()
+                # Every second sync of a tree's folder is that of a name.
+                d.fail_syncs("data/store/spaces/?", after=random.choice([1, 3, 5]), forgets_names=True)
+                deadline = time.monotonic() + 10
+                while not (failed := d.status()["syncs_failed"]) and time.monotonic() < deadline:
+                    time.sleep(0.002)
+                equal(len(failed), 1, "syncs that failed:")
+                s.kill()
+                load.join()
+                s.start()
+                load.audit()
+                with s.connect() as connection:
+                    connection.execute("checkpoint")
+                d.cut("nothing")
+                s.kill()
+                d.restart()
+                s.start()
+                acknowledged, present = load.audit()
+                print(f"  {failed[0]} failed: {acknowledged} acknowledged, {present} present", flush=True)
+            equal(s.stop(), 0)
+        finally:
+            s.end()
+
+
+@test
+@on_a_disk
 def syncs_of_the_store_and_of_names_that_fail_are_made_up_for():
     random = rng("store sync")
     with disk("store sync") as d:
