@@ -30,6 +30,7 @@ mod statement;
 
 use crate::desks;
 use crate::door::{Io, Shared};
+use crate::linger::Presence;
 use crate::metrics::add;
 use crate::protocol::backend::{self, Severity};
 use crate::protocol::frame::{self, Frame, Front, HEADER_BYTES};
@@ -40,7 +41,9 @@ use crate::rows::PortalFormats;
 use bytes::{Buf, BytesMut};
 use quintet_base::{SqlError, SqlState};
 use quintet_embed::{Session, SimpleStatement, TransactionStatus};
+use quintet_rt::Clock;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
@@ -100,6 +103,7 @@ pub(crate) struct Connection {
     /// A lock was waited for longer than `lock_timeout`.
     lock_timed_out: bool,
     running: Option<Running>,
+    presence: Presence,
 }
 
 /// What a message leaves to do once its bytes are no longer needed.
@@ -121,6 +125,7 @@ impl Connection {
         shared: Arc<Shared>,
     ) -> Connection {
         backend::ready(&mut out, session.status());
+        let presence = Presence::new(Arc::clone(&shared.crowd));
         add(&shared.metrics.connections, 1);
         add(&shared.metrics.connections_open, 1);
         let mut connection = Connection {
@@ -137,6 +142,7 @@ impl Connection {
             copying: false,
             lock_timed_out: false,
             running: None,
+            presence,
         };
         connection.read_limits();
         connection
@@ -159,8 +165,10 @@ impl Connection {
             session,
             seat,
             shared,
+            presence,
             ..
         } = self;
+        drop(presence);
         // Its locks go before the client is told.
         if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
             tracing::error!(
@@ -282,21 +290,52 @@ impl Connection {
             TransactionStatus::Idle => None,
             TransactionStatus::Open | TransactionStatus::Failed => self.limits.idle_in_transaction,
         };
+        self.presence.set_busy(false);
+        if let Some(read) = self.read_soon().await {
+            return self.has_read(read);
+        }
         loop {
             tokio::select! {
                 biased;
-                read = self.io.read_buf(&mut self.input) => match read {
-                    Ok(0) | Err(_) => return Err(Close::Gone),
-                    Ok(count) => {
-                        add(&self.shared.metrics.received_bytes, count as u64);
-                        return Ok(());
-                    }
-                },
+                read = self.io.read_buf(&mut self.input) => return self.has_read(read),
                 () = self.seat.wake.notified() => self.look()?,
                 () = after(limit) => return Err(Close::Fatal(SqlError::new(
                     SqlState(*b"25P03"),
                     "terminating connection due to idle-in-transaction timeout",
                 ))),
+            }
+        }
+    }
+
+    /// What comes at once, or nearly: see `linger`.
+    async fn read_soon(&mut self) -> Option<io::Result<usize>> {
+        let clock = &self.shared.clock;
+        if !desks::at_desk() || !self.presence.linger(clock.monotonic_nanos()) {
+            return None;
+        }
+        loop {
+            let mut read = pin!(self.io.read_buf(&mut self.input));
+            let looked = poll_fn(|context| Poll::Ready(read.as_mut().poll(context))).await;
+            match looked {
+                Poll::Ready(read) => {
+                    self.presence.found();
+                    return Some(read);
+                }
+                Poll::Pending if self.presence.looks_again(clock.monotonic_nanos()) => {
+                    tokio::task::yield_now().await;
+                }
+                Poll::Pending => return None,
+            }
+        }
+    }
+
+    fn has_read(&mut self, read: io::Result<usize>) -> Result<(), Close> {
+        self.presence.set_busy(true);
+        match read {
+            Ok(0) | Err(_) => Err(Close::Gone),
+            Ok(count) => {
+                add(&self.shared.metrics.received_bytes, count as u64);
+                Ok(())
             }
         }
     }
@@ -469,6 +508,7 @@ mod tests {
             tls: None,
             registry: Arc::new(Registry::new(1)),
             metrics: Metrics::default(),
+            crowd: Arc::default(),
             clock: RealClock,
             stopping: Default::default(),
             config: ServerConfig::default(),

@@ -185,10 +185,15 @@ fn go(mut serving: Serving, places: Places, place: Place) {
     });
 }
 
+/// Whether the connection that is being polled is at its desk.
+pub(crate) fn at_desk() -> bool {
+    IS.get() == Some(Place::Desk)
+}
+
 /// Goes where a call that may take long delays no other connection: `block_in_place` is allowed
 /// there. The connection stays until it goes [`home`].
 pub(crate) async fn apart() {
-    if IS.get() == Some(Place::Desk) {
+    if at_desk() {
         move_to(Place::Apart).await;
     }
 }

@@ -19,6 +19,7 @@
 use crate::auth::{self, Users};
 use crate::config::ServerConfig;
 use crate::connection::Connection;
+use crate::linger::Crowd;
 use crate::metrics::{Metrics, add};
 use crate::protocol::backend::{self, Sasl, Severity};
 use crate::protocol::frame;
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     pub tls: Option<TlsAcceptor>,
     pub registry: Arc<Registry>,
     pub metrics: Metrics,
+    pub crowd: Arc<Crowd>,
     pub clock: RealClock,
     /// True once nobody is let in any more.
     pub stopping: watch::Sender<bool>,

@@ -18,6 +18,7 @@
 //! | `door` | from an accepted socket to a session |
 //! | `auth`, `tls` | who may come in, and unseen |
 //! | `registry` | who is connected; cancel requests |
+//! | `desks`, `linger` | the threads that serve, and when they sleep |
 //! | `connection` | one client's messages |
 //! | `rows` | rows as messages |
 //! | `protocol` | messages as bytes |
@@ -44,6 +45,7 @@ mod connection;
 mod desks;
 mod door;
 mod http;
+mod linger;
 mod metrics;
 pub mod protocol;
 mod registry;

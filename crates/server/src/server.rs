@@ -98,6 +98,7 @@ pub async fn serve(config: ServerConfig, database: Database) -> Result<Server, E
         tls,
         registry: Arc::new(Registry::new(seats_max)),
         metrics: Metrics::default(),
+        crowd: Arc::default(),
         clock: RealClock,
         stopping: watch::Sender::new(false),
         config,
