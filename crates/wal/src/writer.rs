@@ -1,7 +1,7 @@
 //! The one writer: takes a group, writes it, syncs it, says so.
 //!
 //! Relies on: being the only one that writes records into the stream; `ring` for the bytes, which go to
-//! the system from where the committers have put them.  Promises: `durable` is
+//! the disk by way of `blocks`.  Promises: `durable` is
 //! published after the sync that covers it, never before; after a failure nothing is.  Does not:
 //! wait for a group to fill: what gathers during one sync is the next group.
 //!
