@@ -19,7 +19,9 @@ use crate::generation::Pinned;
 use crate::versions::{Bystander, Versions};
 use crate::{fault, record};
 use lsm_tree::compaction::Leveled;
-use lsm_tree::config::{CompressionPolicy, PinningPolicy};
+use lsm_tree::config::{
+    BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PinningPolicy,
+};
 use lsm_tree::{
     AbstractTree, AnyTree, Cache, CompressionType, DescriptorTable, SeqNo, SequenceNumberCounter,
     Table, TableId,
@@ -161,6 +163,11 @@ impl Space {
             // holds for everything.
             .index_block_pinning_policy(PinningPolicy::all(false))
             .filter_block_pinning_policy(PinningPolicy::all(false))
+            // In parts of a block each: whole ones are hundreds of kilobytes for a tablet, and a read
+            // that misses the cache fetches one of each.
+            .index_block_partitioning_policy(PinningPolicy::all(true))
+            .filter_block_partitioning_policy(PinningPolicy::all(true))
+            .filter_policy(filters())
             .open()
             .map_err(|e| fault::tree("open", &folder, e))?;
         let used = tree.get_highest_persisted_seqno().unwrap_or(0);
@@ -465,6 +472,17 @@ impl Drop for Space {
             self.shared.queue.remove(self.folder.clone());
         }
     }
+}
+
+/// The deepest level, which holds most records: a filter there is as long as all others together ten
+/// times over, and tells most reads what they find out anyway, that the record is there.
+const DEEPEST: usize = 6;
+
+fn filters() -> FilterPolicy {
+    let filter = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
+    let mut levels = vec![filter; DEEPEST];
+    levels.push(FilterPolicyEntry::None);
+    FilterPolicy::new(levels)
 }
 
 /// Overlapping runs from which the tree compacts by itself.
