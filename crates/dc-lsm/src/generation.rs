@@ -5,6 +5,7 @@
 //!
 //! Hot path: `get`. No lock of ours is taken and nothing but the tree's own lookup is done.
 
+use crate::manifest::Listed;
 use crate::space::Space;
 use crate::{fault, record};
 use bytes::Bytes;
@@ -19,6 +20,17 @@ use std::sync::Arc;
 pub(crate) struct Pinned {
     pub(crate) space: Arc<Space>,
     pub(crate) at: SeqNo,
+    pub(crate) tablets: crate::tablets::Tablets,
+}
+
+impl Pinned {
+    /// For the manifest.
+    pub(crate) fn listed(&self) -> Listed {
+        Listed {
+            folder: self.space.number,
+            next_merge: self.at,
+        }
+    }
 }
 
 impl Drop for Pinned {
@@ -37,7 +49,7 @@ pub struct LsmGeneration {
 impl Generation for LsmGeneration {
     fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Record>, Error> {
         match self.spaces.get(&space) {
-            Some(pinned) => pinned.space.read(key, pinned.at),
+            Some(pinned) => pinned.read(key),
             None => Ok(None),
         }
     }
@@ -108,20 +120,18 @@ impl RecordScan for LsmScan {
     }
 }
 
-impl Space {
-    /// The newest record below a sequence number.
-    pub(crate) fn read(&self, key: &[u8], at: SeqNo) -> Result<Option<Record>, Error> {
+impl Pinned {
+    pub(crate) fn read(&self, key: &[u8]) -> Result<Option<Record>, Error> {
         if key.is_empty() {
             return Ok(None); // the tree would take it for a bug
         }
-        let stored = self
-            .tree()
-            .get(key, at)
-            .map_err(|e| fault::tree("read", self.folder(), e))?;
-        stored.map(|stored| self.decode(stored)).transpose()
+        let stored = self.tablets.get(key, self.at)?;
+        stored.map(|stored| self.space.decode(stored)).transpose()
     }
+}
 
-    fn decode(&self, stored: Slice) -> Result<Record, Error> {
+impl Space {
+    pub(crate) fn decode(&self, stored: Slice) -> Result<Record, Error> {
         record::decode(stored).ok_or_else(|| Error::Damaged {
             path: self.folder().to_path_buf(),
             what: "a record without a position".to_owned(),

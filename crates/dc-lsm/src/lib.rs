@@ -36,24 +36,31 @@
 //! |---|---|
 //! | `config` | [`LsmConfig`] |
 //! | `store` | [`LsmStore`], the contract's operations |
-//! | `generation` | reads |
+//! | `generation` | reads at a pin |
+//! | `tablets`, `tablet` | point reads: through the tablets of a pin, and in one of them |
+//! | `direct`, `again` | blocks past the system's cache, and which of them are worth keeping |
 //! | `space` | one tree: merge, pins, compaction, leftovers |
 //! | `versions` | whose turn it is to write a tree's next version |
 //! | `compactor` | the background thread and its queue |
 //! | `manifest`, `record`, `fault` | bytes on disk, and errors of the tree in our words |
 //!
 //! Lock order: a space's `merging`, its `compacting`, the store's `manifest`, the store's `live`,
-//! then a space's `registered` and `pins` and the queue, which are leaves. Only the turns `merging`
+//! then a space's `registered`, `pins` and `known`, the open
+//! files and the queue, which are leaves. Only the turns `merging`
 //! and `compacting` are held while tree or caller code runs, and the turns of `versions` inside of them.
 
+mod again;
 mod compactor;
 mod config;
+mod direct;
 mod fault;
 mod generation;
 mod manifest;
 mod record;
 mod space;
 mod store;
+mod tablet;
+mod tablets;
 mod versions;
 
 pub use config::{Compression, LsmConfig};

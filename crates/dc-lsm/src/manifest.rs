@@ -7,41 +7,56 @@
 //! | offset | bytes | what |
 //! |---|---|---|
 //! | 0 | 8 | magic `QNTSTORE` |
-//! | 8 | 4 | format version, 1 |
+//! | 8 | 4 | format version, 2 |
 //! | 12 | 8 | redo start |
 //! | 20 | 8 | ceiling: no stored position is above |
-//! | 28 | 4 | number of spaces, n |
-//! | 32 | 12 n | space (4), folder (8), ascending by space |
-//! | 32 + 12 n | 4 | CRC-32C of all bytes before |
+//! | 28 | 8 | high: at the checkpoint no stored position was above |
+//! | 36 | 4 | number of spaces, n |
+//! | 40 | 20 n | space (4), folder (8), number of the next merge (8), ascending by space |
+//! | 40 + 20 n | 4 | CRC-32C of all bytes before |
 //!
-//! All numbers are little-endian.
+//! All numbers are little-endian. Version 1, which is still read, has neither *high* nor the numbers of
+//! merges.
 //!
-//! *The ceiling* lets a reopened store tell operations that may already be stored from those that
-//! can not. It is written before the first run that reaches above the one on disk becomes visible,
-//! and then a good way ahead, so that this is rare ([`CEILING_AHEAD`]).
+//! *High and the ceiling* let a reopened store tell operations that may already be stored from those that
+//! can not. High is the mark for a space into which nothing was merged since the checkpoint, as its
+//! tree tells. For others, as after a kill between a merge and its checkpoint, it is the ceiling, which
+//! is written before the first run that reaches above the one on disk becomes visible, and then a
+//! good way ahead, so that this is rare ([`CEILING_AHEAD`]).
 
 use quintet_base::{Lsn, SpaceId};
 use quintet_dc::Error;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
 const MAGIC: &[u8; 8] = b"QNTSTORE";
-const HEAD_BYTES: usize = 32;
-const ENTRY_BYTES: usize = 12;
+const HEAD_BYTES: usize = 40;
+const ENTRY_BYTES: usize = 20;
 const CHECKSUM_BYTES: usize = 4;
 
 /// How far ahead of the positions merged the ceiling is set, in bytes of log. A few times what a
 /// merge usually brings, so that the manifest written at each checkpoint covers the next merge;
-/// after a reopening, at most this much of the log is compared record by record for nothing.
+/// after a kill that came before a checkpoint, at most this much of the log is compared record by record
+/// for nothing.
 pub(crate) const CEILING_AHEAD: u64 = 256 * 1024 * 1024;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Manifest {
     pub(crate) redo_start: Lsn,
     pub(crate) ceiling: Lsn,
-    /// The folder of each live space.
-    pub(crate) spaces: BTreeMap<SpaceId, u64>,
+    pub(crate) high: Lsn,
+    /// The live spaces.
+    pub(crate) spaces: BTreeMap<SpaceId, Listed>,
+}
+
+/// A live space, as of the checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Listed {
+    pub(crate) folder: u64,
+    /// The tree gives merges ascending numbers: those before the checkpoint are below this one. 0: it is
+    /// not known.
+    pub(crate) next_merge: u64,
 }
 
 impl Manifest {
@@ -51,11 +66,13 @@ impl Manifest {
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         bytes.extend_from_slice(&self.redo_start.0.to_le_bytes());
         bytes.extend_from_slice(&self.ceiling.0.to_le_bytes());
+        bytes.extend_from_slice(&self.high.0.to_le_bytes());
         let count = u32::try_from(self.spaces.len()).expect("space numbers have 32 bits");
         bytes.extend_from_slice(&count.to_le_bytes());
-        for (space, folder) in &self.spaces {
+        for (space, listed) in &self.spaces {
             bytes.extend_from_slice(&space.0.to_le_bytes());
-            bytes.extend_from_slice(&folder.to_le_bytes());
+            bytes.extend_from_slice(&listed.folder.to_le_bytes());
+            bytes.extend_from_slice(&listed.next_merge.to_le_bytes());
         }
         let checksum = crc32c::crc32c(&bytes);
         bytes.extend_from_slice(&checksum.to_le_bytes());
@@ -76,7 +93,7 @@ impl Manifest {
             return Err(damaged("not a manifest"));
         }
         let found = reader.u32().ok_or_else(|| damaged("no format version"))?;
-        if found != FORMAT_VERSION {
+        if !(1..=FORMAT_VERSION).contains(&found) {
             let path = path.to_path_buf();
             return Err(Error::Format {
                 path,
@@ -94,9 +111,18 @@ impl Manifest {
         let mut read = || {
             manifest.redo_start = Lsn(reader.u64()?);
             manifest.ceiling = Lsn(reader.u64()?);
+            manifest.high = match found {
+                1 => manifest.ceiling,
+                _ => Lsn(reader.u64()?),
+            };
             for _ in 0..reader.u32()? {
                 let space = SpaceId(reader.u32()?);
-                manifest.spaces.insert(space, reader.u64()?);
+                let folder = reader.u64()?;
+                let next_merge = match found {
+                    1 => 0,
+                    _ => reader.u64()?,
+                };
+                manifest.spaces.insert(space, Listed { folder, next_merge });
             }
             (reader.0.len() == CHECKSUM_BYTES).then_some(())
         };
@@ -130,11 +156,20 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
+    fn listed(folder: u64, next_merge: u64) -> Listed {
+        Listed { folder, next_merge }
+    }
+
     fn example() -> Manifest {
         Manifest {
             redo_start: Lsn(77),
             ceiling: Lsn(u64::MAX),
-            spaces: [(SpaceId(0), 3), (SpaceId(u32::MAX), u64::MAX)].into(),
+            high: Lsn(78),
+            spaces: [
+                (SpaceId(0), listed(3, 4)),
+                (SpaceId(u32::MAX), listed(u64::MAX, u64::MAX)),
+            ]
+            .into(),
         }
     }
 
@@ -174,12 +209,13 @@ mod tests {
         bytes.extend_from_slice(b"\x07\0\0\0\x02\0\0\0\0\0\0\0");
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
         let manifest = Manifest::decode(&bytes, Path::new("m")).unwrap();
-        let spaces = [(SpaceId(7), 2)].into();
+        let spaces = [(SpaceId(7), listed(2, 0))].into();
         assert_eq!(
             manifest,
             Manifest {
                 redo_start: Lsn(5),
                 ceiling: Lsn(9),
+                high: Lsn(9),
                 spaces
             }
         );
@@ -188,14 +224,14 @@ mod tests {
     #[test]
     fn another_format_is_named() {
         let mut bytes = example().encode();
-        bytes[8] = 2;
+        bytes[8] = 3;
         let error = Manifest::decode(&bytes, Path::new("m")).unwrap_err();
         assert!(
             matches!(
                 error,
                 Error::Format {
-                    found: 2,
-                    known: 1,
+                    found: 3,
+                    known: 2,
                     ..
                 }
             ),

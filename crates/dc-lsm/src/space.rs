@@ -13,14 +13,20 @@
 //! newest version below s; everything older than what the lowest pin needs is let go by
 //! [`Space::tidy`], and the files of tablets that no version names go with it.
 
+use crate::again::Again;
 use crate::compactor::Queue;
 use crate::config::{Compression, LsmConfig};
+use crate::direct::OpenFiles;
 use crate::generation::Pinned;
+use crate::manifest::{Listed, Manifest};
+use crate::tablet::Tablet;
+use crate::tablets::{Run, Tablets};
 use crate::versions::{Bystander, Versions};
 use crate::{fault, record};
 use lsm_tree::compaction::Leveled;
 use lsm_tree::config::{
-    BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PinningPolicy,
+    BlockSizePolicy, BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
+    PinningPolicy,
 };
 use lsm_tree::{
     AbstractTree, AnyTree, Cache, CompressionType, DescriptorTable, SeqNo, SequenceNumberCounter,
@@ -30,7 +36,7 @@ use parking_lot::Mutex;
 use quintet_base::{Lsn, SpaceId};
 use quintet_dc::{Change, Error, MergeReport, Operation};
 use quintet_rt::{Disk, DiskFile, RealDisk, disk};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +45,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What all spaces of a store share.
 pub(crate) struct Shared {
     pub(crate) cache: Arc<Cache>,
+    pub(crate) again: Again,
+    pub(crate) open_files: OpenFiles,
     descriptors: Arc<DescriptorTable>,
     strategy: Arc<Leveled>,
     compression: CompressionPolicy,
@@ -61,7 +69,10 @@ impl Shared {
         };
         Shared {
             cache: Arc::new(Cache::with_capacity_bytes(config.cache_bytes)),
-            descriptors: Arc::new(DescriptorTable::new(config.open_files_max)),
+            again: Again::new(config.cache_bytes),
+            // Half for point reads, half for the tree's own: scans and what it asks itself.
+            open_files: OpenFiles::new(config.open_files_max / 2),
+            descriptors: Arc::new(DescriptorTable::new(config.open_files_max / 2)),
             strategy: Arc::new(Leveled::default().with_table_target_size(config.tablet_bytes)),
             compression,
             directory,
@@ -96,12 +107,17 @@ pub(crate) struct Space {
     /// Whose turn it is to write the tree's next version, and whether that may be done.
     versions: Arc<Versions>,
     leaving: AtomicBool,
+    /// The tablets that were pinned last, with what is known of them.
+    known: Mutex<HashMap<TableId, Arc<Tablet>>>,
     shared: Arc<Shared>,
 }
 
 struct Merging {
     /// No stored position is above.
     high: Lsn,
+    /// What is stored above this is in tablets of merges from `since` on.
+    settled: Lsn,
+    since: SeqNo,
 }
 
 impl Space {
@@ -116,7 +132,7 @@ impl Space {
         Ok(Arc::new(space))
     }
 
-    /// A space that the manifest lists; `high` is the manifest's ceiling.
+    /// A space that the manifest lists.
     ///
     /// The process before this one may have been killed between naming a new version of the tree and
     /// making the name durable. What is opened here is taken for durable: merges skip what it has,
@@ -126,10 +142,10 @@ impl Space {
     pub(crate) fn reopen(
         shared: &Arc<Shared>,
         id: SpaceId,
-        number: u64,
-        high: Lsn,
+        listed: Listed,
+        manifest: &Manifest,
     ) -> Result<Arc<Space>, Error> {
-        let folder = shared.folder(number);
+        let folder = shared.folder(listed.folder);
         let current = folder.join(CURRENT_FILE);
         // The tree would make a new, empty one without a word.
         if !RealDisk.exists(&current).map_err(fault::disk)? {
@@ -141,7 +157,16 @@ impl Space {
         let named = disk::read_file(&RealDisk, &current).map_err(fault::disk)?;
         name_anew(&current, &named)?;
         remove_temporary_files(&folder)?;
-        Space::open_tree(shared, id, number, high).map(Arc::new)
+        let mut space = Space::open_tree(shared, id, listed.folder, manifest.high)?;
+        // Something was merged after the checkpoint.
+        if space.visible.get() > listed.next_merge {
+            let merging = space.merging.get_mut();
+            merging.high = manifest.ceiling;
+            if listed.next_merge > 0 {
+                (merging.settled, merging.since) = (manifest.high, listed.next_merge);
+            }
+        }
+        Ok(Arc::new(space))
     }
 
     fn open_tree(
@@ -158,6 +183,7 @@ impl Space {
             .with_compaction_filter_factory(Some(Bystander::new(&versions)))
             .use_cache(Arc::clone(&shared.cache))
             .use_descriptor_table(Some(Arc::clone(&shared.descriptors)))
+            .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
             .data_block_compression_policy(shared.compression.clone())
             // Index and filter blocks count against the cache like all others, so that one bound
             // holds for everything.
@@ -179,14 +205,24 @@ impl Space {
             folder,
             tree,
             visible,
-            merging: Mutex::new(Merging { high }),
+            merging: Mutex::new(Merging {
+                high,
+                settled: Lsn::ZERO,
+                since: 0,
+            }),
             compacting: Mutex::default(),
             registered: Mutex::default(),
             pins: Mutex::default(),
             versions,
             leaving: AtomicBool::new(false),
+            known: Mutex::default(),
             shared: Arc::clone(shared),
         })
+    }
+
+    /// No stored position is above.
+    pub(crate) fn high(&self) -> Lsn {
+        self.merging.lock().high
     }
 
     pub(crate) fn tree(&self) -> &AnyTree {
@@ -195,6 +231,16 @@ impl Space {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// An empty space without a store, which nobody compacts by himself.
+    #[cfg(test)]
+    pub(crate) fn alone(config: &LsmConfig) -> Arc<Space> {
+        let lock = RealDisk.open(&config.directory.join("lock"), quintet_rt::OpenMode::Create);
+        let spaces = config.directory.join("spaces");
+        RealDisk.create_dir_all(&spaces).unwrap();
+        let shared = Arc::new(Shared::new(config, spaces, lock.unwrap()));
+        Space::create(&shared, SpaceId(1), 0).unwrap()
     }
 
     #[cfg(test)]
@@ -208,10 +254,38 @@ impl Space {
         let mut pins = self.pins.lock();
         let at = self.visible.get();
         *pins.entry(at).or_insert(0) += 1;
+        drop(pins);
+        // After the pin was counted: no compaction drops what it needs. What is newer in these tablets has
+        // a number at or above the pin's.
         Arc::new(Pinned {
             space: Arc::clone(self),
             at,
+            tablets: self.tablets_now(),
         })
+    }
+
+    /// Those of the newest version.
+    fn tablets_now(&self) -> Tablets {
+        // In this order, so that what was known last is what is newest.
+        let mut known = self.known.lock();
+        let version = self.tree.current_version();
+        let tablet = |table: &Table| match known.get(&table.id()) {
+            Some(tablet) => Arc::clone(tablet),
+            None => Arc::new(Tablet::new(self.tree.id(), table.clone(), &self.shared)),
+        };
+        let mut runs = Vec::new();
+        for (level, in_level) in version.iter_levels().enumerate() {
+            runs.extend(in_level.iter().map(|run| Run {
+                is_deepest: level == DEEPEST,
+                tablets: run.iter().map(tablet).collect(),
+            }));
+        }
+        let tablets = Tablets::new(runs);
+        *known = tablets
+            .iter()
+            .map(|tablet| (tablet.table().id(), Arc::clone(tablet)))
+            .collect();
+        tablets
     }
 
     pub(crate) fn unpin(&self, at: SeqNo) {
@@ -248,7 +322,7 @@ impl Space {
         }
         self.registered.lock().clear();
         let before = self.table_files()?;
-        match self.ingest(merging.high, run, reserve) {
+        match self.ingest(&merging, run, reserve) {
             Ok((report, high)) => {
                 merging.high = high;
                 Ok(report)
@@ -267,10 +341,12 @@ impl Space {
 
     fn ingest(
         &self,
-        high: Lsn,
+        merging: &Merging,
         run: &mut dyn Iterator<Item = Operation>,
         reserve: &dyn Fn(Lsn) -> Result<(), Error>,
     ) -> Result<(MergeReport, Lsn), Error> {
+        let high = merging.high;
+        let mut stored: Option<Tablets> = None;
         let failed = |e| fault::tree("merge into", &self.folder, e);
         let mut report = MergeReport::default();
         let mut new_high = high;
@@ -290,12 +366,20 @@ impl Space {
                 report.bytes += value.len() as u64;
             }
             if position <= high {
-                match self.read(&key, NEWEST)? {
+                // Also when compactions come meanwhile: they keep what these have.
+                let tablets = stored.get_or_insert_with(|| self.tablets_now());
+                let since = match position > merging.settled {
+                    true => merging.since,
+                    false => 0,
+                };
+                let found = tablets.get_since(since, &key, NEWEST)?;
+                match found.map(|found| self.decode(found)).transpose()? {
                     Some(stored) if position <= stored.position => {
                         report.skipped += 1;
                         continue;
                     }
-                    None if change == Change::Remove => {
+                    // Nowhere, that is, and not only in what was looked at.
+                    None if change == Change::Remove && since == 0 => {
                         report.applied += 1;
                         continue;
                     }
@@ -474,8 +558,13 @@ impl Drop for Space {
     }
 }
 
-/// The deepest level, which holds most records: a filter there is as long as all others together ten
-/// times over, and tells most reads what they find out anyway, that the record is there.
+/// From so many bytes on a data block is closed: with the record that does it, if it is a short one, and
+/// the block's own index it still fits into a page, and so into the allocator's class of 4 KiB. In the
+/// next class a cached block takes twice its bytes (24 MiB of blocks of 4,150 bytes: 55 MiB
+/// resident, of 3,900 bytes: 33).
+const BLOCK_BYTES: u32 = 3900;
+
+/// The deepest level; see `tablets` for why it has no filters.
 const DEEPEST: usize = 6;
 
 fn filters() -> FilterPolicy {

@@ -49,7 +49,7 @@ struct OnDisk {
     manifest: Manifest,
     /// No folder has this number or a higher one.
     next_folder: u64,
-    /// The highest position merged since opening; those before are below the ceiling on disk.
+    /// No stored position is above.
     high: Lsn,
 }
 
@@ -116,8 +116,10 @@ impl LsmStore {
         let shared = Arc::new(Shared::new(config, spaces_directory, lock));
         let next_folder = remove_unlisted(&shared, &manifest, &folders)?;
         let mut generation = LsmGeneration::default();
-        for (id, number) in &manifest.spaces {
-            let space = Space::reopen(&shared, *id, *number, manifest.ceiling)?;
+        let mut high = manifest.high;
+        for (id, listed) in &manifest.spaces {
+            let space = Space::reopen(&shared, *id, *listed, &manifest)?;
+            high = high.max(space.high());
             generation.spaces.insert(*id, space.pin());
             shared.queue.visit(*id); // a kill may have come before its compaction
         }
@@ -131,7 +133,7 @@ impl LsmStore {
             manifest: Mutex::new(OnDisk {
                 manifest,
                 next_folder,
-                high: Lsn::ZERO,
+                high,
             }),
             live: Mutex::new(live),
             counters: Counters::default(),
@@ -205,14 +207,14 @@ impl DataComponent for LsmStore {
         );
         // Merges are durable when they return, so the list of spaces is all there is to write.
         let generation = Arc::clone(&inner.live.lock().generation);
+        // What is merged meanwhile has a number that is not below the one listed.
         let spaces = generation.spaces.iter();
         let ahead = Lsn(on_disk.high.0.saturating_add(CEILING_AHEAD));
         let manifest = Manifest {
             redo_start,
             ceiling: on_disk.manifest.ceiling.max(ahead),
-            spaces: spaces
-                .map(|(id, pinned)| (*id, pinned.space.number))
-                .collect(),
+            high: on_disk.high,
+            spaces: spaces.map(|(id, pinned)| (*id, pinned.listed())).collect(),
         };
         inner.replace_manifest(&mut on_disk, manifest)?;
         inner.live.lock().redo_start = redo_start;
@@ -407,20 +409,83 @@ fn write(path: &Path, manifest: &Manifest) -> Result<(), Error> {
 /// Removes folders that the manifest does not list: of spaces that no checkpoint saw, or that were
 /// dropped while they were read. Returns a number above all those left.
 fn remove_unlisted(shared: &Shared, manifest: &Manifest, folders: &[String]) -> Result<u64, Error> {
-    let listed: HashSet<String> = manifest.spaces.values().map(u64::to_string).collect();
+    let numbers = || manifest.spaces.values().map(|listed| listed.folder);
+    let listed: HashSet<String> = numbers().map(|number| number.to_string()).collect();
     for name in folders.iter().filter(|name| !listed.contains(*name)) {
         remove_folder(&shared.directory.join(name))?;
     }
-    Ok(manifest
-        .spaces
-        .values()
-        .max()
-        .map_or(0, |highest| highest + 1))
+    Ok(numbers().max().map_or(0, |highest| highest + 1))
 }
 
 fn remove_folder(path: &Path) -> Result<(), Error> {
     match std::fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path, error)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_base::Bytes;
+
+    const SPACE: SpaceId = SpaceId(1);
+
+    fn open(directory: &Path) -> LsmStore {
+        LsmStore::open(&LsmConfig::new(directory)).unwrap()
+    }
+
+    fn merge(store: &LsmStore, puts: &[(u32, u64)]) -> MergeReport {
+        let mut run = puts.iter().map(|(key, position)| {
+            let value = Bytes::from(position.to_string());
+            Operation::put(key.to_be_bytes().to_vec(), Lsn(*position), value)
+        });
+        store.merge(SPACE, &mut run).unwrap()
+    }
+
+    fn high(store: &LsmStore) -> Lsn {
+        store.inner.space(SPACE).unwrap().high()
+    }
+
+    #[test]
+    fn after_a_checkpoint_nothing_is_compared_that_came_later() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = open(directory.path());
+        merge(&store, &[(1, 10), (2, 20)]);
+        store.checkpoint(Lsn(20)).unwrap();
+        drop(store);
+        let store = open(directory.path());
+        assert_eq!(high(&store), Lsn(20));
+        // Compaction gives the tree new versions, but brings nothing.
+        for position in 30..50 {
+            merge(&store, &[(1, position)]);
+        }
+        let merged = high(&store);
+        store.checkpoint(Lsn(49)).unwrap();
+        drop(store);
+        let store = open(directory.path());
+        assert_eq!(high(&store), merged);
+    }
+
+    #[test]
+    fn what_was_merged_after_the_checkpoint_is_not_overwritten_by_what_is_older() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = open(directory.path());
+        merge(&store, &[(1, 10), (2, 20), (3, 30)]);
+        store.checkpoint(Lsn(30)).unwrap();
+        merge(&store, &[(1, 100), (2, 90)]);
+        drop(store);
+        for _ in 0..2 {
+            // Once more after a merge that brought nothing new.
+            let store = open(directory.path());
+            assert!(high(&store) >= Lsn(100));
+            let report = merge(&store, &[(1, 50), (2, 90), (3, 25), (4, 60)]);
+            assert!(report.skipped >= 3, "{report:?}");
+            let generation = store.newest_generation();
+            for (key, position) in [(1u32, 100), (2, 90), (3, 30), (4, 60)] {
+                let record = generation.get(SPACE, &key.to_be_bytes()).unwrap();
+                assert_eq!(record.unwrap().position, Lsn(position), "key {key}");
+            }
+        }
     }
 }

@@ -219,7 +219,7 @@ impl Database {
         let memory = config.memory_bytes;
         let memory = memory.saturating_sub(FIXED_BYTES).max(memory / 4);
         let store: Arc<dyn DataComponent> = Arc::new(LsmStore::open(&LsmConfig {
-            cache_bytes: (memory / 16 * 3) as u64,
+            cache_bytes: (memory / 8 * 3) as u64,
             ..LsmConfig::new(data.join("store"))
         })?);
         let wal = WalConfig {

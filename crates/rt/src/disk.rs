@@ -34,10 +34,11 @@ pub trait Disk: Send + Sync + Debug {
     /// What the system says; [`Error::is_not_found`] if it is not there.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, Error>;
 
-    /// Opens a file that is there for writes past the system's cache: offset, length and address of
-    /// each are multiples of [`DIRECT_BYTES`]. `None` if the file system has no such writes. They reach
-    /// the device sooner, but like others they survive power loss once the file is synced, through any
-    /// handle; and a read through another handle sees them.
+    /// Opens a file that is there for reads and writes past the system's cache: offset, length and
+    /// address of each are multiples of [`DIRECT_BYTES`]. `None` if the file system has no such writes.
+    /// They reach the device sooner, but like others they survive power loss once the file is synced,
+    /// through any handle; and a read through another handle sees them. Reads of multiples of
+    /// [`crate::SECTOR_BYTES`] may be refused as invalid input.
     ///
     /// # Errors
     /// What the system says.

@@ -42,6 +42,7 @@ impl Disk for RealDisk {
         Ok(Arc::new(RealFile {
             file,
             path: path.to_path_buf(),
+            direct: false,
         }))
     }
 
@@ -57,6 +58,7 @@ impl Disk for RealDisk {
             Ok(file) => Ok(Some(Arc::new(RealFile {
                 file,
                 path: path.to_path_buf(),
+                direct: true,
             }))),
             // What open(2) says where there is no direct I/O.
             Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
@@ -118,6 +120,7 @@ struct RealFile {
     file: File,
     /// As it was opened, for messages; a rename does not change it.
     path: PathBuf,
+    direct: bool,
 }
 
 impl RealFile {
@@ -132,6 +135,8 @@ impl DiskFile for RealFile {
         while done < buffer.len() {
             match self.file.read_at(&mut buffer[done..], offset + done as u64) {
                 Ok(0) => break,
+                // The end of a file read directly is no place that a direct read could go on from.
+                Ok(n) if self.direct && n < buffer.len() - done => return Ok(done + n),
                 Ok(n) => done += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(self.fault("read", e)),

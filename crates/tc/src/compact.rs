@@ -32,7 +32,7 @@ use crate::record::CommitRecord;
 use crate::seats::Readers;
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
-use crate::table::{Sweep, hash};
+use crate::table::{Extent, Sweep, hash};
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
 use std::collections::HashSet;
@@ -44,6 +44,9 @@ const RECLAIM_SHARES: u64 = 16;
 
 /// Versions of one row that are worth another count of the readers: that looks at every seat.
 const LONG_CHAIN: usize = 64;
+
+/// What somebody who fills in sweeps at most, each a part of a millisecond.
+const SHARDS_OF_FILLER: usize = 4;
 
 /// A record with a commit that STORE does not have.
 type Dirty<'a> = (SpaceId, &'a [u8]);
@@ -301,16 +304,29 @@ fn evict(shared: &Shared) {
         if over <= if hard { bound / 4 } else { 0 } {
             break;
         }
-        let (snapshots, _) = shared.seats.in_use(|| shared.end());
-        let snapshots = shared.generations.assign(&snapshots);
-        sim::at(Point::Counted);
-        shared.table.evict(&Sweep {
-            posted: shared.generations.newest(),
-            snapshots: &snapshots,
-            hard,
-            bytes: over + bound / 16,
-        });
+        sweep(shared, hard, over + bound / 16, Extent::Twice);
     }
     // Lets the table be filled again if that has brought it below its bound.
     shared.table.is_over(shared.config.cache_bytes_max);
+}
+
+/// A bit of step 8, by whoever has filled something in: a few shards, if nobody else is at it.
+pub(crate) fn evict_some(shared: &Shared) {
+    let over = shared.table.bytes() - shared.config.cache_bytes_max as i64;
+    if over > 0 {
+        sweep(shared, false, over, Extent::Shards(SHARDS_OF_FILLER));
+    }
+}
+
+fn sweep(shared: &Shared, hard: bool, bytes: i64, extent: Extent) {
+    let (snapshots, _) = shared.seats.in_use(|| shared.end());
+    let snapshots = shared.generations.assign(&snapshots);
+    sim::at(Point::Counted);
+    shared.table.evict(&Sweep {
+        posted: shared.generations.newest(),
+        snapshots: &snapshots,
+        hard,
+        bytes,
+        extent,
+    });
 }

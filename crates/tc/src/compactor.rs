@@ -150,10 +150,14 @@ impl Shared {
     /// A record was read from STORE, and filled in if there was room.
     pub fn filled(&self) {
         let count = self.stats.fills.fetch_add(1, Ordering::Relaxed);
-        if count.is_multiple_of(FILLS_BETWEEN_LOOKS)
-            && self.table.is_over(self.config.cache_bytes_max)
-            && !self.turns.wanted.load(Ordering::Relaxed)
-        {
+        let is_over = || self.table.is_over(self.config.cache_bytes_max);
+        if !count.is_multiple_of(FILLS_BETWEEN_LOOKS) || !is_over() {
+            return;
+        }
+        // Here, since the compactor may be in a merge of many seconds, through which nothing would be
+        // filled in.
+        compact::evict_some(self);
+        if is_over() && !self.turns.wanted.load(Ordering::Relaxed) {
             self.want_pass();
         }
     }

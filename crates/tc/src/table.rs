@@ -101,6 +101,16 @@ pub(crate) struct Sweep<'a> {
     pub hard: bool,
     /// Bytes to be gained.
     pub bytes: i64,
+    pub extent: Extent,
+}
+
+/// How much of the table is swept at most.
+#[derive(Clone, Copy)]
+pub(crate) enum Extent {
+    /// All of it, twice: the first visit takes the mark of use away.
+    Twice,
+    /// So many shards, and none while somebody else sweeps.
+    Shards(usize),
 }
 
 impl Space {
@@ -279,12 +289,17 @@ impl Table {
     /// Takes records that STORE has, and that nobody has read lately, out of memory. Returns the
     /// bytes gained. One at a time.
     pub fn evict(&self, sweep: &Sweep<'_>) -> i64 {
+        let (hand, shards) = match sweep.extent {
+            Extent::Twice => (Some(self.hand.lock()), self.points.shards() * 2),
+            Extent::Shards(shards) => (self.hand.try_lock(), shards),
+        };
+        let Some(mut hand) = hand else {
+            return 0;
+        };
         // Before anything goes: whoever misses a record from now on asks a generation that has it.
         self.evicted.fetch_max(sweep.posted.0, Ordering::SeqCst);
-        let mut hand = self.hand.lock();
         let mut gained = 0;
-        // Twice round: the first visit takes the mark of use away.
-        for _ in 0..self.points.shards() * 2 {
+        for _ in 0..shards {
             if gained >= sweep.bytes {
                 break;
             }

@@ -6,12 +6,12 @@
 
 use super::Versions;
 use crate::LsmConfig;
-use crate::space::{Shared, Space};
+use crate::space::Space;
 use lsm_tree::AbstractTree;
 use parking_lot::Mutex;
-use quintet_base::{Lsn, SpaceId};
+use quintet_base::Lsn;
 use quintet_dc::{Error, Operation};
-use quintet_rt::{Disk, OpenMode, RealDisk, disk};
+use quintet_rt::{RealDisk, disk};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,15 +53,8 @@ impl Rig {
     /// A space with so many overlapping runs, and nobody who compacts them.
     fn new(runs: u64) -> Rig {
         let directory = tempfile::tempdir().unwrap();
-        let lock = RealDisk
-            .open(&directory.path().join("lock"), OpenMode::Create)
-            .unwrap();
-        let config = LsmConfig::new(directory.path());
-        let shared = Arc::new(Shared::new(&config, directory.path().join("spaces"), lock));
-        RealDisk.create_dir_all(&shared.directory).unwrap();
-        let space = Space::create(&shared, SpaceId(1), 0).unwrap();
         let rig = Rig {
-            space,
+            space: Space::alone(&LsmConfig::new(directory.path())),
             _directory: directory,
         };
         for position in 1..=runs {
@@ -214,11 +207,7 @@ fn a_merge_writes_while_a_compaction_is_held_and_both_are_there_afterwards() {
     });
     assert_eq!(rig.space.overlapping_runs(), 1, "the merge's");
     let pin = rig.space.pin();
-    let record = rig
-        .space
-        .read(&7u32.to_be_bytes(), pin.at)
-        .unwrap()
-        .unwrap();
+    let record = pin.read(&7u32.to_be_bytes()).unwrap().unwrap();
     assert_eq!(record.position, Lsn(5));
 }
 

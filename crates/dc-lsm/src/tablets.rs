@@ -1,0 +1,74 @@
+//! The tablets of a pin, and point reads through them.
+//!
+//! Relies on: the tree's version for which tablets there are, and in what order they are to be asked.
+//! Promises: a read finds what the tree finds at the same number.  Does not: know pins, or scan.
+//!
+//! Filters are asked but for the deepest level. It has most of the records, so that a read that has come
+//! there mostly finds its record, and a filter would be as long as those of all other levels together
+//! ten times over. None are made for it; tablets that came there without being rewritten have one, which
+//! would only take the place of others in the cache. The price: a key that is nowhere costs a block.
+
+#[cfg(test)]
+mod tests;
+
+use crate::tablet::{Tablet, stored};
+use lsm_tree::table::filter::standard_bloom::Builder;
+use lsm_tree::{SeqNo, Slice};
+use quintet_dc::Error;
+use std::sync::Arc;
+
+/// See the header. Newest runs first.
+pub(crate) struct Tablets(Box<[Run]>);
+
+/// Tablets without overlaps, ascending.
+pub(crate) struct Run {
+    pub is_deepest: bool,
+    pub tablets: Box<[Arc<Tablet>]>,
+}
+
+impl Run {
+    /// The one that a key would be in.
+    fn find(&self, key: &[u8]) -> Option<&Tablet> {
+        let ends_before = |tablet: &Arc<Tablet>| &**tablet.keys().max() < key;
+        let tablet = self
+            .tablets
+            .get(self.tablets.partition_point(ends_before))?;
+        (&**tablet.keys().min() <= key).then_some(tablet)
+    }
+}
+
+impl Tablets {
+    /// Runs, the newest first.
+    pub fn new(runs: Vec<Run>) -> Tablets {
+        Tablets(runs.into())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Tablet>> {
+        self.0.iter().flat_map(|run| &run.tablets)
+    }
+
+    /// What is stored for a key, as of a sequence number.
+    pub fn get(&self, key: &[u8], at: SeqNo) -> Result<Option<Slice>, Error> {
+        self.get_since(0, key, at)
+    }
+
+    /// As [`Tablets::get`], but as if tablets of merges before `since` were not there.
+    pub fn get_since(&self, since: SeqNo, key: &[u8], at: SeqNo) -> Result<Option<Slice>, Error> {
+        let hash = Builder::get_hash(key);
+        for run in &self.0 {
+            let Some(tablet) = run.find(key) else {
+                continue;
+            };
+            if tablet.table().get_highest_seqno() < since {
+                continue;
+            }
+            if !run.is_deepest && !tablet.may_have(key, hash)? {
+                continue;
+            }
+            if let Some(version) = tablet.get(key, at)? {
+                return Ok(stored(version));
+            }
+        }
+        Ok(None)
+    }
+}
