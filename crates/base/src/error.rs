@@ -308,3 +308,15 @@ impl SqlError {
         self
     }
 }
+
+/// An error with its causes, in one line: `merge into x: No space left on device`.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

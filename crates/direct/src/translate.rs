@@ -6,6 +6,7 @@
 //! `commit`, who waits for the log).
 
 use crate::context::Halt;
+use quintet_base::error::with_causes;
 use quintet_base::{Level, SpaceId, SqlError};
 use quintet_engine::{Clash, Refusal};
 use quintet_tc::{ConflictKind, Error};
@@ -51,13 +52,13 @@ fn refusal(error: Error, names: &dyn Fn(SpaceId) -> Option<String>) -> Option<Re
         Error::Key { bytes } => Refusal::Key { bytes },
         Error::NoRoom { reason } => Refusal::NoRoom { reason },
         Error::PostFailed { .. } => Refusal::Storage {
-            reason: chain(&error),
+            reason: with_causes(&error),
         },
         Error::Log(error) => log_refusal(&error),
         Error::Store(error) => store_refusal(&error),
         Error::Closed => Refusal::Closed,
         Error::Record { .. } => Refusal::Damaged {
-            reason: chain(&error),
+            reason: with_causes(&error),
         },
     })
 }
@@ -76,14 +77,14 @@ fn log_refusal(error: &quintet_wal::Error) -> Refusal {
     use quintet_wal::Error as Log;
     match error {
         Log::DiskFull { .. } => Refusal::NoRoom {
-            reason: chain(error),
+            reason: with_causes(error),
         },
         Log::Damaged { .. } => Refusal::Damaged {
-            reason: chain(error),
+            reason: with_causes(error),
         },
         Log::Closed => Refusal::Closed,
         _ => Refusal::Storage {
-            reason: chain(error),
+            reason: with_causes(error),
         },
     }
 }
@@ -92,26 +93,14 @@ fn store_refusal(error: &quintet_dc::Error) -> Refusal {
     use quintet_dc::Error as Store;
     match error {
         Store::DiskFull { .. } => Refusal::NoRoom {
-            reason: chain(error),
+            reason: with_causes(error),
         },
         Store::Damaged { .. } | Store::Format { .. } => Refusal::Damaged {
-            reason: chain(error),
+            reason: with_causes(error),
         },
         Store::Closed => Refusal::Closed,
         _ => Refusal::Storage {
-            reason: chain(error),
+            reason: with_causes(error),
         },
     }
-}
-
-/// An error and its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

@@ -45,8 +45,8 @@ const RECLAIM_SHARES: u64 = 16;
 /// Versions of one row that are worth another count of the readers: that looks at every seat.
 const LONG_CHAIN: usize = 64;
 
-/// What somebody who fills in sweeps at most, each a part of a millisecond.
-const SHARDS_OF_FILLER: usize = 4;
+/// What somebody who fills in looks at for it: a part of a millisecond.
+const RECORDS_OF_FILLER: usize = 8192;
 
 /// A record with a commit that STORE does not have.
 type Dirty<'a> = (SpaceId, &'a [u8]);
@@ -310,11 +310,11 @@ fn evict(shared: &Shared) {
     shared.table.is_over(shared.config.cache_bytes_max);
 }
 
-/// A bit of step 8, by whoever has filled something in: a few shards, if nobody else is at it.
+/// A bit of step 8, by whoever has filled something in, if nobody else is at it.
 pub(crate) fn evict_some(shared: &Shared) {
     let over = shared.table.bytes() - shared.config.cache_bytes_max as i64;
     if over > 0 {
-        sweep(shared, false, over, Extent::Shards(SHARDS_OF_FILLER));
+        sweep(shared, false, over, Extent::Records(RECORDS_OF_FILLER));
     }
 }
 

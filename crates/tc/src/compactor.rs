@@ -50,7 +50,7 @@ pub(crate) struct Turns {
     /// The next post ends with a checkpoint, due or not.
     checkpoint_wanted: AtomicBool,
     room: Mutex<Vec<RoomWaiter>>,
-    /// Set at most once, called by whoever runs a pass.
+    /// The last one set, called by whoever runs a pass.
     watcher: Mutex<Option<Watcher>>,
 }
 

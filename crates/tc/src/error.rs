@@ -4,6 +4,7 @@
 //! run again, or must end.  Does not: speak SQL; the engine turns these into SQLSTATEs.
 
 use crate::locks::Wait;
+use quintet_base::error::with_causes;
 use quintet_base::{Bytes, SpaceId, Timestamp};
 
 /// Why an operation or a commit did not happen.
@@ -99,7 +100,7 @@ pub struct PostFailure {
 impl PostFailure {
     pub(crate) fn new(error: &Error) -> PostFailure {
         PostFailure {
-            reason: error_chain(error),
+            reason: with_causes(error),
             is_disk_full: match error {
                 Error::Store(source) => source.is_disk_full(),
                 Error::Log(source) => matches!(source, quintet_wal::Error::DiskFull { .. }),
@@ -119,18 +120,6 @@ impl PostFailure {
             false => Error::PostFailed { reason },
         }
     }
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 /// What kind of conflict.

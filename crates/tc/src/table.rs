@@ -109,8 +109,8 @@ pub(crate) struct Sweep<'a> {
 pub(crate) enum Extent {
     /// All of it, twice: the first visit takes the mark of use away.
     Twice,
-    /// So many shards, and none while somebody else sweeps.
-    Shards(usize),
+    /// About so many records, and none while somebody else sweeps.
+    Records(usize),
 }
 
 impl Space {
@@ -289,9 +289,13 @@ impl Table {
     /// Takes records that STORE has, and that nobody has read lately, out of memory. Returns the
     /// bytes gained. One at a time.
     pub fn evict(&self, sweep: &Sweep<'_>) -> i64 {
+        let all = self.points.shards();
         let (hand, shards) = match sweep.extent {
-            Extent::Twice => (Some(self.hand.lock()), self.points.shards() * 2),
-            Extent::Shards(shards) => (self.hand.try_lock(), shards),
+            Extent::Twice => (Some(self.hand.lock()), all * 2),
+            Extent::Records(records) => {
+                let shards = records * all / self.len().max(1);
+                (self.hand.try_lock(), shards.clamp(1, all))
+            }
         };
         let Some(mut hand) = hand else {
             return 0;

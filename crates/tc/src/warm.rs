@@ -139,7 +139,7 @@ impl Shared {
         };
         self.make_whole(&mut pass);
         if let Err(error) = self.read_range(&mut pass) {
-            pass.warmed.failed = Some(crate::error::error_chain(&error));
+            pass.warmed.failed = Some(quintet_base::error::with_causes(&error));
             pass.end();
         }
         let reads = pass.current.is_some() || !pass.spaces.is_empty();

@@ -87,6 +87,53 @@ fn after_a_compaction_recovery_starts_behind_it_and_the_log_is_short() {
     assert_eq!(rows(&again.tc.begin(Level::Snapshot)).len(), 101);
 }
 
+/// Goal: what is read from STORE is kept, and memory keeps its bound, also while a merge takes its time.
+#[test]
+fn who_reads_from_store_makes_room_while_a_merge_is_under_way() {
+    const KEYS: usize = 6000;
+    let media = Media::new(11);
+    let watched = Watched::open(&media.medium);
+    let bound = 256 << 10;
+    let config = TcConfig {
+        cache_bytes_max: bound,
+        ..TcConfig::for_memory(64 << 20)
+    };
+    let running = media.open_on(watched.clone(), Durability::Async, config, 32 << 20);
+    let keys: Vec<String> = (0..KEYS).map(|number| format!("k{number:05}")).collect();
+    let value = "v".repeat(100);
+    for keys in keys.chunks(500) {
+        let pairs: Vec<_> = keys.iter().map(|key| (&key[..], &value[..])).collect();
+        set(&running.tc, &pairs);
+    }
+    running.tc.compact().unwrap();
+    set(&running.tc, &[("dirty", "1")]);
+    let merges = watched.merges.load(Ordering::Relaxed);
+    watched.merge_ms.store(3000, Ordering::Relaxed);
+    let read = |keys: &[String]| {
+        let before = watched.reads.load(Ordering::Relaxed);
+        for key in keys {
+            let txn = running.tc.begin(Level::Snapshot);
+            assert_eq!(get(&txn, key).as_deref(), Some(&value[..]));
+        }
+        watched.reads.load(Ordering::Relaxed) - before
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| running.tc.compact().unwrap());
+        while watched.merges.load(Ordering::Relaxed) == merges {
+            std::thread::yield_now();
+        }
+        read(&keys);
+        let last = &keys[KEYS - 300..];
+        let again = read(last);
+        assert!(again < 200, "{again} of 300 read from STORE again");
+        let bytes = running.tc.stats().record_bytes;
+        assert!(
+            bytes <= (bound + bound / 4) as u64,
+            "{bytes} bytes of {bound}"
+        );
+    });
+}
+
 /// Goal: memory keeps its bound while a snapshot is held open, and the old writer is refused rather
 /// than wrongly validated.
 #[test]
