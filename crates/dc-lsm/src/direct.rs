@@ -164,13 +164,14 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quintet_rt::disk::replace_file;
 
     #[test]
     fn every_part_of_a_file_is_read_and_nothing_behind_its_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let bytes: Vec<u8> = (0..10_000u32).map(|n| (n * 7 / 3) as u8).collect();
-        std::fs::write(&path, &bytes).unwrap();
+        replace_file(&RealDisk, &path, &bytes).unwrap();
         // As a device of larger sectors leaves it, too.
         for unit in [SECTOR_BYTES, DIRECT_BYTES] {
             let files = OpenFiles::new(4);
@@ -201,7 +202,7 @@ mod tests {
         let tablets: Vec<_> = (0..4u8)
             .map(|number| {
                 let path = folder.path().join(number.to_string());
-                std::fs::write(&path, [number; 600]).unwrap();
+                replace_file(&RealDisk, &path, &[number; 600]).unwrap();
                 TabletFile::new(path)
             })
             .collect();

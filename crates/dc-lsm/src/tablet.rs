@@ -28,6 +28,9 @@ use quintet_dc::Error;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
+/// Tree, tablet and offset of a block.
+type Place = (u64, u64, u64);
+
 /// Filters are not compressed.
 const PLAIN: CompressionType = CompressionType::None;
 
@@ -180,7 +183,7 @@ impl Tablet {
 
     /// A block of records: goes into the cache when it is read again.
     fn data(&self, handle: BlockHandle) -> Result<DataBlock, Error> {
-        let place = (self.id.tree_id(), self.id.table_id(), *handle.offset());
+        let place: Place = (self.id.tree_id(), self.id.table_id(), *handle.offset());
         let last = LAST.with_borrow(|last| {
             let same = last.as_ref().filter(|(at, _)| *at == place);
             same.map(|(_, block)| block.clone())
@@ -232,5 +235,5 @@ pub(crate) fn stored(version: InternalValue) -> Option<Slice> {
 thread_local! {
     /// The data block that this thread has read last: who asks for keys in their order reads it once, and
     /// it does not count as read again.
-    static LAST: RefCell<Option<((u64, u64, u64), Block)>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<(Place, Block)>> = const { RefCell::new(None) };
 }

@@ -6,7 +6,7 @@ use crate::space::Space;
 use lsm_tree::AbstractTree;
 use quintet_base::Lsn;
 use quintet_dc::{Error, Operation};
-use quintet_rt::Rand;
+use quintet_rt::{Disk, Rand, RealDisk, disk};
 use std::sync::Arc;
 
 const MERGES: u64 = 60;
@@ -112,13 +112,13 @@ fn a_damaged_tablet_gives_errors_and_no_other_answers() {
         .map(|number| space.tree().get(key(number), u64::MAX).unwrap())
         .collect();
     let tablets = space.folder().join("tables");
-    for file in std::fs::read_dir(&tablets).unwrap() {
-        let path = file.unwrap().path();
-        let mut bytes = std::fs::read(&path).unwrap();
+    for name in RealDisk.list(&tablets).unwrap() {
+        let path = tablets.join(name);
+        let mut bytes = disk::read_file(&RealDisk, &path).unwrap();
         // In the blocks of records, which come first; the tree has read the end when it took the file in.
         let until = bytes.len() / 2;
         (0..until).step_by(20_000).for_each(|at| bytes[at] ^= 1);
-        std::fs::write(&path, bytes).unwrap();
+        disk::replace_file(&RealDisk, &path, &bytes).unwrap();
     }
     let pin = space.pin();
     let mut damaged = 0;
