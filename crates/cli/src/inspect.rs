@@ -1,6 +1,6 @@
 //! `quintet inspect`: what a data directory holds, without changing it.
 //!
-//! Relies on: `wal::inspect` for the log; the header of STORE's manifest as `dc-lsm` documents it.
+//! Relies on: `wal::inspect` for the log, `dc-lsm` for STORE's manifest.
 //! Promises: opens files for reading only, unless asked for the tables, which takes a recovery.
 //! Does not: look into a directory that is in use: half-written files would read as damage.
 
@@ -9,23 +9,13 @@ use crate::database::{close, open};
 use crate::exit::{Code, Exit};
 use crate::quantity::approximate;
 use quintet_base::Lsn;
+use quintet_base::error::with_causes;
+use quintet_dc_lsm::Manifest;
 use quintet_embed::DatabaseConfig;
 use quintet_rt::{Disk, OpenMode, RealDisk};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-
-/// What the manifest's first bytes say (`dc-lsm`, `manifest`).
-#[derive(Debug, PartialEq, Eq)]
-struct Manifest {
-    redo_start: Lsn,
-    spaces: Vec<u32>,
-}
-
-const MANIFEST_MAGIC: &[u8; 8] = b"QNTSTORE";
-const MANIFEST_VERSION: u32 = 1;
-const MANIFEST_HEAD_BYTES: usize = 32;
-const MANIFEST_ENTRY_BYTES: usize = 12;
 
 /// Longest manifest that is read: far more spaces than a catalogue can hold.
 const MANIFEST_BYTES_MAX: u64 = 256 << 20;
@@ -100,13 +90,12 @@ fn describe(disk: &RealDisk, data: &Path) -> Result<String, Exit> {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "directory    {}", data.display());
     let _ = writeln!(text, "format       {format}");
-    let manifest = match read(disk, &data.join("store/manifest"), MANIFEST_BYTES_MAX)? {
-        Some(bytes) => Some(Manifest::parse(&bytes).ok_or_else(|| {
-            Exit::new(
-                Code::Data,
-                "the manifest of the store is damaged or of another version",
-            )
-        })?),
+    let path = data.join("store/manifest");
+    let manifest = match read(disk, &path, MANIFEST_BYTES_MAX)? {
+        Some(bytes) => {
+            let manifest = Manifest::decode(&bytes, &path);
+            Some(manifest.map_err(|e| Exit::new(Code::Data, with_causes(&e)))?)
+        }
         None => None,
     };
     let redo_start = manifest.as_ref().map(|manifest| manifest.redo_start);
@@ -115,8 +104,9 @@ fn describe(disk: &RealDisk, data: &Path) -> Result<String, Exit> {
         let (files, bytes) = size(disk, &data.join("store"))?;
         let (buckets, tables): (Vec<u32>, Vec<u32>) = manifest
             .spaces
-            .iter()
-            .partition(|space| **space >= 0x8000_0000);
+            .keys()
+            .map(|space| space.0)
+            .partition(|space| *space >= 0x8000_0000);
         let _ = writeln!(text, "store        {} in {files} files", approximate(bytes));
         let _ = writeln!(
             text,
@@ -206,54 +196,12 @@ fn size(disk: &RealDisk, directory: &Path) -> Result<(u64, u64), Exit> {
     Ok((files, bytes))
 }
 
-impl Manifest {
-    /// `None` if it is not one of ours; the store itself checks the rest when it opens.
-    fn parse(bytes: &[u8]) -> Option<Manifest> {
-        let number = |at: usize| {
-            bytes
-                .get(at..at + 4)
-                .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        };
-        if bytes.get(..8)? != MANIFEST_MAGIC || number(8)? != MANIFEST_VERSION {
-            return None;
-        }
-        let redo_start = Lsn(u64::from(number(12)?) | u64::from(number(16)?) << 32);
-        let spaces = (0..number(28)? as usize)
-            .map(|i| number(MANIFEST_HEAD_BYTES + i * MANIFEST_ENTRY_BYTES));
-        Some(Manifest {
-            redo_start,
-            spaces: spaces.collect::<Option<_>>()?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use quintet_embed::{Database, Level};
 
-    #[test]
-    fn a_manifest_is_read_by_its_documented_layout() {
-        let mut bytes = b"QNTSTORE".to_vec();
-        bytes.extend_from_slice(&1u32.to_le_bytes());
-        bytes.extend_from_slice(&(7u64 << 32 | 9).to_le_bytes());
-        bytes.extend_from_slice(&0u64.to_le_bytes());
-        bytes.extend_from_slice(&2u32.to_le_bytes());
-        for space in [1u32, 0x8000_0001] {
-            bytes.extend_from_slice(&space.to_le_bytes());
-            bytes.extend_from_slice(&0u64.to_le_bytes());
-        }
-        let expected = Manifest {
-            redo_start: Lsn(7 << 32 | 9),
-            spaces: vec![1, 0x8000_0001],
-        };
-        assert_eq!(Manifest::parse(&bytes), Some(expected));
-        assert_eq!(Manifest::parse(&bytes[..40]), None);
-        bytes[8] = 2;
-        assert_eq!(Manifest::parse(&bytes), None);
-    }
-
-    // Goal: the layout read here is the one the store writes, and looking changes nothing.
+    // Goal: looking changes nothing.
     #[test]
     fn a_real_directory_is_described_and_left_as_it_is() {
         let directory = tempfile::tempdir().unwrap();

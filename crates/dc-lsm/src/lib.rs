@@ -65,4 +65,5 @@ mod versions;
 
 pub use config::{Compression, LsmConfig};
 pub use generation::LsmGeneration;
+pub use manifest::{Listed, Manifest};
 pub use store::LsmStore;

@@ -41,22 +41,27 @@ const CHECKSUM_BYTES: usize = 4;
 /// for nothing.
 pub(crate) const CEILING_AHEAD: u64 = 256 * 1024 * 1024;
 
+/// What a store knows of itself across a crash, as of its last checkpoint.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Manifest {
-    pub(crate) redo_start: Lsn,
-    pub(crate) ceiling: Lsn,
-    pub(crate) high: Lsn,
+pub struct Manifest {
+    /// The caller's log is to be sent again from here.
+    pub redo_start: Lsn,
+    /// No stored position is above.
+    pub ceiling: Lsn,
+    /// At the checkpoint no stored position was above.
+    pub high: Lsn,
     /// The live spaces.
-    pub(crate) spaces: BTreeMap<SpaceId, Listed>,
+    pub spaces: BTreeMap<SpaceId, Listed>,
 }
 
 /// A live space, as of the checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Listed {
-    pub(crate) folder: u64,
+pub struct Listed {
+    /// Its folder's name.
+    pub folder: u64,
     /// The tree gives merges ascending numbers: those before the checkpoint are below this one. 0: it is
     /// not known.
-    pub(crate) next_merge: u64,
+    pub next_merge: u64,
 }
 
 impl Manifest {
@@ -79,11 +84,11 @@ impl Manifest {
         bytes
     }
 
-    /// Reads what `encode` wrote.
+    /// Reads the file at `path`, which has these bytes.
     ///
     /// # Errors
     /// [`Error::Format`] for another version, [`Error::Damaged`] for anything else that differs.
-    pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Manifest, Error> {
+    pub fn decode(bytes: &[u8], path: &Path) -> Result<Manifest, Error> {
         let damaged = |what: &str| Error::Damaged {
             path: path.to_path_buf(),
             what: what.to_owned(),
