@@ -103,7 +103,7 @@ fn a_version_that_only_a_younger_snapshot_reads_is_missed() {
 
 #[test]
 fn a_stale_record_that_is_taken_in_is_found() {
-    is_found(Mistake::Tc(Planted::TakeInStale), 1500);
+    is_found(Mistake::Tc(Planted::TakeInStale), 6000);
 }
 
 #[test]
