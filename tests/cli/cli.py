@@ -40,7 +40,10 @@ def wrong_flags_and_files_end_with_2():
 @test
 def the_banner_says_what_a_newcomer_needs():
     with server() as s:
-        out = s.tail()
+        # It is written when connections are taken already.
+        deadline = time.monotonic() + 5
+        while "psql -h" not in (out := s.tail()) and time.monotonic() < deadline:
+            time.sleep(0.01)
         for word in ("quintet ", str(s.data), f"127.0.0.1:{s.port}", f"psql -h 127.0.0.1 -p {s.port}", "trusted"):
             check(word in out, word, "is missing in", out)
         command = [*next(line for line in out.splitlines() if "psql -h" in line).split()[1:], "-Atc", "select 41 + 1"]
