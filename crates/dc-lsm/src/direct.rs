@@ -112,6 +112,7 @@ impl TabletFile {
         files.add(self);
         Ok(file)
     }
+
     fn open_through_cache(&self) -> Result<Arc<dyn DiskFile>, Error> {
         RealDisk
             .open(&self.path, OpenMode::Read)

@@ -3,7 +3,8 @@
 //! Relies on: `space` keeps what a pin needs.  Promises: never changes; holds the space's folder
 //! (and the store's lock file) until it and its scans are dropped.  Does not: cache records.
 //!
-//! Hot path: `get`. No lock of ours is taken and nothing but the tree's own lookup is done.
+//! Hot path: `get`. The tablets were listed when the pin was made; what comes from the cache takes its
+//! shard's lock, what comes from the disk also that of the tablet's file, for as long as to take the handle.
 
 use crate::manifest::Listed;
 use crate::space::Space;

@@ -26,8 +26,9 @@
 //!
 //! **Positions are stored with the values** (eight bytes, see `record`); the tree's own sequence
 //! numbers order runs inside one tree and tell generations apart. An operation above every position
-//! that the space may hold is written blindly; only one at or below that mark, as after a failure
-//! or a reopening, costs a read to compare with the stored record (see `manifest`).
+//! that the space may hold is written blindly; only one at or below that mark, as after a failure,
+//! or after the end of a process between a merge and its checkpoint, costs a read to compare with the
+//! stored record (see `manifest`).
 //!
 //! **Generations** pin, per space, a sequence number of its tree; compaction keeps the tablets that
 //! a pinned number needs, and lets them go soon after the pin does.

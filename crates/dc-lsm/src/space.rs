@@ -186,7 +186,7 @@ impl Space {
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
             .data_block_compression_policy(shared.compression.clone())
             // Index and filter blocks count against the cache like all others, so that one bound
-            // holds for everything.
+            // holds for everything but their tops.
             .index_block_pinning_policy(PinningPolicy::all(false))
             .filter_block_pinning_policy(PinningPolicy::all(false))
             // In parts of a block each: whole ones are hundreds of kilobytes for a tablet, and a read

@@ -21,9 +21,7 @@ use crate::space::Shared;
 use lsm_tree::table::block::BlockType;
 use lsm_tree::table::filter::block::FilterBlock;
 use lsm_tree::table::{Block, BlockHandle, DataBlock, IndexBlock};
-use lsm_tree::{
-    CompressionType, GlobalTableId, InternalValue, KeyRange, SeqNo, Slice, Table, TreeId,
-};
+use lsm_tree::{CompressionType, GlobalTableId, InternalValue, KeyRange, SeqNo, Table, TreeId};
 use quintet_dc::Error;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -80,7 +78,9 @@ impl Tablet {
         let regions = &self.table.regions;
         let part = match (regions.filter_tli, regions.filter) {
             (Some(top), _) => {
-                let top = self.top(&self.filter, top, PLAIN)?;
+                // An index like the other; only the filter itself is never compressed.
+                let compression = self.table.metadata.index_block_compression;
+                let top = self.top(&self.filter, top, compression)?;
                 let mut parts = top.iter();
                 parts.seek(key, SeqNo::MAX);
                 match parts.next() {
@@ -225,11 +225,6 @@ impl Tablet {
         }
         Ok(block)
     }
-}
-
-/// What the tree stores for a version; none for a removal.
-pub(crate) fn stored(version: InternalValue) -> Option<Slice> {
-    (!version.is_tombstone()).then_some(version.value)
 }
 
 thread_local! {

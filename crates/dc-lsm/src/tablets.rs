@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::tablet::{Tablet, stored};
+use crate::tablet::Tablet;
 use lsm_tree::table::filter::standard_bloom::Builder;
 use lsm_tree::{SeqNo, Slice};
 use quintet_dc::Error;
@@ -66,7 +66,7 @@ impl Tablets {
                 continue;
             }
             if let Some(version) = tablet.get(key, at)? {
-                return Ok(stored(version));
+                return Ok((!version.is_tombstone()).then_some(version.value));
             }
         }
         Ok(None)
