@@ -39,7 +39,7 @@
 //! | `store` | [`LsmStore`], the contract's operations |
 //! | `generation` | reads at a pin |
 //! | `tablets`, `tablet` | point reads: through the tablets of a pin, and in one of them |
-//! | `direct`, `again` | blocks past the system's cache, and which of them are worth keeping |
+//! | `files`, `again` | reads of the files, and which blocks are worth keeping |
 //! | `space` | one tree: merge, pins, compaction, leftovers |
 //! | `versions` | whose turn it is to write a tree's next version |
 //! | `compactor` | the background thread and its queue |
@@ -53,8 +53,8 @@
 mod again;
 mod compactor;
 mod config;
-mod direct;
 mod fault;
+mod files;
 mod generation;
 mod manifest;
 mod record;

@@ -16,7 +16,7 @@
 use crate::again::Again;
 use crate::compactor::Queue;
 use crate::config::{Compression, LsmConfig};
-use crate::direct::OpenFiles;
+use crate::files::OpenFiles;
 use crate::generation::Pinned;
 use crate::manifest::{Listed, Manifest};
 use crate::tablet::Tablet;

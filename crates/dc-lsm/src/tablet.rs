@@ -11,12 +11,11 @@
 //! **Why not by the tree.** Of a block read for one record, the record is kept in memory above and the rest
 //! is rarely wanted. The tree puts every block that it reads into its cache, and so puts out what each
 //! read needs, parts of indexes and filters; here a data block comes into the cache when it is read
-//! *again* (`again`). The tree reads through the system's cache, which keeps and copies what the caches
-//! above have; here the sectors come straight from the disk (`direct`). And the tree asks every filter
-//! there is; `tablets` knows better.
+//! *again* (`again`). The tree lets the system read far beside what it asks for; `files` does not. And the
+//! tree asks every filter there is; `tablets` knows better.
 
-use crate::direct::TabletFile;
 use crate::fault;
+use crate::files::TabletFile;
 use crate::space::Shared;
 use lsm_tree::table::block::BlockType;
 use lsm_tree::table::filter::block::FilterBlock;

@@ -20,10 +20,20 @@ pub const DIRECT_BYTES: usize = 4096;
 pub enum OpenMode {
     /// Must be there; only read.
     Read,
+    /// Must be there; only read, a little here and a little there: the system is asked to keep what was
+    /// read, as of every file, but to read nothing beside it.
+    ReadScattered,
     /// Must be there; read and written.
     ReadWrite,
     /// Read and written; made when it is not there, kept as it is when it is.
     Create,
+}
+
+impl OpenMode {
+    /// Whether the handle may write.
+    pub fn writes(self) -> bool {
+        matches!(self, OpenMode::ReadWrite | OpenMode::Create)
+    }
 }
 
 /// A place for files, passed to constructors as `Arc<dyn Disk>`.
@@ -34,11 +44,10 @@ pub trait Disk: Send + Sync + Debug {
     /// What the system says; [`Error::is_not_found`] if it is not there.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, Error>;
 
-    /// Opens a file that is there for reads and writes past the system's cache: offset, length and
-    /// address of each are multiples of [`DIRECT_BYTES`]. `None` if the file system has no such writes.
-    /// They reach the device sooner, but like others they survive power loss once the file is synced,
-    /// through any handle; and a read through another handle sees them. Reads of multiples of
-    /// [`crate::SECTOR_BYTES`] may be refused as invalid input.
+    /// Opens a file that is there for writes past the system's cache: offset, length and address of
+    /// each are multiples of [`DIRECT_BYTES`]. `None` if the file system has no such writes. They reach
+    /// the device sooner, but like others they survive power loss once the file is synced, through any
+    /// handle; and a read through another handle sees them.
     ///
     /// # Errors
     /// What the system says.

@@ -34,15 +34,19 @@ impl Disk for RealDisk {
         let mut options = File::options();
         options
             .read(true)
-            .write(mode != OpenMode::Read)
+            .write(mode.writes())
             .create(mode == OpenMode::Create);
         let file = options
             .open(path)
             .map_err(|e| Error::new("open", path, e))?;
+        #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+        if mode == OpenMode::ReadScattered {
+            // A file system that takes no advice reads more than it need.
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).ok();
+        }
         Ok(Arc::new(RealFile {
             file,
             path: path.to_path_buf(),
-            direct: false,
         }))
     }
 
@@ -58,7 +62,6 @@ impl Disk for RealDisk {
             Ok(file) => Ok(Some(Arc::new(RealFile {
                 file,
                 path: path.to_path_buf(),
-                direct: true,
             }))),
             // What open(2) says where there is no direct I/O.
             Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
@@ -120,7 +123,6 @@ struct RealFile {
     file: File,
     /// As it was opened, for messages; a rename does not change it.
     path: PathBuf,
-    direct: bool,
 }
 
 impl RealFile {
@@ -135,8 +137,6 @@ impl DiskFile for RealFile {
         while done < buffer.len() {
             match self.file.read_at(&mut buffer[done..], offset + done as u64) {
                 Ok(0) => break,
-                // The end of a file read directly is no place that a direct read could go on from.
-                Ok(n) if self.direct && n < buffer.len() - done => return Ok(done + n),
                 Ok(n) => done += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(self.fault("read", e)),

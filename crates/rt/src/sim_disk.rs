@@ -495,7 +495,7 @@ impl Disk for SimDisk {
             id,
             handle,
             path: path.to_path_buf(),
-            read_only: mode == OpenMode::Read,
+            read_only: !mode.writes(),
             direct: false,
         }))
     }

@@ -196,9 +196,9 @@ pub(crate) fn open(
     if file.len()? < SEGMENT_HEADER_BYTES.saturating_add(header.capacity) {
         return Err(damaged("the segment has been cut short"));
     }
-    let direct = match mode {
-        OpenMode::Read => None,
-        OpenMode::ReadWrite | OpenMode::Create => disk.open_direct(&path)?,
+    let direct = match mode.writes() {
+        true => disk.open_direct(&path)?,
+        false => None,
     };
     let segment = Segment {
         start,
