@@ -31,6 +31,10 @@ states! {
     PROTOCOL_VIOLATION = b"08P01";
     /// Connection refused by the server.
     CANNOT_CONNECT = b"08004";
+    /// RAISE without an error to raise again.
+    STACKED_DIAGNOSTICS_WITHOUT_HANDLER = b"0Z002";
+    /// CASE without ELSE, and nothing fits.
+    CASE_NOT_FOUND = b"20000";
     /// A feature Quintet does not have (yet); the message names it.
     FEATURE_NOT_SUPPORTED = b"0A000";
     /// A scalar subquery or ON CONFLICT touched more than one row.
@@ -39,6 +43,8 @@ states! {
     STRING_DATA_RIGHT_TRUNCATION = b"22001";
     /// A number outside its type.
     NUMERIC_VALUE_OUT_OF_RANGE = b"22003";
+    /// NULL where there must be a value.
+    NULL_VALUE_NOT_ALLOWED = b"22004";
     /// A date that does not exist.
     INVALID_DATETIME_FORMAT = b"22007";
     /// A date outside the calendar.
@@ -97,6 +103,8 @@ states! {
     INVALID_AUTHORIZATION = b"28000";
     /// Something depends on what should be dropped.
     DEPENDENT_OBJECTS_STILL_EXIST = b"2BP01";
+    /// A function came to its end without RETURN.
+    NO_RETURN_STATEMENT = b"2F005";
     /// A portal that is not there.
     INVALID_CURSOR_NAME = b"34000";
     /// A savepoint that is not there.
@@ -135,6 +143,10 @@ states! {
     DUPLICATE_TABLE = b"42P07";
     /// A table name or alias twice in one query.
     DUPLICATE_ALIAS = b"42712";
+    /// A function twice.
+    DUPLICATE_FUNCTION = b"42723";
+    /// A function definition that cannot be.
+    INVALID_FUNCTION_DEFINITION = b"42P13";
     /// An object twice.
     DUPLICATE_OBJECT = b"42710";
     /// More than one function fits.
@@ -169,6 +181,8 @@ states! {
     TOO_MANY_CONNECTIONS = b"53300";
     /// A limit of Quintet's own, named in the message.
     PROGRAM_LIMIT_EXCEEDED = b"54000";
+    /// Too deep.
+    STATEMENT_TOO_COMPLEX = b"54001";
     /// Too many columns.
     TOO_MANY_COLUMNS = b"54011";
     /// Right thing, wrong moment.
@@ -189,6 +203,14 @@ states! {
     IO_ERROR = b"58030";
     /// The snapshot is older than what is kept.
     SNAPSHOT_TOO_OLD = b"72000";
+    /// RAISE EXCEPTION without a state of its own.
+    RAISE_EXCEPTION = b"P0001";
+    /// INTO STRICT found no row.
+    STRICT_NO_ROW = b"P0002";
+    /// INTO STRICT found more than one row.
+    STRICT_SEVERAL_ROWS = b"P0003";
+    /// ASSERT.
+    ASSERT_FAILURE = b"P0004";
     /// A bug of ours.
     INTERNAL_ERROR = b"XX000";
     /// What is stored is damaged.
@@ -247,6 +269,8 @@ pub struct SqlError {
     pub hint: Option<Box<str>>,
     /// Where in the statement, in characters from 1.
     pub position: Option<u32>,
+    /// Where in the routines that were running, a line for each, the innermost first.
+    pub context: Option<Box<str>>,
     /// Which object, for integrity errors.
     pub object: Option<Box<ErrorObject>>,
 }
@@ -263,6 +287,7 @@ impl SqlError {
             detail: None,
             hint: None,
             position: None,
+            context: None,
             object: None,
         }
     }
@@ -298,6 +323,16 @@ impl SqlError {
     #[must_use]
     pub fn at(mut self, position: u32) -> SqlError {
         self.position.get_or_insert(position);
+        self
+    }
+
+    /// Adds a line to where the error came up, outwards.
+    #[must_use]
+    pub fn within(mut self, line: &str) -> SqlError {
+        self.context = Some(match self.context {
+            Some(inner) => format!("{inner}\n{line}").into(),
+            None => line.into(),
+        });
         self
     }
 

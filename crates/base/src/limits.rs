@@ -52,6 +52,16 @@ pub const SCAN_CHUNK_ROWS: usize = 128;
 /// so honest statements need few.
 pub const STATEMENT_RESTARTS_MAX: usize = 10_000;
 
+/// Elements of an array that a routine may make by assigning to one: what fits into a row, and more.
+pub const ARRAY_ELEMENTS_MAX: usize = 1 << 24;
+
+/// Routines that call one another, at most so deep. Each takes memory of its own, none of the thread's
+/// stack.
+pub const CALL_DEPTH_MAX: usize = 1_000;
+
+/// How often a call that lost a conflict is run again before its client hears of it.
+pub const CALL_RETRIES_MAX: usize = 100;
+
 /// Most transactions that wait for one row's lock; the next one is refused with 53300.
 pub const LOCK_WAITERS_MAX: usize = 10_000;
 

@@ -9,7 +9,7 @@ use quintet_dc::MemoryStore;
 use quintet_direct::{Context, Direct, Run};
 use quintet_ir::fold::DetachedHost;
 use quintet_ir::schema::{PrimaryKey, TableRef};
-use quintet_ir::statement::{Insert, Update};
+use quintet_ir::statement::{Body, Insert, Update};
 use quintet_ir::{
     Access, ColumnDef, CompareOp, Expr, KeyRange, Path, Plan, Procedure, Statement, TableDef,
 };
@@ -111,9 +111,8 @@ impl Bench {
     fn procedure(&self, statement: Statement) -> Arc<Procedure> {
         let params = vec![SqlType::Int4, SqlType::Int4];
         Arc::new(Procedure {
-            name: None,
             params,
-            body: vec![statement],
+            body: Body::Statement(statement),
             result: vec![],
         })
     }

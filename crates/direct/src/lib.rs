@@ -35,13 +35,16 @@
 //! leaves: nothing else is taken while one of them is held.
 
 mod aggregate;
+mod call;
 mod context;
 mod cursor;
 mod direct;
+mod guard;
 mod insert;
 mod join;
 mod keys;
 mod lock;
+mod raise;
 mod rowid;
 mod rows;
 mod run;
@@ -50,6 +53,7 @@ mod sequence;
 mod series;
 mod sort;
 mod translate;
+mod turns;
 mod update;
 mod work;
 mod write;

@@ -1,8 +1,8 @@
-//! [`Run`]: one execution of a one-statement procedure.
+//! [`Run`]: one execution of a procedure: of a lone statement, or of a call.
 //!
 //! Relies on: the caller lends the same transaction at each call.  Promises: a statement that writes
 //! or locks takes place whole before its first row comes out, or leaves nothing but its locks.
-//! Does not: commit, or run procedures of several statements.
+//! Does not: commit.
 //!
 //! ```text
 //!   Fresh ──reads only──► Streaming ──end──► Done
@@ -10,9 +10,11 @@
 //!     ├─ blocked ─► Fresh    │                │
 //!     ├─ stale ──► (new snapshot, at once)    │
 //!     ├─ error ───────────────────────────────┤
-//!     └─ done ──► Ready ──rows given──────────┘
+//!     ├─ done ──► Ready ──rows given──────────┤
+//!     └─ call ──► Calling (blocked: stays) ───┘
 //! ```
 
+use crate::call::Call;
 use crate::context::{Context, Env, Halt, Stop, Workspace};
 use crate::cursor::{Cursor, collect};
 use crate::direct::Direct;
@@ -22,6 +24,7 @@ use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Level, SqlError, Value};
 use quintet_engine::{Clash, Refusal};
+use quintet_ir::statement::Body;
 use quintet_ir::{Procedure, Statement};
 use quintet_tc::{Error, WaitPolicy};
 use std::sync::Arc;
@@ -40,6 +43,7 @@ pub struct Run {
 enum Stage {
     Fresh,
     Streaming(Cursor),
+    Calling(Box<Call>),
     Ready(std::vec::IntoIter<Vec<Value>>),
     Done,
 }
@@ -89,7 +93,7 @@ impl Run {
         }
         match &mut self.stage {
             Stage::Streaming(cursor) => {
-                let [Statement::Query(plan)] = self.procedure.body.as_slice() else {
+                let Body::Statement(Statement::Query(plan)) = &self.procedure.body else {
                     unreachable!("only a lone query streams");
                 };
                 let mut env = Env::new(context, &mut self.workspace);
@@ -108,6 +112,19 @@ impl Run {
                     }
                 }
             }
+            Stage::Calling(call) => match call.run(&self.direct, context, &mut self.workspace) {
+                Ok(rows) => {
+                    self.affected = rows.len() as u64;
+                    self.stage = Stage::Ready(rows.into_iter());
+                    self.next(context)
+                }
+                Err(stop) => {
+                    if let Stop::Error(_) = stop {
+                        self.stage = Stage::Done;
+                    }
+                    Err(stop)
+                }
+            },
             Stage::Ready(rows) => match rows.next() {
                 Some(row) => {
                     self.frame = row;
@@ -130,20 +147,29 @@ impl Run {
     /// Leaves `Fresh`, or fails, or is blocked and stays there.
     fn begin(&mut self, context: &mut Context<'_>) -> Result<(), Stop> {
         let procedure = Arc::clone(&self.procedure);
-        let statement = match procedure.body.as_slice() {
-            [Statement::Query(plan)] if !locks(plan) => {
+        let statement = match &procedure.body {
+            Body::Statement(Statement::Query(plan)) if !locks(plan) => {
                 context.txn.begin_statement();
                 self.stage = Stage::Streaming(Cursor::new(plan));
                 return Ok(());
             }
-            [statement] => statement,
-            _ => {
+            Body::Statement(statement) => statement,
+            Body::Call { program, arguments } => {
                 self.stage = Stage::Done;
-                return Err(SqlError::unsupported("a procedure of several statements").into());
+                let call = Call::new(program, arguments, context)?;
+                self.stage = Stage::Calling(Box::new(call));
+                return Ok(());
             }
         };
         self.stage = Stage::Done;
-        match self.run_whole(statement, context) {
+        let whole = run_whole(
+            &self.direct,
+            statement,
+            context,
+            &mut self.workspace,
+            &mut self.restarts,
+        );
+        match whole {
             Ok(written) => {
                 self.affected = written.count;
                 self.stage = Stage::Ready(written.rows.into_iter());
@@ -157,31 +183,34 @@ impl Run {
             }
         }
     }
+}
 
-    fn run_whole(
-        &mut self,
-        statement: &Statement,
-        context: &mut Context<'_>,
-    ) -> Result<Written, Stop> {
-        loop {
-            let mark = context.txn.begin_statement();
-            let mut env = Env::new(context, &mut self.workspace);
-            env.release_all();
-            let result = env
-                .check_cancel()
-                .map_err(Halt::from)
-                .and_then(|()| lock_known_target(statement, &mut env))
-                .and_then(|()| run_once(&self.direct, statement, &mut env));
-            match result {
-                Ok(written) => return Ok(written),
-                Err(Halt::Stale) => {
-                    context.txn.rollback_to(mark);
-                    self.restarts.count(STATEMENT_RESTARTS_MAX)?;
-                }
-                Err(halt) => {
-                    context.txn.rollback_to(mark);
-                    return Err(stop_outside_a_run(halt));
-                }
+/// Runs a statement whole, again and again where rows change under it. Begins it.
+pub(crate) fn run_whole(
+    direct: &Direct,
+    statement: &Statement,
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    restarts: &mut Restarts,
+) -> Result<Written, Stop> {
+    loop {
+        let mark = context.txn.begin_statement();
+        let mut env = Env::new(context, workspace);
+        env.release_all();
+        let result = env
+            .check_cancel()
+            .map_err(Halt::from)
+            .and_then(|()| lock_known_target(statement, &mut env))
+            .and_then(|()| run_once(direct, statement, &mut env));
+        match result {
+            Ok(written) => return Ok(written),
+            Err(Halt::Stale) => {
+                context.txn.rollback_to(mark);
+                restarts.count(STATEMENT_RESTARTS_MAX)?;
+            }
+            Err(halt) => {
+                context.txn.rollback_to(mark);
+                return Err(stop_outside_a_run(halt));
             }
         }
     }

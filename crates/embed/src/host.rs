@@ -10,6 +10,7 @@ use quintet_base::{SequenceId, SqlError, SqlResult, SqlState};
 use quintet_direct::Direct;
 use quintet_ir::schema::SequenceDef;
 use quintet_rt::{Clock, Rand};
+use quintet_sql::command::Notice;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub(crate) struct SessionHost {
     /// What nextval gave last, per sequence.
     pub given: RefCell<HashMap<SequenceId, i64>>,
     pub rand: RefCell<Rand>,
+    /// To be told to the client.
+    pub notices: RefCell<Vec<Notice>>,
 }
 
 impl SessionHost {
@@ -108,5 +111,9 @@ impl quintet_ir::Host for SessionHost {
 
     fn process_id(&self) -> i32 {
         self.process_id
+    }
+
+    fn notice(&self, severity: &'static str, message: SqlError) {
+        self.notices.borrow_mut().push(Notice { severity, message });
     }
 }

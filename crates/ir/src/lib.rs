@@ -24,6 +24,8 @@
 
 pub mod aggregate;
 pub mod cast;
+pub mod code;
+pub mod condition;
 pub mod ddl;
 pub mod eval;
 pub mod explain;
@@ -31,6 +33,7 @@ pub mod expr;
 pub mod fold;
 pub mod function;
 pub mod plan;
+pub mod routine;
 pub mod schema;
 pub mod statement;
 
@@ -39,5 +42,6 @@ pub use expr::{CompareOp, Expr};
 pub use fold::{DetachedHost, fold};
 pub use function::Function;
 pub use plan::{Access, KeyRange, Path, Plan};
+pub use routine::{Program, Routine};
 pub use schema::{ColumnDef, IndexDef, SequenceDef, TableDef};
 pub use statement::{OutputColumn, Procedure, Statement};

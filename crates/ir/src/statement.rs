@@ -1,24 +1,68 @@
-//! Statements and procedures.
+//! Statements, and what a client asks for.
 //!
 //! Relies on: `plan`.  Promises: a statement carries everything an engine needs to run it.
 //! Does not: contain session commands (BEGIN, SET, COPY …); those never become IR.
 
 use crate::expr::Expr;
 use crate::plan::Plan;
+use crate::routine::Program;
 use crate::schema::TableRef;
 use quintet_base::{SqlType, TableId, TypeMod};
+use std::sync::Arc;
 
-/// A procedure: parameters and one block. A lone SQL statement is a procedure without a name.
+/// What a client asks for in one go: a lone statement, or a call of a routine.
 #[derive(Clone, Debug)]
 pub struct Procedure {
-    /// Name, if it was created with one.
-    pub name: Option<String>,
     /// Types of `$1 …`.
     pub params: Vec<SqlType>,
-    /// What it does, in order.
-    pub body: Vec<Statement>,
+    /// What it does.
+    pub body: Body,
     /// What it returns.
     pub result: Vec<OutputColumn>,
+}
+
+/// What a procedure does.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "each lives once, behind the pointer that plans are shared by"
+)]
+pub enum Body {
+    /// One statement, whose rows are the result.
+    Statement(Statement),
+    /// Calls the first routine of a program; what it gives is the result.
+    Call {
+        /// The routine and those it calls.
+        program: Arc<Program>,
+        /// Its arguments, over the parameters.
+        arguments: Vec<Expr>,
+    },
+}
+
+impl Procedure {
+    /// True if it may write, or lock rows.
+    pub fn is_write(&self) -> bool {
+        match &self.body {
+            Body::Statement(statement) => statement.is_write(),
+            Body::Call { program, .. } => program.is_write(),
+        }
+    }
+
+    /// True if it touches a handful of rows by key; see [`Plan::is_short`].
+    pub fn is_short(&self) -> bool {
+        match &self.body {
+            Body::Statement(statement) => statement.is_short(),
+            Body::Call { program, .. } => program.is_short(),
+        }
+    }
+
+    /// The lone statement, if it is one.
+    pub fn statement(&self) -> Option<&Statement> {
+        match &self.body {
+            Body::Statement(statement) => Some(statement),
+            Body::Call { .. } => None,
+        }
+    }
 }
 
 /// A column of a result.

@@ -4,7 +4,7 @@
 //! of the transactional path hold IR, the rest are for the session.  Does not: carry anything out.
 
 use crate::catalog::CatalogChange;
-use quintet_base::{Level, SqlType};
+use quintet_base::{Level, SqlError, SqlType};
 use quintet_ir::ddl::Work;
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableRef;
@@ -29,12 +29,10 @@ pub struct Planned {
 /// A message beside the result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
-    /// NOTICE or WARNING.
+    /// NOTICE, WARNING …
     pub severity: &'static str,
-    /// SQLSTATE.
-    pub state: quintet_base::SqlState,
-    /// The line.
-    pub message: String,
+    /// What it says.
+    pub message: SqlError,
 }
 
 /// What to do.
@@ -217,8 +215,8 @@ impl Planned {
     /// The plan of a single query, if that is what the command runs.
     pub fn as_query(&self) -> Option<&Plan> {
         match &self.command {
-            Command::Run(procedure) => match procedure.body.as_slice() {
-                [quintet_ir::Statement::Query(plan)] => Some(plan),
+            Command::Run(procedure) => match procedure.statement() {
+                Some(quintet_ir::Statement::Query(plan)) => Some(plan),
                 _ => None,
             },
             _ => None,

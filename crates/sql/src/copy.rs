@@ -19,7 +19,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{CopyStmt, DefElem, Node};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::plan::Plan;
-use quintet_ir::statement::{Insert, Procedure};
+use quintet_ir::statement::{Body, Insert, Procedure};
 use quintet_ir::{Expr, Statement};
 use std::sync::Arc;
 
@@ -80,12 +80,11 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
         returning: None,
     };
     let procedure = Procedure {
-        name: None,
         params: columns
             .iter()
             .map(|&column| table.columns[column].ty)
             .collect(),
-        body: vec![Statement::Insert(insert)],
+        body: Body::Statement(Statement::Insert(insert)),
         result: vec![],
     };
     Ok(CopyFrom {

@@ -11,7 +11,7 @@ use crate::parse::{self, Parsed};
 use crate::scope::Scope;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
-use quintet_ir::statement::{OutputColumn, Procedure, Statement};
+use quintet_ir::statement::{Body, OutputColumn, Procedure, Statement};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -93,8 +93,7 @@ impl<'a> Planner<'a> {
     pub fn notice(&self, message: String) {
         self.notices.borrow_mut().push(Notice {
             severity: "NOTICE",
-            state: SqlState::SUCCESSFUL_COMPLETION,
-            message,
+            message: SqlError::new(SqlState::SUCCESSFUL_COMPLETION, message),
         });
     }
 
@@ -205,9 +204,8 @@ impl<'a> Planner<'a> {
         result: Vec<OutputColumn>,
     ) -> SqlResult<Procedure> {
         Ok(Procedure {
-            name: None,
             params: self.finish_params()?,
-            body: vec![statement],
+            body: Body::Statement(statement),
             result,
         })
     }

@@ -79,7 +79,7 @@ fn describe(planned: &Planned) -> Vec<String> {
         .collect();
     match &planned.command {
         Command::Run(procedure) => {
-            for statement in &procedure.body {
+            if let Some(statement) = procedure.statement() {
                 lines.extend(explain(statement));
                 lines.extend(details(statement));
             }
@@ -96,11 +96,11 @@ fn describe(planned: &Planned) -> Vec<String> {
         }
         Command::CopyTo(copy) => {
             lines.push(format!("COPY TO {:?}", copy.format));
-            lines.extend(copy.query.body.iter().flat_map(explain));
+            lines.extend(copy.query.statement().into_iter().flat_map(explain));
         }
         Command::Declare { name, hold, query } => {
             lines.push(format!("DECLARE {name} hold {hold}"));
-            lines.extend(query.body.iter().flat_map(explain));
+            lines.extend(query.statement().into_iter().flat_map(explain));
         }
         Command::Explain { analyze, inner } => {
             lines.push(format!("EXPLAIN analyze {analyze}"));

@@ -13,7 +13,7 @@ use quintet_direct::{Context, Direct, Run, Stop};
 use quintet_ir::fold::DetachedHost;
 use quintet_ir::plan::{JoinKind, KeyBound, LockStrength, LockTarget, LockWait, SortKey};
 use quintet_ir::schema::{CheckDef, PrimaryKey, TableRef};
-use quintet_ir::statement::{Delete, Insert, Update};
+use quintet_ir::statement::{Body, Delete, Insert, Update};
 use quintet_ir::{
     Access, ColumnDef, CompareOp, Expr, Host, IndexDef, KeyRange, Path, Plan, Procedure,
     SequenceDef, Statement, TableDef,
@@ -318,9 +318,8 @@ pub fn delete(table: &TableRef, source: Plan) -> Delete {
 
 pub fn procedure(statement: Statement) -> Arc<Procedure> {
     Arc::new(Procedure {
-        name: None,
         params: vec![],
-        body: vec![statement],
+        body: Body::Statement(statement),
         result: vec![],
     })
 }

@@ -26,8 +26,8 @@ pub(super) struct CopyInto {
 
 impl CopyInto {
     fn insert(&self) -> SqlResult<&Insert> {
-        match self.plan.insert.body.as_slice() {
-            [Statement::Insert(insert)] => Ok(insert),
+        match self.plan.insert.statement() {
+            Some(Statement::Insert(insert)) => Ok(insert),
             _ => Err(SqlError::internal("COPY is planned as one INSERT")),
         }
     }

@@ -11,7 +11,7 @@ use quintet_base::{
 };
 use quintet_direct::{Context, Run, Stop};
 use quintet_ir::Expr;
-use quintet_ir::statement::{Procedure, Statement};
+use quintet_ir::statement::Procedure;
 use quintet_sql::command::{Command, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -64,7 +64,8 @@ impl Session {
         planned: &Planned,
         sink: &mut dyn RowSink,
     ) -> SqlResult<Option<Step>> {
-        self.notices.extend(planned.notices.iter().cloned());
+        let notices = self.host.notices.get_mut();
+        notices.extend(planned.notices.iter().cloned());
         let tag = Some(planned.tag.to_string());
         match &planned.command {
             Command::Empty => return self.finish(portal, None).map(Some),
@@ -431,7 +432,7 @@ impl Session {
     }
 
     fn refuse_write_if_read_only(&self, procedure: &Procedure, tag: &str) -> SqlResult<()> {
-        if procedure.body.iter().any(Statement::is_write) {
+        if procedure.is_write() {
             return self.refuse_if_read_only(tag);
         }
         Ok(())
@@ -577,7 +578,7 @@ impl Session {
             return Err(SqlError::unsupported(format!("EXPLAIN {}", inner.tag)));
         };
         let mut lines = Vec::new();
-        for statement in &procedure.body {
+        if let Some(statement) = procedure.statement() {
             lines.extend(quintet_ir::explain::explain(statement));
         }
         if !analyze {

@@ -33,7 +33,7 @@ use copy::CopyInto;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{Lsn, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_direct::Run;
-use quintet_ir::statement::{OutputColumn, Statement};
+use quintet_ir::statement::OutputColumn;
 use quintet_rt::Rand;
 use quintet_sql::command::{Command, CopyTo, Notice, Planned};
 use quintet_sql::{Parsed, PlanContext};
@@ -175,7 +175,6 @@ pub struct Session {
     /// Rows of the COPY that has just ended, and whether its end commits (simple query).
     copied: u64,
     copy_commits: bool,
-    notices: Vec<Notice>,
 }
 
 impl Session {
@@ -193,6 +192,7 @@ impl Session {
             schema: db.schema(),
             given: RefCell::default(),
             rand: RefCell::new(Rand::from_os()),
+            notices: RefCell::default(),
             settings,
         };
         let level = host.settings.level("default_transaction_isolation");
@@ -217,7 +217,6 @@ impl Session {
             copy: None,
             copied: 0,
             copy_commits: false,
-            notices: Vec::new(),
         })
     }
 
@@ -247,7 +246,7 @@ impl Session {
 
     /// Notices since last asked.
     pub fn take_notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.notices)
+        self.host.notices.take()
     }
 
     /// Zone and float digits for text output.
@@ -578,7 +577,7 @@ impl Session {
         };
         let planned = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
         let short = match &planned.command {
-            Command::Run(procedure) => procedure.body.iter().all(Statement::is_short),
+            Command::Run(procedure) => procedure.is_short(),
             Command::Ddl(_)
             | Command::CopyFrom(_)
             | Command::CopyTo(_)

@@ -247,10 +247,9 @@ impl Session {
     }
 
     pub(super) fn warn(&mut self, state: SqlState, message: &str) {
-        self.notices.push(Notice {
+        self.host.notices.get_mut().push(Notice {
             severity: "WARNING",
-            state,
-            message: message.to_string(),
+            message: SqlError::new(state, message),
         });
     }
 }

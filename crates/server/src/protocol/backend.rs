@@ -268,14 +268,23 @@ pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
 
 /// ErrorResponse.
 pub fn error(out: &mut Vec<u8>, severity: Severity, error: &SqlError) {
-    let at = begin(out, b'E');
-    let mut field = |kind: u8, value: &str| {
-        out.push(kind);
-        text(out, value);
-    };
     let severity = match severity {
         Severity::Error => "ERROR",
         Severity::Fatal => "FATAL",
+    };
+    report(out, b'E', severity, error);
+}
+
+/// NoticeResponse.
+pub fn notice(out: &mut Vec<u8>, notice: &Notice) {
+    report(out, b'N', notice.severity, &notice.message);
+}
+
+fn report(out: &mut Vec<u8>, kind: u8, severity: &str, error: &SqlError) {
+    let at = begin(out, kind);
+    let mut field = |kind: u8, value: &str| {
+        out.push(kind);
+        text(out, value);
     };
     field(b'S', severity);
     field(b'V', severity);
@@ -289,6 +298,9 @@ pub fn error(out: &mut Vec<u8>, severity: Severity, error: &SqlError) {
     }
     if let Some(position) = error.position {
         field(b'P', &position.to_string());
+    }
+    if let Some(context) = &error.context {
+        field(b'W', context);
     }
     if let Some(object) = &error.object {
         let ErrorObject {
@@ -308,23 +320,6 @@ pub fn error(out: &mut Vec<u8>, severity: Severity, error: &SqlError) {
                 field(kind, name);
             }
         }
-    }
-    out.push(0);
-    end(out, at);
-}
-
-/// NoticeResponse.
-pub fn notice(out: &mut Vec<u8>, notice: &Notice) {
-    let at = begin(out, b'N');
-    let fields = [
-        (b'S', notice.severity),
-        (b'V', notice.severity),
-        (b'C', notice.state.as_str()),
-        (b'M', &notice.message),
-    ];
-    for (kind, value) in fields {
-        out.push(kind);
-        text(out, value);
     }
     out.push(0);
     end(out, at);
@@ -433,8 +428,7 @@ mod tests {
         check(|out| error(out, Severity::Error, &full), expected);
         let look = Notice {
             severity: "NOTICE",
-            state: SqlState::WARNING,
-            message: "m".into(),
+            message: SqlError::new(SqlState::WARNING, "m"),
         };
         check(
             |out| notice(out, &look),

@@ -1,0 +1,627 @@
+//! A call of a routine, from its arguments to its rows.
+//!
+//! Relies on: `ir::code`, whose routines were resolved when they were created.  Promises: what a step must
+//! wait for comes out as [`Stop::Blocked`], and the next `run` goes on at that step; an error that a
+//! handler takes has undone what its block did; how deep routines call one another takes memory and no
+//! stack.  Does not: begin or end the transaction.
+//!
+//! ```text
+//!   activations   0 ── 1 ── 2          the last one runs; below it stand its callers, at their calls
+//!                 │ slots              arguments and variables: `$n` of its expressions and statements
+//!                 │ place              the operation to run, or to run again after a wait
+//!                 │ turns              of the loops around that place
+//!                 │ guards             of the blocks around it that have handlers
+//! ```
+//! Hot path: an operation makes nothing but what its statement makes.
+
+use crate::context::{Context, Env, STATEMENT_MEMORY_MAX, Stop, Workspace, row_bytes};
+use crate::cursor::Cursor;
+use crate::direct::Direct;
+use crate::guard::{Guard, Handling};
+use crate::lock::locks;
+use crate::raise;
+use crate::run::{Restarts, run_whole, stop_outside_a_run};
+use crate::turns::Turns;
+use quintet_base::limits::CALL_DEPTH_MAX;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::code::{Code, Heights, Operation};
+use quintet_ir::routine::{self, Into, Output};
+use quintet_ir::{Expr, Program, Routine, Statement};
+use std::sync::Arc;
+
+/// See the module.
+pub(crate) struct Call {
+    program: Arc<Program>,
+    activations: Vec<Activation>,
+    restarts: Restarts,
+    /// Operations since the last look at the cancel flag.
+    operations: u32,
+    /// Bytes of rows that loops and results keep.
+    kept: usize,
+    /// For rows on their way into slots.
+    frame: Vec<Value>,
+}
+
+/// A routine that is running.
+struct Activation {
+    routine: usize,
+    place: usize,
+    slots: Vec<Value>,
+    turns: Vec<Turns>,
+    guards: Vec<Guard>,
+    /// GET DIAGNOSTICS … ROW_COUNT.
+    count: u64,
+    /// RETURN NEXT and RETURN QUERY.
+    rows: Vec<Vec<Value>>,
+}
+
+/// Operations between two looks at the cancel flag.
+const OPERATIONS_PER_CHECK: u32 = 1024;
+
+/// How an operation ended.
+enum Next {
+    /// The next one.
+    On,
+    /// The one at this place.
+    At(usize),
+    /// Another routine begins, or the caller goes on.
+    Switched,
+    /// The outermost routine is over.
+    Over(Vec<Vec<Value>>),
+}
+
+impl Call {
+    /// A call that has not begun; the arguments are evaluated over the context's parameters.
+    pub fn new(
+        program: &Arc<Program>,
+        arguments: &[Expr],
+        context: &mut Context<'_>,
+    ) -> SqlResult<Call> {
+        let mut call = Call {
+            program: Arc::clone(program),
+            activations: Vec::new(),
+            restarts: Restarts::default(),
+            operations: 0,
+            kept: 0,
+            frame: Vec::new(),
+        };
+        let values = values(arguments, context.params, context)?;
+        call.enter(0, values)?;
+        Ok(call)
+    }
+
+    /// Goes on to the end. Gives the rows of the result.
+    pub fn run(
+        &mut self,
+        direct: &Direct,
+        context: &mut Context<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<Vec<Vec<Value>>, Stop> {
+        let program = Arc::clone(&self.program);
+        loop {
+            match self.step(&program, direct, context, workspace) {
+                Ok(Next::On) => self.top().place += 1,
+                Ok(Next::At(place)) => self.top().place = place,
+                Ok(Next::Switched) => {}
+                Ok(Next::Over(rows)) => return Ok(rows),
+                Err(Stop::Error(error)) => self.handle(&program, error, context)?,
+                Err(blocked) => return Err(blocked),
+            }
+        }
+    }
+
+    fn top(&mut self) -> &mut Activation {
+        self.activations.last_mut().expect("a routine is running")
+    }
+
+    /// A routine begins.
+    fn enter(&mut self, routine: usize, arguments: Vec<Value>) -> SqlResult<()> {
+        if self.activations.len() >= CALL_DEPTH_MAX {
+            return Err(SqlError::new(
+                SqlState::STATEMENT_TOO_COMPLEX,
+                "stack depth limit exceeded",
+            )
+            .detail(format!(
+                "Routines call one another more than {CALL_DEPTH_MAX} deep."
+            )));
+        }
+        let mut slots = arguments;
+        slots.resize(self.program.routines[routine].slots.len(), Value::Null);
+        self.activations.push(Activation {
+            routine,
+            place: 0,
+            slots,
+            turns: Vec::new(),
+            guards: Vec::new(),
+            count: 0,
+            rows: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// One operation.
+    fn step(
+        &mut self,
+        program: &Program,
+        direct: &Direct,
+        context: &mut Context<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<Next, Stop> {
+        self.operations = self.operations.wrapping_add(1);
+        if self.operations.is_multiple_of(OPERATIONS_PER_CHECK) {
+            Env::new(context, workspace).check_cancel()?;
+        }
+        let at = self.activations.last_mut().expect("a routine is running");
+        let routine = &program.routines[at.routine];
+        let code: &Code = &program.code()[at.routine];
+        let Some(operation) = code.operations.get(at.place) else {
+            // Its strict form, void or a procedure: nothing more to say.
+            return self.leave(program, None, context);
+        };
+        if at.place == 0
+            && routine.strict
+            && at.slots[..routine.arguments].iter().any(Value::is_null)
+        {
+            return self.leave(program, None, context);
+        }
+        match operation {
+            Operation::Assign { slot, value } => {
+                let value = eval(value, &at.slots, context)?;
+                store(routine, &mut at.slots, *slot, value)?;
+            }
+            Operation::AssignElement { slot, index, value } => {
+                let index = eval(index, &at.slots, context)?.as_i64();
+                let value = eval(value, &at.slots, context)?;
+                let array = std::mem::take(&mut at.slots[*slot]);
+                let element = routine.slots[*slot].ty.element();
+                let element = element.unwrap_or(SqlType::Unknown);
+                at.slots[*slot] = index
+                    .and_then(|index| routine::with_element(array, element, index, value))
+                    .ok_or_else(subscript_error)?;
+            }
+            Operation::Run { statement, into } => {
+                let Activation { slots, count, .. } = at;
+                let mut first: Option<Vec<Value>> = None;
+                let wanted = match (into.targets.is_empty(), into.strict) {
+                    (_, true) => 2,
+                    (false, false) => 1,
+                    (true, false) => usize::MAX,
+                };
+                let mut inner = Context {
+                    txn: &mut *context.txn,
+                    host: context.host,
+                    params: slots,
+                    cancel: context.cancel,
+                };
+                let found = each_row(
+                    (direct, statement),
+                    &mut inner,
+                    workspace,
+                    (&mut self.restarts, &mut self.frame),
+                    wanted,
+                    |row| {
+                        if first.is_none() && !into.targets.is_empty() {
+                            first = Some(into_values(into, row, slots, context.host)?);
+                        }
+                        Ok(())
+                    },
+                )?;
+                *count = found;
+                check_strict(into, found)?;
+                note_found(routine, slots, found > 0);
+                fill(routine, slots, into, first)?;
+            }
+            Operation::Call {
+                routine: called,
+                arguments,
+                ..
+            } => {
+                let arguments = values(arguments, &at.slots, context)?;
+                self.enter(*called, arguments)?;
+                return Ok(Next::Switched);
+            }
+            Operation::Jump(place) => return Ok(Next::At(*place)),
+            Operation::Unless(condition, place) => {
+                if !holds(condition, &at.slots, context)? {
+                    return Ok(Next::At(*place));
+                }
+            }
+            Operation::Leave { to, place } => {
+                at.leave(*to);
+                return Ok(Next::At(*place));
+            }
+            Operation::BeginIntegers {
+                lower,
+                upper,
+                step,
+                reverse,
+            } => {
+                let bound = |expr| eval(expr, &at.slots, context);
+                let (lower, upper, step) = (bound(lower)?, bound(upper)?, bound(step)?);
+                let turns = Turns::integers(&lower, &upper, &step, *reverse)?;
+                at.turns.push(turns);
+            }
+            Operation::BeginRows(statement) => {
+                let mut rows = Vec::new();
+                let kept = &mut self.kept;
+                let mut inner = Context {
+                    txn: &mut *context.txn,
+                    host: context.host,
+                    params: &at.slots,
+                    cancel: context.cancel,
+                };
+                each_row(
+                    (direct, statement),
+                    &mut inner,
+                    workspace,
+                    (&mut self.restarts, &mut self.frame),
+                    usize::MAX,
+                    |row| keep(&mut rows, row.to_vec(), kept),
+                )?;
+                at.turns.push(Turns::rows(rows));
+            }
+            Operation::BeginElements(array) => {
+                let array = eval(array, &at.slots, context)?;
+                at.turns.push(Turns::elements(array)?);
+            }
+            Operation::NextInteger { slot, end } | Operation::NextElement { slot, end } => {
+                let turns = at.turns.last_mut().expect("the loop has begun");
+                match turns.next_value() {
+                    Some(value) => store(routine, &mut at.slots, *slot, value)?,
+                    None => return Ok(at.end_turns(routine, *end)),
+                }
+            }
+            Operation::NextRow { into, end } => {
+                let turns = at.turns.last_mut().expect("the loop has begun");
+                match turns.next_row() {
+                    Some(row) => {
+                        self.kept = self.kept.saturating_sub(row_bytes(&row));
+                        for (slot, value) in into {
+                            let value = over_row(value, &row, &at.slots, context.host)?;
+                            store(routine, &mut at.slots, *slot, value)?;
+                        }
+                    }
+                    None => return Ok(at.end_turns(routine, *end)),
+                }
+            }
+            Operation::BeginGuard { .. } => {
+                let heights = Heights {
+                    loops: at.turns.len(),
+                    guards: at.guards.len(),
+                };
+                let guard = Guard::new(at.place, context.txn.mark(), heights);
+                at.guards.push(guard);
+            }
+            Operation::EndGuard => {
+                at.guards.pop();
+            }
+            Operation::Raise(raise) => raise::raise(raise, &at.slots, context)?,
+            Operation::Reraise => {
+                let handled = at.guards.iter().rev().find_map(|guard| guard.handled());
+                return Err(Stop::Error(handled.cloned().unwrap_or_else(|| {
+                    SqlError::new(
+                        SqlState::STACKED_DIAGNOSTICS_WITHOUT_HANDLER,
+                        "RAISE without parameters cannot be used outside an exception handler",
+                    )
+                })));
+            }
+            Operation::Return(row) => {
+                let row = values(row, &at.slots, context)?;
+                return self.leave(program, Some(row), context);
+            }
+            Operation::ReturnNext(row) => {
+                let row = values(row, &at.slots, context)?;
+                keep(&mut at.rows, row, &mut self.kept)?;
+            }
+            Operation::ReturnQuery(statement) => {
+                let Activation { slots, rows, .. } = at;
+                let kept = &mut self.kept;
+                let mut inner = Context {
+                    txn: &mut *context.txn,
+                    host: context.host,
+                    params: slots,
+                    cancel: context.cancel,
+                };
+                let before = rows.len();
+                let result = each_row(
+                    (direct, statement),
+                    &mut inner,
+                    workspace,
+                    (&mut self.restarts, &mut self.frame),
+                    usize::MAX,
+                    |row| keep(rows, row.to_vec(), kept),
+                );
+                if result.is_err() {
+                    rows.truncate(before);
+                }
+                let found = result?;
+                at.count = found;
+                note_found(routine, &mut at.slots, found > 0);
+            }
+            Operation::RowCount { slot } => {
+                at.slots[*slot] = Value::Int8(at.count as i64);
+            }
+            Operation::Diagnose { slot, item } => {
+                let handled = at.guards.iter().rev().find_map(|guard| guard.handled());
+                let Some(error) = handled else {
+                    return Err(Stop::Error(SqlError::new(
+                        SqlState::STACKED_DIAGNOSTICS_WITHOUT_HANDLER,
+                        "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
+                    )));
+                };
+                at.slots[*slot] = raise::diagnostic(error, *item);
+            }
+        }
+        Ok(Next::On)
+    }
+
+    /// The routine is over: its row, or the rows that it has given, go to the caller.
+    fn leave(
+        &mut self,
+        program: &Program,
+        row: Option<Vec<Value>>,
+        context: &mut Context<'_>,
+    ) -> Result<Next, Stop> {
+        let ended = self.activations.last_mut().expect("a routine is running");
+        let routine = &program.routines[ended.routine];
+        let rows = match (routine.output, row) {
+            (Output::Row, Some(row)) => vec![row],
+            (Output::Rows, _) => std::mem::take(&mut ended.rows),
+            // Strict, and called with a NULL.
+            (Output::Row, None) => vec![Vec::new()],
+            (Output::Nothing, _) => Vec::new(),
+        };
+        self.activations.pop();
+        let Some(caller) = self.activations.last_mut() else {
+            return Ok(Next::Over(rows));
+        };
+        let calling = &program.routines[caller.routine];
+        let operation = &program.code()[caller.routine].operations[caller.place];
+        let Operation::Call { into, .. } = operation else {
+            unreachable!("a caller stands at its call");
+        };
+        self.kept -= self.kept.min(rows.iter().map(|row| row_bytes(row)).sum());
+        let found = match routine.output {
+            // As a SELECT of it would have.
+            Output::Nothing => 1,
+            Output::Row | Output::Rows => rows.len() as u64,
+        };
+        check_strict(into, found)?;
+        let first = match rows.first() {
+            Some(row) if !row.is_empty() => {
+                Some(into_values(into, row, &caller.slots, context.host)?)
+            }
+            _ => None,
+        };
+        caller.count = found;
+        note_found(calling, &mut caller.slots, found > 0);
+        fill(calling, &mut caller.slots, into, first)?;
+        caller.place += 1;
+        Ok(Next::Switched)
+    }
+
+    /// Gives an error to the innermost handler that takes it, or says where it came from.
+    fn handle(
+        &mut self,
+        program: &Program,
+        mut error: SqlError,
+        context: &mut Context<'_>,
+    ) -> Result<(), Stop> {
+        while let Some(at) = self.activations.last_mut() {
+            let routine = &program.routines[at.routine];
+            let code = &program.code()[at.routine];
+            error = error.within(&where_in(routine, code, at.place));
+            while let Some(mut guard) = at.guards.pop() {
+                let Some(handling) = guard.take(code, error.state) else {
+                    continue;
+                };
+                let Handling { place, slots } = handling;
+                context.txn.rollback_to(guard.mark());
+                at.turns.truncate(guard.heights().loops);
+                let [state, message] = slots;
+                at.slots[state] = Value::text(error.state.as_str());
+                at.slots[message] = Value::text(error.message.as_str());
+                guard.handle(error);
+                at.guards.push(guard);
+                at.place = place;
+                return Ok(());
+            }
+            self.activations.pop();
+        }
+        Err(Stop::Error(error))
+    }
+}
+
+impl Activation {
+    fn leave(&mut self, to: Heights) {
+        self.turns.truncate(to.loops);
+        self.guards.truncate(to.guards);
+    }
+
+    /// The loop has come to its end by itself.
+    fn end_turns(&mut self, routine: &Routine, end: usize) -> Next {
+        let ended = self.turns.pop().expect("the loop has begun");
+        note_found(routine, &mut self.slots, ended.has_turned());
+        Next::At(end)
+    }
+}
+
+/// Runs a statement and shows its rows, at most so many; a query that only reads is not read further.
+/// Says how many there were, or were changed.
+fn each_row(
+    (direct, statement): (&Direct, &Statement),
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    (restarts, frame): (&mut Restarts, &mut Vec<Value>),
+    wanted: usize,
+    mut see: impl FnMut(&[Value]) -> SqlResult<()>,
+) -> Result<u64, Stop> {
+    match statement {
+        Statement::Query(plan) if !locks(plan) => {
+            context.txn.begin_statement();
+            let mut cursor = Cursor::new(plan);
+            let mut env = Env::new(context, workspace);
+            env.release_all();
+            let mut found = 0;
+            while found < wanted as u64 {
+                match cursor.next(plan, &mut env, frame, 0) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(halt) => return Err(stop_outside_a_run(halt)),
+                }
+                found += 1;
+                see(frame)?;
+            }
+            Ok(found)
+        }
+        _ => {
+            let written = run_whole(direct, statement, context, workspace, restarts)?;
+            for row in &written.rows {
+                see(row)?;
+            }
+            Ok(written.count)
+        }
+    }
+}
+
+fn eval(expr: &Expr, slots: &[Value], context: &Context<'_>) -> SqlResult<Value> {
+    quintet_ir::eval(expr, &[], slots, context.host)
+}
+
+fn holds(expr: &Expr, slots: &[Value], context: &Context<'_>) -> SqlResult<bool> {
+    quintet_ir::eval_predicate(expr, &[], slots, context.host)
+}
+
+fn values(exprs: &[Expr], slots: &[Value], context: &Context<'_>) -> SqlResult<Vec<Value>> {
+    exprs
+        .iter()
+        .map(|expr| eval(expr, slots, context))
+        .collect()
+}
+
+fn over_row(
+    expr: &Expr,
+    row: &[Value],
+    slots: &[Value],
+    host: &dyn quintet_ir::Host,
+) -> SqlResult<Value> {
+    match expr {
+        Expr::Column(place, _) => Ok(row.get(*place).cloned().unwrap_or(Value::Null)),
+        expr => quintet_ir::eval(expr, row, slots, host),
+    }
+}
+
+fn into_values(
+    into: &Into,
+    row: &[Value],
+    slots: &[Value],
+    host: &dyn quintet_ir::Host,
+) -> SqlResult<Vec<Value>> {
+    let values = into.targets.iter();
+    values
+        .map(|(_, value)| over_row(value, row, slots, host))
+        .collect()
+}
+
+/// The targets' new values; NULLs if there was no row.
+fn fill(
+    routine: &Routine,
+    slots: &mut [Value],
+    into: &Into,
+    values: Option<Vec<Value>>,
+) -> SqlResult<()> {
+    let mut values = values.unwrap_or_default().into_iter();
+    for (slot, _) in &into.targets {
+        store(routine, slots, *slot, values.next().unwrap_or(Value::Null))?;
+    }
+    Ok(())
+}
+
+/// `slot := value`.
+fn store(routine: &Routine, slots: &mut [Value], slot: usize, value: Value) -> SqlResult<()> {
+    let defined = &routine.slots[slot];
+    if defined.not_null && value.is_null() {
+        return Err(SqlError::new(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            format!(
+                "null value cannot be assigned to variable \"{}\" declared NOT NULL",
+                defined.name
+            ),
+        ));
+    }
+    slots[slot] = value;
+    Ok(())
+}
+
+fn note_found(routine: &Routine, slots: &mut [Value], found: bool) {
+    if let Some(slot) = routine.found {
+        slots[slot] = Value::Bool(found);
+    }
+}
+
+fn check_strict(into: &Into, found: u64) -> SqlResult<()> {
+    match found {
+        _ if !into.strict => Ok(()),
+        0 => Err(SqlError::new(
+            SqlState::STRICT_NO_ROW,
+            "query returned no rows",
+        )),
+        1 => Ok(()),
+        _ => Err(SqlError::new(
+            SqlState::STRICT_SEVERAL_ROWS,
+            "query returned more than one row",
+        )
+        .hint("Make sure the query returns a single row, or use LIMIT 1.")),
+    }
+}
+
+/// Keeps a row for a loop or a result.
+fn keep(rows: &mut Vec<Vec<Value>>, row: Vec<Value>, kept: &mut usize) -> SqlResult<()> {
+    *kept += row_bytes(&row);
+    if *kept > STATEMENT_MEMORY_MAX {
+        return Err(SqlError::new(
+            SqlState::OUT_OF_MEMORY,
+            "call needs more memory than one may have",
+        )
+        .detail(format!(
+            "The rows that its loops and results keep exceed {STATEMENT_MEMORY_MAX} bytes."
+        )));
+    }
+    rows.push(row);
+    Ok(())
+}
+
+fn subscript_error() -> SqlError {
+    SqlError::new(
+        SqlState::ARRAY_SUBSCRIPT_ERROR,
+        "array subscript out of range",
+    )
+    .hint("Arrays begin at 1 here.")
+}
+
+/// A line of an error's context.
+fn where_in(routine: &Routine, code: &Code, place: usize) -> String {
+    let at = match code.operations.get(place) {
+        Some(Operation::Assign { .. } | Operation::AssignElement { .. }) => " at assignment",
+        Some(Operation::Raise(_) | Operation::Reraise) => " at RAISE",
+        Some(Operation::Run { .. }) => " at SQL statement",
+        Some(Operation::Call { .. }) => " at CALL",
+        Some(Operation::Unless(..)) => " at condition",
+        Some(
+            Operation::BeginIntegers { .. }
+            | Operation::BeginRows(_)
+            | Operation::BeginElements(_)
+            | Operation::NextRow { .. },
+        ) => " at FOR",
+        Some(Operation::Return(_) | Operation::ReturnNext(_) | Operation::ReturnQuery(_)) => {
+            " at RETURN"
+        }
+        _ => "",
+    };
+    match code.lines.get(place) {
+        Some(line) if *line > 0 => {
+            format!("PL/pgSQL function {} line {line}{at}", routine.name)
+        }
+        _ => format!("PL/pgSQL function {}{at}", routine.name),
+    }
+}

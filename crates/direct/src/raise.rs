@@ -1,0 +1,112 @@
+//! RAISE: messages and errors that a routine makes, and what it may ask of an error.
+//!
+//! Relies on: the session, which tells its client.  Promises: PostgreSQL's words, states and fields.
+//! Does not: filter by `client_min_messages`; but what a server would only log is not sent at all.
+
+use crate::context::{Context, Stop};
+use quintet_base::error::ErrorObject;
+use quintet_base::{SqlError, SqlResult, SqlState, Value, text_format};
+use quintet_ir::Expr;
+use quintet_ir::condition::{condition_name, condition_state};
+use quintet_ir::routine::{Diagnostic, Raise, RaiseOption, RaiseState, Severity};
+
+/// Fails with the error, or tells the client the message.
+pub(crate) fn raise(raise: &Raise, slots: &[Value], context: &Context<'_>) -> Result<(), Stop> {
+    let error = message(raise, slots, context)?;
+    let severity = match raise.severity {
+        Severity::Exception => return Err(Stop::Error(error)),
+        Severity::Warning => "WARNING",
+        Severity::Notice => "NOTICE",
+        Severity::Info => "INFO",
+        Severity::Debug | Severity::Log => return Ok(()),
+    };
+    context.host.notice(severity, error);
+    Ok(())
+}
+
+fn message(raise: &Raise, slots: &[Value], context: &Context<'_>) -> SqlResult<SqlError> {
+    let text = |expr: &Expr| -> SqlResult<Option<String>> {
+        let value = quintet_ir::eval(expr, &[], slots, context.host)?;
+        let format = context.host.format();
+        Ok((!value.is_null()).then(|| text_format::to_string(&value, expr.ty(), format)))
+    };
+    let mut state = match (raise.state, raise.severity) {
+        (RaiseState::Given(state), _) => state,
+        (RaiseState::Default, Severity::Exception) => SqlState::RAISE_EXCEPTION,
+        (RaiseState::Default, Severity::Warning) => SqlState::WARNING,
+        (RaiseState::Default, _) => SqlState::SUCCESSFUL_COMPLETION,
+    };
+    let mut words = String::new();
+    let mut arguments = raise.arguments.iter();
+    for (number, piece) in raise.format.iter().enumerate() {
+        if number > 0 {
+            let shown = arguments.next().map(text).transpose()?.flatten();
+            words.push_str(shown.as_deref().unwrap_or("<NULL>"));
+        }
+        words.push_str(piece);
+    }
+    let mut given = !raise.format.is_empty();
+    let (mut detail, mut hint) = (None, None);
+    let mut object = ErrorObject::default();
+    for (option, expr) in &raise.options {
+        let Some(value) = text(expr)? else {
+            return Err(SqlError::new(
+                SqlState::NULL_VALUE_NOT_ALLOWED,
+                "RAISE statement option cannot be null",
+            ));
+        };
+        match option {
+            RaiseOption::Message => {
+                words = value;
+                given = true;
+            }
+            RaiseOption::Detail => detail = Some(value),
+            RaiseOption::Hint => hint = Some(value),
+            RaiseOption::ErrorCode => {
+                state = condition_state(&value).ok_or_else(|| {
+                    SqlError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("unrecognized exception condition \"{value}\""),
+                    )
+                })?;
+            }
+            RaiseOption::Column => object.column = Some(value),
+            RaiseOption::Constraint => object.constraint = Some(value),
+            RaiseOption::Table => object.table = Some(value),
+            RaiseOption::Schema => object.schema = Some(value),
+            // The protocol has a field for it, our errors have not.
+            RaiseOption::DataType => {}
+        }
+    }
+    if !given {
+        words = match condition_name(state) {
+            Some(name) => name.to_string(),
+            None => state.as_str().to_string(),
+        };
+    }
+    let mut error = SqlError::new(state, words);
+    error.detail = detail.map(Into::into);
+    error.hint = hint.map(Into::into);
+    if object != ErrorObject::default() {
+        error = error.about(object);
+    }
+    Ok(error)
+}
+
+/// What GET STACKED DIAGNOSTICS gives; empty where the error does not say.
+pub(crate) fn diagnostic(error: &SqlError, item: Diagnostic) -> Value {
+    let object = error.object.as_deref();
+    let text = match item {
+        Diagnostic::State => Some(error.state.as_str()),
+        Diagnostic::Message => Some(error.message.as_str()),
+        Diagnostic::Detail => error.detail.as_deref(),
+        Diagnostic::Hint => error.hint.as_deref(),
+        Diagnostic::Context => error.context.as_deref(),
+        Diagnostic::Column => object.and_then(|object| object.column.as_deref()),
+        Diagnostic::Constraint => object.and_then(|object| object.constraint.as_deref()),
+        Diagnostic::Table => object.and_then(|object| object.table.as_deref()),
+        Diagnostic::Schema => object.and_then(|object| object.schema.as_deref()),
+        Diagnostic::DataType => None,
+    };
+    Value::text(text.unwrap_or_default())
+}

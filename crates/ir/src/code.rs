@@ -1,0 +1,404 @@
+//! Routines as flat code: a step is an operation at a place, leaving is a jump.
+//!
+//! Relies on: `routine`.  Promises: the same meaning; where something is resumed is one number, so that a
+//! call which has to wait leaves nothing on the machine's stack.  Does not: change expressions or
+//! plans.
+//!
+//! ```text
+//!   WHILE c LOOP s END LOOP          0  unless c go to 3
+//!                                    1  s
+//!                                    2  go to 0
+//!                                    3  …
+//!   FOR r IN query LOOP s END LOOP   0  begin rows         pushes a loop's state
+//!                                    1  next row, or 4
+//!                                    2  s
+//!                                    3  go to 1
+//!                                    4  leave to (loops, guards) of before
+//! ```
+//! Loops over integers, rows and elements have a state, and so have guarded blocks: two stacks, whose
+//! heights are known at every place. A jump out of several goes through one `Leave`.
+
+use crate::expr::Expr;
+use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Step};
+use crate::statement::Statement;
+
+/// A place in the code.
+pub type Place = usize;
+
+/// A routine's code. The end of it is a return without a row.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// In order.
+    pub operations: Vec<Operation>,
+    /// The line of each in the source; 0 = none.
+    pub lines: Vec<u32>,
+}
+
+/// How many states are on the two stacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Heights {
+    /// Of loops.
+    pub loops: usize,
+    /// Of guarded blocks.
+    pub guards: usize,
+}
+
+/// One operation. Those that are steps of their own are described at [`Action`].
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Operation {
+    Assign {
+        slot: usize,
+        value: Expr,
+    },
+    AssignElement {
+        slot: usize,
+        index: Expr,
+        value: Expr,
+    },
+    Run {
+        statement: Statement,
+        into: Into,
+    },
+    Call {
+        routine: usize,
+        arguments: Vec<Expr>,
+        into: Into,
+    },
+    Jump(Place),
+    /// Goes on at the next place if the condition is TRUE.
+    Unless(Expr, Place),
+    /// Drops the states of what is left, and jumps.
+    Leave {
+        to: Heights,
+        place: Place,
+    },
+    BeginIntegers {
+        lower: Expr,
+        upper: Expr,
+        step: Expr,
+        reverse: bool,
+    },
+    NextInteger {
+        slot: usize,
+        end: Place,
+    },
+    BeginRows(Statement),
+    NextRow {
+        into: Vec<(usize, Expr)>,
+        end: Place,
+    },
+    BeginElements(Expr),
+    NextElement {
+        slot: usize,
+        end: Place,
+    },
+    /// An error from here on to the matching `EndGuard` goes to the handlers: the first condition that
+    /// takes it names the place.
+    BeginGuard {
+        handlers: Vec<(Vec<crate::routine::Condition>, Place)>,
+        slots: [usize; 2],
+    },
+    /// The guarded part is over, or its handler is.
+    EndGuard,
+    Raise(Box<Raise>),
+    Reraise,
+    Return(Vec<Expr>),
+    ReturnNext(Vec<Expr>),
+    ReturnQuery(Statement),
+    RowCount {
+        slot: usize,
+    },
+    Diagnose {
+        slot: usize,
+        item: Diagnostic,
+    },
+}
+
+impl Code {
+    /// The code of a routine.
+    pub fn new(routine: &Routine) -> Code {
+        let mut writer = Writer::default();
+        writer.steps(&routine.body);
+        Code {
+            operations: writer.operations,
+            lines: writer.lines,
+        }
+    }
+}
+
+/// Something that EXIT or CONTINUE may name.
+struct Leavable {
+    /// The heights behind it.
+    outside: Heights,
+    /// Where a next turn begins, and the heights there; a labelled block has none.
+    turn: Option<(Place, Heights)>,
+    /// Jumps to its end, whose place is not known yet.
+    exits: Vec<Place>,
+}
+
+#[derive(Default)]
+struct Writer {
+    operations: Vec<Operation>,
+    lines: Vec<u32>,
+    line: u32,
+    heights: Heights,
+    around: Vec<Leavable>,
+}
+
+/// A jump whose place is filled in later.
+const LATER: Place = Place::MAX;
+
+impl Writer {
+    fn here(&self) -> Place {
+        self.operations.len()
+    }
+
+    fn add(&mut self, operation: Operation) -> Place {
+        self.operations.push(operation);
+        self.lines.push(self.line);
+        self.here() - 1
+    }
+
+    /// Lets the jump at a place go to here.
+    fn land(&mut self, at: Place) {
+        let here = self.here();
+        match &mut self.operations[at] {
+            Operation::Jump(place)
+            | Operation::Unless(_, place)
+            | Operation::Leave { place, .. }
+            | Operation::NextInteger { end: place, .. }
+            | Operation::NextRow { end: place, .. }
+            | Operation::NextElement { end: place, .. } => *place = here,
+            other => unreachable!("no jump: {other:?}"),
+        }
+    }
+
+    fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            let line = std::mem::replace(&mut self.line, step.line);
+            self.step(&step.action);
+            self.line = line;
+        }
+    }
+
+    fn step(&mut self, action: &Action) {
+        match action {
+            Action::Assign { slot, value } => {
+                self.add(Operation::Assign {
+                    slot: *slot,
+                    value: value.clone(),
+                });
+            }
+            Action::AssignElement { slot, index, value } => {
+                self.add(Operation::AssignElement {
+                    slot: *slot,
+                    index: index.clone(),
+                    value: value.clone(),
+                });
+            }
+            Action::Run { statement, into } => {
+                self.add(Operation::Run {
+                    statement: statement.clone(),
+                    into: into.clone(),
+                });
+            }
+            Action::Call {
+                routine,
+                arguments,
+                into,
+            } => {
+                self.add(Operation::Call {
+                    routine: *routine,
+                    arguments: arguments.clone(),
+                    into: into.clone(),
+                });
+            }
+            Action::If {
+                branches,
+                otherwise,
+            } => self.branches(branches, otherwise),
+            Action::Loop { body } => {
+                let outside = self.heights;
+                let begin = self.here();
+                self.turns(begin, outside, body);
+                self.add(Operation::Jump(begin));
+                self.end_leavable();
+            }
+            Action::ForInteger {
+                slot,
+                lower,
+                upper,
+                step,
+                reverse,
+                body,
+            } => {
+                let begin = Operation::BeginIntegers {
+                    lower: lower.clone(),
+                    upper: upper.clone(),
+                    step: step.clone(),
+                    reverse: *reverse,
+                };
+                let next = Operation::NextInteger {
+                    slot: *slot,
+                    end: LATER,
+                };
+                self.counted(begin, next, body);
+            }
+            Action::ForRow {
+                statement,
+                into,
+                body,
+            } => {
+                let next = Operation::NextRow {
+                    into: into.clone(),
+                    end: LATER,
+                };
+                self.counted(Operation::BeginRows(statement.clone()), next, body);
+            }
+            Action::ForElement { slot, array, body } => {
+                let next = Operation::NextElement {
+                    slot: *slot,
+                    end: LATER,
+                };
+                self.counted(Operation::BeginElements(array.clone()), next, body);
+            }
+            Action::Block { body } => {
+                self.around.push(Leavable {
+                    outside: self.heights,
+                    turn: None,
+                    exits: Vec::new(),
+                });
+                self.steps(body);
+                self.end_leavable();
+            }
+            Action::Exit { depth, when } => self.when(when.as_ref(), |writer| {
+                let number = writer.around.len() - 1 - depth;
+                let to = writer.around[number].outside;
+                let at = writer.add(Operation::Leave { to, place: LATER });
+                writer.around[number].exits.push(at);
+            }),
+            Action::Continue { depth, when } => self.when(when.as_ref(), |writer| {
+                let number = writer.around.len() - 1 - depth;
+                let (place, to) = writer.around[number]
+                    .turn
+                    .expect("CONTINUE names a loop, or the routine was not validated");
+                writer.add(Operation::Leave { to, place });
+            }),
+            Action::Guard {
+                body,
+                handlers,
+                slots,
+            } => self.guard(body, handlers, *slots),
+            Action::Raise(raise) => {
+                self.add(Operation::Raise(raise.clone()));
+            }
+            Action::Reraise => {
+                self.add(Operation::Reraise);
+            }
+            Action::Return(row) => {
+                self.add(Operation::Return(row.clone()));
+            }
+            Action::ReturnNext(row) => {
+                self.add(Operation::ReturnNext(row.clone()));
+            }
+            Action::ReturnQuery(statement) => {
+                self.add(Operation::ReturnQuery(statement.clone()));
+            }
+            Action::RowCount { slot } => {
+                self.add(Operation::RowCount { slot: *slot });
+            }
+            Action::Diagnose { slot, item } => {
+                self.add(Operation::Diagnose {
+                    slot: *slot,
+                    item: *item,
+                });
+            }
+        }
+    }
+
+    fn branches(&mut self, branches: &[(Expr, Vec<Step>)], otherwise: &[Step]) {
+        let mut ends = Vec::new();
+        for (number, (condition, body)) in branches.iter().enumerate() {
+            let unless = self.add(Operation::Unless(condition.clone(), LATER));
+            self.steps(body);
+            if number + 1 < branches.len() || !otherwise.is_empty() {
+                ends.push(self.add(Operation::Jump(LATER)));
+            }
+            self.land(unless);
+        }
+        self.steps(otherwise);
+        for end in ends {
+            self.land(end);
+        }
+    }
+
+    /// What is only done if a condition is TRUE.
+    fn when(&mut self, condition: Option<&Expr>, write: impl FnOnce(&mut Writer)) {
+        let unless =
+            condition.map(|condition| self.add(Operation::Unless(condition.clone(), LATER)));
+        write(self);
+        if let Some(unless) = unless {
+            self.land(unless);
+        }
+    }
+
+    /// The body of a loop whose turns begin at a place.
+    fn turns(&mut self, begin: Place, outside: Heights, body: &[Step]) {
+        self.around.push(Leavable {
+            outside,
+            turn: Some((begin, self.heights)),
+            exits: Vec::new(),
+        });
+        self.steps(body);
+    }
+
+    /// Here ends what was pushed last: its exits come here.
+    fn end_leavable(&mut self) {
+        let ended = self.around.pop().expect("pushed by who calls this");
+        for exit in ended.exits {
+            self.land(exit);
+        }
+    }
+
+    /// A loop with a state.
+    fn counted(&mut self, begin: Operation, next: Operation, body: &[Step]) {
+        let outside = self.heights;
+        self.add(begin);
+        self.heights.loops += 1;
+        let next = self.add(next);
+        self.turns(next, outside, body);
+        self.add(Operation::Jump(next));
+        self.heights = outside;
+        // The one at its end drops the state itself.
+        self.land(next);
+        self.end_leavable();
+    }
+
+    fn guard(&mut self, body: &[Step], handlers: &[Handler], slots: [usize; 2]) {
+        let begin = self.add(Operation::BeginGuard {
+            handlers: Vec::new(),
+            slots,
+        });
+        self.heights.guards += 1;
+        self.steps(body);
+        self.add(Operation::EndGuard);
+        let mut ends = vec![self.add(Operation::Jump(LATER))];
+        let mut places = Vec::new();
+        for handler in handlers {
+            places.push((handler.conditions.clone(), self.here()));
+            // A handler runs with its guard on the stack: the error stays known until it ends.
+            self.steps(&handler.body);
+            self.add(Operation::EndGuard);
+            ends.push(self.add(Operation::Jump(LATER)));
+        }
+        self.heights.guards -= 1;
+        for end in ends {
+            self.land(end);
+        }
+        match &mut self.operations[begin] {
+            Operation::BeginGuard { handlers, .. } => *handlers = places,
+            other => unreachable!("no guard: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! Routines: what stored procedures and functions are made of.
+//!
+//! Relies on: `statement`, `expr`.  Promises: every name is a slot, every type is decided, every query has
+//! its plan; a routine is a tree of steps, as readable as its source (`text` prints it).  Does not: say
+//! how it is run; `code` is the same without the tree.
+//!
+//! ```text
+//!   Program ──► Routine 0, where a call begins ──► steps ──► expressions and statements over the slots
+//!               Routine 1 … those it calls           └─ $n is slot n
+//! ```
+//!
+//! **Slots.** The arguments come first, the variables behind them, those of inner blocks and of hidden
+//! use (a CASE's subject, FOUND) too. A statement inside sees them as its parameters: `$1` is slot 0.
+//!
+//! **Leaving.** EXIT and CONTINUE count outwards: 0 is the innermost loop or labelled block around.
+
+use crate::code::Code;
+use crate::expr::Expr;
+use crate::statement::Statement;
+use quintet_base::{SqlState, SqlType, Value};
+use std::sync::OnceLock;
+
+/// A routine with those it calls.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// The first is the one that is called.
+    pub routines: Vec<Routine>,
+    /// Made at the first call.
+    code: OnceLock<Vec<Code>>,
+}
+
+/// One procedure or function.
+#[derive(Clone, Debug)]
+pub struct Routine {
+    /// For messages and EXPLAIN.
+    pub name: String,
+    /// Arguments, then variables.
+    pub slots: Vec<Slot>,
+    /// How many of the slots are arguments.
+    pub arguments: usize,
+    /// A function that is not called with a NULL: its result is NULL, or no row.
+    pub strict: bool,
+    /// Where it is kept whether the last statement found a row, if anybody asks.
+    pub found: Option<usize>,
+    /// What it does, in order. At the end of a routine that gives one row there is always a return or an
+    /// error.
+    pub body: Vec<Step>,
+    /// What it gives.
+    pub output: Output,
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// Its name; hidden ones have none.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// NULL is refused (`22004`).
+    pub not_null: bool,
+}
+
+/// What a routine gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// Nothing: a procedure without OUT parameters, a function that returns void.
+    Nothing,
+    /// One row.
+    Row,
+    /// Rows that were given by RETURN NEXT and RETURN QUERY.
+    Rows,
+}
+
+/// A step with its line in the routine's body.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// From 1; 0 = none.
+    pub line: u32,
+    /// What to do.
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// `slot := value`, of the slot's type already.
+    Assign {
+        /// Where to.
+        slot: usize,
+        /// What.
+        value: Expr,
+    },
+    /// `slot[index] := value`. An array grows as far as it must, with NULLs.
+    AssignElement {
+        /// An array; NULL counts as empty.
+        slot: usize,
+        /// integer.
+        index: Expr,
+        /// Of the element type.
+        value: Expr,
+    },
+    /// A statement of SQL.
+    Run {
+        /// It.
+        statement: Statement,
+        /// What becomes of its rows.
+        into: Into,
+    },
+    /// Another routine of the program.
+    Call {
+        /// Its number.
+        routine: usize,
+        /// One per argument.
+        arguments: Vec<Expr>,
+        /// What becomes of its row.
+        into: Into,
+    },
+    /// The first branch whose condition is TRUE.
+    If {
+        /// Conditions with their steps.
+        branches: Vec<(Expr, Vec<Step>)>,
+        /// ELSE.
+        otherwise: Vec<Step>,
+    },
+    /// Again and again, until something leaves it.
+    Loop {
+        /// What.
+        body: Vec<Step>,
+    },
+    /// `FOR slot IN [REVERSE] lower .. upper BY step`.
+    ForInteger {
+        /// integer.
+        slot: usize,
+        /// integer; NULL is refused, as of the others.
+        lower: Expr,
+        /// integer.
+        upper: Expr,
+        /// integer, above 0.
+        step: Expr,
+        /// Downwards, from `lower` to `upper`.
+        reverse: bool,
+        /// What.
+        body: Vec<Step>,
+    },
+    /// `FOR row IN query`. The query is over before the first turn.
+    ForRow {
+        /// The query, or a statement with RETURNING.
+        statement: Statement,
+        /// Slots with their values, over the row.
+        into: Vec<(usize, Expr)>,
+        /// What.
+        body: Vec<Step>,
+    },
+    /// `FOREACH slot IN ARRAY array`.
+    ForElement {
+        /// Of the element type.
+        slot: usize,
+        /// NULL is refused.
+        array: Expr,
+        /// What.
+        body: Vec<Step>,
+    },
+    /// A labelled block that EXIT may leave.
+    Block {
+        /// What.
+        body: Vec<Step>,
+    },
+    /// Goes on behind an enclosing loop or labelled block.
+    Exit {
+        /// Which; see the module.
+        depth: usize,
+        /// Only if this is TRUE.
+        when: Option<Expr>,
+    },
+    /// Goes on with the next turn of an enclosing loop.
+    Continue {
+        /// Which; see the module.
+        depth: usize,
+        /// Only if this is TRUE.
+        when: Option<Expr>,
+    },
+    /// BEGIN … EXCEPTION: an error in the body undoes what the body did and runs the first handler that
+    /// takes it.
+    Guard {
+        /// What may fail.
+        body: Vec<Step>,
+        /// In order.
+        handlers: Vec<Handler>,
+        /// Where the error's SQLSTATE and message go: SQLSTATE, SQLERRM.
+        slots: [usize; 2],
+    },
+    /// Fails, or says something.
+    Raise(Box<Raise>),
+    /// The error that is being handled once more.
+    Reraise,
+    /// Ends the routine; with its row, if it gives one.
+    Return(Vec<Expr>),
+    /// One more row of the result.
+    ReturnNext(Vec<Expr>),
+    /// All rows of a query.
+    ReturnQuery(Statement),
+    /// GET DIAGNOSTICS slot = ROW_COUNT, bigint.
+    RowCount {
+        /// Where to.
+        slot: usize,
+    },
+    /// GET STACKED DIAGNOSTICS.
+    Diagnose {
+        /// Where to, text.
+        slot: usize,
+        /// What.
+        item: Diagnostic,
+    },
+}
+
+/// What becomes of a statement's rows.
+#[derive(Clone, Debug, Default)]
+pub struct Into {
+    /// Slots with their values, over the row; none: rows are counted and forgotten. Without a row they
+    /// become NULL.
+    pub targets: Vec<(usize, Expr)>,
+    /// STRICT: exactly one row, or `P0002`, `P0003`.
+    pub strict: bool,
+}
+
+/// WHEN … THEN.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// Which errors it takes: any of these.
+    pub conditions: Vec<Condition>,
+    /// What it does.
+    pub body: Vec<Step>,
+}
+
+/// A kind of error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// This one.
+    State(SqlState),
+    /// All whose first two characters are these.
+    Class([u8; 2]),
+    /// OTHERS: all but a cancelled query and a failed assertion. And, unlike PostgreSQL, a lost
+    /// conflict: what was read before will not become true by trying again.
+    Others,
+}
+
+/// RAISE.
+#[derive(Clone, Debug)]
+pub struct Raise {
+    /// EXCEPTION, or only a message.
+    pub severity: Severity,
+    /// SQLSTATE.
+    pub state: RaiseState,
+    /// Pieces of the message, with the arguments between them.
+    pub format: Vec<String>,
+    /// One fewer than the pieces; shown as text.
+    pub arguments: Vec<Expr>,
+    /// USING.
+    pub options: Vec<(RaiseOption, Expr)>,
+}
+
+/// Where a message's SQLSTATE comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RaiseState {
+    /// The level's own: `P0001` for exceptions.
+    Default,
+    /// A condition's name or SQLSTATE.
+    Given(SqlState),
+}
+
+/// How loud RAISE is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Severity {
+    Debug,
+    Log,
+    Info,
+    Notice,
+    Warning,
+    Exception,
+}
+
+/// What USING gives, as text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum RaiseOption {
+    Message,
+    Detail,
+    Hint,
+    /// A condition's name or SQLSTATE.
+    ErrorCode,
+    Column,
+    Constraint,
+    DataType,
+    Table,
+    Schema,
+}
+
+/// What GET STACKED DIAGNOSTICS gives, as text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Diagnostic {
+    State,
+    Message,
+    Detail,
+    Hint,
+    Column,
+    Constraint,
+    DataType,
+    Table,
+    Schema,
+    Context,
+}
+
+impl Program {
+    /// A program whose calls begin at the first routine.
+    pub fn new(routines: Vec<Routine>) -> Program {
+        Program {
+            routines,
+            code: OnceLock::new(),
+        }
+    }
+
+    /// The routines as flat code.
+    pub fn code(&self) -> &[Code] {
+        self.code
+            .get_or_init(|| self.routines.iter().map(Code::new).collect())
+    }
+
+    /// True if a call is over soon: no loop whose end only its own steps decide. Ranges that a routine
+    /// scans are taken for short: who writes one down means a few rows of many.
+    pub fn is_short(&self) -> bool {
+        let mut short = true;
+        for routine in &self.routines {
+            each_step(&routine.body, &mut |step| {
+                short &= !matches!(step.action, Action::Loop { .. });
+            });
+        }
+        short
+    }
+
+    /// True if some step may write, or lock rows.
+    pub fn is_write(&self) -> bool {
+        let mut writes = false;
+        for routine in &self.routines {
+            each_step(&routine.body, &mut |step| {
+                writes |= match &step.action {
+                    Action::Run { statement, .. }
+                    | Action::ForRow { statement, .. }
+                    | Action::ReturnQuery(statement) => statement.is_write(),
+                    _ => false,
+                };
+            });
+        }
+        writes
+    }
+}
+
+/// Calls `see` for every step of a tree, those inside others too.
+pub fn each_step<'s>(steps: &'s [Step], see: &mut impl FnMut(&'s Step)) {
+    for step in steps {
+        see(step);
+        match &step.action {
+            Action::If {
+                branches,
+                otherwise,
+            } => {
+                for (_, body) in branches {
+                    each_step(body, see);
+                }
+                each_step(otherwise, see);
+            }
+            Action::Loop { body }
+            | Action::ForInteger { body, .. }
+            | Action::ForRow { body, .. }
+            | Action::ForElement { body, .. }
+            | Action::Block { body } => each_step(body, see),
+            Action::Guard { body, handlers, .. } => {
+                each_step(body, see);
+                for handler in handlers {
+                    each_step(&handler.body, see);
+                }
+            }
+            Action::Assign { .. }
+            | Action::AssignElement { .. }
+            | Action::Run { .. }
+            | Action::Call { .. }
+            | Action::Exit { .. }
+            | Action::Continue { .. }
+            | Action::Raise(_)
+            | Action::Reraise
+            | Action::Return(_)
+            | Action::ReturnNext(_)
+            | Action::ReturnQuery(_)
+            | Action::RowCount { .. }
+            | Action::Diagnose { .. } => {}
+        }
+    }
+}
+
+impl Condition {
+    /// Whether it takes an error.
+    pub fn takes(self, state: SqlState) -> bool {
+        match self {
+            Condition::State(wanted) => wanted == state,
+            Condition::Class(class) => state.0[..2] == class,
+            Condition::Others => ![
+                SqlState::QUERY_CANCELED,
+                SqlState::ASSERT_FAILURE,
+                SqlState::SERIALIZATION_FAILURE,
+                SqlState::DEADLOCK_DETECTED,
+                SqlState::STATEMENT_COMPLETION_UNKNOWN,
+            ]
+            .contains(&state),
+        }
+    }
+}
+
+impl Slot {
+    /// A slot for hidden use.
+    pub fn hidden(ty: SqlType) -> Slot {
+        Slot {
+            name: String::new(),
+            ty,
+            not_null: false,
+        }
+    }
+}
+
+/// The value of an array with one element changed: NULL is an empty array, which grows as far as it must.
+/// `None` if the index is outside of what an array of ours can have.
+pub fn with_element(array: Value, element: SqlType, index: i64, value: Value) -> Option<Value> {
+    let mut array = match array {
+        Value::Array(array) => array,
+        _ => Box::new(quintet_base::value::Array {
+            element,
+            values: Vec::new(),
+        }),
+    };
+    let at = usize::try_from(index).ok()?.checked_sub(1)?;
+    if at >= quintet_base::limits::ARRAY_ELEMENTS_MAX {
+        return None;
+    }
+    if array.values.len() <= at {
+        array.values.resize(at + 1, Value::Null);
+    }
+    array.values[at] = value;
+    Some(Value::Array(array))
+}
