@@ -51,6 +51,10 @@ id! {
     /// A sequence in the catalogue.
     SequenceId(u32)
 }
+id! {
+    /// A procedure or function in the catalogue.
+    RoutineId(u32)
+}
 
 impl Lsn {
     /// Before the first record.

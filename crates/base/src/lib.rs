@@ -31,7 +31,7 @@ pub mod value;
 pub use bytes::Bytes;
 pub use durability::Durability;
 pub use error::{SqlError, SqlResult, SqlState};
-pub use ids::{IndexId, Lsn, SequenceId, SpaceId, TableId, Timestamp, TxnId};
+pub use ids::{IndexId, Lsn, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId};
 pub use level::Level;
 pub use numeric::Numeric;
 pub use types::{SqlType, TypeMod};

@@ -206,9 +206,11 @@ impl Call {
                         Ok(())
                     },
                 )?;
-                *count = found;
                 check_strict(into, found)?;
-                note_found(routine, slots, found > 0);
+                if !into.silent {
+                    *count = found;
+                    note_found(routine, slots, found > 0);
+                }
                 fill(routine, slots, into, first)?;
             }
             Operation::Call {
@@ -393,8 +395,10 @@ impl Call {
             }
             _ => None,
         };
-        caller.count = found;
-        note_found(calling, &mut caller.slots, found > 0);
+        if !into.silent {
+            caller.count = found;
+            note_found(calling, &mut caller.slots, found > 0);
+        }
         fill(calling, &mut caller.slots, into, first)?;
         caller.place += 1;
         Ok(Next::Switched)

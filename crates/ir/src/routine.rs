@@ -221,6 +221,8 @@ pub struct Into {
     pub targets: Vec<(usize, Expr)>,
     /// STRICT: exactly one row, or `P0002`, `P0003`.
     pub strict: bool,
+    /// Part of an expression: neither FOUND nor ROW_COUNT hear of it.
+    pub silent: bool,
 }
 
 /// WHEN … THEN.

@@ -36,6 +36,9 @@ impl Binder<'_, '_> {
         let location = call.location;
         let here = self.planner.at(location);
         let Some(name) = names::built_in(&call.funcname) else {
+            if let Some(expr) = self.routine_call(call)? {
+                return Ok(expr);
+            }
             let full = names::strings(&call.funcname).join(".");
             return Err(self.planner.error(
                 SqlState::UNDEFINED_FUNCTION,
@@ -80,6 +83,11 @@ impl Binder<'_, '_> {
             return Err(self
                 .planner
                 .unsupported(format!("{name}() outside of FROM"), location));
+        }
+        if !is_function_name(name)
+            && let Some(expr) = self.routine_call(call)?
+        {
+            return Ok(expr);
         }
         let args: SqlResult<Vec<Expr>> = call.args.iter().map(|arg| self.bind(arg)).collect();
         let mut args = args?;

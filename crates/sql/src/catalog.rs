@@ -10,9 +10,12 @@
 //!                      \------apply(changes)------> Catalog'
 //! ```
 
-use crate::records::{self, Counters, FIRST_ID, RecordKey, SequenceRecord, TableRecord};
+use crate::records::{
+    self, Counters, FIRST_ID, RecordKey, RoutineRecord, SequenceRecord, TableRecord,
+};
+use crate::routine::StoredRoutine;
 use crate::stored;
-use quintet_base::{SequenceId, SpaceId, SqlResult, TableId};
+use quintet_base::{RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::schema::{SequenceDef, TableRef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,6 +55,8 @@ pub struct Catalog {
     sequences: BTreeMap<SequenceId, Arc<SequenceDef>>,
     /// Tables, indexes and sequences share their names within a schema.
     names: BTreeMap<String, BTreeMap<String, Relation>>,
+    /// Several may have one name.
+    routines: BTreeMap<RoutineId, Arc<StoredRoutine>>,
 }
 
 impl Catalog {
@@ -70,6 +75,7 @@ impl Catalog {
             tables: BTreeMap::new(),
             sequences: BTreeMap::new(),
             names: BTreeMap::new(),
+            routines: BTreeMap::new(),
         };
         let changes: Vec<CatalogChange> = records
             .into_iter()
@@ -87,6 +93,10 @@ impl Catalog {
     /// `XX001` if a record cannot be read.
     pub fn apply(&self, changes: &[CatalogChange]) -> SqlResult<Catalog> {
         let mut next = self.clone();
+        // What they were compiled to names definitions that change here.
+        for routine in next.routines.values_mut() {
+            *routine = Arc::new(routine.again());
+        }
         let mut tables = Vec::new();
         // Sequences first: defaults of tables name them.
         for change in changes {
@@ -104,6 +114,14 @@ impl Catalog {
                     next.sequences.remove(&id);
                 }
                 (RecordKey::Table(id), value) => tables.push((id, value)),
+                (RecordKey::Routine(id), Some(value)) => {
+                    let record: RoutineRecord = records::read(value)?;
+                    next.routines
+                        .insert(id, Arc::new(StoredRoutine::new(record)));
+                }
+                (RecordKey::Routine(id), None) => {
+                    next.routines.remove(&id);
+                }
             }
         }
         next.index_names();
@@ -197,6 +215,24 @@ impl Catalog {
     /// A table as it is stored.
     pub(crate) fn record(&self, id: TableId) -> Option<&TableRecord> {
         self.tables.get(&id).map(|entry| &*entry.record)
+    }
+
+    /// The procedures and functions with this name, oldest first.
+    pub(crate) fn routines(&self, schema: &str, name: &str) -> Vec<&Arc<StoredRoutine>> {
+        let named = |routine: &&Arc<StoredRoutine>| {
+            routine.record.schema == schema && routine.record.name == name
+        };
+        self.routines.values().filter(named).collect()
+    }
+
+    /// True if there is any procedure or function.
+    pub(crate) fn has_routines(&self) -> bool {
+        !self.routines.is_empty()
+    }
+
+    /// The procedure or function with this number.
+    pub(crate) fn routine(&self, id: RoutineId) -> Option<&Arc<StoredRoutine>> {
+        self.routines.get(&id)
     }
 
     /// The next number to give out.

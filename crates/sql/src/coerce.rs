@@ -139,6 +139,11 @@ pub(crate) fn assign(
     Ok(apply_modifier(converted, ty, modifier, false))
 }
 
+/// `expr` as a variable of this modifier takes it: too long a text is an error.
+pub(crate) fn with_length(expr: Expr, ty: SqlType, modifier: TypeMod) -> Expr {
+    apply_modifier(expr, ty, modifier, false)
+}
+
 fn apply_modifier(expr: Expr, ty: SqlType, modifier: TypeMod, explicit: bool) -> Expr {
     if modifier == TypeMod::NONE || matches!(expr, Expr::Const(Value::Null, _)) {
         return expr;

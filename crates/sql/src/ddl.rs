@@ -26,6 +26,7 @@ use crate::draft::{Draft, owned_sequences, spaces_of};
 use crate::from::{schema_of, target_table};
 use crate::names::{self, inner};
 use crate::planner::Planner;
+use crate::routine;
 use crate::stored;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
@@ -59,6 +60,7 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
                 return Err(SqlError::unsupported("a schema other than public"));
             }
         }
+        NodeEnum::CreateFunctionStmt(statement) => routine::plan_create(planner, statement)?,
         NodeEnum::CommentStmt(_) => {
             planner.command(Command::Nothing { checkpoint: false }, "COMMENT")
         }
@@ -97,6 +99,9 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         ObjectType::ObjectTable => ("DROP TABLE", "table"),
         ObjectType::ObjectIndex => ("DROP INDEX", "index"),
         ObjectType::ObjectSequence => ("DROP SEQUENCE", "sequence"),
+        ObjectType::ObjectFunction | ObjectType::ObjectProcedure | ObjectType::ObjectRoutine => {
+            return routine::plan_drop(planner, statement);
+        }
         other => return drop_other(planner, statement, other),
     };
     let mut dropped = Vec::new();
@@ -165,8 +170,6 @@ fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlR
     let (tag, word) = match kind {
         ObjectType::ObjectView => ("DROP VIEW", "view"),
         ObjectType::ObjectMatview => ("DROP MATERIALIZED VIEW", "materialized view"),
-        ObjectType::ObjectFunction => ("DROP FUNCTION", "function"),
-        ObjectType::ObjectProcedure => ("DROP PROCEDURE", "procedure"),
         ObjectType::ObjectType => ("DROP TYPE", "type"),
         ObjectType::ObjectDomain => ("DROP DOMAIN", "domain"),
         ObjectType::ObjectExtension => ("DROP EXTENSION", "extension"),

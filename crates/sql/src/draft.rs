@@ -7,9 +7,9 @@
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
 use crate::planner::Planner;
-use crate::records::{self, Counters, RecordKey, SequenceRecord, TableRecord};
+use crate::records::{self, Counters, RecordKey, RoutineRecord, SequenceRecord, TableRecord};
 use crate::stored;
-use quintet_base::{SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId};
+use quintet_base::{RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
 use std::collections::BTreeSet;
@@ -141,6 +141,26 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.changes
             .push(records::write(RecordKey::Sequence(record.id), record)?);
         Ok(())
+    }
+
+    /// Writes a routine's record.
+    pub fn put_routine(&mut self, record: &RoutineRecord) -> SqlResult<()> {
+        self.changes
+            .push(records::write(RecordKey::Routine(record.id), record)?);
+        Ok(())
+    }
+
+    /// Removes a routine.
+    pub fn drop_routine(&mut self, id: RoutineId) {
+        self.changes.push(records::remove(RecordKey::Routine(id)));
+    }
+
+    /// The catalogue as it will be.
+    ///
+    /// # Errors
+    /// What defaults and checks say.
+    pub fn catalog_to_be(&self) -> SqlResult<Catalog> {
+        self.planner.catalog().apply(&self.changes)
     }
 
     /// Writes the record of a new sequence and gives it its state.

@@ -18,7 +18,7 @@ use crate::scope::Scope;
 use crate::types;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, BoolExprType, BoolTestType, Node, NullTestType, a_const};
-use quintet_base::{Numeric, SqlResult, SqlState, SqlType, Str, Value};
+use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value};
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::cast::{CastContext, common_type};
 use quintet_ir::expr::Truth;
@@ -70,9 +70,15 @@ impl<'b, 'a> Binder<'b, 'a> {
             NodeEnum::BoolExpr(expr) => self.boolean_operator(expr),
             NodeEnum::FuncCall(call) => self.call(call),
             NodeEnum::TypeCast(cast) => self.cast(cast),
-            NodeEnum::CaseExpr(case) => self.case(case),
+            NodeEnum::CaseExpr(case) => {
+                let calls = &self.planner.calls;
+                calls.under_condition(|| self.case(case))
+            }
             NodeEnum::CoalesceExpr(coalesce) => {
-                let (args, ty) = self.common(&coalesce.args, "COALESCE", coalesce.location)?;
+                let calls = &self.planner.calls;
+                let (args, ty) = calls.under_condition(|| {
+                    self.common(&coalesce.args, "COALESCE", coalesce.location)
+                })?;
                 Ok(Expr::Coalesce { args, ty })
             }
             NodeEnum::MinMaxExpr(extreme) => {
@@ -88,9 +94,7 @@ impl<'b, 'a> Binder<'b, 'a> {
             NodeEnum::SubLink(link) => self.subquery(link),
             NodeEnum::CollateClause(clause) => self.collate(clause),
             NodeEnum::RowExpr(_) => Err(self.planner.unsupported("a row as a value", place)),
-            NodeEnum::AIndirection(_) => Err(self
-                .planner
-                .unsupported("a subscript or field of an expression", place)),
+            NodeEnum::AIndirection(indirection) => self.subscript(indirection),
             NodeEnum::SetToDefault(_) => Err(self.planner.error(
                 SqlState::SYNTAX_ERROR,
                 "DEFAULT is not allowed in this context",
@@ -150,18 +154,35 @@ impl<'b, 'a> Binder<'b, 'a> {
                 .planner
                 .unsupported("a whole row as a value", column.location));
         }
-        let found = self
-            .scope
-            .resolve(self.planner, &name, column.location)
-            .map_err(|error| match error.state {
-                SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE
-                    if self.planner.is_outer_name(&name) =>
-                {
-                    let what = format!("a correlated subquery (over {})", name.join("."));
-                    self.planner.unsupported(what, column.location)
-                }
-                _ => error,
-            })?;
+        let found = self.scope.resolve(self.planner, &name, column.location);
+        let variable = match self.planner.variables {
+            Some(variables) => variables.resolve(&name),
+            None => Ok(None),
+        };
+        let found = match (found, variable) {
+            (found, Ok(None)) => found,
+            (Ok(found), Err(_)) => Ok(found),
+            (Ok(_), Ok(Some(_))) => {
+                let message = format!("column reference \"{}\" is ambiguous", name.join("."));
+                let error = SqlError::new(SqlState::AMBIGUOUS_COLUMN, message)
+                    .detail("It could refer to either a PL/pgSQL variable or a table column.");
+                return Err(self.planner.at(column.location)(error));
+            }
+            (Err(_), Ok(Some(slot))) => {
+                let (place, ty) = self.planner.slot(slot);
+                return Ok(Expr::Param(place, ty));
+            }
+            (Err(_), Err(error)) => return Err(self.planner.at(column.location)(error)),
+        };
+        let found = found.map_err(|error| match error.state {
+            SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE
+                if self.planner.is_outer_name(&name) =>
+            {
+                let what = format!("a correlated subquery (over {})", name.join("."));
+                self.planner.unsupported(what, column.location)
+            }
+            _ => error,
+        })?;
         if let Expr::Column(place, _) = found.expr {
             self.planner.name_column(place, column.location);
         }
@@ -356,6 +377,36 @@ impl<'b, 'a> Binder<'b, 'a> {
                 .unsupported(format!("type {element}[]"), location));
         }
         Ok(Expr::Array { elements, element })
+    }
+
+    /// `array[index]`.
+    fn subscript(&self, indirection: &protobuf::AIndirection) -> SqlResult<Expr> {
+        let node = required(indirection.arg.as_deref())?;
+        let place = names::location(node);
+        let index = match indirection.indirection.as_slice() {
+            [part] => match inner(part) {
+                Some(NodeEnum::AIndices(indices)) if !indices.is_slice => indices.uidx.as_deref(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(index) = index else {
+            let what = "a slice, or a field of an expression";
+            return Err(self.planner.unsupported(what, place));
+        };
+        let array = self.bind(node)?;
+        let here = self.planner.at(place);
+        if array.ty().element().is_none() {
+            let message = format!(
+                "cannot subscript type {} because it does not support subscripting",
+                array.ty()
+            );
+            return Err(here(SqlError::new(SqlState::DATATYPE_MISMATCH, message)));
+        }
+        let index = self.bind(index)?;
+        let index = coerce::convert(self.planner, index, SqlType::Int4, CastContext::Assignment)
+            .map_err(&here)?;
+        self.apply("[]", vec![array, index]).map_err(here)
     }
 
     fn collate(&self, clause: &protobuf::CollateClause) -> SqlResult<Expr> {

@@ -25,6 +25,8 @@
 //! | `select`, `output`, `group`, `values`, `set_operation`, `limit`, `locking` | queries |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
 //! | `ddl`, `draft` | schema changes |
+//! | `plpgsql` | bodies of stored procedures, as a tree |
+//! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
 //! | `utility` | statements for the session |
 
 mod access;
@@ -53,8 +55,10 @@ mod operator;
 mod output;
 pub mod parse;
 mod planner;
+mod plpgsql;
 mod records;
 mod rewrite;
+mod routine;
 mod scope;
 mod select;
 mod set_operation;
@@ -66,6 +70,7 @@ mod types;
 mod update;
 mod utility;
 mod values;
+mod variables;
 mod with;
 
 pub use catalog::{Catalog, CatalogChange};

@@ -8,18 +8,27 @@
 //!
 //! The parser redirects the process's standard error while it runs, so two parses at once could
 //! leave it redirected for good. One lock around it prevents that; plans are cached by text, so
-//! nobody waits there in earnest.
+//! nobody waits there in earnest. What this process writes to standard error meanwhile would not
+//! arrive, and would even be taken for an error of PL/pgSQL's parser, which then frees what it did
+//! not allocate: the same guard holds the standard library's lock on it.
 
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, TransactionStmtKind};
 use quintet_base::{SqlError, SqlResult, SqlState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::StderrLock;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// PostgreSQL's statement_too_complex.
 pub(crate) const TOO_COMPLEX: SqlState = SqlState(*b"54001");
 
 /// One parser at a time; see the head of the file.
 static PARSER: Mutex<()> = Mutex::new(());
+
+/// Taken before any call of the parser, in this order; see the head of the file.
+fn one_at_a_time() -> (MutexGuard<'static, ()>, StderrLock<'static>) {
+    let parser = PARSER.lock().unwrap_or_else(PoisonError::into_inner);
+    (parser, std::io::stderr().lock())
+}
 
 /// One statement: its tree and the text it came in.
 #[derive(Clone, Debug)]
@@ -70,6 +79,10 @@ impl Parsed {
         crate::normalize::may_be_normalized(self)
     }
 
+    pub(crate) fn into_node(self) -> Option<NodeEnum> {
+        self.node
+    }
+
     pub(crate) fn node(&self) -> Option<&NodeEnum> {
         self.node.as_ref()
     }
@@ -118,13 +131,89 @@ fn parse_tree(text: &str) -> SqlResult<protobuf::ParseResult> {
 }
 
 fn run_parser(text: &str) -> Result<protobuf::ParseResult, pg_query::Error> {
-    let _one_at_a_time = PARSER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = one_at_a_time();
     pg_query::parse(text, 0).map(|result| result.protobuf)
 }
 
 fn too_complex() -> SqlError {
     SqlError::new(TOO_COMPLEX, "stack depth limit exceeded")
         .hint("The statement nests its expressions or subqueries too deeply.")
+}
+
+/// The words of a text, comments too: where each begins and ends.
+///
+/// # Errors
+/// `42601` with PostgreSQL's message, for quotes and comments without an end.
+pub(crate) fn scan(text: &str) -> SqlResult<Vec<(usize, usize)>> {
+    let tokens = {
+        let _one_at_a_time = one_at_a_time();
+        // Its quicker sister makes a slice from a null pointer if there are no words.
+        pg_query::scan(text)
+    };
+    let tokens = match tokens {
+        Ok(scanned) => scanned.tokens,
+        Err(pg_query::Error::Scan(message)) => return Err(translate(text, &message)),
+        Err(other) => return Err(SqlError::internal(other)),
+    };
+    let place = |token: &protobuf::ScanToken| {
+        let start = usize::try_from(token.start).ok()?;
+        Some((start, usize::try_from(token.end).ok()?))
+    };
+    Ok(tokens.iter().filter_map(place).collect())
+}
+
+/// What the parser of PL/pgSQL makes of one CREATE FUNCTION or PROCEDURE, or its message. The
+/// statement must not be a trigger, nor have `#option` lines: the one yields no JSON, the other
+/// prints to standard output.
+///
+/// # Errors
+/// `54001` for too deep a nesting, `XX000` for an answer that cannot be read.
+pub(crate) fn parse_plpgsql(text: &str) -> SqlResult<Result<serde_json::Value, String>> {
+    let _one_at_a_time = one_at_a_time();
+    match pg_query::parse_plpgsql(text) {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(pg_query::Error::Parse(message)) if message.starts_with("stack depth limit") => {
+            Err(too_complex())
+        }
+        Err(pg_query::Error::Parse(message)) => Ok(Err(message)),
+        Err(pg_query::Error::InvalidJson(message)) if message.contains("recursion limit") => {
+            Err(too_complex())
+        }
+        Err(other) => Err(SqlError::internal(other)),
+    }
+}
+
+/// A type from its text; none if it is no type.
+pub(crate) fn parse_type(text: &str) -> Option<Box<protobuf::TypeName>> {
+    let tree = run_parser(&format!("SELECT NULL::{text}\n")).ok()?;
+    let [raw] = <[protobuf::RawStmt; 1]>::try_from(tree.stmts).ok()?;
+    let Some(NodeEnum::SelectStmt(select)) = raw.stmt?.node else {
+        return None;
+    };
+    // Whatever follows a type in a SELECT is no part of it.
+    let bare = protobuf::SelectStmt {
+        target_list: select.target_list.clone(),
+        limit_option: select.limit_option,
+        op: select.op,
+        ..Default::default()
+    };
+    if *select != bare {
+        return None;
+    }
+    let [target] = <[protobuf::Node; 1]>::try_from(bare.target_list).ok()?;
+    let Some(NodeEnum::ResTarget(target)) = target.node else {
+        return None;
+    };
+    match target.val?.node? {
+        NodeEnum::TypeCast(cast) if target.name.is_empty() => {
+            let of_null = matches!(cast.arg?.node?, NodeEnum::AConst(_));
+            cast.type_name
+                .filter(|_| of_null)
+                .filter(|name| !name.setof)
+                .map(Box::new)
+        }
+        _ => None,
+    }
 }
 
 /// A scalar expression from its text, as the catalogue keeps defaults and checks.
@@ -171,7 +260,7 @@ pub(crate) fn deparse(node: NodeEnum) -> SqlResult<String> {
             stmt_len: 0,
         }],
     };
-    let _one_at_a_time = PARSER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = one_at_a_time();
     pg_query::deparse(&tree, pg_query::DeparseOptions::default()).map_err(SqlError::internal)
 }
 
@@ -214,20 +303,8 @@ fn find_place(text: &str, message: &str) -> Option<usize> {
     if !message.starts_with("syntax error") {
         return text.rfind(near);
     }
-    let tokens = {
-        let _one_at_a_time = PARSER.lock().unwrap_or_else(PoisonError::into_inner);
-        pg_query::scan_tokens(text).ok()?
-    };
-    let places: Vec<(usize, usize)> = tokens
-        .iter()
-        .filter_map(|token| {
-            Some((
-                usize::try_from(token.start).ok()?,
-                usize::try_from(token.end).ok()?,
-            ))
-        })
-        .filter(|&(start, end)| text.get(start..end) == Some(near))
-        .collect();
+    let mut places = scan(text).ok()?;
+    places.retain(|&(start, end)| text.get(start..end) == Some(near));
     let fails_at = |end: usize| match text.get(..end).map(run_parser) {
         Some(Err(pg_query::Error::Parse(message))) => !message.ends_with("at end of input"),
         _ => false,

@@ -8,7 +8,9 @@
 use crate::catalog::Catalog;
 use crate::command::{Command, Notice, Planned};
 use crate::parse::{self, Parsed};
+use crate::routine::Calls;
 use crate::scope::Scope;
+use crate::variables::Variables;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
 use quintet_ir::statement::{Body, OutputColumn, Procedure, Statement};
@@ -35,6 +37,12 @@ pub struct PlanContext<'a> {
 pub(crate) struct Planner<'a> {
     pub context: &'a PlanContext<'a>,
     source: &'a str,
+    /// The statement's own part of it.
+    text: &'a str,
+    /// Those of the routine that the statement stands in: parameters, all of them decided.
+    pub variables: Option<&'a Variables>,
+    /// Calls of routines in the expression at hand.
+    pub calls: Calls,
     /// Types of the parameters met so far; `Unknown` until something asks for a type.
     params: RefCell<Vec<SqlType>>,
     pub notices: RefCell<Vec<Notice>>,
@@ -53,10 +61,25 @@ pub(crate) struct Planner<'a> {
 const SUBQUERY_DEPTH_MAX: usize = 64;
 
 impl<'a> Planner<'a> {
+    /// For a statement or an expression inside a routine.
+    pub fn inside(
+        context: &'a PlanContext<'a>,
+        source: &'a str,
+        variables: &'a Variables,
+    ) -> Planner<'a> {
+        Planner {
+            variables: Some(variables),
+            ..Planner::new(context, source, &variables.types())
+        }
+    }
+
     pub fn new(context: &'a PlanContext<'a>, source: &'a str, params: &[SqlType]) -> Planner<'a> {
         Planner {
             context,
             source,
+            text: source,
+            variables: None,
+            calls: Calls::default(),
             params: RefCell::new(params.to_vec()),
             notices: RefCell::new(Vec::new()),
             with: RefCell::new(Vec::new()),
@@ -64,6 +87,11 @@ impl<'a> Planner<'a> {
             depth: Cell::new(0),
             named_at: RefCell::new(BTreeMap::new()),
         }
+    }
+
+    /// The text that is planned: the statement's own, if it is planned from its parsed form.
+    pub fn statement_text(&self) -> &'a str {
+        self.text
     }
 
     pub fn catalog(&self) -> &'a Catalog {
@@ -101,7 +129,8 @@ impl<'a> Planner<'a> {
     pub fn param_type(&self, number: i32, location: i32) -> SqlResult<(usize, SqlType)> {
         let place = usize::try_from(number - 1)
             .ok()
-            .filter(|&n| n < limits::PARAMETERS_MAX);
+            .filter(|&n| n < limits::PARAMETERS_MAX)
+            .filter(|&n| self.variables.is_none_or(|known| n < known.arguments));
         let Some(place) = place else {
             let message = format!("there is no parameter ${number}");
             return Err(self.error(SqlState::UNDEFINED_PARAMETER, message, location));
@@ -111,6 +140,11 @@ impl<'a> Planner<'a> {
             params.resize(place + 1, SqlType::Unknown);
         }
         Ok((place, params[place]))
+    }
+
+    /// A slot of the routine that the statement stands in, with its type.
+    pub fn slot(&self, slot: usize) -> (usize, SqlType) {
+        (slot, self.params.borrow()[slot])
     }
 
     /// Decides a parameter's type, unless an earlier use has; the type it has now.
@@ -228,7 +262,10 @@ impl<'a> Planner<'a> {
 /// # Errors
 /// Whatever is wrong with the statement, as PostgreSQL says it; `0A000` for what Quintet lacks.
 pub fn plan(parsed: &Parsed, context: &PlanContext, param_types: &[SqlType]) -> SqlResult<Planned> {
-    let planner = Planner::new(context, parsed.source(), param_types);
+    let planner = Planner {
+        text: parsed.text(),
+        ..Planner::new(context, parsed.source(), param_types)
+    };
     match parsed.node() {
         None => Ok(planner.command(Command::Empty, "")),
         Some(node) => crate::statement::plan_statement(&planner, node),

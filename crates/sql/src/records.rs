@@ -6,18 +6,19 @@
 //!
 //! | key | | record |
 //! |---|---|---|
-//! | byte 0 | kind: 0 counters, 1 table, 2 sequence | |
+//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine | |
 //! | bytes 1-4 | number, big-endian; 0 for counters | |
 //! | | | byte 0: version, 1 |
 //! | | | rest: postcard of the struct below |
 //!
-//! Tables, indexes, sequences and spaces take their numbers from one counter, which never goes
+//! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
 //! back. The number after a table's own stays free for the index of its primary key, which has
 //! no record of its own but must have an OID.
 
 use crate::catalog::CatalogChange;
 use quintet_base::{
-    IndexId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod,
+    IndexId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType, TableId,
+    TypeMod,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -99,12 +100,23 @@ pub(crate) struct SequenceRecord {
     pub owned_by: Option<(TableId, usize)>,
 }
 
+/// A procedure or function: the statement that created it says all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RoutineRecord {
+    pub id: RoutineId,
+    pub schema: String,
+    pub name: String,
+    /// CREATE PROCEDURE or CREATE FUNCTION, as written.
+    pub text: String,
+}
+
 /// What a key names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordKey {
     Counters,
     Table(TableId),
     Sequence(SequenceId),
+    Routine(RoutineId),
 }
 
 impl RecordKey {
@@ -113,6 +125,7 @@ impl RecordKey {
             RecordKey::Counters => (0, 0),
             RecordKey::Table(id) => (1, id.0),
             RecordKey::Sequence(id) => (2, id.0),
+            RecordKey::Routine(id) => (3, id.0),
         };
         let mut key = vec![kind];
         key.extend_from_slice(&u32::to_be_bytes(number));
@@ -131,6 +144,7 @@ impl RecordKey {
             (0, 0) => Ok(RecordKey::Counters),
             (1, _) => Ok(RecordKey::Table(TableId(number))),
             (2, _) => Ok(RecordKey::Sequence(SequenceId(number))),
+            (3, _) => Ok(RecordKey::Routine(RoutineId(number))),
             _ => Err(damaged("unknown kind of record")),
         }
     }

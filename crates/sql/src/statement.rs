@@ -5,7 +5,7 @@
 
 use crate::command::Planned;
 use crate::planner::Planner;
-use crate::{copy, ddl, delete, insert, output, select, update, utility};
+use crate::{copy, ddl, delete, insert, output, routine, select, update, utility};
 use pg_query::NodeEnum;
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::Statement;
@@ -15,6 +15,9 @@ use quintet_ir::plan::Plan;
 pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Planned> {
     match node {
         NodeEnum::SelectStmt(select) => {
+            if let Some(planned) = routine::plan_select_of_routine(planner, select)? {
+                return Ok(planned);
+            }
             let query = select::plan_query(planner, select, None)?;
             let outputs = output::publish(query.outputs);
             let plan = without_projection(query.plan, outputs.len());
@@ -23,6 +26,7 @@ pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Pl
         NodeEnum::InsertStmt(statement) => insert::plan_insert(planner, statement),
         NodeEnum::UpdateStmt(statement) => update::plan_update(planner, statement),
         NodeEnum::DeleteStmt(statement) => delete::plan_delete(planner, statement),
+        NodeEnum::CallStmt(statement) => routine::plan_call(planner, statement),
         NodeEnum::CopyStmt(statement) => copy::plan_copy(planner, statement),
         _ => match ddl::plan_ddl(planner, node)? {
             Some(planned) => Ok(planned),
@@ -56,10 +60,7 @@ fn without_projection(plan: Plan, width: usize) -> Plan {
 fn unsupported(node: &NodeEnum) -> SqlError {
     SqlError::unsupported(match node {
         NodeEnum::MergeStmt(_) => "MERGE",
-        NodeEnum::CallStmt(_) => "CALL",
         NodeEnum::DoStmt(_) => "DO",
-        NodeEnum::CreateFunctionStmt(statement) if statement.is_procedure => "CREATE PROCEDURE",
-        NodeEnum::CreateFunctionStmt(_) => "CREATE FUNCTION",
         NodeEnum::AlterFunctionStmt(_) => "ALTER FUNCTION",
         NodeEnum::CreateTrigStmt(_) => "CREATE TRIGGER",
         NodeEnum::ViewStmt(_) => "CREATE VIEW",

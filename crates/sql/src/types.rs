@@ -50,6 +50,11 @@ const FOREIGN: &[&str] = &[
     "xml",
 ];
 
+/// True for types that PostgreSQL has and Quintet does not.
+pub(crate) fn is_foreign(name: &str) -> bool {
+    FOREIGN.contains(&name)
+}
+
 /// The type and modifier that a name stands for.
 ///
 /// # Errors
@@ -61,7 +66,7 @@ pub(crate) fn resolve(planner: &Planner, name: &TypeName) -> SqlResult<(SqlType,
     }
     let text = plain_name(planner, name)?;
     let Some(base) = SqlType::from_name(&text) else {
-        if FOREIGN.contains(&text.as_str()) {
+        if is_foreign(&text) {
             return Err(planner.unsupported(format!("type {text}"), location));
         }
         let message = format!("type \"{text}\" does not exist");

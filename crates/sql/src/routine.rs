@@ -1,0 +1,123 @@
+//! Procedures and functions: from their text to the IR, and from a call to its routine.
+//!
+//! Relies on: `plpgsql` for the tree of a body, the binder and the planner for the SQL in it.  Promises:
+//! every name, type and plan is decided when a routine is created, and again when the schema has changed;
+//! what Quintet lacks is refused then, with its line.  Does not: run anything.
+//!
+//! ```text
+//! CREATE … ──► record (its text) ──► signature ──► who calls is matched against it
+//!                                └─► program: the routine and those it calls, as steps
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `signature` | parameters and result, by types |
+//! | `create` | CREATE and DROP |
+//! | `matching` | which routine a call means, and its arguments |
+//! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
+//! | `link` | a routine with those it calls, as one program |
+//! | `embed` | texts of SQL inside a routine to expressions and statements |
+//! | `lower` | bodies in PL/pgSQL to steps; `lower/assign` targets, `lower/raise` messages |
+//! | `query` | bodies in SQL to steps |
+
+mod call;
+mod create;
+mod embed;
+mod link;
+mod lower;
+mod matching;
+mod query;
+mod signature;
+
+use crate::catalog::Catalog;
+use crate::parse;
+use crate::planner::PlanContext;
+use crate::records::RoutineRecord;
+use pg_query::NodeEnum;
+use pg_query::protobuf::CreateFunctionStmt;
+use quintet_base::text_format::FormatContext;
+use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::Program;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use call::{Calls, plan_call, plan_select_of_routine};
+pub(crate) use create::{plan_create, plan_drop};
+pub(crate) use signature::Signature;
+
+/// A routine in the catalogue. What it becomes is made when somebody asks.
+#[derive(Debug)]
+pub(crate) struct StoredRoutine {
+    pub record: Arc<RoutineRecord>,
+    signature: OnceLock<SqlResult<Arc<Signature>>>,
+    program: OnceLock<SqlResult<Arc<Program>>>,
+}
+
+impl StoredRoutine {
+    pub fn new(record: RoutineRecord) -> StoredRoutine {
+        StoredRoutine::of(Arc::new(record))
+    }
+
+    fn of(record: Arc<RoutineRecord>) -> StoredRoutine {
+        StoredRoutine {
+            record,
+            signature: OnceLock::new(),
+            program: OnceLock::new(),
+        }
+    }
+
+    /// The same, to be made again.
+    pub fn again(&self) -> StoredRoutine {
+        StoredRoutine::of(Arc::clone(&self.record))
+    }
+
+    /// Its parameters and its result.
+    ///
+    /// # Errors
+    /// `42704`, `42P01` if a type or table that it names has gone.
+    pub fn signature(&self, catalog: &Catalog) -> SqlResult<&Arc<Signature>> {
+        let made = self.signature.get_or_init(|| {
+            let statement = statement(&self.record.text)?;
+            with_context(catalog, |context| {
+                Signature::of(self.record.id, &statement, &self.record.text, context).map(Arc::new)
+            })
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    /// It and those it calls.
+    ///
+    /// # Errors
+    /// What its body says, against the schema as it is.
+    pub fn program(&self, catalog: &Catalog) -> SqlResult<&Arc<Program>> {
+        let made = self.program.get_or_init(|| {
+            with_context(catalog, |context| {
+                link::program(self.record.id, context).map(Arc::new)
+            })
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Stored text means the same whatever the session's settings.
+fn with_context<T>(catalog: &Catalog, make: impl FnOnce(&PlanContext) -> T) -> T {
+    let format = FormatContext::default();
+    make(&PlanContext {
+        catalog,
+        schema: "public",
+        user: "",
+        database: "",
+        format: &format,
+    })
+}
+
+/// The statement that created a routine.
+fn statement(text: &str) -> SqlResult<Box<CreateFunctionStmt>> {
+    let mut parsed = parse::parse(text)?;
+    match parsed.pop().and_then(parse::Parsed::into_node) {
+        Some(NodeEnum::CreateFunctionStmt(statement)) => Ok(statement),
+        _ => Err(SqlError::new(
+            SqlState::DATA_CORRUPTED,
+            "stored routine is damaged",
+        )),
+    }
+}

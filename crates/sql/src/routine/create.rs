@@ -1,0 +1,240 @@
+//! CREATE and DROP of procedures and functions.
+//!
+//! Relies on: `draft`.  Promises: a routine that is created can be called: its body has been made against
+//! the schema as it is; OR REPLACE keeps its number and refuses another kind of result.  Does not: look who
+//! calls a routine that is dropped or replaced; who does is made again, and says then what it lacks.
+
+use super::signature::{Signature, describe, resolve};
+use crate::catalog::Catalog;
+use crate::command::Planned;
+use crate::draft::Draft;
+use crate::names::{self, inner};
+use crate::planner::Planner;
+use crate::plpgsql;
+use crate::records::RoutineRecord;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    CreateFunctionStmt, DropStmt, FunctionParameterMode, ObjectType, ObjectWithArgs,
+};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType};
+use std::sync::Arc;
+
+/// CREATE [OR REPLACE] PROCEDURE or FUNCTION.
+pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> SqlResult<Planned> {
+    let name = names::strings(&statement.funcname);
+    let (schema, name) = match name.as_slice() {
+        [name] => (planner.context.schema, *name),
+        [schema, name] => (*schema, *name),
+        _ => return Err(SqlError::unsupported("a reference to another database")),
+    };
+    if schema != "public" {
+        return Err(match schema {
+            "pg_catalog" | "information_schema" => SqlError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied for schema {schema}"),
+            ),
+            _ => SqlError::new(
+                SqlState::INVALID_SCHEMA_NAME,
+                format!("schema \"{schema}\" does not exist"),
+            ),
+        });
+    }
+    let signature = Signature::of(
+        RoutineId(0),
+        statement,
+        planner.statement_text(),
+        planner.context,
+    )?;
+    let mut draft = Draft::new(planner);
+    let catalog = planner.catalog();
+    let id = match same_key(catalog, schema, name, &signature.key())? {
+        Some(old) if !statement.replace => {
+            let message = format!(
+                "function \"{}\" already exists with same argument types",
+                old.name
+            );
+            return Err(SqlError::new(SqlState::DUPLICATE_FUNCTION, message));
+        }
+        Some(old) => {
+            check_replaced(&old, &signature)?;
+            old.id
+        }
+        None => RoutineId(draft.id()),
+    };
+    draft.put_routine(&RoutineRecord {
+        id,
+        schema: schema.to_string(),
+        name: name.to_string(),
+        text: planner.statement_text().to_string(),
+    })?;
+    // Whether it can be called is known now, not at the first call.
+    let next = draft.catalog_to_be()?;
+    if let Some(stored) = next.routine(id) {
+        stored.program(&next)?;
+    }
+    draft.finish(match statement.is_procedure {
+        true => "CREATE PROCEDURE",
+        false => "CREATE FUNCTION",
+    })
+}
+
+fn same_key(
+    catalog: &Catalog,
+    schema: &str,
+    name: &str,
+    key: &[SqlType],
+) -> SqlResult<Option<Arc<Signature>>> {
+    for stored in catalog.routines(schema, name) {
+        let signature = stored.signature(catalog)?;
+        if signature.key() == key {
+            return Ok(Some(Arc::clone(signature)));
+        }
+    }
+    Ok(None)
+}
+
+fn check_replaced(old: &Signature, new: &Signature) -> SqlResult<()> {
+    if old.procedure != new.procedure {
+        let is = if old.procedure {
+            "procedure"
+        } else {
+            "function"
+        };
+        let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, "cannot change routine kind");
+        return Err(error.detail(format!("\"{}\" is a {is}.", old.name)));
+    }
+    let row = |signature: &Signature| -> Vec<_> {
+        let named = signature.of_parameters;
+        let columns = signature.columns.iter();
+        columns
+            .map(|column| (named.then(|| column.name.clone()), column.ty))
+            .collect()
+    };
+    if old.output != new.output || row(old) != row(new) {
+        let kind = if old.procedure {
+            "PROCEDURE"
+        } else {
+            "FUNCTION"
+        };
+        let error = SqlError::new(
+            SqlState::INVALID_FUNCTION_DEFINITION,
+            "cannot change return type of existing function",
+        );
+        return Err(error.hint(format!("Use DROP {kind} {} first.", old.describe())));
+    }
+    for (old, new) in old.parameters.iter().zip(&new.parameters) {
+        if old.name.is_some() && old.is_input() && old.name != new.name {
+            let was = old.name.clone().unwrap_or_default();
+            let message = format!("cannot change name of input parameter \"{was}\"");
+            let state = SqlState::INVALID_FUNCTION_DEFINITION;
+            return Err(SqlError::new(state, message));
+        }
+    }
+    Ok(())
+}
+
+/// DROP PROCEDURE, FUNCTION or ROUTINE.
+pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
+    let (tag, what, procedure) = match statement.remove_type() {
+        ObjectType::ObjectProcedure => ("DROP PROCEDURE", "procedure", Some(true)),
+        ObjectType::ObjectFunction => ("DROP FUNCTION", "function", Some(false)),
+        _ => ("DROP ROUTINE", "routine", None),
+    };
+    let mut draft = Draft::new(planner);
+    for object in &statement.objects {
+        let Some(NodeEnum::ObjectWithArgs(object)) = inner(object) else {
+            return Err(SqlError::unsupported(tag));
+        };
+        match find(planner, object, what, procedure) {
+            Ok(id) => draft.drop_routine(id),
+            Err(error) if statement.missing_ok && is_missing(&error) => {
+                planner.notice(format!("{}, skipping", error.message));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    draft.finish(tag)
+}
+
+fn is_missing(error: &SqlError) -> bool {
+    error.state == SqlState::UNDEFINED_FUNCTION || error.state == SqlState::UNDEFINED_OBJECT
+}
+
+fn find(
+    planner: &Planner,
+    object: &ObjectWithArgs,
+    what: &str,
+    procedure: Option<bool>,
+) -> SqlResult<RoutineId> {
+    let name = names::strings(&object.objname);
+    let (schema, name) = match name.as_slice() {
+        [name] => (planner.context.schema, *name),
+        [schema, name] => (*schema, *name),
+        _ => return Err(SqlError::unsupported("a reference to another database")),
+    };
+    let catalog = planner.catalog();
+    let mut found = Vec::new();
+    let key = match object.args_unspecified {
+        true => None,
+        false => Some(key(planner, object)?),
+    };
+    for stored in catalog.routines(schema, name) {
+        let signature = stored.signature(catalog)?;
+        if key.as_ref().is_none_or(|key| *key == signature.key()) {
+            found.push(Arc::clone(signature));
+        }
+    }
+    match (found.as_slice(), key) {
+        ([one], _) => {
+            if procedure.is_some_and(|wanted| wanted != one.procedure) {
+                let message = format!("{} is not a {what}", one.describe());
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            Ok(one.id)
+        }
+        ([], Some(key)) => Err(SqlError::new(
+            SqlState::UNDEFINED_FUNCTION,
+            format!("{what} {} does not exist", describe(name, &key)),
+        )),
+        ([], None) => Err(SqlError::new(
+            SqlState::UNDEFINED_FUNCTION,
+            format!("could not find a {what} named \"{name}\""),
+        )),
+        _ => {
+            let message = format!("{what} name \"{name}\" is not unique");
+            let hint = format!("Specify the argument list to select the {what} unambiguously.");
+            Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, message).hint(hint))
+        }
+    }
+}
+
+/// The types of the parameters that take values.
+fn key(planner: &Planner, object: &ObjectWithArgs) -> SqlResult<Vec<SqlType>> {
+    let mut types = Vec::new();
+    let mut add = |name: &pg_query::protobuf::TypeName| -> SqlResult<()> {
+        match resolve(planner, &plpgsql::data_type(name)?)? {
+            super::signature::Resolved::Scalar(ty, _) => types.push(ty),
+            _ => return Err(SqlError::unsupported("a parameter that is a row")),
+        }
+        Ok(())
+    };
+    if object.objfuncargs.is_empty() {
+        for node in &object.objargs {
+            if let Some(NodeEnum::TypeName(name)) = inner(node) {
+                add(name)?;
+            }
+        }
+    }
+    for node in &object.objfuncargs {
+        if let Some(NodeEnum::FunctionParameter(parameter)) = inner(node)
+            && !matches!(
+                parameter.mode(),
+                FunctionParameterMode::FuncParamOut | FunctionParameterMode::FuncParamTable
+            )
+            && let Some(name) = &parameter.arg_type
+        {
+            add(name)?;
+        }
+    }
+    Ok(types)
+}

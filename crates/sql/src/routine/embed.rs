@@ -1,0 +1,268 @@
+//! The SQL inside a routine: texts to expressions and statements over its slots.
+//!
+//! Relies on: the planner, told which variables there are.  Promises: an expression that needs rows becomes
+//! a query before it, one that calls routines gets their results before it; neither says anything to FOUND.
+//! Does not: know PL/pgSQL's statements.
+
+use super::call::{Called, call_step, has_subquery, is_bare};
+use super::link::Linker;
+use crate::coerce;
+use crate::command::Command;
+use crate::expr::Binder;
+use crate::names::{inner, required};
+use crate::output;
+use crate::parse;
+use crate::planner::{PlanContext, Planner};
+use crate::scope::Scope;
+use crate::statement::plan_statement;
+use crate::variables::Variables;
+use pg_query::NodeEnum;
+use pg_query::protobuf::SelectStmt;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_ir::cast::CastContext;
+use quintet_ir::plan::Plan;
+use quintet_ir::routine::{Action, Into, Step};
+use quintet_ir::statement::{Body, OutputColumn};
+use quintet_ir::{Expr, Statement, fold};
+
+/// The routine that is being made, as far as its SQL needs it.
+pub(crate) struct Embedding<'c, 'l> {
+    pub context: &'c PlanContext<'c>,
+    pub variables: Variables,
+    pub linker: &'l mut Linker,
+    /// Steps made so far in the sequence at hand.
+    pub steps: Vec<Step>,
+    /// Of the statement at hand.
+    pub line: u32,
+}
+
+/// A statement with its result's columns.
+pub(crate) struct Planned {
+    pub statement: Statement,
+    pub columns: Vec<OutputColumn>,
+}
+
+impl Embedding<'_, '_> {
+    /// Adds a step.
+    pub fn add(&mut self, action: Action) {
+        let line = self.line;
+        self.steps.push(Step { line, action });
+    }
+
+    /// Steps made by `make`, apart from those at hand.
+    pub fn apart<T>(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> SqlResult<T>,
+    ) -> SqlResult<(T, Vec<Step>)> {
+        let before = std::mem::take(&mut self.steps);
+        let line = self.line;
+        let made = make(self);
+        self.line = line;
+        let steps = std::mem::replace(&mut self.steps, before);
+        Ok((made?, steps))
+    }
+
+    /// An expression; what it needs is added as steps. A literal may have no type yet.
+    ///
+    /// # Errors
+    /// As of a SELECT of it.
+    pub fn expression(&mut self, text: &str) -> SqlResult<Expr> {
+        let source = format!("SELECT {text}");
+        let select = select(&source)?;
+        if is_bare(&select) && select.from_clause.is_empty() && !has_subquery(&select) {
+            let [target] = select.target_list.as_slice() else {
+                return Err(one_column(select.target_list.len()));
+            };
+            let Some(NodeEnum::ResTarget(target)) = inner(target) else {
+                return required(None);
+            };
+            let node = required(target.val.as_deref())?;
+            let planner = Planner::inside(self.context, &source, &self.variables);
+            planner.calls.open(self.variables.slots.len());
+            let scope = Scope::empty();
+            let bound = Binder::new(&planner, &scope, "expressions").bind(node)?;
+            let calls = planner.calls.close();
+            self.call(calls);
+            return Ok(fold(bound));
+        }
+        let planned = self.statement(&source)?;
+        let [column] = planned.columns.as_slice() else {
+            return Err(one_column(planned.columns.len()));
+        };
+        let ty = column.ty;
+        let slot = self.variables.hidden(ty);
+        self.add(Action::Run {
+            statement: planned.statement,
+            into: Into {
+                targets: vec![(slot, Expr::Column(0, ty))],
+                strict: false,
+                silent: true,
+            },
+        });
+        Ok(Expr::Param(slot, ty))
+    }
+
+    /// Adds the calls that an expression needs; their slots are the next ones.
+    fn call(&mut self, calls: Vec<Called>) {
+        for called in calls {
+            let slot = self.variables.hidden(called.ty);
+            let step = call_step(called, slot, self.line, self.linker);
+            self.steps.push(step);
+        }
+    }
+
+    /// An expression as a variable's value.
+    ///
+    /// # Errors
+    /// As [`Embedding::expression`]; `42804` if no conversion is there.
+    pub fn typed(&mut self, text: &str, ty: SqlType, modifier: TypeMod) -> SqlResult<Expr> {
+        let expr = self.expression(text)?;
+        self.converted(expr, ty, modifier)
+    }
+
+    /// A condition.
+    ///
+    /// # Errors
+    /// As [`Embedding::typed`].
+    pub fn condition(&mut self, text: &str) -> SqlResult<Expr> {
+        self.typed(text, SqlType::Bool, TypeMod::NONE)
+    }
+
+    /// A value as a variable of a type takes it: by any conversion there is, its length checked.
+    ///
+    /// # Errors
+    /// `42804`; `22P02` and the like for a literal.
+    pub fn converted(&self, expr: Expr, ty: SqlType, modifier: TypeMod) -> SqlResult<Expr> {
+        let planner = Planner::inside(self.context, "", &self.variables);
+        converted(&planner, expr, ty, modifier)
+    }
+
+    /// A statement that gives or changes rows.
+    ///
+    /// # Errors
+    /// What planning says; `0A000` for statements of other kinds.
+    pub fn statement(&mut self, source: &str) -> SqlResult<Planned> {
+        let mut parsed = parse::parse(source)?;
+        let node = match (
+            parsed.pop().and_then(parse::Parsed::into_node),
+            parsed.len(),
+        ) {
+            (Some(node), 0) => node,
+            _ => {
+                let message = "one statement is expected here";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
+        };
+        if let NodeEnum::SelectStmt(select) = &node
+            && is_bare(select)
+            && select.from_clause.is_empty()
+            && !has_subquery(select)
+        {
+            return self.targets(source, select);
+        }
+        let planner = Planner::inside(self.context, source, &self.variables);
+        let planned = plan_statement(&planner, &node)?;
+        match planned.command {
+            Command::Run(procedure) => match &procedure.body {
+                Body::Statement(statement) => Ok(Planned {
+                    statement: statement.clone(),
+                    columns: planned.columns,
+                }),
+                Body::Call { .. } => Err(SqlError::unsupported("a call in this place")),
+            },
+            _ => Err(SqlError::unsupported(format!(
+                "{} inside a routine",
+                planned.tag
+            ))),
+        }
+    }
+
+    /// A SELECT of values, which may call routines.
+    fn targets(&mut self, source: &str, select: &SelectStmt) -> SqlResult<Planned> {
+        let planner = Planner::inside(self.context, source, &self.variables);
+        planner.calls.open(self.variables.slots.len());
+        let scope = Scope::empty();
+        let binder = Binder::new(&planner, &scope, "SELECT");
+        let mut targets = output::bind_targets(&binder, &select.target_list)?;
+        output::settle(&planner, &mut targets, None)?;
+        let calls = planner.calls.close();
+        let outputs = targets
+            .iter()
+            .map(|target| output::describe(&scope, target));
+        let columns = output::publish(outputs.collect());
+        let row: Vec<Expr> = targets
+            .into_iter()
+            .map(|target| fold(target.expr))
+            .collect();
+        self.call(calls);
+        Ok(Planned {
+            statement: Statement::Query(Plan::Values {
+                types: row.iter().map(Expr::ty).collect(),
+                rows: vec![row],
+            }),
+            columns,
+        })
+    }
+
+    /// Binds `count` expressions of a list, `a, b, c`.
+    ///
+    /// # Errors
+    /// As [`Embedding::expression`].
+    pub fn list(&mut self, text: &str) -> SqlResult<Vec<Expr>> {
+        let planned = self.statement(&format!("SELECT {text}"))?;
+        match planned.statement {
+            Statement::Query(Plan::Values { mut rows, .. }) if rows.len() == 1 => {
+                Ok(rows.swap_remove(0))
+            }
+            _ => Err(SqlError::unsupported("a subquery in a list of values")),
+        }
+    }
+}
+
+/// See [`Embedding::converted`].
+pub(crate) fn converted(
+    planner: &Planner,
+    expr: Expr,
+    ty: SqlType,
+    modifier: TypeMod,
+) -> SqlResult<Expr> {
+    let from = expr.ty();
+    let converted = match coerce::convert(planner, expr.clone(), ty, CastContext::Explicit) {
+        Err(error) if error.state == SqlState::CANNOT_COERCE => {
+            // As text, which every type is written to and read from.
+            let text = coerce::convert(planner, expr, SqlType::Text, CastContext::Explicit)?;
+            coerce::convert(planner, text, ty, CastContext::Explicit)
+        }
+        other => other,
+    };
+    let converted = converted.map_err(|error| match error.state {
+        SqlState::CANNOT_COERCE => SqlError::new(
+            SqlState::DATATYPE_MISMATCH,
+            format!("a value of type {from} cannot be assigned to type {ty}"),
+        ),
+        _ => error,
+    })?;
+    Ok(coerce::with_length(converted, ty, modifier))
+}
+
+/// The SELECT that a text is.
+fn select(source: &str) -> SqlResult<Box<SelectStmt>> {
+    let mut parsed = parse::parse(source)?;
+    match (
+        parsed.pop().and_then(parse::Parsed::into_node),
+        parsed.len(),
+    ) {
+        (Some(NodeEnum::SelectStmt(select)), 0) => Ok(select),
+        _ => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            "an expression is expected here",
+        )),
+    }
+}
+
+fn one_column(found: usize) -> SqlError {
+    SqlError::new(
+        SqlState::SYNTAX_ERROR,
+        format!("query returned {found} columns"),
+    )
+}

@@ -1,0 +1,78 @@
+//! A routine with those it calls, as one program.
+//!
+//! Relies on: `lower`, `query`.  Promises: each routine is in a program once, however often and in whatever
+//! circle they call one another; how deep a chain of calls is takes no stack.  Does not: share routines
+//! between programs.
+
+use super::{lower, query, statement};
+use crate::planner::PlanContext;
+use crate::plpgsql;
+use quintet_base::{RoutineId, SqlError, SqlResult};
+use quintet_ir::{Program, Routine};
+use std::collections::BTreeMap;
+
+/// Numbers of the routines that a program has so far.
+#[derive(Debug, Default)]
+pub(crate) struct Linker {
+    numbers: BTreeMap<RoutineId, usize>,
+    order: Vec<RoutineId>,
+    /// Routines made by whoever makes the program, before those of the catalogue.
+    own: usize,
+}
+
+impl Linker {
+    /// For a program whose first routines are not in the catalogue.
+    pub fn behind(own: usize) -> Linker {
+        Linker {
+            own,
+            ..Linker::default()
+        }
+    }
+
+    /// The number of a routine in the program.
+    pub fn number(&mut self, id: RoutineId) -> usize {
+        if let Some(number) = self.numbers.get(&id) {
+            return *number;
+        }
+        let number = self.own + self.order.len();
+        self.numbers.insert(id, number);
+        self.order.push(id);
+        number
+    }
+
+    /// All routines that have a number, with those that they call in turn.
+    ///
+    /// # Errors
+    /// What a body says.
+    pub fn finish(mut self, context: &PlanContext) -> SqlResult<Vec<Routine>> {
+        let mut routines = Vec::new();
+        while let Some(&id) = self.order.get(routines.len()) {
+            routines.push(compile(id, context, &mut self)?);
+        }
+        Ok(routines)
+    }
+}
+
+/// The program that begins at a routine of the catalogue.
+///
+/// # Errors
+/// What a body says.
+pub(crate) fn program(id: RoutineId, context: &PlanContext) -> SqlResult<Program> {
+    let mut linker = Linker::default();
+    linker.number(id);
+    Ok(Program::new(linker.finish(context)?))
+}
+
+fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResult<Routine> {
+    let gone = || SqlError::internal("a routine that is called is not in the catalogue");
+    let stored = context.catalog.routine(id).ok_or_else(gone)?;
+    let signature = stored.signature(context.catalog)?;
+    let statement = statement(&stored.record.text)?;
+    match plpgsql::language(&statement).as_deref() {
+        Some("sql") => query::routine(signature, &statement, &stored.record.text, context, linker),
+        _ => {
+            let tree = plpgsql::read(&statement, &stored.record.text)?;
+            lower::routine(signature, &tree, context, linker)
+        }
+    }
+}

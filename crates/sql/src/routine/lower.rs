@@ -1,0 +1,489 @@
+//! Bodies in PL/pgSQL to steps.
+//!
+//! Relies on: `plpgsql` for the tree, `embed` for the SQL in it.  Promises: one step per statement, of its
+//! line; a variable has a slot, a record one per field.  Does not: change what a routine does for speed.
+//!
+//! **Records.** A record's fields are those of what was last assigned to it in the order of the text. Where
+//! that would not be so at run time, because a branch or a loop gives it other fields than it had before,
+//! the routine is refused.
+
+mod assign;
+mod control;
+mod raise;
+
+use super::embed::{Embedding, Planned};
+use super::link::Linker;
+use super::signature::{Resolved, Signature, resolve};
+use crate::planner::{PlanContext, Planner};
+use crate::plpgsql::{self, Block, Declaration, Statement, StatementKind, VariableKind};
+use crate::variables::{Shape, Variables};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_ir::plan::Plan;
+use quintet_ir::routine::{Action, Handler, Output, Raise, RaiseState, Severity, Slot, Step};
+use quintet_ir::statement::{OutputColumn, Statement as IrStatement};
+use quintet_ir::{Expr, Routine, routine};
+
+/// A routine being made.
+struct Lowering<'c, 'l, 't> {
+    at: Embedding<'c, 'l>,
+    signature: &'t Signature,
+    tree: &'t plpgsql::Routine,
+    /// Loops and labelled blocks around the statement at hand.
+    around: Vec<Leavable>,
+    /// How many branches, loops and guarded blocks stand around it.
+    nesting: usize,
+    /// At which nesting a record has got its fields, by its number.
+    shaped_at: Vec<Option<usize>>,
+}
+
+/// Something that EXIT or CONTINUE may name.
+struct Leavable {
+    label: Option<String>,
+    is_loop: bool,
+}
+
+/// A routine from its tree.
+///
+/// # Errors
+/// What its SQL says, with the line in the error's context; `0A000` for what Quintet lacks.
+pub(crate) fn routine(
+    signature: &Signature,
+    tree: &plpgsql::Routine,
+    context: &PlanContext,
+    linker: &mut Linker,
+) -> SqlResult<Routine> {
+    let mut variables = parameters(signature);
+    let found = variables.add_slot(
+        Slot {
+            name: "found".to_string(),
+            ty: SqlType::Bool,
+            not_null: false,
+        },
+        TypeMod::NONE,
+    );
+    let found_number = signature.parameters.len();
+    variables.reshape(found_number, Shape::Scalar(found));
+    variables.declare("found", found_number);
+    let mut lowering = Lowering {
+        at: Embedding {
+            context,
+            variables,
+            linker,
+            steps: Vec::new(),
+            line: 0,
+        },
+        signature,
+        tree,
+        around: Vec::new(),
+        nesting: 0,
+        shaped_at: vec![None; tree.body.variables.len()],
+    };
+    lowering.at.add(Action::Assign {
+        slot: found,
+        value: Expr::Const(Value::Bool(false), SqlType::Bool),
+    });
+    let result = lowering
+        .block(&tree.body.block)
+        .and_then(|()| lowering.end());
+    let line = lowering.at.line;
+    result.map_err(|error| {
+        let context = format!(
+            "compilation of PL/pgSQL function \"{}\" near line {line}",
+            signature.name
+        );
+        // A position counts in the text of one expression, which nobody sees.
+        SqlError {
+            position: None,
+            ..error
+        }
+        .within(&context)
+    })?;
+    Ok(Routine {
+        name: signature.describe(),
+        slots: lowering.at.variables.slots,
+        arguments: signature.parameters.len(),
+        strict: signature.strict,
+        found: Some(found),
+        body: lowering.at.steps,
+        output: signature.output,
+    })
+}
+
+/// The variables that a routine begins with: its parameters, by number and by name.
+pub(crate) fn parameters(signature: &Signature) -> Variables {
+    let mut variables = Variables::default();
+    variables.enter(Some(&signature.name));
+    for (number, parameter) in signature.parameters.iter().enumerate() {
+        let slot = variables.add_slot(
+            Slot {
+                name: parameter.name.clone().unwrap_or_default(),
+                ty: parameter.ty,
+                not_null: false,
+            },
+            parameter.modifier,
+        );
+        variables.reshape(number, Shape::Scalar(slot));
+        if let Some(name) = &parameter.name {
+            variables.declare(name, number);
+        }
+    }
+    variables.arguments = signature.parameters.len();
+    variables
+}
+
+/// The row that a routine's parameters are as its result.
+fn row_of_parameters(signature: &Signature) -> Vec<Expr> {
+    let parameters = signature.parameters.iter().enumerate();
+    parameters
+        .filter(|(_, parameter)| parameter.mode.is_result())
+        .map(|(slot, parameter)| Expr::Param(slot, parameter.ty))
+        .collect()
+}
+
+/// A query whose columns are converted to those that were promised.
+pub(crate) fn fitted(
+    at: &Embedding,
+    planned: Planned,
+    columns: &[OutputColumn],
+) -> SqlResult<IrStatement> {
+    let mismatch = |detail: String| {
+        SqlError::new(
+            SqlState::DATATYPE_MISMATCH,
+            "structure of query does not match function result type",
+        )
+        .detail(detail)
+    };
+    if planned.columns.len() != columns.len() {
+        return Err(mismatch(format!(
+            "Number of returned columns ({}) does not match expected column count ({}).",
+            planned.columns.len(),
+            columns.len()
+        )));
+    }
+    let mut exprs = Vec::with_capacity(columns.len());
+    for (number, (from, to)) in planned.columns.iter().zip(columns).enumerate() {
+        if from.ty != to.ty {
+            return Err(mismatch(format!(
+                "Returned type {} does not match expected type {} in column {}.",
+                from.ty,
+                to.ty,
+                number + 1
+            )));
+        }
+        let value = Expr::Column(number, from.ty);
+        exprs.push(at.converted(value, to.ty, to.modifier)?);
+    }
+    let same = exprs
+        .iter()
+        .enumerate()
+        .all(|(number, expr)| matches!(expr, Expr::Column(place, _) if *place == number));
+    match planned.statement {
+        statement if same => Ok(statement),
+        IrStatement::Query(plan) => Ok(IrStatement::Query(Plan::Project {
+            input: Box::new(plan),
+            exprs,
+        })),
+        _ => Err(SqlError::unsupported(
+            "RETURNING of other types than the function's result",
+        )),
+    }
+}
+
+impl Lowering<'_, '_, '_> {
+    /// Steps of statements, apart from those at hand.
+    fn apart(&mut self, statements: &[Statement]) -> SqlResult<Vec<Step>> {
+        let before = std::mem::take(&mut self.at.steps);
+        let line = self.at.line;
+        self.nesting += 1;
+        let made = self.statements(statements);
+        self.nesting -= 1;
+        let steps = std::mem::replace(&mut self.at.steps, before);
+        made?;
+        self.at.line = line;
+        Ok(steps)
+    }
+
+    fn statements(&mut self, statements: &[Statement]) -> SqlResult<()> {
+        for statement in statements {
+            self.at.line = statement.line;
+            self.statement(&statement.kind)?;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block) -> SqlResult<()> {
+        self.at.variables.enter(block.label.as_deref());
+        let result = self.labelled(block.label.as_deref(), false, |this| {
+            this.declare(block)?;
+            match &block.exception {
+                None => this.statements(&block.statements),
+                Some(exception) => this.guarded(block, exception),
+            }
+        });
+        self.at.variables.leave();
+        result
+    }
+
+    /// Makes steps that EXIT may leave under a label.
+    fn labelled(
+        &mut self,
+        label: Option<&str>,
+        is_loop: bool,
+        make: impl FnOnce(&mut Self) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        let Some(label) = label else {
+            return make(self);
+        };
+        self.around.push(Leavable {
+            label: Some(label.to_string()),
+            is_loop,
+        });
+        let before = std::mem::take(&mut self.at.steps);
+        let made = make(self);
+        let body = std::mem::replace(&mut self.at.steps, before);
+        self.around.pop();
+        made?;
+        self.at.add(Action::Block { body });
+        Ok(())
+    }
+
+    fn declare(&mut self, block: &Block) -> SqlResult<()> {
+        for declaration in &block.declarations {
+            match declaration {
+                Declaration::Alias { name, of } => self.at.variables.declare(name, of.0),
+                Declaration::Variable(number) => {
+                    let variable = &self.tree.body.variables[number.0];
+                    self.at.line = variable.line;
+                    // Its own name is not in sight of its default.
+                    let VariableKind::Declared(ty) = &variable.kind else {
+                        return Err(SqlError::internal("a block declares what is there already"));
+                    };
+                    let resolved = self.variable_type(ty)?;
+                    self.first_value(number.0, resolved)?;
+                    self.at.variables.declare(&variable.name, number.0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A type in a declaration: of another variable, too.
+    fn variable_type(&self, ty: &plpgsql::DataType) -> SqlResult<Resolved> {
+        if let plpgsql::DataType::TypeOf { names, array } = ty {
+            let parts: Vec<&str> = names.iter().map(String::as_str).collect();
+            let variables = &self.at.variables;
+            if let Ok(Some(slot)) = variables.resolve(&parts) {
+                let ty = variables.slots[slot].ty;
+                if !array {
+                    return Ok(Resolved::Scalar(ty, variables.modifiers[slot]));
+                }
+                let array = ty.array_of();
+                return array
+                    .map(|ty| Resolved::Scalar(ty, TypeMod::NONE))
+                    .ok_or_else(|| SqlError::unsupported(format!("type {ty}[]")));
+            }
+        }
+        let planner = Planner::new(self.at.context, "", &[]);
+        resolve(&planner, ty)
+    }
+
+    /// Gives a declared variable its slots and its first value.
+    fn first_value(&mut self, number: usize, ty: Resolved) -> SqlResult<()> {
+        let variable = &self.tree.body.variables[number];
+        match ty {
+            Resolved::Scalar(ty, modifier) => {
+                let value = match &variable.default {
+                    Some(text) => self.at.typed(&text.text, ty, modifier)?,
+                    None if variable.not_null => {
+                        let message = format!(
+                            "variable \"{}\" must have a default value, since it's declared NOT NULL",
+                            variable.name
+                        );
+                        return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+                    }
+                    None => Expr::Const(Value::Null, ty),
+                };
+                let slot = self.at.variables.add_slot(
+                    Slot {
+                        name: variable.name.clone(),
+                        ty,
+                        not_null: variable.not_null,
+                    },
+                    modifier,
+                );
+                self.at.variables.reshape(number, Shape::Scalar(slot));
+                self.at.add(Action::Assign { slot, value });
+            }
+            Resolved::Row(table) => {
+                if variable.default.is_some() {
+                    return Err(SqlError::unsupported("a default of a row variable"));
+                }
+                let columns: Vec<OutputColumn> = table
+                    .visible_columns()
+                    .map(|(_, column)| OutputColumn {
+                        name: column.name.clone(),
+                        ty: column.ty,
+                        modifier: column.modifier,
+                        origin: None,
+                    })
+                    .collect();
+                let fields = self.fields(&variable.name, &columns);
+                for (_, slot) in &fields {
+                    let ty = self.at.variables.slots[*slot].ty;
+                    let value = Expr::Const(Value::Null, ty);
+                    self.at.add(Action::Assign { slot: *slot, value });
+                }
+                self.at.variables.reshape(number, Shape::Row(fields));
+            }
+            Resolved::Record => {
+                if variable.default.is_some() {
+                    return Err(SqlError::unsupported("a default of a record"));
+                }
+                self.at.variables.reshape(number, Shape::Unassigned);
+            }
+        }
+        Ok(())
+    }
+
+    /// Slots for a row's fields.
+    fn fields(&mut self, of: &str, columns: &[OutputColumn]) -> Vec<(String, usize)> {
+        let mut fields = Vec::with_capacity(columns.len());
+        for column in columns {
+            let slot = Slot {
+                name: format!("{of}.{}", column.name),
+                ty: column.ty,
+                not_null: false,
+            };
+            let slot = self.at.variables.add_slot(slot, column.modifier);
+            fields.push((column.name.clone(), slot));
+        }
+        fields
+    }
+
+    fn guarded(&mut self, block: &Block, exception: &plpgsql::Exception) -> SqlResult<()> {
+        let line = self.at.line;
+        let body = self.apart(&block.statements)?;
+        self.at.variables.enter(None);
+        let mut slots = [0; 2];
+        let named = [
+            (exception.sqlstate, "sqlstate"),
+            (exception.sqlerrm, "sqlerrm"),
+        ];
+        for ((number, name), slot) in named.into_iter().zip(&mut slots) {
+            *slot = self.at.variables.hidden(SqlType::Text);
+            self.at.variables.reshape(number.0, Shape::Scalar(*slot));
+            self.at.variables.declare(name, number.0);
+        }
+        let mut handlers = Vec::new();
+        for handler in &exception.handlers {
+            self.at.line = handler.line;
+            let conditions = handler.conditions.iter().map(|condition| match condition {
+                plpgsql::Condition::State(state) => routine::Condition::State(*state),
+                plpgsql::Condition::Class(class) => routine::Condition::Class(*class),
+                plpgsql::Condition::Others => routine::Condition::Others,
+            });
+            handlers.push(Handler {
+                conditions: conditions.collect(),
+                body: self.apart(&handler.statements)?,
+            });
+        }
+        self.at.variables.leave();
+        self.at.line = line;
+        self.at.add(Action::Guard {
+            body,
+            handlers,
+            slots,
+        });
+        Ok(())
+    }
+
+    fn statement(&mut self, kind: &StatementKind) -> SqlResult<()> {
+        match kind {
+            StatementKind::Null => Ok(()),
+            StatementKind::Block(block) => self.block(block),
+            StatementKind::Assign { target, value } => self.assign(target, value),
+            StatementKind::If {
+                branches,
+                otherwise,
+            } => self.branches(branches, otherwise),
+            StatementKind::Case {
+                subject,
+                arms,
+                otherwise,
+            } => self.case(subject.as_ref(), arms, otherwise.as_deref()),
+            StatementKind::Loop { label, body } => self.repeat(label.as_deref(), None, body),
+            StatementKind::While {
+                label,
+                condition,
+                body,
+            } => self.repeat(label.as_deref(), Some(condition), body),
+            StatementKind::ForInteger { .. } => self.for_integer(kind),
+            StatementKind::ForQuery {
+                label,
+                target,
+                query,
+                body,
+            } => self.for_query(label.as_deref(), target, query, body),
+            StatementKind::ForEach {
+                label,
+                target,
+                array,
+                body,
+            } => self.for_each(label.as_deref(), target, array, body),
+            StatementKind::Exit { label, condition } => {
+                self.leave(label.as_deref(), condition.as_ref(), true)
+            }
+            StatementKind::Continue { label, condition } => {
+                self.leave(label.as_deref(), condition.as_ref(), false)
+            }
+            StatementKind::Return(value) => self.returns(value.as_ref()),
+            StatementKind::ReturnNext(value) => {
+                let row = self.result_row(value.as_ref(), "RETURN NEXT")?;
+                self.at.add(Action::ReturnNext(row));
+                Ok(())
+            }
+            StatementKind::ReturnQuery(query) => {
+                let planned = self.at.statement(&query.text)?;
+                let statement = fitted(&self.at, planned, &self.signature.columns)?;
+                self.at.add(Action::ReturnQuery(statement));
+                Ok(())
+            }
+            StatementKind::Raise(raise) => self.raise(raise),
+            StatementKind::Assert { condition, message } => {
+                self.assert(condition, message.as_ref())
+            }
+            StatementKind::Sql { statement, into } => self.sql(statement, into.as_ref()),
+            StatementKind::Perform(query) => self.perform(query),
+            StatementKind::Call(text) => self.call(text),
+            StatementKind::GetDiagnostics { stacked, items } => self.diagnostics(*stacked, items),
+        }
+    }
+
+    /// The end of the body.
+    fn end(&mut self) -> SqlResult<()> {
+        self.at.line = 0;
+        let signature = self.signature;
+        match signature.output {
+            Output::Row if signature.of_parameters => {
+                self.at.add(Action::Return(row_of_parameters(signature)));
+            }
+            Output::Row => {
+                let message = "control reached end of function without RETURN";
+                self.fail(SqlState::NO_RETURN_STATEMENT, message);
+            }
+            Output::Rows | Output::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// Adds a step that fails.
+    fn fail(&mut self, state: SqlState, message: &str) {
+        self.at.add(Action::Raise(Box::new(Raise {
+            severity: Severity::Exception,
+            state: RaiseState::Given(state),
+            format: vec![message.to_string()],
+            arguments: Vec::new(),
+            options: Vec::new(),
+        })));
+    }
+}

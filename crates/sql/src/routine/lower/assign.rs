@@ -1,0 +1,311 @@
+//! Where values go: assignments, INTO, results.
+//!
+//! Relies on: `lower`.  Promises: a value is converted to its variable's type; a row is taken apart field by
+//! field.  Does not: let a record change its fields where the order of the text does not tell which it has.
+
+use super::super::embed::Planned;
+use super::{Lowering, row_of_parameters};
+use crate::plpgsql::{self, Diagnostic, RowTarget, SqlText, Target};
+use crate::variables::{Shape, field};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_ir::Expr;
+use quintet_ir::routine::{self, Action, Into, Output};
+use quintet_ir::statement::OutputColumn;
+
+impl Lowering<'_, '_, '_> {
+    /// `target := value`.
+    pub(super) fn assign(&mut self, target: &Target, value: &SqlText) -> SqlResult<()> {
+        if target.field.is_none() && target.element.is_none() {
+            match self.at.variables.shape(target.variable.0) {
+                Shape::Scalar(_) => {}
+                Shape::Row(_) | Shape::Unassigned => return self.assign_row(target, value),
+            }
+        }
+        let slot = self.slot(target)?;
+        let (ty, modifier) = self.slot_type(slot);
+        let Some(index) = &target.element else {
+            let value = self.at.typed(&value.text, ty, modifier)?;
+            self.at.add(Action::Assign { slot, value });
+            return Ok(());
+        };
+        let Some(element) = ty.element() else {
+            return Err(SqlError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("cannot subscript type {ty} because it does not support subscripting"),
+            ));
+        };
+        let index = self.at.typed(&index.text, SqlType::Int4, TypeMod::NONE)?;
+        let value = self.at.typed(&value.text, element, TypeMod::NONE)?;
+        self.at.add(Action::AssignElement { slot, index, value });
+        Ok(())
+    }
+
+    /// `row := row`, or `row := (SELECT …)` of several columns, is taken as INTO.
+    fn assign_row(&mut self, target: &Target, value: &SqlText) -> SqlResult<()> {
+        let name = value.text.trim();
+        let Some(Shape::Row(from)) = self.at.variables.innermost(name).cloned() else {
+            return Err(SqlError::unsupported("this value for a row variable"));
+        };
+        let columns: Vec<OutputColumn> = from
+            .iter()
+            .map(|(name, slot)| {
+                let (ty, modifier) = self.slot_type(*slot);
+                OutputColumn {
+                    name: name.clone(),
+                    ty,
+                    modifier,
+                    origin: None,
+                }
+            })
+            .collect();
+        let to = self.row_slots(target.variable.0, &columns)?;
+        for ((_, from), to) in from.iter().zip(to) {
+            let (ty, modifier) = self.slot_type(to);
+            let value = Expr::Param(*from, self.slot_type(*from).0);
+            let value = self.at.converted(value, ty, modifier)?;
+            self.at.add(Action::Assign { slot: to, value });
+        }
+        Ok(())
+    }
+
+    /// The slot of a variable or a field.
+    pub(super) fn slot(&self, target: &Target) -> SqlResult<usize> {
+        let variable = &self.tree.body.variables[target.variable.0];
+        let shape = self.at.variables.shape(target.variable.0);
+        match (&target.field, shape) {
+            (None, Shape::Scalar(slot)) => Ok(*slot),
+            (None, _) => Err(SqlError::unsupported("a row variable as one value")),
+            (Some(name), shape) => field(shape, &variable.name, name),
+        }
+    }
+
+    pub(super) fn slot_type(&self, slot: usize) -> (SqlType, TypeMod) {
+        let variables = &self.at.variables;
+        (variables.slots[slot].ty, variables.modifiers[slot])
+    }
+
+    /// The slots of a row variable that takes a row of these columns. A record has these fields from here
+    /// on.
+    fn row_slots(&mut self, number: usize, columns: &[OutputColumn]) -> SqlResult<Vec<usize>> {
+        let variable = &self.tree.body.variables[number];
+        let is_record = matches!(
+            &variable.kind,
+            plpgsql::VariableKind::Declared(plpgsql::DataType::Record)
+        );
+        if let Shape::Row(fields) = self.at.variables.shape(number) {
+            let same = fields.len() == columns.len()
+                && fields.iter().zip(columns).all(|((name, slot), column)| {
+                    *name == column.name && self.at.variables.slots[*slot].ty == column.ty
+                });
+            if same || !is_record {
+                return Ok(fields.iter().map(|(_, slot)| *slot).collect());
+            }
+            if self.shaped_at[number].is_some_and(|shaped| shaped < self.nesting) {
+                let what = format!(
+                    "record \"{}\" with other fields in a branch or loop than before it",
+                    variable.name
+                );
+                return Err(SqlError::unsupported(what));
+            }
+        }
+        let name = variable.name.clone();
+        let fields = self.fields(&name, columns);
+        let slots = fields.iter().map(|(_, slot)| *slot).collect();
+        self.at.variables.reshape(number, Shape::Row(fields));
+        self.shaped_at[number] = Some(self.nesting);
+        Ok(slots)
+    }
+
+    /// Slots with their values over a row of these columns.
+    pub(super) fn row_targets(
+        &mut self,
+        target: &RowTarget,
+        columns: &[OutputColumn],
+    ) -> SqlResult<Vec<(usize, Expr)>> {
+        let slots = match target {
+            RowTarget::Record(number) => match self.at.variables.shape(number.0) {
+                Shape::Scalar(slot) => vec![*slot],
+                _ => self.row_slots(number.0, columns)?,
+            },
+            RowTarget::List(targets) => {
+                let slots = targets.iter().map(|target| self.slot(target));
+                slots.collect::<SqlResult<Vec<usize>>>()?
+            }
+        };
+        let mut into = Vec::with_capacity(slots.len());
+        for (number, slot) in slots.into_iter().enumerate() {
+            let (ty, modifier) = self.slot_type(slot);
+            let value = match columns.get(number) {
+                Some(column) => Expr::Column(number, column.ty),
+                None => Expr::Const(Value::Null, ty),
+            };
+            into.push((slot, self.at.converted(value, ty, modifier)?));
+        }
+        Ok(into)
+    }
+
+    /// A statement of SQL.
+    pub(super) fn sql(
+        &mut self,
+        text: &SqlText,
+        into: Option<&plpgsql::IntoClause>,
+    ) -> SqlResult<()> {
+        let Planned { statement, columns } = self.at.statement(&text.text)?;
+        let into = match into {
+            Some(into) => {
+                if columns.is_empty() {
+                    let message = "INTO used with a command that cannot return data";
+                    return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+                }
+                Into {
+                    targets: self.row_targets(&into.target, &columns)?,
+                    strict: into.strict,
+                    silent: false,
+                }
+            }
+            None if !columns.is_empty() => {
+                let error = SqlError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "query has no destination for result data",
+                );
+                let hint = "If you want to discard the results of a SELECT, use PERFORM instead.";
+                return Err(match statement.is_write() {
+                    true => error,
+                    false => error.hint(hint),
+                });
+            }
+            None => Into::default(),
+        };
+        self.at.add(Action::Run { statement, into });
+        Ok(())
+    }
+
+    /// PERFORM.
+    pub(super) fn perform(&mut self, query: &SqlText) -> SqlResult<()> {
+        let Planned { statement, .. } = self.at.statement(&query.text)?;
+        self.at.add(Action::Run {
+            statement,
+            into: Into::default(),
+        });
+        Ok(())
+    }
+
+    /// GET DIAGNOSTICS.
+    pub(super) fn diagnostics(
+        &mut self,
+        stacked: bool,
+        items: &[(Target, Diagnostic)],
+    ) -> SqlResult<()> {
+        for (target, item) in items {
+            let slot = self.slot(target)?;
+            let (ty, modifier) = self.slot_type(slot);
+            let (from, action): (SqlType, fn(usize, routine::Diagnostic) -> Action) = match item {
+                Diagnostic::RowCount => (SqlType::Int8, |slot, _| Action::RowCount { slot }),
+                _ => (SqlType::Text, |slot, item| Action::Diagnose { slot, item }),
+            };
+            let item = match item {
+                Diagnostic::RowCount => routine::Diagnostic::Message, // not looked at
+                Diagnostic::ReturnedSqlState => routine::Diagnostic::State,
+                Diagnostic::MessageText => routine::Diagnostic::Message,
+                Diagnostic::ExceptionDetail => routine::Diagnostic::Detail,
+                Diagnostic::ExceptionHint => routine::Diagnostic::Hint,
+                Diagnostic::ExceptionContext => routine::Diagnostic::Context,
+                Diagnostic::ColumnName => routine::Diagnostic::Column,
+                Diagnostic::ConstraintName => routine::Diagnostic::Constraint,
+                Diagnostic::DataTypeName => routine::Diagnostic::DataType,
+                Diagnostic::TableName => routine::Diagnostic::Table,
+                Diagnostic::SchemaName => routine::Diagnostic::Schema,
+                Diagnostic::Context if stacked => routine::Diagnostic::Context,
+                Diagnostic::Context => {
+                    return Err(SqlError::unsupported("GET DIAGNOSTICS … PG_CONTEXT"));
+                }
+            };
+            if ty == from {
+                self.at.add(action(slot, item));
+                continue;
+            }
+            let between = self.at.variables.hidden(from);
+            self.at.add(action(between, item));
+            let value = Expr::Param(between, from);
+            let value = self.at.converted(value, ty, modifier)?;
+            self.at.add(Action::Assign { slot, value });
+        }
+        Ok(())
+    }
+
+    /// RETURN.
+    pub(super) fn returns(&mut self, value: Option<&SqlText>) -> SqlResult<()> {
+        let signature = self.signature;
+        let row = match (signature.output, value) {
+            (Output::Nothing, None) | (Output::Rows, None) => Vec::new(),
+            // A void function may return what a void function returns.
+            (Output::Nothing, Some(value)) if !signature.procedure => {
+                let text = value.text.trim();
+                if !text.eq_ignore_ascii_case("null") {
+                    let value = self.at.expression(text)?;
+                    let slot = self.at.variables.hidden(value.ty());
+                    self.at.add(Action::Assign { slot, value });
+                }
+                Vec::new()
+            }
+            (Output::Row, None) if signature.of_parameters => row_of_parameters(signature),
+            (Output::Row, None) => {
+                let message = "missing expression at or near \";\"";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
+            (Output::Row, value) if !signature.of_parameters => self.result_row(value, "RETURN")?,
+            (_, Some(_)) => {
+                let message = match (signature.procedure, signature.output) {
+                    (true, _) => "RETURN cannot have a parameter in a procedure",
+                    (_, Output::Rows) => "RETURN cannot have a parameter in function returning set",
+                    _ => "RETURN cannot have a parameter in function with OUT parameters",
+                };
+                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+            }
+        };
+        self.at.add(Action::Return(row));
+        Ok(())
+    }
+
+    /// The row of the result that RETURN or RETURN NEXT gives.
+    pub(super) fn result_row(
+        &mut self,
+        value: Option<&SqlText>,
+        what: &str,
+    ) -> SqlResult<Vec<Expr>> {
+        let signature = self.signature;
+        if what == "RETURN NEXT" && signature.output != Output::Rows {
+            let message = "cannot use RETURN NEXT in a non-SETOF function";
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        let Some(text) = value else {
+            if signature.of_parameters {
+                return Ok(row_of_parameters(signature));
+            }
+            let message = format!("{what} must have a parameter");
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        };
+        if signature.of_parameters {
+            let message = format!("{what} cannot have a parameter in function with OUT parameters");
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        if let Some(Shape::Row(fields)) = self.at.variables.innermost(text.text.trim()) {
+            let slots: Vec<usize> = fields.iter().map(|(_, slot)| *slot).collect();
+            if slots.len() != signature.columns.len() {
+                let message = "returned record type does not match expected record type";
+                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+            }
+            let mut row = Vec::with_capacity(slots.len());
+            for (slot, column) in slots.into_iter().zip(&signature.columns) {
+                let value = Expr::Param(slot, self.slot_type(slot).0);
+                row.push(self.at.converted(value, column.ty, column.modifier)?);
+            }
+            return Ok(row);
+        }
+        let [column] = signature.columns.as_slice() else {
+            return Err(SqlError::unsupported(format!("{what} of this as a row")));
+        };
+        let value = self.at.typed(&text.text, column.ty, column.modifier)?;
+        Ok(vec![value])
+    }
+}

@@ -1,0 +1,140 @@
+//! RAISE and ASSERT.
+//!
+//! Relies on: `lower`.  Promises: what is said is what PostgreSQL says.  Does not: evaluate anything now.
+
+use super::Lowering;
+use crate::plpgsql::{self, RaiseLevel, RaiseSubject, SqlText};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_ir::routine::{Action, Raise, RaiseOption, RaiseState, Severity, Step};
+
+impl Lowering<'_, '_, '_> {
+    /// RAISE.
+    pub(super) fn raise(&mut self, raise: &plpgsql::Raise) -> SqlResult<()> {
+        let severity = match raise.level {
+            RaiseLevel::Debug => Severity::Debug,
+            RaiseLevel::Log => Severity::Log,
+            RaiseLevel::Info => Severity::Info,
+            RaiseLevel::Notice => Severity::Notice,
+            RaiseLevel::Warning => Severity::Warning,
+            RaiseLevel::Exception => Severity::Exception,
+        };
+        let (mut state, mut format, mut arguments) = (RaiseState::Default, Vec::new(), Vec::new());
+        match &raise.subject {
+            RaiseSubject::Again => {
+                self.at.add(Action::Reraise);
+                return Ok(());
+            }
+            RaiseSubject::Options => {}
+            RaiseSubject::Format {
+                format: text,
+                arguments: texts,
+            } => {
+                format = pieces(text);
+                for text in texts {
+                    let value = self.at.expression(&text.text)?;
+                    let ty = match value.ty() {
+                        SqlType::Unknown => SqlType::Text,
+                        ty => ty,
+                    };
+                    arguments.push(self.at.converted(value, ty, TypeMod::NONE)?);
+                }
+                if format.len() != arguments.len() + 1 {
+                    let message = match format.len() > arguments.len() + 1 {
+                        true => "too few parameters specified for RAISE",
+                        false => "too many parameters specified for RAISE",
+                    };
+                    return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+                }
+            }
+            RaiseSubject::Condition { name, state: known } => {
+                state = RaiseState::Given(*known);
+                if raise
+                    .options
+                    .iter()
+                    .all(|(option, _)| !matches!(option, plpgsql::RaiseOption::Message))
+                {
+                    format = vec![name.clone()];
+                }
+            }
+        }
+        let mut options = Vec::new();
+        for (option, text) in &raise.options {
+            let option = match option {
+                plpgsql::RaiseOption::ErrCode => RaiseOption::ErrorCode,
+                plpgsql::RaiseOption::Message => RaiseOption::Message,
+                plpgsql::RaiseOption::Detail => RaiseOption::Detail,
+                plpgsql::RaiseOption::Hint => RaiseOption::Hint,
+                plpgsql::RaiseOption::Column => RaiseOption::Column,
+                plpgsql::RaiseOption::Constraint => RaiseOption::Constraint,
+                plpgsql::RaiseOption::DataType => RaiseOption::DataType,
+                plpgsql::RaiseOption::Table => RaiseOption::Table,
+                plpgsql::RaiseOption::Schema => RaiseOption::Schema,
+            };
+            let value = self.at.typed(&text.text, SqlType::Text, TypeMod::NONE)?;
+            options.push((option, value));
+        }
+        self.at.add(Action::Raise(Box::new(Raise {
+            severity,
+            state,
+            format,
+            arguments,
+            options,
+        })));
+        Ok(())
+    }
+
+    /// ASSERT.
+    pub(super) fn assert(
+        &mut self,
+        condition: &SqlText,
+        message: Option<&SqlText>,
+    ) -> SqlResult<()> {
+        let holds = self.at.condition(&condition.text)?;
+        let line = self.at.line;
+        let (options, mut failing) = self.at.apart(|at| match message {
+            Some(text) => {
+                let value = at.typed(&text.text, SqlType::Text, TypeMod::NONE)?;
+                Ok(vec![(RaiseOption::Message, value)])
+            }
+            None => Ok(Vec::new()),
+        })?;
+        failing.push(Step {
+            line,
+            action: Action::Raise(Box::new(Raise {
+                severity: Severity::Exception,
+                state: RaiseState::Given(SqlState::ASSERT_FAILURE),
+                format: vec!["assertion failed".to_string()],
+                arguments: Vec::new(),
+                options,
+            })),
+        });
+        self.at.add(Action::If {
+            branches: vec![(holds, Vec::new())],
+            otherwise: failing,
+        });
+        Ok(())
+    }
+}
+
+/// The pieces of a format between its arguments: `%` is one, `%%` a percent sign.
+fn pieces(format: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut characters = format.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '%' if characters.peek() == Some(&'%') => {
+                characters.next();
+                if let Some(piece) = pieces.last_mut() {
+                    piece.push('%');
+                }
+            }
+            '%' => pieces.push(String::new()),
+            other => {
+                if let Some(piece) = pieces.last_mut() {
+                    piece.push(other);
+                }
+            }
+        }
+    }
+    pieces
+}

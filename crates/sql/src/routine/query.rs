@@ -1,0 +1,119 @@
+//! Bodies in SQL: statements in order, the last one gives the result.
+//!
+//! Relies on: `embed`.  Promises: as PostgreSQL: the first row of the last statement, or all of them for a
+//! set; statements before it are run for what they change.  Does not: bodies in the form of the standard
+//! (BEGIN ATOMIC, RETURN), which are 0A000.
+
+use super::embed::{Embedding, Planned};
+use super::link::Linker;
+use super::lower::{fitted, parameters};
+use super::signature::Signature;
+use crate::parse;
+use crate::planner::PlanContext;
+use crate::plpgsql;
+use pg_query::protobuf::CreateFunctionStmt;
+use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::routine::{Action, Into, Output};
+use quintet_ir::{Expr, Routine};
+
+/// A routine from its statement.
+///
+/// # Errors
+/// What its statements say; `42P13` if the last one does not give what was promised.
+pub(crate) fn routine(
+    signature: &Signature,
+    statement: &CreateFunctionStmt,
+    text: &str,
+    context: &PlanContext,
+    linker: &mut Linker,
+) -> SqlResult<Routine> {
+    let (_, source) = plpgsql::header(statement, text)?;
+    let mut at = Embedding {
+        context,
+        variables: parameters(signature),
+        linker,
+        steps: Vec::new(),
+        line: 0,
+    };
+    let texts: Vec<String> = parse::parse(&source)?
+        .iter()
+        .map(|parsed| parsed.text().to_string())
+        .collect();
+    let (last, before) = match texts.split_last() {
+        Some((last, before)) => (Some(last), before),
+        None => (None, &[][..]),
+    };
+    for text in before {
+        let Planned { statement, .. } = at.statement(text)?;
+        at.add(Action::Run {
+            statement,
+            into: Into::default(),
+        });
+    }
+    result(&mut at, signature, last.map(String::as_str))?;
+    Ok(Routine {
+        name: signature.describe(),
+        slots: at.variables.slots,
+        arguments: signature.parameters.len(),
+        strict: signature.strict,
+        found: None,
+        body: at.steps,
+        output: signature.output,
+    })
+}
+
+fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlResult<()> {
+    let planned = match last {
+        Some(text) => Some(at.statement(text)?),
+        None => None,
+    };
+    if signature.output == Output::Nothing {
+        if let Some(Planned { statement, .. }) = planned {
+            at.add(Action::Run {
+                statement,
+                into: Into::default(),
+            });
+        }
+        return Ok(());
+    }
+    let promised = || {
+        SqlError::new(
+            SqlState::INVALID_FUNCTION_DEFINITION,
+            "return type mismatch in function declared otherwise",
+        )
+        .detail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.")
+    };
+    let Some(planned) = planned.filter(|planned| !planned.columns.is_empty()) else {
+        return Err(promised());
+    };
+    if planned.columns.len() != signature.columns.len() {
+        return Err(promised());
+    }
+    match signature.output {
+        Output::Rows => {
+            let statement = fitted(at, planned, &signature.columns)?;
+            at.add(Action::ReturnQuery(statement));
+        }
+        Output::Row | Output::Nothing => {
+            let mut targets = Vec::new();
+            for (number, (from, to)) in planned.columns.iter().zip(&signature.columns).enumerate() {
+                let slot = at.variables.hidden(to.ty);
+                let value = Expr::Column(number, from.ty);
+                targets.push((slot, at.converted(value, to.ty, to.modifier)?));
+            }
+            let row = targets.iter().zip(&signature.columns);
+            let row = row.map(|((slot, _), column)| Expr::Param(*slot, column.ty));
+            let row = row.collect();
+            at.add(Action::Run {
+                statement: planned.statement,
+                into: Into {
+                    targets,
+                    strict: false,
+                    silent: true,
+                },
+            });
+            at.add(Action::Return(row));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! A routine's parameters and result.
+//!
+//! Relies on: `plpgsql::header`.  Promises: all types are decided against one catalogue.  Does not: look
+//! at the body.
+
+use crate::planner::{PlanContext, Planner};
+use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns};
+use crate::types;
+use pg_query::protobuf::{CreateFunctionStmt, Node};
+use quintet_base::types::format_type;
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_ir::routine::Output;
+use quintet_ir::schema::TableRef;
+use quintet_ir::statement::OutputColumn;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub id: RoutineId,
+    pub name: String,
+    /// CREATE PROCEDURE, not FUNCTION.
+    pub procedure: bool,
+    pub strict: bool,
+    /// All of them, OUT and TABLE ones too: the first slots, in this order.
+    pub parameters: Vec<Parameter>,
+    pub output: Output,
+    /// What a row of the result has.
+    pub columns: Vec<OutputColumn>,
+    /// The row is the parameters that give results; else it is what RETURN says.
+    pub of_parameters: bool,
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub name: Option<String>,
+    pub mode: ParameterMode,
+    pub ty: SqlType,
+    pub modifier: TypeMod,
+    pub default: Option<Node>,
+}
+
+/// What a type in a routine may be.
+pub(crate) enum Resolved {
+    Scalar(SqlType, TypeMod),
+    Row(TableRef),
+    Record,
+}
+
+impl Parameter {
+    /// Whether a caller gives it a value.
+    pub fn is_input(&self) -> bool {
+        matches!(self.mode, ParameterMode::In | ParameterMode::InOut)
+    }
+}
+
+impl Signature {
+    /// Of a statement that creates a routine.
+    ///
+    /// # Errors
+    /// `42704`, `42P01`, `0A000` for types; `42P13` for what cannot be.
+    pub fn of(
+        id: RoutineId,
+        statement: &CreateFunctionStmt,
+        text: &str,
+        context: &PlanContext,
+    ) -> SqlResult<Signature> {
+        let (header, _) = plpgsql::header(statement, text)?;
+        let planner = Planner::new(context, "", &[]);
+        let name = header.name.last().cloned().unwrap_or_default();
+        let mut parameters = Vec::with_capacity(header.parameters.len());
+        for parameter in &header.parameters {
+            let Resolved::Scalar(ty, modifier) = resolve(&planner, &parameter.data_type)? else {
+                return Err(SqlError::unsupported("a parameter that is a row"));
+            };
+            parameters.push(Parameter {
+                name: parameter.name.clone(),
+                mode: parameter.mode,
+                ty,
+                // As in PostgreSQL, lengths of parameters are not kept.
+                modifier: TypeMod::NONE,
+                default: parameter.default.clone(),
+            });
+            let _ = modifier;
+        }
+        let (output, of_parameters, columns) = result(&planner, &header, &name, &parameters)?;
+        Ok(Signature {
+            id,
+            name,
+            procedure: header.procedure,
+            strict: header.strict && !header.procedure,
+            parameters,
+            output,
+            columns,
+            of_parameters,
+        })
+    }
+
+    /// Types that tell it from others of its name: those of the parameters that take values; for a
+    /// procedure also of those that only give some.
+    pub fn key(&self) -> Vec<SqlType> {
+        let counts = |parameter: &&Parameter| parameter.is_input();
+        self.parameters
+            .iter()
+            .filter(counts)
+            .map(|p| p.ty)
+            .collect()
+    }
+
+    /// `name(types)`, for messages.
+    pub fn describe(&self) -> String {
+        describe(&self.name, &self.key())
+    }
+}
+
+/// `name(types)`.
+pub(crate) fn describe(name: &str, types: &[SqlType]) -> String {
+    let names = types.iter().map(|ty| format_type(*ty, TypeMod::NONE));
+    format!("{name}({})", names.collect::<Vec<_>>().join(", "))
+}
+
+type ResultRow = (Output, bool, Vec<OutputColumn>);
+
+fn result(
+    planner: &Planner,
+    header: &Header,
+    name: &str,
+    parameters: &[Parameter],
+) -> SqlResult<ResultRow> {
+    let given: Vec<OutputColumn> = parameters
+        .iter()
+        .filter(|parameter| parameter.mode.is_result())
+        .enumerate()
+        .map(|(number, parameter)| {
+            let own = parameter.name.clone();
+            let name = own.unwrap_or_else(|| format!("column{}", number + 1));
+            column(&name, parameter.ty, parameter.modifier)
+        })
+        .collect();
+    Ok(match &header.returns {
+        Returns::Nothing if given.is_empty() => (Output::Nothing, false, Vec::new()),
+        Returns::Nothing | Returns::Parameters => (Output::Row, true, given),
+        Returns::SetOfParameters => (Output::Rows, true, given),
+        Returns::Value(ty) => (Output::Row, false, columns_of(planner, ty, name)?),
+        Returns::SetOf(ty) => (Output::Rows, false, columns_of(planner, ty, name)?),
+    })
+}
+
+fn columns_of(planner: &Planner, ty: &DataType, name: &str) -> SqlResult<Vec<OutputColumn>> {
+    match resolve(planner, ty)? {
+        Resolved::Scalar(ty, modifier) => Ok(vec![column(name, ty, modifier)]),
+        Resolved::Row(table) => Ok(table
+            .visible_columns()
+            .map(|(_, known)| column(&known.name, known.ty, known.modifier))
+            .collect()),
+        Resolved::Record => Err(SqlError::unsupported(
+            "a function that returns record without OUT parameters",
+        )),
+    }
+}
+
+fn column(name: &str, ty: SqlType, modifier: TypeMod) -> OutputColumn {
+    OutputColumn {
+        name: name.to_string(),
+        ty,
+        modifier,
+        origin: None,
+    }
+}
+
+/// A type as it is now.
+///
+/// # Errors
+/// `42704`, `42P01`, `42703`, `0A000`.
+pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
+    match ty {
+        DataType::Record => Ok(Resolved::Record),
+        DataType::RowOf { names } => table(planner, names).map(Resolved::Row),
+        DataType::TypeOf { names, array } => {
+            let [table_name @ .., column] = names.as_slice() else {
+                return Err(unknown_relation(names));
+            };
+            let table = table(planner, table_name)?;
+            let Some(number) = table.column(column) else {
+                return Err(SqlError::new(
+                    SqlState::UNDEFINED_COLUMN,
+                    format!(
+                        "column \"{column}\" of relation \"{}\" does not exist",
+                        table.name
+                    ),
+                ));
+            };
+            let known = &table.columns[number];
+            if !array {
+                return Ok(Resolved::Scalar(known.ty, known.modifier));
+            }
+            let array = known.ty.array_of();
+            array
+                .map(|ty| Resolved::Scalar(ty, TypeMod::NONE))
+                .ok_or_else(|| SqlError::unsupported(format!("type {}[]", known.ty)))
+        }
+        DataType::Named { name, .. } => match types::resolve(planner, name) {
+            Ok((ty, modifier)) => Ok(Resolved::Scalar(ty, modifier)),
+            Err(error) if error.state == SqlState::UNDEFINED_OBJECT => {
+                let parts = crate::names::strings(&name.names);
+                let parts: Vec<String> = parts.into_iter().map(str::to_string).collect();
+                match table(planner, &parts) {
+                    Ok(table) if name.array_bounds.is_empty() => Ok(Resolved::Row(table)),
+                    _ => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        },
+    }
+}
+
+fn table(planner: &Planner, names: &[String]) -> SqlResult<TableRef> {
+    let (schema, name) = match names {
+        [name] => (planner.context.schema, name.as_str()),
+        [schema, name] => (schema.as_str(), name.as_str()),
+        _ => return Err(unknown_relation(names)),
+    };
+    let found = planner.catalog().table(schema, name);
+    found.cloned().ok_or_else(|| unknown_relation(names))
+}
+
+fn unknown_relation(names: &[String]) -> SqlError {
+    SqlError::new(
+        SqlState::UNDEFINED_TABLE,
+        format!("relation \"{}\" does not exist", names.join(".")),
+    )
+}

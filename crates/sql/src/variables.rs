@@ -1,0 +1,165 @@
+//! Variables in sight of the SQL inside a routine.
+//!
+//! Relies on: nothing but the routine's slots.  Promises: a name means what PL/pgSQL says: the innermost
+//! block that declares it; a block's or the routine's name may stand before it; a record's fields are slots
+//! of their own.  Does not: prefer a variable to a column; who looks a name up asks for both.
+
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_ir::routine::Slot;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Variables {
+    /// All slots of the routine so far.
+    pub slots: Vec<Slot>,
+    /// Their modifiers.
+    pub modifiers: Vec<TypeMod>,
+    /// How many of them `$n` may name.
+    pub arguments: usize,
+    blocks: Vec<Block>,
+    /// By a variable's number.
+    shapes: Vec<Shape>,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    label: Option<String>,
+    /// Names with their variables' numbers.
+    names: Vec<(String, usize)>,
+}
+
+/// What a variable is.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Shape {
+    /// One value.
+    Scalar(usize),
+    /// A row: names of fields, with their slots.
+    Row(Vec<(String, usize)>),
+    /// A record that nothing has been assigned to yet.
+    Unassigned,
+}
+
+impl Variables {
+    /// A new slot.
+    pub fn add_slot(&mut self, slot: Slot, modifier: TypeMod) -> usize {
+        self.slots.push(slot);
+        self.modifiers.push(modifier);
+        self.slots.len() - 1
+    }
+
+    /// A slot without a name.
+    pub fn hidden(&mut self, ty: SqlType) -> usize {
+        self.add_slot(Slot::hidden(ty), TypeMod::NONE)
+    }
+
+    /// Types of all slots.
+    pub fn types(&self) -> Vec<SqlType> {
+        self.slots.iter().map(|slot| slot.ty).collect()
+    }
+
+    /// A block begins.
+    pub fn enter(&mut self, label: Option<&str>) {
+        self.blocks.push(Block {
+            label: label.map(str::to_string),
+            names: Vec::new(),
+        });
+    }
+
+    /// The innermost block ends.
+    pub fn leave(&mut self) {
+        self.blocks.pop();
+    }
+
+    /// Puts a variable in sight of the innermost block.
+    pub fn declare(&mut self, name: &str, variable: usize) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.names.push((name.to_string(), variable));
+        }
+    }
+
+    /// What a variable is from here on.
+    pub fn reshape(&mut self, variable: usize, shape: Shape) {
+        if self.shapes.len() <= variable {
+            self.shapes.resize(variable + 1, Shape::Unassigned);
+        }
+        self.shapes[variable] = shape;
+    }
+
+    /// What a variable is now.
+    pub fn shape(&self, variable: usize) -> &Shape {
+        self.shapes.get(variable).unwrap_or(&Shape::Unassigned)
+    }
+
+    /// The slot that a name stands for; none if it is no variable's.
+    ///
+    /// # Errors
+    /// `0A000` for a row as a whole, `55000` for a record without a shape, `42703` for a field that is
+    /// not there.
+    pub fn resolve(&self, name: &[&str]) -> SqlResult<Option<usize>> {
+        match *name {
+            [name] => match self.innermost(name) {
+                None => Ok(None),
+                Some(Shape::Scalar(slot)) => Ok(Some(*slot)),
+                Some(Shape::Row(_)) => Err(SqlError::unsupported("a row variable as one value")),
+                Some(Shape::Unassigned) => Err(unassigned(name)),
+            },
+            [first, second] => {
+                if let Some(shape) = self.innermost(first)
+                    && !matches!(shape, Shape::Scalar(_))
+                {
+                    return field(shape, first, second).map(Some);
+                }
+                match self.labelled(first, second) {
+                    Some(Shape::Scalar(slot)) => Ok(Some(*slot)),
+                    _ => Ok(None),
+                }
+            }
+            [label, name, last] => match self.labelled(label, name) {
+                Some(shape @ (Shape::Row(_) | Shape::Unassigned)) => {
+                    field(shape, name, last).map(Some)
+                }
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// What the innermost variable with a name is.
+    pub fn innermost(&self, name: &str) -> Option<&Shape> {
+        let blocks = self.blocks.iter().rev();
+        let mut names = blocks.flat_map(|block| block.names.iter().rev());
+        let found = names.find(|(known, _)| known == name)?;
+        Some(self.shape(found.1))
+    }
+
+    fn labelled(&self, label: &str, name: &str) -> Option<&Shape> {
+        let is_it = |block: &&Block| block.label.as_deref() == Some(label);
+        let block = self.blocks.iter().rev().find(is_it)?;
+        let found = block.names.iter().rev().find(|(known, _)| known == name)?;
+        Some(self.shape(found.1))
+    }
+}
+
+/// The slot of a field.
+pub(crate) fn field(shape: &Shape, name: &str, field: &str) -> SqlResult<usize> {
+    match shape {
+        Shape::Row(fields) => {
+            let found = fields.iter().find(|(known, _)| known == field);
+            found.map(|(_, slot)| *slot).ok_or_else(|| {
+                SqlError::new(
+                    SqlState::UNDEFINED_COLUMN,
+                    format!("record \"{name}\" has no field \"{field}\""),
+                )
+            })
+        }
+        _ => Err(unassigned(name)),
+    }
+}
+
+fn unassigned(name: &str) -> SqlError {
+    SqlError::new(
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("record \"{name}\" is not assigned yet"),
+    )
+    .detail("The tuple structure of a not-yet-assigned record is indeterminate.")
+}
