@@ -6,8 +6,10 @@
 //! variable without fields is none of it.  Does not: know the columns of queries, which may hide
 //! or contest a name.
 
-use super::tree::{Declaration, Variable, VariableNumber};
-use super::{Block, Exception, Header};
+use super::tree::{Variable, VariableNumber};
+#[cfg(test)]
+use super::{Block, tree::Declaration};
+use super::{Exception, Header};
 
 /// The variables in scope.
 #[derive(Clone, Debug)]
