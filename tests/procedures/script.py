@@ -182,17 +182,20 @@ class Runner:
         connection.add_notice_handler(self.notice)
 
     def run(self, script):
-        """The whole answer."""
+        """The whole answer; it ends early if the server does."""
         answer, waiting = [], iter(steps(script))
         for step in waiting:
-            self.step(step)
+            title, second = first_line(step), None
             if step.either:
                 second = dataclasses.replace(next(waiting), detail=step.detail)
-                answer.append(f"> {first_line(step)} / {first_line(second)}")
-                if not self.failed():
+                title += f" / {first_line(second)}"
+            answer.append(f"> {title}")
+            try:
+                self.step(step)
+                if second and not self.failed():
                     self.step(second)
-            else:
-                answer.append(f"> {first_line(step)}")
+            except Broken as broken:
+                return "\n".join([*answer, f"  no answer: {broken}", ""])
             answer += [f"  {line}" for line in self.lines]
         return "\n".join(answer) + "\n"
 

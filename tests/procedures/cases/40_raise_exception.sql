@@ -15,9 +15,6 @@ begin
   if a = 11 then raise exception '%', null; end if;
   if a = 12 then raise warning 'not an error' using errcode = '01004', hint = 'look'; end if;
   if a = 13 then raise exception using errcode = 'P0001'; end if;
-  if a = 14 then raise exception 'x' using errcode = 'no_such_name'; end if;
-  if a = 15 then raise exception 'x' using message = 'twice'; end if;
-  if a = 16 then raise exception 'x' using detail = null; end if;
 end $$;
 -- detail
 call p(1);
@@ -45,12 +42,6 @@ call p(11);
 call p(12);
 -- detail
 call p(13);
--- detail
-call p(14);
--- detail
-call p(15);
--- detail
-call p(16);
 -- detail
 call p(17);
 select * from t order by id;

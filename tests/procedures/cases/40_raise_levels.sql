@@ -1,4 +1,3 @@
-set client_min_messages = debug1;
 create procedure p(a int, b text) language plpgsql as $$
 begin
   raise debug 'debug %', a;
@@ -11,10 +10,6 @@ begin
 end $$;
 call p(1, 'x');
 call p(null, null);
-set client_min_messages = warning;
-call p(1, 'x');
-reset client_min_messages;
-call p(1, 'x');
 create procedure values_of() language plpgsql as $$
 begin
   raise notice '% % % % %', true, 1.50, '2026-01-02'::date, array[1, null, 3], 1e10::float8;

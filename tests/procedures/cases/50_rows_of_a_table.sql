@@ -22,15 +22,3 @@ begin
 end $$;
 select * from those(20);
 select id, name from those(0) where v = 10;
-create function of_record(k int) returns record language plpgsql as $$
-declare
-  r record;
-begin
-  select id, name into r from t where id = k;
-  return r;
-end $$;
-select * from of_record(1) as (a int, b text);
--- detail
-select * from of_record(1);
--- detail
-select * from of_record(1) as (a int, b int);

@@ -10,7 +10,6 @@ select * from numbers(0);
 select sum(numbers) from numbers(4);
 select n + 1 as m from numbers(3) as n where n > 1;
 select n.x from numbers(3) as n(x) order by n.x desc;
-select numbers(3);
 select a, b from numbers(2) a, numbers(2) b order by a, b;
 create function from_query(low int) returns setof text language plpgsql as $$
 begin

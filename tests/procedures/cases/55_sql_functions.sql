@@ -21,7 +21,6 @@ create function defaulted(a int, b int default 3) returns int language sql immut
 select defaulted(2), defaulted(2, 5), defaulted(2, null);
 create function numbers(n int) returns setof int language sql as $$ select i * i from generate_series(1, n) i order by i $$;
 select * from numbers(3);
-select numbers(2);
 create function pairs(low int) returns table (a int, b int) language sql as $$ select id, v from t where id >= low order by id $$;
 select * from pairs(2);
 select * from t order by id;

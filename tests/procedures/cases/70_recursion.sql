@@ -28,9 +28,5 @@ begin
 end $$;
 call descend(3, null);
 select * from t order by depth;
--- Two that call each other; the second is not there yet when the first is made.
-create function is_even(n int) returns boolean language plpgsql as $$ begin if n = 0 then return true; end if; return is_odd(n - 1); end $$;
-create function is_odd(n int) returns boolean language plpgsql as $$ begin if n = 0 then return false; end if; return is_even(n - 1); end $$;
-select is_even(10), is_even(7);
 create function sql_sum(n int) returns int language sql as $$ select case when n = 0 then 0 else n + sql_sum(n - 1) end $$;
 select sql_sum(10);

@@ -1,10 +1,7 @@
+-- What a procedure calls may be dropped; the call fails until something of that name is there again.
 create procedure inner_one(inout a int) language plpgsql as $$ begin a := a + 1; end $$;
 create function f(a int) returns int language plpgsql as $$ begin return a + 1; end $$;
 create procedure outer_one(inout a int) language plpgsql as $$ begin call inner_one(a); a := f(a); end $$;
-call outer_one(10);
-create or replace procedure inner_one(inout a int) language plpgsql as $$ begin a := a * 2; end $$;
-call outer_one(10);
-create or replace function f(a int) returns int language plpgsql as $$ begin return -a; end $$;
 call outer_one(10);
 drop function f(int);
 call outer_one(10);
