@@ -6,7 +6,8 @@ Relies on: `refusals/NAME.sql`; what is refused is written there on the line tha
 
 Promises: the statement with such a line fails with that SQLSTATE, and a message with that text; if the
 line is inside a body, the message, detail, hint or context has `line N`, counted from the body's beginning as
-PostgreSQL counts, or the error's position is on that line.  Statements without one succeed.
+PostgreSQL counts, or the error's position is on that line.  Where several lines of one statement are marked, it
+is one of them.  Statements without a mark succeed.
 Against PostgreSQL: all of them succeed, which shows that they are refused for what they mean, not
 for how they are written.
 """
@@ -24,28 +25,31 @@ from procedures.script import steps
 REFUSALS = pathlib.Path(__file__).resolve().parent / "refusals"
 
 MARK = re.compile(r"-- refused: (\w{5}) (.+)$", re.MULTILINE)
+BODY = re.compile(r"(\$\w*\$)(.*?)\1", re.DOTALL)
 
 
-def expectation(text):
-    """What the statement's mark says: SQLSTATE, words, line of the body or None, line of the statement."""
-    marks = list(MARK.finditer(text))
-    if not marks:
-        return None
-    check(len(marks) == 1, "one refusal for each statement:", text)
-    (mark,) = marks
-    bodies = [body for body in re.finditer(r"\$\w*\$(.*?)\$\w*\$", text, re.DOTALL) if body.start() < mark.start() < body.end()]
-    line_of = lambda begin: text.count("\n", begin, mark.start()) + 1  # noqa: E731
-    return mark[1], mark[2].strip(), line_of(bodies[0].start(1)) if bodies else None, line_of(0)
+def expectations(text):
+    """What the statement's marks say: SQLSTATE, words, line of the body or None, line of the statement."""
+    found = []
+    for mark in MARK.finditer(text):
+        bodies = [body for body in BODY.finditer(text) if body.start() < mark.start() < body.end()]
+        in_body = text.count("\n", bodies[0].start(2), mark.start()) + 1 if bodies else None
+        found.append((mark[1], mark[2].strip(), in_body, text.count("\n", 0, mark.start()) + 1))
+    return found
 
 
 def complaint(text, expected, error):
     """What is wrong with the answer to a statement, or nothing."""
-    if expected is None:
+    if not expected:
         return f"refused: {error}" if error else None
-    state, words, body_line, statement_line = expected
     if error is None:
-        return f"accepted, but should be refused: {state} {words}"
-    diagnostic = error.diag
+        return "accepted, but should be refused: " + " or ".join(f"{state} {words}" for state, words, _, _ in expected)
+    complaints = [complaint_about(text, one, error.diag) for one in expected]
+    return None if None in complaints else "; ".join(complaints)
+
+
+def complaint_about(text, expected, diagnostic):
+    state, words, body_line, statement_line = expected
     if diagnostic.sqlstate != state:
         return f"found {diagnostic.sqlstate} {diagnostic.message_primary}, expected {state}"
     if words.lower() not in diagnostic.message_primary.lower():
@@ -68,7 +72,7 @@ def complaints_about(connection, name):
             connection.execute(step.text)
         except psycopg.Error as raised:
             error = raised
-        expected = None if Options.reference else expectation(step.text)
+        expected = [] if Options.reference else expectations(step.text)
         if said := complaint(step.text, expected, error):
             found.append(f"{step.text.splitlines()[0]}: {said}")
     return found
