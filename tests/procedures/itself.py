@@ -1,9 +1,10 @@
 """The suite for procedures itself: where statements end, what answers look like, and that it can fail."""
 
 import psycopg
-from harness import check, equal, server, test
+from harness import Options, check, equal, server, test
 
 from procedures.answers import complaints, difference, known_differences
+from procedures.databases import closing
 from procedures.refused import complaint, expectations
 from procedures.script import Runner, as_text, shown, steps
 
@@ -114,6 +115,19 @@ def answers_of_a_server_are_written_as_promised():
     with server() as s, s.connect() as connection:
         found = Runner(connection).run(script)
     equal(difference("it", expected, found), "")
+
+
+@test
+def a_server_that_ends_is_an_answer_too():
+    if Options.reference:
+        return  # PostgreSQL's processes outlive the first one for a moment.
+    for last in ("select 2 as b;", "-- binary: select %s as b | 2"):
+        with server() as s, closing(s.connect()) as connection:
+            runner = Runner(connection)
+            check("  SELECT 1" in runner.run("select 1 as a;"), "before")
+            s.kill()
+            found = runner.run(f"{last}\nselect 3;")
+            check("\n  no answer: " in found and "select 3" not in found, found)
 
 
 @test

@@ -16,7 +16,7 @@ import pathlib
 import re
 
 import psycopg
-from harness import Options, check, test
+from harness import Options, test
 
 from procedures.answers import judge, known_differences, names
 from procedures.databases import databases

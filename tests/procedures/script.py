@@ -229,12 +229,12 @@ class Runner:
         cursor = self.connection.cursor(binary=binary)
         try:
             cursor.execute(query, values, prepare=True)
+            rows = cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
             if error.pgresult is None or self.connection.broken:
                 raise Broken(error) from error
             self.lines += self.diagnosis(error.diag)
             return
-        rows = cursor.fetchall() if cursor.description else []
         self.result(cursor.pgresult, [[as_text(value) for value in row] for row in rows] if binary else None)
 
     def result(self, result, rows=None):
