@@ -31,6 +31,8 @@ class Options:
 
     thorough = False
     reference = False
+    only = None
+    record = False
     seed = 0
 
 

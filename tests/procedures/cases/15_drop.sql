@@ -1,0 +1,26 @@
+create procedure p(a int) language plpgsql as $$ begin raise notice 'int'; end $$;
+create procedure p(a text) language plpgsql as $$ begin raise notice 'text'; end $$;
+create function f() returns int language plpgsql as $$ begin return 1; end $$;
+-- detail
+drop procedure p;
+drop procedure p(int);
+call p('x');
+drop procedure p;
+call p('x');
+drop procedure p;
+drop procedure p(int);
+drop procedure if exists p;
+drop procedure if exists p(int, text);
+drop procedure f;
+drop procedure f();
+drop function f(int);
+drop function if exists f(int);
+drop function f();
+select f();
+drop function f();
+drop function if exists f, g();
+create procedure p(a int, out b int) language plpgsql as $$ begin b := a; end $$;
+create function f(a int, b text default '') returns int language plpgsql as $$ begin return a; end $$;
+drop routine f, p;
+drop routine f;
+drop procedure p(no_such_type);

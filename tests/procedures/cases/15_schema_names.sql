@@ -1,0 +1,15 @@
+create table public.t (id int primary key);
+create procedure public.put(k int) language plpgsql as $$ begin insert into public.t values (put.k); end $$;
+create function public.many() returns bigint language sql as $$ select count(*) from public.t $$;
+call public.put(1);
+call put(2);
+select public.many(), many();
+select * from public.many() m;
+create procedure nowhere.put(k int) language plpgsql as $$ begin end $$;
+call nowhere.put(3);
+select nowhere.many();
+drop procedure nowhere.put(int);
+drop procedure if exists nowhere.put(int);
+drop procedure public.put(int);
+drop function public.many();
+call put(3);

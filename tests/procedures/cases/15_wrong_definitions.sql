@@ -1,0 +1,10 @@
+create procedure p(a int, a int) language plpgsql as $$ begin end $$;
+create procedure p(a int, out a int) language plpgsql as $$ begin end $$;
+create procedure p(a nothing) language plpgsql as $$ begin end $$;
+create function f() returns nothing language plpgsql as $$ begin end $$;
+create function f() language plpgsql as $$ begin end $$;
+create procedure p() language nothing as $$ begin end $$;
+create procedure p() as $$ begin end $$;
+create function f(out a int) returns text language plpgsql as $$ begin end $$;
+call p();
+select f();

@@ -1,0 +1,28 @@
+create procedure int_from(t text) language plpgsql as $$ declare i int; begin i := t; raise notice '%', i; end $$;
+call int_from('7');
+call int_from('x');
+call int_from('3000000000');
+call int_from('1.5');
+create procedure small(i int) language plpgsql as $$ declare s smallint; begin s := i; raise notice '%', s; end $$;
+call small(32767);
+call small(32768);
+create procedure add(i int) language plpgsql as $$ declare j int; begin j := i + 1; raise notice '%', j; end $$;
+call add(2147483646);
+call add(2147483647);
+create procedure narrow(n numeric) language plpgsql as $$ declare m numeric(4,2); begin m := n; raise notice '%', m; end $$;
+call narrow(99.994);
+-- detail
+call narrow(99.995);
+create procedure short(t text) language plpgsql as $$ declare v varchar(3); begin v := t; raise notice '%', v; end $$;
+call short('abc');
+call short('abcd');
+create procedure divide(a int, b int) language plpgsql as $$ begin raise notice '%', a / b; end $$;
+call divide(7, 2);
+call divide(7, 0);
+create procedure day(t text) language plpgsql as $$ declare d date; begin d := t; raise notice '%', d; end $$;
+call day('2026-02-28');
+call day('2026-02-30');
+call day('soon');
+create function small_result(i int) returns smallint language plpgsql as $$ begin return i; end $$;
+select small_result(5);
+select small_result(50000);

@@ -1,0 +1,13 @@
+create procedure a() language plpgsql as $$ declare x int not null; begin end $$;
+create procedure a(v int) language plpgsql as $$ declare x int not null := v; begin raise notice '%', x; end $$;
+call a(1);
+call a(null);
+create procedure b(v int) language plpgsql as $$ declare x int not null := 1; begin x := v; raise notice '%', x; end $$;
+call b(2);
+call b(null);
+create procedure c() language plpgsql as $$ declare x constant int := 1; begin select 2 into x; end $$;
+create procedure c(v int) language plpgsql as $$ declare x constant int not null := v; begin raise notice '%', x; end $$;
+call c(3);
+call c(null);
+create procedure d() language plpgsql as $$ declare x int not null := 1; begin select null::int into x; end $$;
+call d();

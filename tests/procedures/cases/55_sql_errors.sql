@@ -1,0 +1,16 @@
+create table t (id int primary key, v text);
+create function f() returns int language sql as $$ select v from t $$;
+create function f() returns int language sql as $$ select 1, 2 $$;
+create function f() returns int language sql as $$ insert into t values (1, 'a') $$;
+create function f() returns int language sql as $$ selec 1 $$;
+create function f() returns int language sql as $$ select nothing from t $$;
+create function f() returns int language sql as $$ select 1 from nothing $$;
+create function f() returns int language sql as $$ select $1 $$;
+create function f(a int) returns int language sql as $$ select b $$;
+create function f() returns int language sql as $$ $$;
+create procedure p() language sql as $$ select 1 from nothing $$;
+create function names(id int) returns bigint language sql as $$ select count(*) from t where t.id = names.id $$;
+insert into t values (1, 'a'), (2, 'b');
+select names(1), names(3);
+create function column_wins(id int) returns bigint language sql as $$ select count(*) from t where id = id $$;
+select column_wins(1);

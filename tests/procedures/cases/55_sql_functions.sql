@@ -1,0 +1,26 @@
+create table t (id int primary key, v int);
+insert into t values (1, 10), (2, 20), (3, null);
+create function twice(a int) returns int language sql as $$ select a * 2 $$;
+create function by_number(int, int) returns int language sql as $$ select $1 - $2; $$;
+create function of_row(k int) returns int language sql stable as $$ select v from t where id = k $$;
+create function total() returns bigint language sql as 'select sum(v) from t';
+select twice(4), by_number(5, 3), of_row(2), of_row(3), of_row(9), total();
+select id, twice(v) from t where twice(id) > 2 order by id;
+create function first_of_many() returns int language sql as $$ select v from t order by id desc $$;
+select first_of_many();
+create function insert_and_count(k int) returns bigint language sql as $$
+  insert into t values (k, k * 10);
+  select count(*) from t;
+$$;
+select insert_and_count(4);
+create function returning_it(k int) returns int language sql as $$ update t set v = v + 1 where id = k returning v $$;
+select returning_it(1), returning_it(9);
+create function nothing(k int) returns void language sql as $$ delete from t where id = k $$;
+select nothing(4);
+create function defaulted(a int, b int default 3) returns int language sql immutable strict as $$ select a * b $$;
+select defaulted(2), defaulted(2, 5), defaulted(2, null);
+create function numbers(n int) returns setof int language sql as $$ select i * i from generate_series(1, n) i order by i $$;
+select * from numbers(3);
+create function pairs(low int) returns table (a int, b int) language sql as $$ select id, v from t where id >= low order by id $$;
+select * from pairs(2);
+select * from t order by id;

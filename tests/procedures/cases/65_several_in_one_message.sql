@@ -1,0 +1,12 @@
+create table t (id int primary key);
+create procedure put(k int) language plpgsql as $$ begin insert into t values (k); end $$;
+create procedure get(k int, out n bigint) language plpgsql as $$ begin select count(*) into n from t where id <= k; end $$;
+call put(1) \; call put(2) \; call get(9, null);
+call put(3) \; call put(1) \; call put(4);
+select * from t order by id;
+begin \; call put(5) \; commit;
+begin \; call put(6) \; call put(6) \; commit;
+select 1;
+rollback;
+call put(7) \; rollback;
+select * from t order by id;

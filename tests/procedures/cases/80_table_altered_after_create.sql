@@ -1,0 +1,16 @@
+create table t (id int primary key, v int);
+insert into t values (1, 10);
+create procedure put(k int, x int) language plpgsql as $$ begin insert into t values (k, x); end $$;
+create function get(k int) returns int language plpgsql as $$ declare n int; begin select v into n from t where id = k; return n; end $$;
+create procedure all_of(k int) language plpgsql as $$ declare r record; begin select * into r from t where id = k; raise notice '% %', r.id, r.v; end $$;
+call put(2, 20);
+select get(1);
+call all_of(1);
+create index t_v on t (v);
+call put(3, 30);
+alter table t add column w text default 'new';
+call put(4, 40);
+select get(4);
+call all_of(4);
+create procedure with_new() language plpgsql as $$ declare r record; begin select * into r from t where id = 4; raise notice '%', r.w; end $$;
+call with_new();

@@ -1,0 +1,17 @@
+create table t (id int primary key, v int);
+insert into t values (1, 10);
+create procedure put(k int, x int) language plpgsql as $$ begin insert into t values (k, x); end $$;
+create function get(k int) returns int language plpgsql as $$ declare n int; begin select v into n from t where id = k; return n; end $$;
+call put(2, 20);
+select get(1);
+alter table t rename column v to x;
+select get(1);
+alter table t rename column x to v;
+select get(1);
+drop table t;
+select get(1);
+call put(1, 1);
+create table t (w text, v int, id int primary key);
+call put(1, 1);
+insert into t values ('w', 11, 1);
+select get(1);

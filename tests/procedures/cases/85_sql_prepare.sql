@@ -1,0 +1,16 @@
+create table t (id int primary key, v int);
+create procedure put(k int, x int) language plpgsql as $$ begin insert into t values (k, x); end $$;
+create function get(k int) returns int language plpgsql as $$ begin return (select v from t where id = k); end $$;
+prepare one(int) as select get($1), get($1 + 1);
+prepare two as insert into t values ($1, coalesce(get($1 - 1), 0) + 1) returning v;
+call put(1, 10);
+execute one(1);
+execute two(2);
+execute two(3);
+execute two(2);
+execute one(2);
+deallocate one;
+execute one(1);
+prepare three(int, int) as call put($1, $2);
+execute three(7, 70);
+select * from t order by id;

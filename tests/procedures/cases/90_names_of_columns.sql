@@ -1,0 +1,13 @@
+create function f(a int) returns int language plpgsql as $$ begin return a; end $$;
+create procedure p(inout "A b" int, out c varchar(5), out d timestamp) language plpgsql as $$ begin c := 'c'; end $$;
+select f(1), f(2) as second, f(3) + 1, (f(4));
+select * from f(1);
+select * from f(1) g;
+select * from f(1) as g(h);
+select f.f from f(1);
+select g from f(1) g;
+call p(1, null, null);
+create function t2(out a int, out b text) language sql as $$ select 1, 'x' $$;
+select * from t2();
+select * from t2() as x(y);
+select y.b from t2() y;

@@ -1,0 +1,37 @@
+create table t (id int primary key, v int);
+create function fires() returns trigger -- refused: 0A000 trigger
+language plpgsql as $$
+begin
+  return new;
+end $$;
+create function any_type(a anyelement) returns anyelement -- refused: 0A000 anyelement
+language plpgsql as $$ begin return a; end $$;
+create function many(variadic a int[]) returns int -- refused: 0A000 VARIADIC
+language plpgsql as $$ begin return 1; end $$;
+create function another_user() returns int -- refused: 0A000 SECURITY DEFINER
+language plpgsql security definer as $$ begin return 1; end $$;
+create function with_setting() returns int -- refused: 0A000 SET
+language plpgsql set work_mem = '4MB' as $$ begin return 1; end $$;
+create function takes(a interval) returns int -- refused: 0A000 interval
+language plpgsql as $$ begin return 1; end $$;
+create procedure declares() language plpgsql as $$
+declare
+  n int;
+  i interval := '1 day'; -- refused: 0A000 interval
+begin
+  n := 1;
+end $$;
+create procedure context() language plpgsql as $$
+declare
+  s text;
+begin
+  get diagnostics s = pg_context; -- refused: 0A000 PG_CONTEXT
+end $$;
+create procedure slices() language plpgsql as $$
+declare
+  x int[];
+begin
+  foreach x slice 1 in array array[[1, 2], [3, 4]] loop -- refused: 0A000 SLICE
+    null;
+  end loop;
+end $$;
