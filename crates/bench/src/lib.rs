@@ -15,23 +15,45 @@
 //! | `timeline` | short intervals, inside and outside of compactions |
 //! | `report` | the figures, as text and as JSON |
 //! | `ycsb` | YCSB on the embedded key-value transactions |
+//! | `system` | what calls are made to: a database that takes SQL |
+//! | `postgres`, `embedded` | the two of them |
+//! | `caller`, `crew` | one client that calls procedures; many of them on few threads |
+//! | `loading` | tables, rows, procedures and checks of a workload |
+//! | `call_run`, `calls`, `call_report` | a whole run of calls; what it counts; its report |
 //!
 //! Without the feature `embedded` the database is left out: the driver and the report alone, with which
 //! `bench/peers` measures other systems in the same loop.
 
+mod call_report;
+mod call_run;
+mod caller;
+mod calls;
+mod crew;
 mod driver;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod error;
+pub mod loading;
 mod pace;
+mod postgres;
 mod report;
+mod system;
 mod target;
 mod timeline;
 mod worker;
 #[cfg(feature = "embedded")]
 mod ycsb;
 
+pub use call_report::{CallReport, KindReport};
+pub use call_run::{CallRun, Stage};
+pub use calls::{CallTotals, KindTotals};
 pub use driver::{Figures, RunConfig, run};
+#[cfg(feature = "embedded")]
+pub use embedded::Embedded;
 pub use error::Error;
+pub use postgres::Postgres;
 pub use report::{Report, Setting};
+pub use system::{Connection, Failure, Reply, System, TextRows};
 pub use target::{Answer, Client, Compaction, Counters, Outcome, Target};
 pub use timeline::{Interval, Share, Timeline};
 #[cfg(feature = "embedded")]

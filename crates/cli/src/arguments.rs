@@ -8,6 +8,7 @@ use crate::options::Options;
 use crate::quantity::Size;
 use clap::{Args, Parser, Subcommand};
 use quintet_base::{Durability, Level};
+use quintet_workloads::tpcc::Mix;
 use std::path::PathBuf;
 
 const AFTER: &str = "\
@@ -109,6 +110,119 @@ pub enum BenchCommand {
     /// YCSB on embedded key-value transactions
     #[command(after_help = YCSB_EXAMPLES)]
     Ycsb(YcsbArguments),
+    /// TPC-C as procedures
+    #[command(after_help = CALL_EXAMPLES)]
+    Tpcc(TpccArguments),
+}
+
+const CALL_EXAMPLES: &str = "\
+Examples:
+  quintet bench tpcc --warehouses 10 --target postgres://me@127.0.0.1:5432/bench --load --check
+  quintet bench tpcc --warehouses 10 --target postgres://me@127.0.0.1:5433/quintet --clients 32
+  quintet bench tpcc --mix neworder-payment --target embedded --threads 2 --clients 2 --durability async
+  quintet bench tpcc --warehouses 1 --target embedded --data ./data --load --check --seconds 0
+
+The same SQL text runs on PostgreSQL and on Quintet: tables, procedures, calls and checks are in
+crates/workloads. --load drops the workload's tables and makes them anew. Procedures are made anew for each
+run; with --seconds 0 there is no run, and they are left alone.
+A call that loses (40001, 40P01) is run again with the same arguments; its latency is to the last answer. With
+--rate calls are due at fixed moments, and latency is from then.
+--check runs the workload's consistency checks before and after; the run fails if one fails.
+Embedded without --data, everything is loaded into a temporary directory inside the current one.";
+
+/// What every workload of calls takes.
+#[derive(Args, Debug)]
+pub struct CallArguments {
+    /// What to call: embedded, or the postgres:// URL of a server
+    #[arg(long, value_name = "TARGET", default_value = "embedded", value_parser = target)]
+    pub target: Target,
+    /// Connections
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub clients: u32,
+    /// Threads that the clients share
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub threads: u32,
+    /// Isolation level: read-committed, snapshot or serializable
+    #[arg(long, value_name = "LEVEL", default_value = "serializable", value_parser = Level::parse)]
+    pub level: Level,
+    /// Make the tables anew and fill them first
+    #[arg(long)]
+    pub load: bool,
+    /// Run the consistency checks before and after
+    #[arg(long)]
+    pub check: bool,
+    /// Seconds to measure; 0 for none
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Seconds before that
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    pub warmup: f64,
+    /// Calls that all clients together begin per second, due or not [default: as many as they can]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// Show throughput and latency per interval
+    #[arg(long)]
+    pub timeline: bool,
+    /// Length of such an interval
+    #[arg(long, value_name = "MS", default_value_t = 250, requires = "timeline", value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    pub interval_ms: u32,
+    /// Seed of rows and calls
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// One line of JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Embedded: directory that keeps the tables [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Embedded: memory for rows, caches and buffers
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    pub memory: Size,
+    /// Embedded: when a commit is answered: sync, async or none
+    #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
+    pub durability: Durability,
+}
+
+/// What is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A database in this process.
+    Embedded,
+    /// A server, by its URL.
+    Url(String),
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    if text == "embedded" {
+        return Ok(Target::Embedded);
+    }
+    match text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        true => Ok(Target::Url(text.to_owned())),
+        false => Err("embedded, or a URL that begins with postgres://".into()),
+    }
+}
+
+/// `quintet bench tpcc`.
+#[derive(Args, Debug)]
+pub struct TpccArguments {
+    /// Warehouses; each takes about 100 MB
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub warehouses: u64,
+    /// Which transactions how often: full (45/43/4/4/4), seeds (the same), neworder-payment (50/50) or
+    /// quelea (5/45/5/40/5)
+    #[arg(long, value_name = "NAME", default_value = "full", value_parser = tpcc_mix)]
+    pub mix: Mix,
+    /// A hundredth of the specification's items and customers, for trying
+    #[arg(long)]
+    pub small: bool,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+fn tpcc_mix(name: &str) -> Result<Mix, String> {
+    let names = Mix::ALL.map(Mix::name).join(", ");
+    Mix::parse(name).ok_or_else(|| format!("one of {names}"))
 }
 
 const YCSB_EXAMPLES: &str = "\
