@@ -279,3 +279,106 @@ impl fmt::Display for CallReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::CallTotals;
+    use crate::worker::latencies;
+    use quintet_workloads::tpcc::{Mix, Scale, Tpcc};
+
+    fn report(rate: Option<f64>) -> CallReport {
+        let mut calls = CallTotals::new(5);
+        calls.kinds[0].committed = 990;
+        calls.kinds[0].refused = 10;
+        calls.kinds[0].retried = 7;
+        calls.kinds[0].lost = 9;
+        calls.lost.insert(*b"40001", 8);
+        calls.lost.insert(*b"40P01", 1);
+        let mut latency = latencies();
+        for microseconds in 1..=990u64 {
+            latency.record(microseconds * 1000).unwrap();
+        }
+        calls.kinds[0].latency = latency.clone();
+        let figures = Figures {
+            seconds: 2.0,
+            committed: 990,
+            aborted: 9,
+            latency,
+            log: None,
+            timeline: None,
+            calls,
+        };
+        let setting = CallSetting {
+            system: "PostgreSQL 15.18".into(),
+            target: "wire",
+            clients: 8,
+            level: Level::Serializable,
+            durability: None,
+            seed: 42,
+            checked: Some(true),
+        };
+        let run = RunConfig {
+            rate,
+            ..RunConfig::default()
+        };
+        let workload = Tpcc::new(Scale::full(2), Mix::Full, 42);
+        CallReport::new(&workload, &run, setting, &figures)
+    }
+
+    #[test]
+    fn figures_are_per_second_and_by_procedure() {
+        let report = report(None);
+        let rates = (
+            report.committed_per_second,
+            report.refused_per_second,
+            report.aborted_per_second,
+        );
+        assert_eq!(rates, (495.0, 5.0, 4.5));
+        let kind = &report.kinds[0];
+        assert_eq!((kind.name, kind.lost), ("new-order", 9));
+        assert!((kind.p99_us - 980.0).abs() < 10.0, "{}", kind.p99_us);
+        let text = report.to_string();
+        for part in ["40001: 8", "40P01: 1", "7 transactions", "new-order"] {
+            assert!(text.contains(part), "{part} is missing in {text}");
+        }
+        assert!(!text.contains("stock-level"), "there was none: {text}");
+    }
+
+    #[test]
+    fn json_has_the_promised_fields() {
+        let json: serde_json::Value = serde_json::from_str(&report(Some(1.0)).to_json()).unwrap();
+        for field in [
+            "system",
+            "target",
+            "workload",
+            "mix",
+            "size",
+            "committed_per_second",
+            "refused_per_second",
+            "aborted_per_second",
+            "p50_us",
+            "p99_us",
+            "kinds",
+            "lost_by_state",
+            "retried",
+            "given_up",
+            "clients",
+            "threads",
+            "offered_per_second",
+            "seconds",
+            "level",
+            "checked",
+        ] {
+            assert!(!json[field].is_null(), "{field} is missing");
+        }
+        assert_eq!(json["lost_by_state"]["40001"], 8);
+        assert_eq!(json["kinds"][4]["name"], "stock-level");
+    }
+
+    #[test]
+    fn text_says_when_an_open_loop_did_not_keep_up() {
+        assert!(!report(Some(500.0)).to_string().contains("keep up"));
+        assert!(report(Some(520.0)).to_string().contains("keep up"));
+    }
+}

@@ -1,9 +1,9 @@
 //! One client that calls procedures: when due, again if the call lost, until the run ends.
 //!
 //! Relies on: `pace` for when, `system` for the call.  Promises: a call that lost (40001, 40P01) is run
-//! again at once with the same arguments, [`TRIES_MAX`] times at most; its latency is from when it was due to
-//! its last answer; a call that ends otherwise than its workload allows ends the run.  Does not: run
-//! anything else again.
+//! again with the same arguments, at once the first times and then after a rest, [`TRIES_MAX`] times at
+//! most; its latency is from when it was due to its last answer; a call that ends otherwise than its
+//! workload allows ends the run.  Does not: run anything else again.
 //!
 //! ```text
 //!   due ─► call ─► committed, or refused as the workload allows ─► counted under its procedure
@@ -19,11 +19,18 @@ use crate::worker::Tally;
 use quintet_rt::Clock;
 use quintet_workloads::{Call, Calls, Ending, Procedure};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// So often is one transaction tried before it is given up. A fair database needs a few; a client that
 /// waits for ever would hide that one is not fair.
 pub(crate) const TRIES_MAX: u32 = 100;
+
+/// So often it is tried without a rest; what is in the way then will not go away by haste.
+const HASTY_TRIES: u32 = 20;
+
+/// The rest.
+const REST: Duration = Duration::from_millis(1);
 
 /// Serialization failure and deadlock: nothing happened, and the same call may succeed.
 fn may_be_run_again(state: &[u8; 5]) -> bool {
@@ -95,7 +102,9 @@ impl<C: Connection> Caller<'_, C> {
                 if *lost == TRIES_MAX {
                     return Ok(End::GivenUp);
                 }
-                if self.yields {
+                if *lost >= HASTY_TRIES {
+                    tokio::time::sleep(REST).await;
+                } else if self.yields {
                     tokio::task::yield_now().await;
                 }
                 continue;
@@ -118,7 +127,10 @@ impl<C: Connection> Caller<'_, C> {
         }
         self.tally.aborted += 1;
         *self.tally.calls.lost.entry(state).or_default() += 1;
-        if let Some(slice) = self.tally.slice(self.progress, self.clock.monotonic_nanos()) {
+        if let Some(slice) = self
+            .tally
+            .slice(self.progress, self.clock.monotonic_nanos())
+        {
             slice.aborted += 1;
         }
     }

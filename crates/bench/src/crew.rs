@@ -209,3 +209,194 @@ impl<S: System> Crew<'_, S> {
         self.bells.iter().for_each(|bell| bell.notify_one());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::{Failure, Reply, TextRows};
+    use quintet_rt::RealClock;
+    use quintet_workloads::hot_row::{HotRow, Mix};
+    use quintet_workloads::{Call, Piece, Procedure};
+
+    /// Its calls take a millisecond, which many may spend at once; of each connection every fourth loses.
+    struct Slow {
+        /// What the call after every tenth says.
+        every_tenth: Option<[u8; 5]>,
+        refuses_connections: bool,
+        committed: AtomicU64,
+    }
+
+    struct SlowConnection<'s> {
+        system: &'s Slow,
+        calls: u64,
+        /// What was called last, if it lost.
+        lost: Option<Call>,
+    }
+
+    impl<'s> System for &'s Slow {
+        type Connection = SlowConnection<'s>;
+
+        const BLOCKS: bool = false;
+
+        async fn connect(&self) -> Result<SlowConnection<'s>, Error> {
+            match self.refuses_connections {
+                true => Err(Error::ClientPanicked),
+                false => Ok(SlowConnection {
+                    system: self,
+                    calls: 0,
+                    lost: None,
+                }),
+            }
+        }
+    }
+
+    impl Connection for SlowConnection<'_> {
+        async fn prepare(&mut self, _: &'static [Procedure]) -> Result<(), Error> {
+            Ok(())
+        }
+
+        async fn call(&mut self, call: &Call) -> Result<Reply, Error> {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            if let Some(lost) = self.lost.take() {
+                assert_eq!(lost, *call, "not the call that lost");
+            }
+            self.calls += 1;
+            let failed = |state: [u8; 5]| {
+                Ok(Reply::Failed(Failure {
+                    state,
+                    message: "so it goes".into(),
+                }))
+            };
+            if self.calls.is_multiple_of(4) {
+                self.lost = Some(call.clone());
+                return failed(*b"40001");
+            }
+            if let Some(state) = self.system.every_tenth
+                && self.calls % 10 == 1
+                && self.calls > 10
+            {
+                return failed(state);
+            }
+            self.system.committed.fetch_add(1, Ordering::SeqCst);
+            Ok(Reply::Done(5))
+        }
+
+        async fn run(&mut self, _: &str) -> Result<Result<(), Failure>, Error> {
+            Ok(Ok(()))
+        }
+
+        async fn query(&mut self, _: &str) -> Result<Result<TextRows, Failure>, Error> {
+            Ok(Ok(Vec::new()))
+        }
+
+        async fn copy(&mut self, _: &Piece) -> Result<Result<(), Failure>, Error> {
+            Ok(Ok(()))
+        }
+    }
+
+    fn slow() -> Slow {
+        Slow {
+            every_tenth: None,
+            refuses_connections: false,
+            committed: AtomicU64::new(0),
+        }
+    }
+
+    const CONFIG: RunConfig = RunConfig {
+        threads: 2,
+        outstanding: 1,
+        rate: None,
+        timeline_seconds: None,
+        warmup_seconds: 0.1,
+        seconds: 0.5,
+    };
+
+    fn run(system: &Slow, config: RunConfig, clients: u32) -> Result<Figures, Error> {
+        let workload = HotRow::new(Mix::First);
+        run_calls(&system, &workload, config, clients, 1, Arc::new(RealClock))
+    }
+
+    // Twenty clients on two threads: each waits by itself, so they do more than two could, who would
+    // not get beyond 2,000 calls a second. What was lost is run again and counts once.
+    #[test]
+    fn many_clients_share_few_threads_and_what_lost_is_run_again() {
+        let system = slow();
+        let figures = run(&system, CONFIG, 20).unwrap();
+        let kind = &figures.calls.kinds[0];
+        let per_second = (figures.committed + figures.aborted) as f64 / figures.seconds;
+        assert!(per_second > 2500.0, "{per_second}");
+        assert_eq!((kind.committed, kind.given_up), (figures.committed, 0));
+        assert_eq!(figures.calls.lost[b"40001"], figures.aborted);
+        let share = figures.aborted as f64 / (figures.aborted + figures.committed) as f64;
+        assert!((share - 0.25).abs() < 0.05, "{share}");
+        // One that lost took two calls.
+        let (retried, lost) = (kind.retried, kind.lost);
+        assert!(retried > 0 && lost == retried, "{retried} and {lost}");
+        assert!(kind.latency.max() >= 2_000_000, "{}", kind.latency.max());
+    }
+
+    #[test]
+    fn what_calls_counted_is_summed_up_from_the_first_to_the_last() {
+        let system = slow();
+        let figures = run(&system, CONFIG, 3).unwrap();
+        let all = system.committed.load(Ordering::SeqCst);
+        assert!(all > figures.committed);
+        assert_eq!(figures.calls.counted, 5 * all as i64);
+    }
+
+    #[test]
+    fn an_end_that_the_workload_does_not_allow_ends_the_run() {
+        let system = Slow {
+            every_tenth: Some(*b"23505"),
+            ..slow()
+        };
+        let long = RunConfig {
+            seconds: 3600.0,
+            ..CONFIG
+        };
+        let error = run(&system, long, 4).unwrap_err().to_string();
+        assert!(
+            error.contains("23505") && error.contains("CALL hot_first(0"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_database_that_cannot_be_reached_ends_the_run() {
+        let system = Slow {
+            refuses_connections: true,
+            ..slow()
+        };
+        assert!(run(&system, CONFIG, 4).is_err());
+    }
+
+    // At 200 calls a second ten clients idle nearly all of the time: the rate must be met, the idling must
+    // not count, and a call must not wait for a coarse timer to begin.
+    #[test]
+    fn an_open_loop_keeps_its_rate_and_counts_from_when_it_was_due() {
+        let config = RunConfig {
+            rate: Some(200.0),
+            seconds: 1.0,
+            ..CONFIG
+        };
+        let figures = run(&slow(), config, 10).unwrap();
+        assert!(
+            (150..=205).contains(&figures.committed),
+            "{}",
+            figures.committed
+        );
+        // A coarse timer's millisecond belongs to the slow system, not to the pacer.
+        let median = figures.latency.value_at_quantile(0.5);
+        assert!(median < 4_000_000, "{median}");
+        let flooded = RunConfig {
+            rate: Some(40_000.0),
+            ..config
+        };
+        let flooded = run(&slow(), flooded, 4).unwrap();
+        assert!(
+            flooded.latency.max() > 500_000_000,
+            "{}",
+            flooded.latency.max()
+        );
+    }
+}

@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::quantity::Size;
 use clap::{Args, Parser, Subcommand};
 use quintet_base::{Durability, Level};
-use quintet_workloads::tpcc::Mix;
+use quintet_workloads::{hot_row, tpcc, ycsb_sql};
 use std::path::PathBuf;
 
 const AFTER: &str = "\
@@ -113,6 +113,18 @@ pub enum BenchCommand {
     /// TPC-C as procedures
     #[command(after_help = CALL_EXAMPLES)]
     Tpcc(TpccArguments),
+    /// SmallBank as procedures
+    #[command(after_help = CALL_EXAMPLES)]
+    Smallbank(SmallBankArguments),
+    /// One row that everybody writes, as procedures
+    #[command(after_help = CALL_EXAMPLES)]
+    Hotrow(HotRowArguments),
+    /// Clicks, carts, favourites and purchases of a shop as procedures
+    #[command(after_help = CALL_EXAMPLES)]
+    Ecommerce(EcommerceArguments),
+    /// YCSB as a procedure
+    #[command(after_help = CALL_EXAMPLES)]
+    YcsbSql(YcsbSqlArguments),
 }
 
 const CALL_EXAMPLES: &str = "\
@@ -211,7 +223,7 @@ pub struct TpccArguments {
     /// Which transactions how often: full (45/43/4/4/4), seeds (the same), neworder-payment (50/50) or
     /// quelea (5/45/5/40/5)
     #[arg(long, value_name = "NAME", default_value = "full", value_parser = tpcc_mix)]
-    pub mix: Mix,
+    pub mix: tpcc::Mix,
     /// A hundredth of the specification's items and customers, for trying
     #[arg(long)]
     pub small: bool,
@@ -220,9 +232,97 @@ pub struct TpccArguments {
     pub calls: CallArguments,
 }
 
-fn tpcc_mix(name: &str) -> Result<Mix, String> {
-    let names = Mix::ALL.map(Mix::name).join(", ");
-    Mix::parse(name).ok_or_else(|| format!("one of {names}"))
+fn tpcc_mix(name: &str) -> Result<tpcc::Mix, String> {
+    let names = tpcc::Mix::ALL.map(tpcc::Mix::name).join(", ");
+    tpcc::Mix::parse(name).ok_or_else(|| format!("one of {names}"))
+}
+
+/// `quintet bench smallbank`.
+#[derive(Args, Debug)]
+pub struct SmallBankArguments {
+    /// Customers
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    pub customers: u64,
+    /// Skew of the customers: Zipf exponent, 0 (none) to below 1
+    #[arg(long, value_name = "THETA", default_value_t = 0.0, value_parser = theta)]
+    pub theta: f64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+/// `quintet bench hotrow`.
+#[derive(Args, Debug)]
+pub struct HotRowArguments {
+    /// When a transaction touches the hot row: first, last or none
+    #[arg(long, value_name = "NAME", default_value = "first", value_parser = hot_row_mix)]
+    pub mix: hot_row::Mix,
+    /// Hot rows; a transaction touches one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub hot_rows: u64,
+    /// Cold rows
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
+    pub cold_rows: u64,
+    /// Cold rows that a transaction touches
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub cold_touched: u64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+fn hot_row_mix(name: &str) -> Result<hot_row::Mix, String> {
+    let names = hot_row::Mix::ALL.map(hot_row::Mix::name).join(", ");
+    hot_row::Mix::parse(name).ok_or_else(|| format!("one of {names}"))
+}
+
+/// `quintet bench ecommerce`.
+#[derive(Args, Debug)]
+pub struct EcommerceArguments {
+    /// Users
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub users: u64,
+    /// Items
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub items: u64,
+    /// Skew of the items: Zipf exponent, 0 (none) to below 1
+    #[arg(long, value_name = "THETA", default_value_t = 0.8, value_parser = theta)]
+    pub theta: f64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+/// `quintet bench ycsb-sql`.
+#[derive(Args, Debug)]
+pub struct YcsbSqlArguments {
+    /// A transaction's operations: deuteronomy (4, 84 % reads) or qstore (8 reads, 8 read-modify-writes)
+    #[arg(long, value_name = "NAME", default_value = "deuteronomy", value_parser = ycsb_mix)]
+    pub mix: ycsb_sql::Mix,
+    /// Records in the table
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(16..=1_000_000_000))]
+    pub records: u64,
+    /// Bytes of a value
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub value_bytes: usize,
+    /// Skew: Zipf exponent, 0 (uniform) to below 1
+    #[arg(long, value_name = "THETA", default_value_t = 0.0, value_parser = theta)]
+    pub theta: f64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+fn ycsb_mix(name: &str) -> Result<ycsb_sql::Mix, String> {
+    let names = ycsb_sql::Mix::ALL.map(ycsb_sql::Mix::name).join(", ");
+    ycsb_sql::Mix::parse(name).ok_or_else(|| format!("one of {names}"))
+}
+
+fn theta(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(theta) if (0.0..1.0).contains(&theta) => Ok(theta),
+        _ => Err("a number from 0 to below 1".into()),
+    }
 }
 
 const YCSB_EXAMPLES: &str = "\
@@ -374,6 +474,12 @@ mod tests {
             (ycsb.level, ycsb.durability, ycsb.ops),
             (Level::Snapshot, Durability::None, 4)
         );
+        let arguments = parse(&["quintet", "bench", "hotrow", "--mix", "last"]).unwrap();
+        let Command::Bench(BenchCommand::Hotrow(hot)) = arguments.command else {
+            panic!("not hotrow")
+        };
+        assert_eq!((hot.mix, hot.calls.clients), (hot_row::Mix::Last, 2));
+        assert_eq!(hot.calls.target, Target::Embedded);
         let arguments = parse(&[
             "quintet", "serve", "--user", "ann:x", "--user", "bob:y", "--memory", "1GiB",
         ])
@@ -402,6 +508,10 @@ mod tests {
             vec!["quintet", "bench", "ycsb", "--outstanding", "0"],
             vec!["quintet", "bench", "ycsb", "--rate", "0"],
             vec!["quintet", "bench", "ycsb", "--interval-ms", "100"],
+            vec!["quintet", "bench", "tpcc", "--mix", "spec"],
+            vec!["quintet", "bench", "tpcc", "--target", "mysql://here"],
+            vec!["quintet", "bench", "smallbank", "--theta", "1"],
+            vec!["quintet", "bench", "smallbank", "--customers", "1"],
         ] {
             assert!(parse(&wrong).is_err(), "{wrong:?}");
         }

@@ -3,7 +3,10 @@
 //! Relies on: `quintet_bench`, `quintet_workloads`.  Promises: progress on standard error, the report
 //! alone on standard output.  Does not: start a server.
 
-use crate::arguments::{CallArguments, Target, TpccArguments};
+use crate::arguments::{
+    CallArguments, EcommerceArguments, HotRowArguments, SmallBankArguments, Target, TpccArguments,
+    YcsbSqlArguments,
+};
 use crate::database::{close, open};
 use crate::exit::{Code, Exit};
 use crate::measure::directory;
@@ -11,7 +14,7 @@ use quintet_bench::{CallReport, CallRun, Embedded, Error, Postgres, RunConfig, S
 use quintet_embed::DatabaseConfig;
 use quintet_rt::RealClock;
 use quintet_workloads::tpcc::Scale;
-use quintet_workloads::{Tpcc, Workload};
+use quintet_workloads::{Ecommerce, HotRow, SmallBank, Tpcc, Workload, YcsbSql};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -24,11 +27,54 @@ pub fn tpcc(arguments: &TpccArguments) -> Result<(), Exit> {
         true => Scale::small(arguments.warehouses),
         false => Scale::full(arguments.warehouses),
     };
-    let seed = arguments.calls.seed;
-    measure(
-        &Tpcc::new(scale, arguments.mix, seed),
-        &arguments.calls,
-    )
+    let workload = Tpcc::new(scale, arguments.mix, arguments.calls.seed);
+    measure(&workload, &arguments.calls)
+}
+
+/// `quintet bench smallbank`.
+///
+/// # Errors
+/// As [`tpcc`].
+pub fn smallbank(arguments: &SmallBankArguments) -> Result<(), Exit> {
+    let workload = SmallBank::new(arguments.customers, arguments.theta);
+    measure(&workload, &arguments.calls)
+}
+
+/// `quintet bench hotrow`.
+///
+/// # Errors
+/// As [`tpcc`].
+pub fn hotrow(arguments: &HotRowArguments) -> Result<(), Exit> {
+    let workload = HotRow {
+        mix: arguments.mix,
+        hot_rows: arguments.hot_rows,
+        cold_rows: arguments.cold_rows,
+        cold_touched: arguments.cold_touched,
+    };
+    measure(&workload, &arguments.calls)
+}
+
+/// `quintet bench ecommerce`.
+///
+/// # Errors
+/// As [`tpcc`].
+pub fn ecommerce(arguments: &EcommerceArguments) -> Result<(), Exit> {
+    let workload = Ecommerce::new(arguments.users, arguments.items, arguments.theta);
+    measure(&workload, &arguments.calls)
+}
+
+/// `quintet bench ycsb-sql`.
+///
+/// # Errors
+/// As [`tpcc`].
+pub fn ycsb_sql(arguments: &YcsbSqlArguments) -> Result<(), Exit> {
+    let workload = YcsbSql::new(
+        arguments.mix,
+        arguments.records,
+        arguments.value_bytes,
+        arguments.theta,
+    );
+    measure(&workload, &arguments.calls)
 }
 
 fn measure(workload: &dyn Workload, arguments: &CallArguments) -> Result<(), Exit> {

@@ -52,6 +52,10 @@ fn main() -> ExitCode {
         Command::Sql(sql) => database::sql(&sql),
         Command::Bench(BenchCommand::Ycsb(ycsb)) => measure::ycsb(&ycsb),
         Command::Bench(BenchCommand::Tpcc(tpcc)) => call::tpcc(&tpcc),
+        Command::Bench(BenchCommand::Smallbank(bank)) => call::smallbank(&bank),
+        Command::Bench(BenchCommand::Hotrow(hot)) => call::hotrow(&hot),
+        Command::Bench(BenchCommand::Ecommerce(shop)) => call::ecommerce(&shop),
+        Command::Bench(BenchCommand::YcsbSql(ycsb)) => call::ycsb_sql(&ycsb),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
     };
     match result {

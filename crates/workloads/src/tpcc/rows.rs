@@ -17,7 +17,7 @@ const LOADED_AT: &str = "2026-01-01 00:00:00";
 const ITEMS_PER_PIECE: u64 = 10_000;
 
 /// What each customer has paid before, in hundredths.
-const PAID: i64 = 10_00;
+const PAID: i64 = 1000;
 
 /// One piece, by table. Warehouses and districts count from 1, parts from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Rows {
             lines.number(item as i64);
             lines.number(uniform(rand, 1, 10_000) as i64);
             letters(rand, 14, 24, lines.field());
-            lines.cents(uniform(rand, 1_00, 100_00) as i64);
+            lines.cents(uniform(rand, 100, 10_000) as i64);
             data(rand, lines.field());
             lines.end_row();
         }
@@ -212,7 +212,7 @@ impl Rows {
             digits(rand, 16, lines.field());
             lines.text(LOADED_AT);
             lines.text(if rand.one_in(10) { "BC" } else { "GC" });
-            lines.cents(50_000_00);
+            lines.cents(5_000_000);
             ten_thousandths(uniform(rand, 0, 5000), lines);
             lines.cents(-PAID);
             lines.cents(PAID);
@@ -285,7 +285,7 @@ impl Rows {
                 lines.number(5);
                 match delivered {
                     true => lines.cents(0),
-                    false => lines.cents(uniform(rand, 1, 9_999_99) as i64),
+                    false => lines.cents(uniform(rand, 1, 999_999) as i64),
                 }
                 letters(rand, 24, 24, lines.field());
                 lines.end_row();

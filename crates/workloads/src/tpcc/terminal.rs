@@ -8,7 +8,7 @@
 //! any of them.
 
 use super::random::{self, C_LAST_RUN, uniform};
-use super::{DELIVERY, DISTRICTS, Mix, ORDER_STATUS, PAYMENT, NEW_ORDER, STOCK_LEVEL, Scale};
+use super::{DELIVERY, DISTRICTS, Mix, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL, Scale};
 use crate::call::{Argument, Call, Calls, Ending};
 use crate::workload::drawn;
 use quintet_rt::Rand;
@@ -102,7 +102,7 @@ impl Terminal {
                 int(of_district),
                 customer,
                 name,
-                Argument::Cents(uniform(&mut self.rand, 1_00, 5000_00) as i64),
+                Argument::Cents(uniform(&mut self.rand, 100, 500_000) as i64),
             ],
             ending: Ending::Commit,
         }
