@@ -220,7 +220,7 @@ mod tests {
             let words = out.chunks(2).map(|w| u16::from_be_bytes([w[0], w[1]]));
             words.collect::<Vec<_>>()
         };
-        assert_eq!(bytes(123_456_78), [3, 1, 0, 2, 12, 3456, 7800]);
+        assert_eq!(bytes(12_345_678), [3, 1, 0, 2, 12, 3456, 7800]);
         assert_eq!(bytes(-5), [1, 0xffff, 0x4000, 2, 500]);
         assert_eq!(bytes(1_00), [2, 0, 0, 2, 1, 0]);
     }

@@ -1,7 +1,7 @@
 //! Loading and checking every workload on a database of our own: schema, rows and check queries are
 //! taken, hold as loaded, and find what is planted.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)] // a test: helpers fail it as its own lines do
 
 use quintet_bench::loading::{Moment, check, load};
 use quintet_bench::{Connection, Embedded, System};

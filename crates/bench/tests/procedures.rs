@@ -7,7 +7,7 @@
 //!
 //! Without it the tests say so and end.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)] // a test: helpers fail it as its own lines do
 
 use quintet_bench::{CallReport, CallRun, Postgres, RunConfig, Stage};
 use quintet_embed::Level;
