@@ -14,11 +14,11 @@
 //! ```
 //! Hot path: an operation makes nothing but what its statement makes.
 
-use crate::context::{Context, Env, STATEMENT_MEMORY_MAX, Stop, Workspace, row_bytes};
+use crate::context::{Around, Context, Env, STATEMENT_MEMORY_MAX, Stop, Workspace, row_bytes};
 use crate::cursor::Cursor;
 use crate::direct::Direct;
 use crate::guard::{Guard, Handling};
-use crate::lock::locks;
+use crate::lock::runs_whole;
 use crate::raise;
 use crate::run::{Restarts, run_whole, stop_outside_a_run};
 use crate::turns::Turns;
@@ -77,16 +77,26 @@ impl Call {
         arguments: &[Expr],
         context: &mut Context<'_>,
     ) -> SqlResult<Call> {
+        let values = values(arguments, context.params, context)?;
+        Call::begin(Arc::clone(program), 0, values, 0)
+    }
+
+    /// A call of one of a program's routines. `kept`: bytes that count as kept already.
+    pub fn begin(
+        program: Arc<Program>,
+        routine: usize,
+        arguments: Vec<Value>,
+        kept: usize,
+    ) -> SqlResult<Call> {
         let mut call = Call {
-            program: Arc::clone(program),
+            program,
             activations: Vec::new(),
             restarts: Restarts::default(),
             operations: 0,
-            kept: 0,
+            kept,
             frame: Vec::new(),
         };
-        let values = values(arguments, context.params, context)?;
-        call.enter(0, values)?;
+        call.enter(routine, arguments)?;
         Ok(call)
     }
 
@@ -142,11 +152,16 @@ impl Call {
     /// One operation.
     fn step(
         &mut self,
-        program: &Program,
+        program: &Arc<Program>,
         direct: &Direct,
         context: &mut Context<'_>,
         workspace: &mut Workspace,
     ) -> Result<Next, Stop> {
+        workspace.kept = self.kept;
+        let around = Around {
+            direct,
+            program: Some(program),
+        };
         self.operations = self.operations.wrapping_add(1);
         if self.operations.is_multiple_of(OPERATIONS_PER_CHECK) {
             Env::new(context, workspace).check_cancel()?;
@@ -194,7 +209,7 @@ impl Call {
                     cancel: context.cancel,
                 };
                 let found = each_row(
-                    (direct, statement),
+                    (around, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
@@ -253,7 +268,7 @@ impl Call {
                     cancel: context.cancel,
                 };
                 each_row(
-                    (direct, statement),
+                    (around, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
@@ -326,7 +341,7 @@ impl Call {
                 };
                 let before = rows.len();
                 let result = each_row(
-                    (direct, statement),
+                    (around, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
@@ -390,6 +405,10 @@ impl Call {
         };
         check_strict(into, found)?;
         let first = match rows.first() {
+            // What a function that returns void gives is no part of a row.
+            None if routine.output == Output::Nothing => {
+                Some(into_values(into, &[], &caller.slots, context.host)?)
+            }
             Some(row) if !row.is_empty() => {
                 Some(into_values(into, row, &caller.slots, context.host)?)
             }
@@ -453,7 +472,7 @@ impl Activation {
 /// Runs a statement and shows its rows, at most so many; a query that only reads is not read further.
 /// Says how many there were, or were changed.
 fn each_row(
-    (direct, statement): (&Direct, &Statement),
+    (around, statement): (Around<'_>, &Statement),
     context: &mut Context<'_>,
     workspace: &mut Workspace,
     (restarts, frame): (&mut Restarts, &mut Vec<Value>),
@@ -461,7 +480,7 @@ fn each_row(
     mut see: impl FnMut(&[Value]) -> SqlResult<()>,
 ) -> Result<u64, Stop> {
     match statement {
-        Statement::Query(plan) if !locks(plan) => {
+        Statement::Query(plan) if !runs_whole(plan) => {
             context.txn.begin_statement();
             let mut cursor = Cursor::new(plan);
             let mut env = Env::new(context, workspace);
@@ -479,7 +498,16 @@ fn each_row(
             Ok(found)
         }
         _ => {
-            let written = run_whole(direct, statement, context, workspace, restarts)?;
+            if statement.is_write() && context.host.is_read_only() {
+                return Err(Stop::Error(SqlError::new(
+                    SqlState::READ_ONLY_SQL_TRANSACTION,
+                    format!(
+                        "cannot execute {} in a read-only transaction",
+                        statement.tag()
+                    ),
+                )));
+            }
+            let written = run_whole(around, statement, context, workspace, restarts)?;
             for row in &written.rows {
                 see(row)?;
             }

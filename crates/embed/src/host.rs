@@ -27,6 +27,8 @@ pub(crate) struct SessionHost {
     pub transaction_time: i64,
     /// Set when a statement begins.
     pub statement_time: i64,
+    /// As the transaction is, set when a statement begins.
+    pub read_only: bool,
     /// The schema that statements are planned with now, for sequences.
     pub schema: Arc<Schema>,
     /// What nextval gave last, per sequence.
@@ -111,6 +113,10 @@ impl quintet_ir::Host for SessionHost {
 
     fn process_id(&self) -> i32 {
         self.process_id
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
     }
 
     fn notice(&self, severity: &'static str, message: SqlError) {

@@ -11,7 +11,7 @@ use quintet_base::{
 };
 use quintet_direct::{Context, Run, Stop};
 use quintet_ir::Expr;
-use quintet_ir::statement::Procedure;
+use quintet_ir::statement::{Body, Procedure};
 use quintet_sql::command::{Command, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -415,6 +415,7 @@ impl Session {
     /// Opens the transaction for a plan, after planning again if the schema has moved since.
     fn ensure_schema(&mut self, portal: &mut Portal) -> SqlResult<()> {
         self.db.wait_for_schema();
+        self.host.read_only = self.read_only;
         let schema = self.schema();
         if portal.prepared.revision != schema.revision {
             return Err(SqlError::new(
@@ -432,10 +433,11 @@ impl Session {
     }
 
     fn refuse_write_if_read_only(&self, procedure: &Procedure, tag: &str) -> SqlResult<()> {
-        if procedure.is_write() {
-            return self.refuse_if_read_only(tag);
+        // What a call writes is refused where it is reached, by the name of the statement inside.
+        match procedure.statement() {
+            Some(statement) if statement.is_write() => self.refuse_if_read_only(tag),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn refuse_if_read_only(&self, tag: &str) -> SqlResult<()> {
@@ -578,8 +580,13 @@ impl Session {
             return Err(SqlError::unsupported(format!("EXPLAIN {}", inner.tag)));
         };
         let mut lines = Vec::new();
-        if let Some(statement) = procedure.statement() {
-            lines.extend(quintet_ir::explain::explain(statement));
+        match &procedure.body {
+            Body::Statement(statement) => lines.extend(quintet_ir::explain::explain(statement)),
+            Body::Call { program, .. } => {
+                let name = program.routines.first().map_or("", |routine| &routine.name);
+                let name = name.split('(').next().unwrap_or_default();
+                lines.push(format!("Function Scan on {name}"));
+            }
         }
         if !analyze {
             return Ok(Ok(lines));

@@ -189,6 +189,7 @@ impl Session {
             process_id: options.process_id,
             transaction_time: now,
             statement_time: now,
+            read_only: false,
             schema: db.schema(),
             given: RefCell::default(),
             rand: RefCell::new(Rand::from_os()),

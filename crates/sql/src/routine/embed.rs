@@ -81,9 +81,10 @@ impl Embedding<'_, '_> {
             planner.calls.open(self.variables.slots.len());
             let scope = Scope::empty();
             let bound = Binder::new(&planner, &scope, "expressions").bind(node)?;
-            let calls = planner.calls.close();
-            self.call(calls);
-            return Ok(fold(bound));
+            if let Some(calls) = planner.calls.close() {
+                self.call(calls);
+                return Ok(fold(bound));
+            }
         }
         let planned = self.statement(&source)?;
         let [column] = planned.columns.as_slice() else {
@@ -157,11 +158,13 @@ impl Embedding<'_, '_> {
             && is_bare(select)
             && select.from_clause.is_empty()
             && !has_subquery(select)
+            && let Some(planned) = self.targets(source, select)?
         {
-            return self.targets(source, select);
+            return Ok(planned);
         }
         let planner = Planner::inside(self.context, source, &self.variables);
         let planned = plan_statement(&planner, &node)?;
+        planner.calls.link(self.linker);
         match planned.command {
             Command::Run(procedure) => match &procedure.body {
                 Body::Statement(statement) => Ok(Planned {
@@ -177,15 +180,17 @@ impl Embedding<'_, '_> {
         }
     }
 
-    /// A SELECT of values, which may call routines.
-    fn targets(&mut self, source: &str, select: &SelectStmt) -> SqlResult<Planned> {
+    /// A SELECT of values, which may call routines; `None` if one is called under a condition.
+    fn targets(&mut self, source: &str, select: &SelectStmt) -> SqlResult<Option<Planned>> {
         let planner = Planner::inside(self.context, source, &self.variables);
         planner.calls.open(self.variables.slots.len());
         let scope = Scope::empty();
         let binder = Binder::new(&planner, &scope, "SELECT");
         let mut targets = output::bind_targets(&binder, &select.target_list)?;
         output::settle(&planner, &mut targets, None)?;
-        let calls = planner.calls.close();
+        let Some(calls) = planner.calls.close() else {
+            return Ok(None);
+        };
         let outputs = targets
             .iter()
             .map(|target| output::describe(&scope, target));
@@ -195,13 +200,13 @@ impl Embedding<'_, '_> {
             .map(|target| fold(target.expr))
             .collect();
         self.call(calls);
-        Ok(Planned {
+        Ok(Some(Planned {
             statement: Statement::Query(Plan::Values {
                 types: row.iter().map(Expr::ty).collect(),
                 rows: vec![row],
             }),
             columns,
-        })
+        }))
     }
 
     /// Binds `count` expressions of a list, `a, b, c`.
@@ -214,7 +219,24 @@ impl Embedding<'_, '_> {
             Statement::Query(Plan::Values { mut rows, .. }) if rows.len() == 1 => {
                 Ok(rows.swap_remove(0))
             }
-            _ => Err(SqlError::unsupported("a subquery in a list of values")),
+            statement => {
+                let mut targets = Vec::with_capacity(planned.columns.len());
+                for (number, column) in planned.columns.iter().enumerate() {
+                    let slot = self.variables.hidden(column.ty);
+                    targets.push((slot, Expr::Column(number, column.ty)));
+                }
+                let values = targets.iter().map(|(slot, value)| Expr::Param(*slot, value.ty()));
+                let values = values.collect();
+                self.add(Action::Run {
+                    statement,
+                    into: Into {
+                        targets,
+                        strict: false,
+                        silent: true,
+                    },
+                });
+                Ok(values)
+            }
         }
     }
 }

@@ -40,16 +40,18 @@ impl Linker {
         number
     }
 
-    /// All routines that have a number, with those that they call in turn.
+    /// The program: the routines made by whoever makes it, then all that have a number, with those that
+    /// they call in turn.
     ///
     /// # Errors
     /// What a body says.
-    pub fn finish(mut self, context: &PlanContext) -> SqlResult<Vec<Routine>> {
-        let mut routines = Vec::new();
-        while let Some(&id) = self.order.get(routines.len()) {
+    pub fn finish(mut self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
+        assert_eq!(own.len(), self.own, "numbers begin behind those");
+        let mut routines = own;
+        while let Some(&id) = self.order.get(routines.len() - self.own) {
             routines.push(compile(id, context, &mut self)?);
         }
-        Ok(routines)
+        Ok(Program::of_catalog(routines, self.numbers))
     }
 }
 
@@ -60,7 +62,7 @@ impl Linker {
 pub(crate) fn program(id: RoutineId, context: &PlanContext) -> SqlResult<Program> {
     let mut linker = Linker::default();
     linker.number(id);
-    Ok(Program::new(linker.finish(context)?))
+    linker.finish(Vec::new(), context)
 }
 
 fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResult<Routine> {

@@ -8,7 +8,7 @@ use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns};
 use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node};
 use quintet_base::types::format_type;
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::routine::Output;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::OutputColumn;
@@ -21,6 +21,8 @@ pub(crate) struct Signature {
     /// CREATE PROCEDURE, not FUNCTION.
     pub procedure: bool,
     pub strict: bool,
+    /// LANGUAGE sql.
+    pub of_sql: bool,
     /// All of them, OUT and TABLE ones too: the first slots, in this order.
     pub parameters: Vec<Parameter>,
     pub output: Output,
@@ -89,6 +91,7 @@ impl Signature {
             name,
             procedure: header.procedure,
             strict: header.strict && !header.procedure,
+            of_sql: plpgsql::language(statement).as_deref() == Some("sql"),
             parameters,
             output,
             columns,
@@ -105,6 +108,14 @@ impl Signature {
             .filter(counts)
             .map(|p| p.ty)
             .collect()
+    }
+
+    /// What a function that returns void gives.
+    pub fn nothing(&self) -> Value {
+        match self.of_sql {
+            true => Value::Null,
+            false => Value::text(""),
+        }
     }
 
     /// `name(types)`, for messages.
