@@ -61,6 +61,8 @@ pub(crate) struct Workspace {
     floor: usize,
     /// How many statements are around this one.
     pub nesting: usize,
+    /// Where on the stack the outermost call of a function began; 0: there is none.
+    pub stack: usize,
     /// Bytes of rows that the loops and results of the routine around the statement keep.
     pub kept: usize,
     /// For keys of point reads: no allocation per row.
@@ -72,12 +74,13 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     /// For a statement of a function that is called in the midst of this one.
-    pub fn inside(&self) -> Workspace {
+    pub fn inside(&self, stack: usize) -> Workspace {
         let memory = self.memory + self.kept;
         Workspace {
             memory,
             floor: memory,
             nesting: self.nesting + 1,
+            stack,
             ..Workspace::default()
         }
     }

@@ -115,7 +115,9 @@ fn reads_table(plan: &Plan, table: &TableDef) -> bool {
     match plan {
         Plan::Scan(access) => access.table.space == table.space,
         // What a function reads is its own affair: it sees what was added before, as in PostgreSQL.
-        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => false,
+        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => {
+            false
+        }
         Plan::Join { outer, inner, .. } => reads_table(outer, table) || reads_table(inner, table),
         Plan::Filter { input, .. }
         | Plan::Project { input, .. }

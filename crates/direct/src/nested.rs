@@ -7,12 +7,13 @@
 //!
 //! ```text
 //!   statement ── expression ── Calling (a host) ── Call ── its statements ── expression ── …
-//!                                                 each such step is on the thread's stack: CALL_NESTING_MAX
+//!                                                 each such step is on the thread's stack; both the number
+//!                                                 of steps and their bytes have a bound
 //! ```
 
 use crate::call::Call;
 use crate::context::{Around, Context, Halt, Stop, Workspace};
-use quintet_base::limits::CALL_NESTING_MAX;
+use quintet_base::limits::{CALL_NESTING_MAX, CALL_STACK_BYTES_MAX};
 use quintet_base::text_format::FormatContext;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, Value};
 use quintet_ir::Host;
@@ -45,16 +46,7 @@ impl Inside<'_> {
         callee: &Callee,
         arguments: Vec<Value>,
     ) -> Result<Vec<Vec<Value>>, Halt> {
-        if self.workspace.nesting >= CALL_NESTING_MAX {
-            return Err(SqlError::new(
-                SqlState::STATEMENT_TOO_COMPLEX,
-                "stack depth limit exceeded",
-            )
-            .detail(format!(
-                "Queries call functions more than {CALL_NESTING_MAX} deep."
-            ))
-            .into());
-        }
+        let stack = self.stack()?;
         let found = match (&callee.program, around.program) {
             (Some(program), _) => Some((program, 0)),
             (None, Some(program)) => program
@@ -67,7 +59,7 @@ impl Inside<'_> {
             let message = format!("function {} is not linked to its caller", callee.name);
             return Err(SqlError::internal(message).into());
         };
-        let mut workspace = self.workspace.inside();
+        let mut workspace = self.workspace.inside(stack);
         let snapshot = self.txn.keep_snapshot();
         let mut context = Context {
             txn: self.txn,
@@ -88,6 +80,31 @@ impl Inside<'_> {
             Output::Nothing => vec![vec![callee.nothing.clone()]],
             Output::Row | Output::Rows => rows,
         })
+    }
+}
+
+impl Inside<'_> {
+    /// Where the stack of the outermost call begins, unless it has come too far from there.
+    fn stack(&self) -> SqlResult<usize> {
+        // An address says how far the stack has grown; nothing is read or written through it.
+        let place = 0_u8;
+        let here = std::ptr::from_ref(&place).addr();
+        let begin = match self.workspace.stack {
+            0 => here,
+            begin => begin,
+        };
+        if self.workspace.nesting < CALL_NESTING_MAX && begin.abs_diff(here) < CALL_STACK_BYTES_MAX
+        {
+            return Ok(begin);
+        }
+        Err(SqlError::new(
+            SqlState::STATEMENT_TOO_COMPLEX,
+            "stack depth limit exceeded",
+        )
+        .detail(format!(
+            "Functions whose queries call functions stand more than {} deep.",
+            self.workspace.nesting
+        )))
     }
 }
 
@@ -184,6 +201,14 @@ impl Host for Calling<'_> {
 
     fn notice(&self, severity: &'static str, message: SqlError) {
         self.host.notice(severity, message);
+    }
+
+    fn notices(&self) -> usize {
+        self.host.notices()
+    }
+
+    fn forget_notices(&self, from: usize) {
+        self.host.forget_notices(from);
     }
 
     fn is_read_only(&self) -> bool {

@@ -199,6 +199,7 @@ pub(crate) fn run_whole(
 ) -> Result<Written, Stop> {
     loop {
         let mark = context.txn.begin_statement();
+        let notices = context.host.notices();
         let mut env = Env::new(context, workspace);
         env.around = Some(around);
         env.release_all();
@@ -216,10 +217,14 @@ pub(crate) fn run_whole(
             Ok(written) => return Ok(written),
             Err(Halt::Stale) => {
                 context.txn.rollback_to(mark);
+                context.host.forget_notices(notices);
                 restarts.count(STATEMENT_RESTARTS_MAX)?;
             }
             Err(halt) => {
                 context.txn.rollback_to(mark);
+                if let Halt::Blocked(_) = halt {
+                    context.host.forget_notices(notices);
+                }
                 return Err(stop_outside_a_run(halt));
             }
         }

@@ -51,6 +51,14 @@ pub trait Host {
     fn notice(&self, severity: &'static str, message: SqlError) {
         let _ = (severity, message);
     }
+    /// How many messages have not been told to the client yet.
+    fn notices(&self) -> usize {
+        0
+    }
+    /// Takes back the messages from this one on: what raised them is undone, and will be run again.
+    fn forget_notices(&self, from: usize) {
+        let _ = from;
+    }
     /// Calls a function of the catalogue. Only an engine that runs a statement can; its expressions
     /// come with a host that asks it.
     fn call(&self, callee: &Callee, arguments: Vec<Value>) -> SqlResult<Value> {

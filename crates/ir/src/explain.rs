@@ -187,7 +187,9 @@ impl Printer {
             Plan::Unnest { .. } => vec!["unnest".to_string()],
             Plan::Call { callee, types, .. } => match types.len() {
                 1 => vec![callee.name.clone()],
-                width => (1..=width).map(|n| format!("{}.{n}", callee.name)).collect(),
+                width => (1..=width)
+                    .map(|n| format!("{}.{n}", callee.name))
+                    .collect(),
             },
             Plan::Join {
                 outer: left, inner, ..

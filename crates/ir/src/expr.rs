@@ -229,9 +229,7 @@ impl Expr {
             Expr::Call { args, .. }
             | Expr::Routine { args, .. }
             | Expr::And(args)
-            | Expr::Or(args) => {
-                args.iter().for_each(visit)
-            }
+            | Expr::Or(args) => args.iter().for_each(visit),
             Expr::Coalesce { args, .. } | Expr::Extreme { args, .. } => args.iter().for_each(visit),
             Expr::Array { elements, .. } => elements.iter().for_each(visit),
             Expr::Compare { left, right, .. } | Expr::Distinct { left, right, .. } => {
@@ -283,9 +281,7 @@ impl Expr {
             Expr::Call { args, .. }
             | Expr::Routine { args, .. }
             | Expr::And(args)
-            | Expr::Or(args) => {
-                args.iter_mut().for_each(visit)
-            }
+            | Expr::Or(args) => args.iter_mut().for_each(visit),
             Expr::Coalesce { args, .. } | Expr::Extreme { args, .. } => {
                 args.iter_mut().for_each(visit)
             }

@@ -66,7 +66,9 @@ pub(crate) fn bind_limits(planner: &Planner, select: &SelectStmt) -> SqlResult<L
                     _ => error,
                 })?;
         if bound.calls_routine() {
-            return Err(here(SqlError::unsupported(format!("a function in {clause}"))));
+            return Err(here(SqlError::unsupported(format!(
+                "a function in {clause}"
+            ))));
         }
         let from = bound.ty();
         let context = quintet_ir::cast::CastContext::Assignment;

@@ -24,6 +24,7 @@ use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
+use crate::rewrite::is_volatile;
 use crate::scope::Scope;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CallStmt, FuncCall, Node, SelectStmt, SetOperation};
@@ -357,18 +358,30 @@ fn plan_wrapped(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Plan
         slots.push(Slot::hidden(called.ty));
         body.push(call_step(called, slot, 0, &mut linker));
     }
-    let row = targets.into_iter().map(|target| moved(target.expr));
-    body.push(Step {
-        line: 0,
-        action: Action::Return(row.collect()),
-    });
+    let mut row: Vec<Expr> = targets
+        .into_iter()
+        .map(|target| moved(target.expr))
+        .collect();
+    // What needs no call is computed first: where that fails nothing has been called yet, as in
+    // PostgreSQL, which computes constants when it plans.
+    let mut steps = Vec::new();
+    for expr in row.iter_mut().filter(|expr| needs_no_call(expr, count)) {
+        let (slot, ty) = (slots.len(), expr.ty());
+        slots.push(Slot::hidden(ty));
+        let value = std::mem::replace(expr, Expr::Param(slot, ty));
+        let action = Action::Assign { slot, value };
+        steps.push(Step { line: 0, action });
+    }
+    steps.extend(body);
+    let action = Action::Return(row);
+    steps.push(Step { line: 0, action });
     let own = Routine {
         name: "SELECT".to_string(),
         slots,
         arguments: count,
         strict: false,
         found: None,
-        body,
+        body: steps,
         output: Output::Row,
     };
     let body = wrapped(&params, linker.finish(vec![own], planner.context)?);
@@ -382,6 +395,19 @@ fn wrapped(params: &[SqlType], program: Program) -> Body {
         program: Arc::new(program),
         arguments: arguments.map(|(n, ty)| Expr::Param(n, *ty)).collect(),
     }
+}
+
+/// True for an expression of more than one part over constants and parameters, of which there are so
+/// many.
+fn needs_no_call(expr: &Expr, count: usize) -> bool {
+    fn is_plain(expr: &Expr, count: usize) -> bool {
+        let mut plain = !matches!(expr, Expr::Param(place, _) if *place >= count);
+        expr.for_each_part(&mut |part| plain = plain && is_plain(part, count));
+        plain
+    }
+    !matches!(expr, Expr::Const(..) | Expr::Param(..))
+        && is_plain(expr, count)
+        && !is_volatile(expr)
 }
 
 /// Results of calls come right behind the parameters.

@@ -225,7 +225,9 @@ impl Embedding<'_, '_> {
                     let slot = self.variables.hidden(column.ty);
                     targets.push((slot, Expr::Column(number, column.ty)));
                 }
-                let values = targets.iter().map(|(slot, value)| Expr::Param(*slot, value.ty()));
+                let values = targets
+                    .iter()
+                    .map(|(slot, value)| Expr::Param(*slot, value.ty()));
                 let values = values.collect();
                 self.add(Action::Run {
                     statement,

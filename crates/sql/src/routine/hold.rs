@@ -70,9 +70,9 @@ fn aggregate_calls(plan: &Plan) -> bool {
         return false;
     };
     any_calls(keys)
-        || calls.iter().any(|call| {
-            any_calls(call.args.iter().chain(&call.filter)) || sort_calls(&call.order)
-        })
+        || calls
+            .iter()
+            .any(|call| any_calls(call.args.iter().chain(&call.filter)) || sort_calls(&call.order))
 }
 
 /// ON CONFLICT, RETURNING.
