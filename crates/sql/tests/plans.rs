@@ -75,7 +75,7 @@ fn describe(planned: &Planned) -> Vec<String> {
     let mut lines: Vec<String> = planned
         .notices
         .iter()
-        .map(|notice| format!("{}: {}", notice.severity, notice.message))
+        .map(|notice| format!("{}: {}", notice.severity, notice.message.message))
         .collect();
     match &planned.command {
         Command::Run(procedure) => {
@@ -241,6 +241,7 @@ macro_rules! scripts {
 
 scripts! {
     access_paths, select, aggregates, joins, subqueries, changes, schema, alter, utility, copy, system, errors,
+    functions,
 }
 
 #[test]
