@@ -40,6 +40,8 @@ pub(crate) struct Call {
     kept: usize,
     /// For rows on their way into slots.
     frame: Vec<Value>,
+    /// The error that it ended with was a lost conflict, and none that the routine raised itself.
+    lost: bool,
 }
 
 /// A routine that is running.
@@ -84,6 +86,7 @@ impl Call {
             operations: 0,
             kept: 0,
             frame: Vec::new(),
+            lost: false,
         };
         let values = values(arguments, context.params, context)?;
         call.enter(0, values)?;
@@ -104,10 +107,25 @@ impl Call {
                 Ok(Next::At(place)) => self.top().place = place,
                 Ok(Next::Switched) => {}
                 Ok(Next::Over(rows)) => return Ok(rows),
-                Err(Stop::Error(error)) => self.handle(&program, error, context)?,
+                Err(Stop::Error(error)) => {
+                    self.lost = error.state.is_retryable() && !self.raises(&program);
+                    self.handle(&program, error, context)?;
+                }
                 Err(blocked) => return Err(blocked),
             }
         }
+    }
+
+    /// Whether it has failed by a conflict with others, so that running it again may do.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Whether the operation at hand is one that fails because the routine says so.
+    fn raises(&self, program: &Program) -> bool {
+        let at = self.activations.last().expect("a routine is running");
+        let operation = program.code()[at.routine].operations.get(at.place);
+        matches!(operation, Some(Operation::Raise(_) | Operation::Reraise))
     }
 
     fn top(&mut self) -> &mut Activation {

@@ -179,6 +179,16 @@ impl Txn {
         self.snapshot.timestamp
     }
 
+    /// True if nothing has been read, written or locked in it.
+    pub fn is_fresh(&self) -> bool {
+        !self.snapshot_used && self.held.is_empty() && !self.has_writes()
+    }
+
+    /// The age of the schema that it goes by.
+    pub fn schema(&self) -> Timestamp {
+        self.schema
+    }
+
     /// True if it has buffered a write (or a schema change).
     pub fn has_writes(&self) -> bool {
         !self.writes.is_empty() || !self.fenced.is_empty() || !self.dropped.is_empty()
@@ -520,6 +530,48 @@ impl Txn {
             self.finish();
         }
         result
+    }
+
+    /// Commits, as [`Txn::commit`]; but after [`Error::Conflict`] the transaction is not over: it has
+    /// kept its locks, and waits for [`Txn::restart`], or to be dropped.
+    ///
+    /// # Errors
+    /// As [`Txn::commit`].
+    pub fn commit_or_keep(&mut self, durability: Durability) -> Result<Committed, Error> {
+        assert!(!self.finished, "a finished transaction cannot commit");
+        let result = crate::commit::commit(self, durability);
+        if !matches!(result, Err(Error::Blocked(_) | Error::Conflict { .. })) {
+            self.finish();
+        }
+        result
+    }
+
+    /// Forgets all that was read and written and reads at now. Locks are kept: what the transaction has
+    /// lost by cannot change again before it has been run once more.
+    pub fn restart(&mut self) {
+        assert!(!self.finished, "a finished transaction cannot begin again");
+        for space in self.closed.drain(..) {
+            self.shared.open_space(space);
+        }
+        self.writes.clear();
+        self.write_bytes = 0;
+        self.undo.clear();
+        self.fenced.clear();
+        self.dropped.clear();
+        *self.reads.borrow_mut() = ReadSet::default();
+        self.newest_read.set(Timestamp::ZERO);
+        self.read_count.set(0);
+        self.renew_snapshot();
+        self.snapshot_used = false;
+    }
+
+    /// Queues for a row, so that it stays as the next attempt finds it.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`] (call again when the wait is over), [`Error::Deadlock`],
+    /// [`Error::TooManyWaiters`].
+    pub fn lock_only(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+        self.take_lock((space, key.clone()), Strength::Exclusive, WaitPolicy::Queue)
     }
 
     /// Ends without effects. Dropping does the same.
