@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 # In the order of a first look: does it start, does it talk, does it add up, does it survive.
-FOLDERS = ["cli", "clients", "pgbench", "crash", "powercut"]
+FOLDERS = ["cli", "clients", "pgbench", "workloads", "crash", "powercut"]
 # Only when they are named.
 NAMED_FOLDERS = ["procedures"]
 # A reference server has neither our command line nor our log.
