@@ -199,37 +199,26 @@ impl Call {
             }
             Operation::Run { statement, into } => {
                 let Activation { slots, count, .. } = at;
-                let mut first: Option<Vec<Value>> = None;
-                let wanted = match (into.targets.is_empty(), into.strict) {
-                    (_, true) => 2,
-                    (false, false) => 1,
-                    (true, false) => usize::MAX,
-                };
                 let mut inner = Context {
                     txn: &mut *context.txn,
                     host: context.host,
                     params: slots,
                     cancel: context.cancel,
                 };
-                let found = each_row(
+                let found = first_row(
                     (direct, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
-                    wanted,
-                    |row| {
-                        if first.is_none() && !into.targets.is_empty() {
-                            first = Some(into_values(into, row, slots, context.host)?);
-                        }
-                        Ok(())
-                    },
+                    into,
                 )?;
-                check_strict(into, found)?;
+                check_count(into, statement, found)?;
                 if !into.silent {
                     *count = found;
                     note_found(routine, slots, found > 0);
                 }
-                fill(routine, slots, into, first)?;
+                let row = (found > 0).then_some(self.frame.as_slice());
+                fill(routine, slots, into, row, context.host)?;
             }
             Operation::Call {
                 routine: called,
@@ -407,17 +396,16 @@ impl Call {
             Output::Row | Output::Rows => rows.len() as u64,
         };
         check_strict(into, found)?;
-        let first = match rows.first() {
-            Some(row) if !row.is_empty() => {
-                Some(into_values(into, row, &caller.slots, context.host)?)
-            }
-            _ => None,
-        };
         if !into.silent {
             caller.count = found;
             note_found(calling, &mut caller.slots, found > 0);
         }
-        fill(calling, &mut caller.slots, into, first)?;
+        let row = match routine.output {
+            Output::Nothing => Some(&[][..]),
+            Output::Row | Output::Rows => rows.first().map(Vec::as_slice),
+        };
+        let row = row.filter(|row| !row.is_empty() || routine.output == Output::Nothing);
+        fill(calling, &mut caller.slots, into, row, context.host)?;
         caller.place += 1;
         Ok(Next::Switched)
     }
@@ -465,6 +453,45 @@ impl Activation {
         let ended = self.turns.pop().expect("the loop has begun");
         note_found(routine, &mut self.slots, ended.has_turned());
         Next::At(end)
+    }
+}
+
+/// Runs a statement and leaves its first row in `frame`; a query that only reads is not read further than
+/// INTO must know. Says how many rows there were, or were changed.
+fn first_row(
+    (direct, statement): (&Direct, &Statement),
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    (restarts, frame): (&mut Restarts, &mut Vec<Value>),
+    into: &Into,
+) -> Result<u64, Stop> {
+    match statement {
+        Statement::Query(plan) if !locks(plan) => {
+            context.txn.begin_statement();
+            let mut cursor = Cursor::new(plan);
+            let mut env = Env::new(context, workspace);
+            env.release_all();
+            let mut next = |env: &mut Env<'_>, frame: &mut Vec<Value>| {
+                cursor.next(plan, env, frame, 0).map_err(stop_outside_a_run)
+            };
+            if !next(&mut env, frame)? {
+                return Ok(0);
+            }
+            let mut found = 1;
+            if into.strict || into.targets.is_empty() {
+                let mut other = Vec::new();
+                while (found == 1 || into.targets.is_empty()) && next(&mut env, &mut other)? {
+                    found += 1;
+                }
+            }
+            Ok(found)
+        }
+        _ => {
+            let written = run_whole(direct, statement, context, workspace, restarts)?;
+            frame.clear();
+            frame.extend(written.rows.into_iter().next().into_iter().flatten());
+            Ok(written.count)
+        }
     }
 }
 
@@ -533,28 +560,20 @@ fn over_row(
     }
 }
 
-fn into_values(
-    into: &Into,
-    row: &[Value],
-    slots: &[Value],
-    host: &dyn quintet_ir::Host,
-) -> SqlResult<Vec<Value>> {
-    let values = into.targets.iter();
-    values
-        .map(|(_, value)| over_row(value, row, slots, host))
-        .collect()
-}
-
-/// The targets' new values; NULLs if there was no row.
+/// Gives the targets their values over a row; NULLs if there is none.
 fn fill(
     routine: &Routine,
     slots: &mut [Value],
     into: &Into,
-    values: Option<Vec<Value>>,
+    row: Option<&[Value]>,
+    host: &dyn quintet_ir::Host,
 ) -> SqlResult<()> {
-    let mut values = values.unwrap_or_default().into_iter();
-    for (slot, _) in &into.targets {
-        store(routine, slots, *slot, values.next().unwrap_or(Value::Null))?;
+    for (slot, value) in &into.targets {
+        let value = match row {
+            Some(row) => over_row(value, row, slots, host)?,
+            None => Value::Null,
+        };
+        store(routine, slots, *slot, value)?;
     }
     Ok(())
 }
@@ -581,6 +600,22 @@ fn note_found(routine: &Routine, slots: &mut [Value], found: bool) {
     }
 }
 
+/// How many rows INTO takes: of a statement that changes rows never more than one.
+fn check_count(into: &Into, statement: &Statement, found: u64) -> SqlResult<()> {
+    if found > 1 && !into.strict && !into.targets.is_empty() && statement.is_write() {
+        return Err(several_rows());
+    }
+    check_strict(into, found)
+}
+
+fn several_rows() -> SqlError {
+    SqlError::new(
+        SqlState::STRICT_SEVERAL_ROWS,
+        "query returned more than one row",
+    )
+    .hint("Make sure the query returns a single row, or use LIMIT 1.")
+}
+
 fn check_strict(into: &Into, found: u64) -> SqlResult<()> {
     match found {
         _ if !into.strict => Ok(()),
@@ -589,11 +624,7 @@ fn check_strict(into: &Into, found: u64) -> SqlResult<()> {
             "query returned no rows",
         )),
         1 => Ok(()),
-        _ => Err(SqlError::new(
-            SqlState::STRICT_SEVERAL_ROWS,
-            "query returned more than one row",
-        )
-        .hint("Make sure the query returns a single row, or use LIMIT 1.")),
+        _ => Err(several_rows()),
     }
 }
 
