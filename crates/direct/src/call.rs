@@ -170,7 +170,14 @@ impl Call {
                 store(routine, &mut at.slots, *slot, value)?;
             }
             Operation::AssignElement { slot, index, value } => {
-                let index = eval(index, &at.slots, context)?.as_i64();
+                let index = eval(index, &at.slots, context)?;
+                if index.is_null() {
+                    return Err(Stop::Error(SqlError::new(
+                        SqlState::NULL_VALUE_NOT_ALLOWED,
+                        "array subscript in assignment must not be null",
+                    )));
+                }
+                let index = index.as_i64();
                 let value = eval(value, &at.slots, context)?;
                 let array = std::mem::take(&mut at.slots[*slot]);
                 let element = routine.slots[*slot].ty.element();
@@ -206,7 +213,7 @@ impl Call {
                         Ok(())
                     },
                 )?;
-                check_strict(into, found)?;
+                check_rows(into, found, statement)?;
                 if !into.silent {
                     *count = found;
                     note_found(routine, slots, found > 0);
@@ -229,7 +236,7 @@ impl Call {
                 }
             }
             Operation::Leave { to, place } => {
-                at.leave(*to);
+                at.leave(routine, *to);
                 return Ok(Next::At(*place));
             }
             Operation::BeginIntegers {
@@ -283,7 +290,14 @@ impl Call {
                             store(routine, &mut at.slots, *slot, value)?;
                         }
                     }
-                    None => return Ok(at.end_turns(routine, *end)),
+                    None => {
+                        if !turns.has_turned() {
+                            for (slot, _) in into {
+                                store(routine, &mut at.slots, *slot, Value::Null)?;
+                            }
+                        }
+                        return Ok(at.end_turns(routine, *end));
+                    }
                 }
             }
             Operation::BeginGuard { .. } => {
@@ -307,6 +321,7 @@ impl Call {
                     )
                 })));
             }
+            Operation::Fail(error) => return Err(Stop::Error(SqlError::clone(error))),
             Operation::Return(row) => {
                 let row = values(row, &at.slots, context)?;
                 return self.leave(program, Some(row), context);
@@ -437,7 +452,11 @@ impl Call {
 }
 
 impl Activation {
-    fn leave(&mut self, to: Heights) {
+    /// Loops that are left have had a turn, or nothing in them could leave them.
+    fn leave(&mut self, routine: &Routine, to: Heights) {
+        if self.turns.len() > to.loops {
+            note_found(routine, &mut self.slots, true);
+        }
         self.turns.truncate(to.loops);
         self.guards.truncate(to.guards);
     }
@@ -571,12 +590,25 @@ fn check_strict(into: &Into, found: u64) -> SqlResult<()> {
             "query returned no rows",
         )),
         1 => Ok(()),
-        _ => Err(SqlError::new(
-            SqlState::STRICT_SEVERAL_ROWS,
-            "query returned more than one row",
-        )
-        .hint("Make sure the query returns a single row, or use LIMIT 1.")),
+        _ => Err(several_rows()),
     }
+}
+
+/// STRICT; and a statement that writes has one row for its targets at most.
+fn check_rows(into: &Into, found: u64, statement: &Statement) -> SqlResult<()> {
+    let writes = !matches!(statement, Statement::Query(_));
+    match writes && found > 1 && !into.targets.is_empty() {
+        true => Err(several_rows()),
+        false => check_strict(into, found),
+    }
+}
+
+fn several_rows() -> SqlError {
+    SqlError::new(
+        SqlState::STRICT_SEVERAL_ROWS,
+        "query returned more than one row",
+    )
+    .hint("Make sure the query returns a single row, or use LIMIT 1.")
 }
 
 /// Keeps a row for a loop or a result.

@@ -17,7 +17,7 @@
 use crate::code::Code;
 use crate::expr::Expr;
 use crate::statement::Statement;
-use quintet_base::{SqlState, SqlType, Value};
+use quintet_base::{SqlError, SqlState, SqlType, Value};
 use std::sync::OnceLock;
 
 /// A routine with those it calls.
@@ -193,6 +193,8 @@ pub enum Action {
     Raise(Box<Raise>),
     /// The error that is being handled once more.
     Reraise,
+    /// Fails: what stood here in the source cannot be run as the schema is.
+    Fail(Box<SqlError>),
     /// Ends the routine; with its row, if it gives one.
     Return(Vec<Expr>),
     /// One more row of the result.
@@ -391,6 +393,7 @@ pub fn each_step<'s>(steps: &'s [Step], see: &mut impl FnMut(&'s Step)) {
             | Action::Continue { .. }
             | Action::Raise(_)
             | Action::Reraise
+            | Action::Fail(_)
             | Action::Return(_)
             | Action::ReturnNext(_)
             | Action::ReturnQuery(_)

@@ -189,6 +189,24 @@ pub(crate) fn fitted(
     }
 }
 
+/// An error that is for who reaches the statement; the others are for who creates the routine.
+pub(crate) fn for_later(error: SqlError) -> SqlResult<SqlError> {
+    let now = [
+        SqlState::FEATURE_NOT_SUPPORTED,
+        SqlState::SYNTAX_ERROR,
+        SqlState::INVALID_FUNCTION_DEFINITION,
+        SqlState::INTERNAL_ERROR,
+    ];
+    match now.contains(&error.state) {
+        true => Err(error),
+        // A position counts in the text of one expression, which nobody sees.
+        false => Ok(SqlError {
+            position: None,
+            ..error
+        }),
+    }
+}
+
 impl Lowering<'_, '_, '_> {
     /// Steps of statements, apart from those at hand.
     fn apart(&mut self, statements: &[Statement]) -> SqlResult<Vec<Step>> {
@@ -206,8 +224,23 @@ impl Lowering<'_, '_, '_> {
     fn statements(&mut self, statements: &[Statement]) -> SqlResult<()> {
         for statement in statements {
             self.at.line = statement.line;
-            self.statement(&statement.kind)?;
+            self.when_reached(|this| this.statement(&statement.kind))?;
         }
+        Ok(())
+    }
+
+    /// Makes steps; what is wrong with them as the schema is, or with a literal in them, is said by the
+    /// step that stands there instead. Another schema makes the routine again.
+    fn when_reached(&mut self, make: impl FnOnce(&mut Self) -> SqlResult<()>) -> SqlResult<()> {
+        let begun = self.at.steps.len();
+        make(self).or_else(|error| self.instead(begun, error))
+    }
+
+    /// A step that fails instead of those from `begun` on.
+    fn instead(&mut self, begun: usize, error: SqlError) -> SqlResult<()> {
+        let error = for_later(error)?;
+        self.at.steps.truncate(begun);
+        self.at.add(Action::Fail(Box::new(error)));
         Ok(())
     }
 
@@ -284,7 +317,13 @@ impl Lowering<'_, '_, '_> {
             }
         }
         let planner = Planner::new(self.at.context, "", &[]);
-        resolve(&planner, ty)
+        resolve(&planner, ty).map_err(|error| match ty {
+            // As PostgreSQL says it, for whom this is no type then.
+            plpgsql::DataType::TypeOf { .. } if error.state != SqlState::FEATURE_NOT_SUPPORTED => {
+                SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"%\"")
+            }
+            _ => error,
+        })
     }
 
     /// Gives a declared variable its slots and its first value.
@@ -293,7 +332,16 @@ impl Lowering<'_, '_, '_> {
         match ty {
             Resolved::Scalar(ty, modifier) => {
                 let value = match &variable.default {
-                    Some(text) => self.at.typed(&text.text, ty, modifier)?,
+                    Some(text) => {
+                        let begun = self.at.steps.len();
+                        match self.at.typed(&text.text, ty, modifier) {
+                            Ok(value) => value,
+                            Err(error) => {
+                                self.instead(begun, error)?;
+                                Expr::Const(Value::Null, ty)
+                            }
+                        }
+                    }
                     None if variable.not_null => {
                         let message = format!(
                             "variable \"{}\" must have a default value, since it's declared NOT NULL",

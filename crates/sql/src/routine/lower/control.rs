@@ -43,7 +43,10 @@ impl Lowering<'_, '_, '_> {
         while let Some((first, later)) = rest.split_first() {
             let line = self.at.line;
             let before = std::mem::take(&mut self.at.steps);
-            let bound = condition(self, first);
+            let bound = condition(self, first).or_else(|error| {
+                self.instead(0, error)?;
+                Ok(Expr::Const(Value::Bool(false), SqlType::Bool))
+            });
             let needed = std::mem::replace(&mut self.at.steps, before);
             let bound = bound?;
             if !needed.is_empty() && !made.is_empty() {
