@@ -38,7 +38,8 @@ mod text_edit;
 
 use crate::cast::{Category, category};
 use crate::eval::Host;
-use choose::{Choice, Signature, choose};
+pub use choose::{Choice, choose_among};
+use choose::{Signature, choose};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -125,7 +126,7 @@ impl Function {
         self
     }
 
-    fn signature(&self) -> Signature {
+    fn signature(&self) -> Signature<'static> {
         Signature {
             args: self.args,
             variadic: self.variadic,

@@ -42,6 +42,7 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) use call::{Calls, plan_call, plan_select_of_routine};
 pub(crate) use create::{plan_create, plan_drop};
+pub(crate) use matching::check_schema;
 pub(crate) use signature::Signature;
 
 /// A routine in the catalogue. What it becomes is made when somebody asks.
