@@ -37,6 +37,13 @@ pub(crate) struct SessionHost {
 }
 
 impl SessionHost {
+    /// Keeps a message for the client, if it wants it.
+    pub fn tell(&self, notice: Notice) {
+        if self.settings.wants(notice.severity) {
+            self.notices.borrow_mut().push(notice);
+        }
+    }
+
     fn sequence(&self, id: SequenceId) -> SqlResult<&SequenceDef> {
         self.schema
             .catalog
@@ -114,6 +121,6 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn notice(&self, severity: &'static str, message: SqlError) {
-        self.notices.borrow_mut().push(Notice { severity, message });
+        self.tell(Notice { severity, message });
     }
 }

@@ -18,6 +18,7 @@ use crate::code::Code;
 use crate::expr::Expr;
 use crate::statement::Statement;
 use quintet_base::{SqlError, SqlState, SqlType, Value};
+use std::fmt;
 use std::sync::OnceLock;
 
 /// A routine with those it calls.
@@ -316,6 +317,23 @@ pub enum Diagnostic {
     Context,
 }
 
+impl RaiseOption {
+    /// The word for it, in capitals.
+    pub fn word(self) -> &'static str {
+        match self {
+            RaiseOption::Message => "MESSAGE",
+            RaiseOption::Detail => "DETAIL",
+            RaiseOption::Hint => "HINT",
+            RaiseOption::ErrorCode => "ERRCODE",
+            RaiseOption::Column => "COLUMN",
+            RaiseOption::Constraint => "CONSTRAINT",
+            RaiseOption::DataType => "DATATYPE",
+            RaiseOption::Table => "TABLE",
+            RaiseOption::Schema => "SCHEMA",
+        }
+    }
+}
+
 impl Program {
     /// A program whose calls begin at the first routine.
     pub fn new(routines: Vec<Routine>) -> Program {
@@ -417,6 +435,16 @@ impl Condition {
                 SqlState::STATEMENT_COMPLETION_UNKNOWN,
             ]
             .contains(&state),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Condition::State(state) => write!(f, "{state}"),
+            Condition::Class(class) => write!(f, "{}***", String::from_utf8_lossy(class)),
+            Condition::Others => f.write_str("others"),
         }
     }
 }

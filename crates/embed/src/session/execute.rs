@@ -64,8 +64,9 @@ impl Session {
         planned: &Planned,
         sink: &mut dyn RowSink,
     ) -> SqlResult<Option<Step>> {
-        let notices = self.host.notices.get_mut();
-        notices.extend(planned.notices.iter().cloned());
+        for notice in &planned.notices {
+            self.host.tell(notice.clone());
+        }
         let tag = Some(planned.tag.to_string());
         match &planned.command {
             Command::Empty => return self.finish(portal, None).map(Some),

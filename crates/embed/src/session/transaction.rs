@@ -247,7 +247,7 @@ impl Session {
     }
 
     pub(super) fn warn(&mut self, state: SqlState, message: &str) {
-        self.host.notices.get_mut().push(Notice {
+        self.host.tell(Notice {
             severity: "WARNING",
             message: SqlError::new(state, message),
         });

@@ -77,16 +77,6 @@ impl Display for SqlText {
     }
 }
 
-impl Display for Condition {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Condition::State(state) => write!(f, "{state}"),
-            Condition::Class(class) => write!(f, "{}***", String::from_utf8_lossy(class)),
-            Condition::Others => f.write_str("others"),
-        }
-    }
-}
-
 impl Display for Raise {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let level = match self.level {

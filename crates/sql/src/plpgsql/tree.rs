@@ -7,6 +7,8 @@
 
 use pg_query::protobuf;
 use quintet_base::SqlState;
+/// Errors that a handler is for.
+pub(crate) use quintet_ir::routine::Condition;
 
 /// A routine.
 #[derive(Clone, PartialEq, Debug)]
@@ -220,17 +222,6 @@ pub(crate) struct Handler {
     pub conditions: Vec<Condition>,
     /// What to do.
     pub statements: Vec<Statement>,
-}
-
-/// Errors that a handler is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Condition {
-    /// This one.
-    State(SqlState),
-    /// All whose states begin so.
-    Class([u8; 2]),
-    /// All but a cancelled query and a failed ASSERT.
-    Others,
 }
 
 /// A piece of SQL: a statement or an expression.

@@ -21,7 +21,7 @@ use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::plan::Plan;
 use quintet_ir::routine::{Action, Handler, Output, Raise, RaiseState, Severity, Slot, Step};
 use quintet_ir::statement::{OutputColumn, Statement as IrStatement};
-use quintet_ir::{Expr, Routine, routine};
+use quintet_ir::{Expr, Routine};
 
 /// A routine being made.
 struct Lowering<'c, 'l, 't> {
@@ -425,13 +425,8 @@ impl Lowering<'_, '_, '_> {
         let mut handlers = Vec::new();
         for handler in &exception.handlers {
             self.at.line = handler.line;
-            let conditions = handler.conditions.iter().map(|condition| match condition {
-                plpgsql::Condition::State(state) => routine::Condition::State(*state),
-                plpgsql::Condition::Class(class) => routine::Condition::Class(*class),
-                plpgsql::Condition::Others => routine::Condition::Others,
-            });
             handlers.push(Handler {
-                conditions: conditions.collect(),
+                conditions: handler.conditions.clone(),
                 body: self.apart(&handler.statements)?,
             });
         }
