@@ -319,7 +319,14 @@ mod tests {
             Some(SqlState(*b"22004"))
         );
         assert_eq!(condition_state("22012"), Some(SqlState::DIVISION_BY_ZERO));
-        for wrong in ["", "2201", "22o12", "no_such_condition", "220123", "warning"] {
+        for wrong in [
+            "",
+            "2201",
+            "22o12",
+            "no_such_condition",
+            "220123",
+            "warning",
+        ] {
             assert_eq!(condition_state(wrong), None, "{wrong}");
         }
     }

@@ -16,6 +16,7 @@ use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::scope::Scope;
 use crate::types;
+use crate::variables::Conflict;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, BoolExprType, BoolTestType, Node, NullTestType, a_const};
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value};
@@ -159,19 +160,27 @@ impl<'b, 'a> Binder<'b, 'a> {
             Some(variables) => variables.resolve(&name),
             None => Ok(None),
         };
+        let conflict = self.planner.variables.map(|known| known.conflict);
+        let conflict = conflict.unwrap_or_default();
         let found = match (found, variable) {
             (found, Ok(None)) => found,
             (Ok(found), Err(_)) => Ok(found),
-            (Ok(_), Ok(Some(_))) => {
+            (found, Ok(Some(slot)))
+                if conflict == Conflict::Variable
+                    || found
+                        .as_ref()
+                        .is_err_and(|error| error.state != SqlState::AMBIGUOUS_COLUMN) =>
+            {
+                let (place, ty) = self.planner.slot(slot);
+                return Ok(Expr::Param(place, ty));
+            }
+            (Ok(_), Ok(Some(_))) if conflict == Conflict::Error => {
                 let message = format!("column reference \"{}\" is ambiguous", name.join("."));
                 let error = SqlError::new(SqlState::AMBIGUOUS_COLUMN, message)
                     .detail("It could refer to either a PL/pgSQL variable or a table column.");
                 return Err(self.planner.at(column.location)(error));
             }
-            (Err(_), Ok(Some(slot))) => {
-                let (place, ty) = self.planner.slot(slot);
-                return Ok(Expr::Param(place, ty));
-            }
+            (found, Ok(Some(_))) => found,
             (Err(_), Err(error)) => return Err(self.planner.at(column.location)(error)),
         };
         let found = found.map_err(|error| match error.state {

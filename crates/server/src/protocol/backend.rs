@@ -427,7 +427,8 @@ mod tests {
             constraint: Some("n".into()),
             data_type: Some("y".into()),
         });
-        let expected = b"E\0\0\0\x37SERROR\0VERROR\0C42601\0Mno\0Dd\0Hh\0P12\0ss\0tt\0cc\0nn\0dy\0\0";
+        let expected =
+            b"E\0\0\0\x37SERROR\0VERROR\0C42601\0Mno\0Dd\0Hh\0P12\0ss\0tt\0cc\0nn\0dy\0\0";
         check(|out| error(out, Severity::Error, &full), expected);
         let look = Notice {
             severity: "NOTICE",

@@ -5,6 +5,7 @@
 //! a piece of SQL knows where it begins.  Does not: check types, or know what a name in a piece of
 //! SQL refers to; `scope` tells.
 
+use crate::variables::Conflict;
 use pg_query::protobuf;
 use quintet_base::SqlState;
 /// Errors that a handler is for.
@@ -130,6 +131,8 @@ pub(crate) struct Body {
     pub variables: Vec<Variable>,
     /// The outermost block.
     pub block: Block,
+    /// `#variable_conflict`.
+    pub conflict: Conflict,
 }
 
 /// The number of a variable in its body.

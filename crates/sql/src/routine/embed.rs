@@ -34,6 +34,8 @@ pub(crate) struct Embedding<'c, 'l> {
     pub steps: Vec<Step>,
     /// Of the statement at hand.
     pub line: u32,
+    /// It is neither STABLE nor IMMUTABLE.
+    pub may_write: bool,
 }
 
 /// A statement with its result's columns.
@@ -137,6 +139,15 @@ impl Embedding<'_, '_> {
         converted(&planner, expr, ty, modifier)
     }
 
+    /// A value as a column takes it.
+    ///
+    /// # Errors
+    /// `42804`, `42846`.
+    pub fn assigned(&self, expr: Expr, ty: SqlType, modifier: TypeMod) -> SqlResult<Expr> {
+        let planner = Planner::inside(self.context, "", &self.variables);
+        coerce::assign(&planner, expr, ty, modifier, "")
+    }
+
     /// A statement that gives or changes rows.
     ///
     /// # Errors
@@ -164,16 +175,30 @@ impl Embedding<'_, '_> {
         let planned = plan_statement(&planner, &node)?;
         match planned.command {
             Command::Run(procedure) => match &procedure.body {
-                Body::Statement(statement) => Ok(Planned {
-                    statement: statement.clone(),
-                    columns: planned.columns,
-                }),
+                Body::Statement(statement) => {
+                    if statement.is_write() {
+                        self.refuse_write(planned.tag);
+                    }
+                    Ok(Planned {
+                        statement: statement.clone(),
+                        columns: planned.columns,
+                    })
+                }
                 Body::Call { .. } => Err(SqlError::unsupported("a call in this place")),
             },
             _ => Err(SqlError::unsupported(format!(
                 "{} inside a routine",
                 planned.tag
             ))),
+        }
+    }
+
+    /// What changes rows fails in a routine that has promised not to.
+    pub fn refuse_write(&mut self, tag: &str) {
+        if !self.may_write {
+            let message = format!("{tag} is not allowed in a non-volatile function");
+            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            self.add(Action::Fail(Box::new(error)));
         }
     }
 

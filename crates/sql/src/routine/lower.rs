@@ -53,6 +53,7 @@ pub(crate) fn routine(
     linker: &mut Linker,
 ) -> SqlResult<Routine> {
     let mut variables = parameters(signature);
+    variables.conflict = tree.body.conflict;
     let found = variables.add_slot(
         Slot {
             name: "found".to_string(),
@@ -71,6 +72,7 @@ pub(crate) fn routine(
             linker,
             steps: Vec::new(),
             line: 0,
+            may_write: signature.may_write,
         },
         signature,
         tree,
@@ -173,6 +175,11 @@ pub(crate) fn fitted(
         let value = Expr::Column(number, from.ty);
         exprs.push(at.converted(value, to.ty, to.modifier)?);
     }
+    projected(planned, exprs)
+}
+
+/// A statement with these values over its rows instead of them.
+pub(crate) fn projected(planned: Planned, exprs: Vec<Expr>) -> SqlResult<IrStatement> {
     let same = exprs
         .iter()
         .enumerate()

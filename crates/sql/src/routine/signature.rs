@@ -4,7 +4,7 @@
 //! at the body.
 
 use crate::planner::{PlanContext, Planner};
-use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns};
+use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility};
 use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node};
 use quintet_base::types::format_type;
@@ -21,6 +21,10 @@ pub(crate) struct Signature {
     /// CREATE PROCEDURE, not FUNCTION.
     pub procedure: bool,
     pub strict: bool,
+    /// Neither STABLE nor IMMUTABLE.
+    pub may_write: bool,
+    /// LANGUAGE sql.
+    pub in_sql: bool,
     /// All of them, OUT and TABLE ones too: the first slots, in this order.
     pub parameters: Vec<Parameter>,
     pub output: Output,
@@ -89,6 +93,8 @@ impl Signature {
             name,
             procedure: header.procedure,
             strict: header.strict && !header.procedure,
+            may_write: header.volatility == Volatility::Volatile,
+            in_sql: plpgsql::language(statement).as_deref() == Some("sql"),
             parameters,
             output,
             columns,

@@ -368,6 +368,7 @@ impl Lowering<'_, '_, '_> {
             let value = Expr::Column(column, parameter.ty);
             targets.push((slot, self.at.converted(value, ty, modifier)?));
         }
+        self.at.refuse_write("CALL");
         let routine = self.at.linker.number(signature.id);
         self.at.add(Action::Call {
             routine,
