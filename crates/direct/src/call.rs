@@ -184,7 +184,7 @@ impl Call {
                 let element = element.unwrap_or(SqlType::Unknown);
                 at.slots[*slot] = index
                     .and_then(|index| routine::with_element(array, element, index, value))
-                    .ok_or_else(subscript_error)?;
+                    .ok_or_else(routine::subscript_out_of_range)?;
             }
             Operation::Run { statement, into } => {
                 let Activation { slots, count, .. } = at;
@@ -408,6 +408,10 @@ impl Call {
             Some(row) if !row.is_empty() => {
                 Some(into_values(into, row, &caller.slots, context.host)?)
             }
+            // void: its value depends on nothing.
+            None if routine.output == Output::Nothing => {
+                Some(into_values(into, &[], &caller.slots, context.host)?)
+            }
             _ => None,
         };
         if !into.silent {
@@ -625,14 +629,6 @@ fn keep(rows: &mut Vec<Vec<Value>>, row: Vec<Value>, kept: &mut usize) -> SqlRes
     }
     rows.push(row);
     Ok(())
-}
-
-fn subscript_error() -> SqlError {
-    SqlError::new(
-        SqlState::ARRAY_SUBSCRIPT_ERROR,
-        "array subscript out of range",
-    )
-    .hint("Arrays begin at 1 here.")
 }
 
 /// A line of an error's context.

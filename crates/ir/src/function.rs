@@ -14,6 +14,7 @@
 //! | `decimal` | numeric |
 //! | `text`, `text_edit` | text and bytea: measures and searches; cutting, padding, replacing |
 //! | `encoding` | bytes as text, quoting, digests |
+//! | `format` | format() |
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `calendar` | dates and timestamps |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
@@ -28,6 +29,7 @@ mod compare;
 mod decimal;
 mod encoding;
 pub(crate) mod float;
+mod format;
 mod like;
 mod pattern;
 mod system;
@@ -159,6 +161,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         text::FUNCTIONS,
         text_edit::FUNCTIONS,
         encoding::FUNCTIONS,
+        format::FUNCTIONS,
         like::FUNCTIONS,
         pattern::FUNCTIONS,
         calendar::FUNCTIONS,

@@ -460,6 +460,15 @@ impl Slot {
     }
 }
 
+/// `2202E`: an index that an array of ours cannot have.
+pub fn subscript_out_of_range() -> SqlError {
+    SqlError::new(
+        SqlState::ARRAY_SUBSCRIPT_ERROR,
+        "array subscript out of range",
+    )
+    .hint("Arrays begin at 1 here.")
+}
+
 /// The value of an array with one element changed: NULL is an empty array, which grows as far as it must.
 /// `None` if the index is outside of what an array of ours can have.
 pub fn with_element(array: Value, element: SqlType, index: i64, value: Value) -> Option<Value> {

@@ -126,7 +126,10 @@ impl Printer<'_> {
             text = format!("{text}.{field}");
         }
         match &target.element {
-            Some(element) => format!("{text}[{element}]"),
+            Some(element) => match &target.up_to {
+                Some(last) => format!("{text}[{element}:{last}]"),
+                None => format!("{text}[{element}]"),
+            },
             None => text,
         }
     }

@@ -336,10 +336,18 @@ impl Walk<'_> {
             return Ok(());
         }
         let end = self.tokens.find_outside(self.at, &["]"]);
-        if self.tokens.find_outside(self.at, &[":"]) < end {
-            return Err(Failure::unsupported("a slice of an array", start));
+        let colon = self.tokens.find_outside(self.at, &[":"]);
+        if colon < end {
+            if colon == self.at || colon + 1 == end {
+                let what = "an assignment to a slice without both bounds";
+                return Err(Failure::unsupported(what, start));
+            }
+            target.element = Some(self.text_before(&[":"])?);
+            self.take(":")?;
+            target.up_to = Some(self.text_before(&["]"])?);
+        } else {
+            target.element = Some(self.text_before(&["]"])?);
         }
-        target.element = Some(self.text_before(&["]"])?);
         self.take("]")?;
         if self.is("[") {
             return Err(Failure::unsupported(

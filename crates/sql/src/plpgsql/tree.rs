@@ -248,6 +248,8 @@ pub(crate) struct Target {
     pub field: Option<String>,
     /// To this element of the variable or field: an expression.
     pub element: Option<SqlText>,
+    /// To the elements from there up to this one.
+    pub up_to: Option<SqlText>,
 }
 
 /// Where a row goes.

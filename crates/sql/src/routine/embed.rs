@@ -139,6 +139,23 @@ impl Embedding<'_, '_> {
         converted(&planner, expr, ty, modifier)
     }
 
+    /// An array with other elements from one place to another.
+    ///
+    /// # Errors
+    /// `42883` for what is no array.
+    pub fn with_slice(
+        &self,
+        array: Expr,
+        first: Expr,
+        last: Expr,
+        from: Expr,
+    ) -> SqlResult<Expr> {
+        let planner = Planner::inside(self.context, "", &self.variables);
+        let scope = Scope::empty();
+        let binder = Binder::new(&planner, &scope, "assignments");
+        binder.apply("[:]:=", vec![array, first, last, from])
+    }
+
     /// A value as a column takes it.
     ///
     /// # Errors

@@ -35,7 +35,14 @@ impl Lowering<'_, '_, '_> {
             ));
         };
         let index = self.at.typed(&index.text, SqlType::Int4, TypeMod::NONE)?;
-        let value = self.at.typed(&value.text, element, TypeMod::NONE)?;
+        if let Some(last) = &target.up_to {
+            let last = self.at.typed(&last.text, SqlType::Int4, TypeMod::NONE)?;
+            let from = self.at.typed(&value.text, ty, modifier)?;
+            let value = self.at.with_slice(Expr::Param(slot, ty), index, last, from)?;
+            self.at.add(Action::Assign { slot, value });
+            return Ok(());
+        }
+        let value = self.at.typed(&value.text, element, modifier)?;
         self.at.add(Action::AssignElement { slot, index, value });
         Ok(())
     }
