@@ -151,7 +151,9 @@ fn slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
 /// An array whose elements from `low` to `high` are another array's first ones.
 fn with_slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     let [whole, low, high, from] = args else {
-        return Err(SqlError::internal("a slice is assigned with four arguments"));
+        return Err(SqlError::internal(
+            "a slice is assigned with four arguments",
+        ));
     };
     if low.is_null() || high.is_null() {
         return fail(

@@ -143,13 +143,7 @@ impl Embedding<'_, '_> {
     ///
     /// # Errors
     /// `42883` for what is no array.
-    pub fn with_slice(
-        &self,
-        array: Expr,
-        first: Expr,
-        last: Expr,
-        from: Expr,
-    ) -> SqlResult<Expr> {
+    pub fn with_slice(&self, array: Expr, first: Expr, last: Expr, from: Expr) -> SqlResult<Expr> {
         let planner = Planner::inside(self.context, "", &self.variables);
         let scope = Scope::empty();
         let binder = Binder::new(&planner, &scope, "assignments");

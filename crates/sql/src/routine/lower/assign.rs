@@ -38,7 +38,9 @@ impl Lowering<'_, '_, '_> {
         if let Some(last) = &target.up_to {
             let last = self.at.typed(&last.text, SqlType::Int4, TypeMod::NONE)?;
             let from = self.at.typed(&value.text, ty, modifier)?;
-            let value = self.at.with_slice(Expr::Param(slot, ty), index, last, from)?;
+            let value = self
+                .at
+                .with_slice(Expr::Param(slot, ty), index, last, from)?;
             self.at.add(Action::Assign { slot, value });
             return Ok(());
         }
