@@ -17,7 +17,7 @@ use crate::scope::Scope;
 use crate::statement::plan_statement;
 use crate::variables::Variables;
 use pg_query::NodeEnum;
-use pg_query::protobuf::SelectStmt;
+use pg_query::protobuf::{ObjectType, SelectStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::cast::CastContext;
 use quintet_ir::plan::Plan;
@@ -183,6 +183,7 @@ impl Embedding<'_, '_> {
             return self.targets(source, select);
         }
         let planner = Planner::inside(self.context, source, &self.variables);
+        refuse_schema_change(&node)?;
         let planned = plan_statement(&planner, &node)?;
         match planned.command {
             Command::Run(procedure) => match &procedure.body {
@@ -279,6 +280,24 @@ pub(crate) fn converted(
         _ => error,
     })?;
     Ok(coerce::with_length(converted, ty, modifier))
+}
+
+/// A statement that changes the schema is refused for what it is, whatever else is wrong with it.
+fn refuse_schema_change(node: &NodeEnum) -> SqlResult<()> {
+    let what = match node {
+        NodeEnum::CreateStmt(_) => "CREATE TABLE",
+        NodeEnum::AlterTableStmt(_) | NodeEnum::RenameStmt(_) => "ALTER TABLE",
+        NodeEnum::IndexStmt(_) => "CREATE INDEX",
+        NodeEnum::TruncateStmt(_) => "TRUNCATE",
+        NodeEnum::DropStmt(statement) => match statement.remove_type() {
+            ObjectType::ObjectTable => "DROP TABLE",
+            ObjectType::ObjectIndex => "DROP INDEX",
+            ObjectType::ObjectSequence => "DROP SEQUENCE",
+            _ => "DROP",
+        },
+        _ => return Ok(()),
+    };
+    Err(SqlError::unsupported(format!("{what} inside a routine")))
 }
 
 /// The SELECT that a text is.

@@ -39,22 +39,19 @@ pub(crate) fn routine(
         line: 0,
         may_write: signature.may_write,
     };
-    let texts: Vec<String> = parse::parse(&source)?
+    let texts: Vec<(u32, String)> = parse::parse(&source)?
         .iter()
-        .map(|parsed| parsed.text().to_string())
+        .map(|parsed| (parsed.line(), parsed.text().to_string()))
         .collect();
-    let (last, before) = match texts.split_last() {
-        Some((last, before)) => (Some(last), before),
-        None => (None, &[][..]),
-    };
-    for text in before {
-        let Planned { statement, .. } = at.statement(text)?;
-        at.add(Action::Run {
-            statement,
-            into: Into::default(),
-        });
-    }
-    result(&mut at, signature, last.map(String::as_str))?;
+    body(&mut at, signature, &texts).map_err(|error| {
+        let context = format!("SQL function \"{}\" near line {}", signature.name, at.line);
+        // A position counts in the text of one statement, which nobody sees.
+        SqlError {
+            position: None,
+            ..error
+        }
+        .within(&context)
+    })?;
     Ok(Routine {
         name: signature.describe(),
         slots: at.variables.slots,
@@ -64,6 +61,22 @@ pub(crate) fn routine(
         body: at.steps,
         output: signature.output,
     })
+}
+
+fn body(at: &mut Embedding, signature: &Signature, texts: &[(u32, String)]) -> SqlResult<()> {
+    let Some(((line, last), before)) = texts.split_last() else {
+        return result(at, signature, None);
+    };
+    for (line, text) in before {
+        at.line = *line;
+        let Planned { statement, .. } = at.statement(text)?;
+        at.add(Action::Run {
+            statement,
+            into: Into::default(),
+        });
+    }
+    at.line = *line;
+    result(at, signature, Some(last))
 }
 
 fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlResult<()> {
