@@ -32,6 +32,8 @@ pub(crate) struct SessionHost {
     /// What nextval gave last, per sequence.
     pub given: RefCell<HashMap<SequenceId, i64>>,
     pub rand: RefCell<Rand>,
+    /// Of the transaction.
+    pub read_only: bool,
     /// To be told to the client.
     pub notices: RefCell<Vec<Notice>>,
 }
@@ -118,6 +120,10 @@ impl quintet_ir::Host for SessionHost {
 
     fn process_id(&self) -> i32 {
         self.process_id
+    }
+
+    fn read_only(&self) -> bool {
+        self.read_only
     }
 
     fn notice(&self, severity: &'static str, message: SqlError) {
