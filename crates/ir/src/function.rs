@@ -16,6 +16,7 @@
 //! | `encoding` | bytes as text, quoting, digests |
 //! | `format` | format() |
 //! | `like`, `pattern` | LIKE; regular expressions |
+//! | `record` | rows as text |
 //! | `calendar` | dates and timestamps |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
@@ -32,6 +33,7 @@ pub(crate) mod float;
 mod format;
 mod like;
 mod pattern;
+mod record;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -164,6 +166,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         format::FUNCTIONS,
         like::FUNCTIONS,
         pattern::FUNCTIONS,
+        record::FUNCTIONS,
         calendar::FUNCTIONS,
         system::FUNCTIONS,
     ];

@@ -140,10 +140,16 @@ impl Variables {
 
     /// What the innermost variable with a name is.
     pub fn innermost(&self, name: &str) -> Option<&Shape> {
+        self.number(name).map(|number| self.shape(number))
+    }
+
+    /// The number of the innermost variable with a name.
+    pub fn number(&self, name: &str) -> Option<usize> {
         let blocks = self.blocks.iter().rev();
         let mut names = blocks.flat_map(|block| block.names.iter().rev());
-        let found = names.find(|(known, _)| known == name)?;
-        Some(self.shape(found.1))
+        names
+            .find(|(known, _)| known == name)
+            .map(|(_, number)| *number)
     }
 
     fn labelled(&self, label: &str, name: &str) -> Option<&Shape> {

@@ -164,7 +164,7 @@ fn with_slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     if from.is_null() {
         return Ok(whole.clone());
     }
-    let (low, high) = (i64::from(int(low)), i64::from(int(high)));
+    let (low, high) = (int(low), int(high));
     if low > high {
         return fail(
             SqlState::ARRAY_SUBSCRIPT_ERROR,

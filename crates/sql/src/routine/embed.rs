@@ -139,15 +139,14 @@ impl Embedding<'_, '_> {
         converted(&planner, expr, ty, modifier)
     }
 
-    /// An array with other elements from one place to another.
+    /// A call of a built-in function, by a name that SQL may lack.
     ///
     /// # Errors
-    /// `42883` for what is no array.
-    pub fn with_slice(&self, array: Expr, first: Expr, last: Expr, from: Expr) -> SqlResult<Expr> {
+    /// `42883` if there is none for such arguments.
+    pub fn apply(&self, name: &str, arguments: Vec<Expr>) -> SqlResult<Expr> {
         let planner = Planner::inside(self.context, "", &self.variables);
         let scope = Scope::empty();
-        let binder = Binder::new(&planner, &scope, "assignments");
-        binder.apply("[:]:=", vec![array, first, last, from])
+        Binder::new(&planner, &scope, "expressions").apply(name, arguments)
     }
 
     /// A value as a column takes it.

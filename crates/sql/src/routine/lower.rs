@@ -34,6 +34,8 @@ struct Lowering<'c, 'l, 't> {
     nesting: usize,
     /// At which nesting a record has got its fields, by its number.
     shaped_at: Vec<Option<usize>>,
+    /// Whether a row variable has got a value, in the order of the text, by its number.
+    assigned: Vec<bool>,
 }
 
 /// Something that EXIT or CONTINUE may name.
@@ -79,6 +81,7 @@ pub(crate) fn routine(
         around: Vec::new(),
         nesting: 0,
         shaped_at: vec![None; tree.body.variables.len()],
+        assigned: vec![false; tree.body.variables.len()],
     };
     lowering.at.add(Action::Assign {
         slot: found,

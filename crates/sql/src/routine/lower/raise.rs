@@ -32,7 +32,10 @@ impl Lowering<'_, '_, '_> {
             } => {
                 format = pieces(text);
                 for text in texts {
-                    let value = self.at.expression(&text.text)?;
+                    let value = match self.row_as_text(&text.text)? {
+                        Some(row) => row,
+                        None => self.at.expression(&text.text)?,
+                    };
                     let ty = match value.ty() {
                         SqlType::Unknown => SqlType::Text,
                         ty => ty,
