@@ -7,7 +7,7 @@ use super::encoding::{literal, quoted_identifier};
 use super::{Function, builtin as new, fail, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{Text, Unknown};
-use quintet_base::{SqlResult, SqlState, Value, text_format};
+use quintet_base::{SqlResult, SqlState, SqlType, Value, text_format};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -71,7 +71,7 @@ fn format(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
             Width::None => 0,
             Width::Given(width) => width,
             Width::Argument(place) => {
-                let width = take(place)?.as_i64().unwrap_or(0);
+                let width = width_of(take(place)?, host)?;
                 specifier.left |= width < 0;
                 usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX)
             }
@@ -147,6 +147,16 @@ fn unterminated<T>() -> SqlResult<T> {
         "unterminated format() type specifier",
     );
     error.map_err(|error| error.hint("For a single \"%\" use \"%%\"."))
+}
+
+/// A value as a width: NULL is none.
+fn width_of(value: &Value, host: &dyn Host) -> SqlResult<i64> {
+    if value.is_null() {
+        return Ok(0);
+    }
+    let text = text_format::to_string(value, value.natural_type(), host.format());
+    let width = text_format::read(SqlType::Int4, &text, host.format())?;
+    Ok(width.as_i64().unwrap_or(0))
 }
 
 fn shown(value: &Value, kind: char, host: &dyn Host) -> SqlResult<String> {
