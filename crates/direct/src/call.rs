@@ -188,14 +188,21 @@ impl Call {
                 store(routine, &mut at.slots, *slot, value)?;
             }
             Operation::AssignElement { slot, index, value } => {
-                let index = eval(index, &at.slots, context)?.as_i64();
+                let index = eval(index, &at.slots, context)?;
+                if index.is_null() {
+                    return Err(Stop::Error(SqlError::new(
+                        SqlState::NULL_VALUE_NOT_ALLOWED,
+                        "array subscript in assignment must not be null",
+                    )));
+                }
+                let index = index.as_i64();
                 let value = eval(value, &at.slots, context)?;
                 let array = std::mem::take(&mut at.slots[*slot]);
                 let element = routine.slots[*slot].ty.element();
                 let element = element.unwrap_or(SqlType::Unknown);
                 at.slots[*slot] = index
                     .and_then(|index| routine::with_element(array, element, index, value))
-                    .ok_or_else(subscript_error)?;
+                    .ok_or_else(routine::subscript_out_of_range)?;
             }
             Operation::Run { statement, into } => {
                 let Activation { slots, count, .. } = at;
@@ -212,7 +219,7 @@ impl Call {
                     (&mut self.restarts, &mut self.frame),
                     into,
                 )?;
-                check_count(into, statement, found)?;
+                check_rows(into, found, statement)?;
                 if !into.silent {
                     *count = found;
                     note_found(routine, slots, found > 0);
@@ -236,7 +243,7 @@ impl Call {
                 }
             }
             Operation::Leave { to, place } => {
-                at.leave(*to);
+                at.leave(routine, *to);
                 return Ok(Next::At(*place));
             }
             Operation::BeginIntegers {
@@ -290,7 +297,14 @@ impl Call {
                             store(routine, &mut at.slots, *slot, value)?;
                         }
                     }
-                    None => return Ok(at.end_turns(routine, *end)),
+                    None => {
+                        if !turns.has_turned() {
+                            for (slot, _) in into {
+                                store(routine, &mut at.slots, *slot, Value::Null)?;
+                            }
+                        }
+                        return Ok(at.end_turns(routine, *end));
+                    }
                 }
             }
             Operation::BeginGuard { .. } => {
@@ -314,6 +328,7 @@ impl Call {
                     )
                 })));
             }
+            Operation::Fail(error) => return Err(Stop::Error(SqlError::clone(error))),
             Operation::Return(row) => {
                 let row = values(row, &at.slots, context)?;
                 return self.leave(program, Some(row), context);
@@ -443,7 +458,11 @@ impl Call {
 }
 
 impl Activation {
-    fn leave(&mut self, to: Heights) {
+    /// Loops that are left have had a turn, or nothing in them could leave them.
+    fn leave(&mut self, routine: &Routine, to: Heights) {
+        if self.turns.len() > to.loops {
+            note_found(routine, &mut self.slots, true);
+        }
         self.turns.truncate(to.loops);
         self.guards.truncate(to.guards);
     }
@@ -524,6 +543,9 @@ fn each_row(
             Ok(found)
         }
         _ => {
+            if context.host.read_only() {
+                refuse_write(statement)?;
+            }
             let written = run_whole(direct, statement, context, workspace, restarts)?;
             for row in &written.rows {
                 see(row)?;
@@ -531,6 +553,20 @@ fn each_row(
             Ok(written.count)
         }
     }
+}
+
+/// What a transaction that only reads says to a statement.
+fn refuse_write(statement: &Statement) -> SqlResult<()> {
+    let tag = match statement {
+        Statement::Insert(_) => "INSERT",
+        Statement::Update(_) => "UPDATE",
+        Statement::Delete(_) => "DELETE",
+        Statement::Query(_) => return Ok(()),
+    };
+    Err(SqlError::new(
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        format!("cannot execute {tag} in a read-only transaction"),
+    ))
 }
 
 fn eval(expr: &Expr, slots: &[Value], context: &Context<'_>) -> SqlResult<Value> {
@@ -600,22 +636,6 @@ fn note_found(routine: &Routine, slots: &mut [Value], found: bool) {
     }
 }
 
-/// How many rows INTO takes: of a statement that changes rows never more than one.
-fn check_count(into: &Into, statement: &Statement, found: u64) -> SqlResult<()> {
-    if found > 1 && !into.strict && !into.targets.is_empty() && statement.is_write() {
-        return Err(several_rows());
-    }
-    check_strict(into, found)
-}
-
-fn several_rows() -> SqlError {
-    SqlError::new(
-        SqlState::STRICT_SEVERAL_ROWS,
-        "query returned more than one row",
-    )
-    .hint("Make sure the query returns a single row, or use LIMIT 1.")
-}
-
 fn check_strict(into: &Into, found: u64) -> SqlResult<()> {
     match found {
         _ if !into.strict => Ok(()),
@@ -626,6 +646,23 @@ fn check_strict(into: &Into, found: u64) -> SqlResult<()> {
         1 => Ok(()),
         _ => Err(several_rows()),
     }
+}
+
+/// STRICT; and a statement that writes has one row for its targets at most.
+fn check_rows(into: &Into, found: u64, statement: &Statement) -> SqlResult<()> {
+    let writes = !matches!(statement, Statement::Query(_));
+    match writes && found > 1 && !into.targets.is_empty() {
+        true => Err(several_rows()),
+        false => check_strict(into, found),
+    }
+}
+
+fn several_rows() -> SqlError {
+    SqlError::new(
+        SqlState::STRICT_SEVERAL_ROWS,
+        "query returned more than one row",
+    )
+    .hint("Make sure the query returns a single row, or use LIMIT 1.")
 }
 
 /// Keeps a row for a loop or a result.
@@ -642,14 +679,6 @@ fn keep(rows: &mut Vec<Vec<Value>>, row: Vec<Value>, kept: &mut usize) -> SqlRes
     }
     rows.push(row);
     Ok(())
-}
-
-fn subscript_error() -> SqlError {
-    SqlError::new(
-        SqlState::ARRAY_SUBSCRIPT_ERROR,
-        "array subscript out of range",
-    )
-    .hint("Arrays begin at 1 here.")
 }
 
 /// A line of an error's context.

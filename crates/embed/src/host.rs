@@ -32,11 +32,20 @@ pub(crate) struct SessionHost {
     /// What nextval gave last, per sequence.
     pub given: RefCell<HashMap<SequenceId, i64>>,
     pub rand: RefCell<Rand>,
+    /// Of the transaction.
+    pub read_only: bool,
     /// To be told to the client.
     pub notices: RefCell<Vec<Notice>>,
 }
 
 impl SessionHost {
+    /// Keeps a message for the client, if it wants it.
+    pub fn tell(&self, notice: Notice) {
+        if self.settings.wants(notice.severity) {
+            self.notices.borrow_mut().push(notice);
+        }
+    }
+
     fn sequence(&self, id: SequenceId) -> SqlResult<&SequenceDef> {
         self.schema
             .catalog
@@ -113,7 +122,11 @@ impl quintet_ir::Host for SessionHost {
         self.process_id
     }
 
+    fn read_only(&self) -> bool {
+        self.read_only
+    }
+
     fn notice(&self, severity: &'static str, message: SqlError) {
-        self.notices.borrow_mut().push(Notice { severity, message });
+        self.tell(Notice { severity, message });
     }
 }

@@ -46,6 +46,10 @@ pub trait Host {
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64>;
     /// pg_backend_pid().
     fn process_id(&self) -> i32;
+    /// Whether the transaction refuses to write.
+    fn read_only(&self) -> bool {
+        false
+    }
     /// RAISE NOTICE and the like: a message for the client, by its severity.
     fn notice(&self, severity: &'static str, message: SqlError) {
         let _ = (severity, message);

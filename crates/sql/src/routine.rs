@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `signature` | parameters and result, by types |
 //! | `create` | CREATE and DROP |
+//! | `block` | DO |
 //! | `matching` | which routine a call means, and its arguments |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
 //! | `link` | a routine with those it calls, as one program |
@@ -20,6 +21,7 @@
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/assign` targets, `lower/raise` messages |
 //! | `query` | bodies in SQL to steps |
 
+mod block;
 mod call;
 mod create;
 mod embed;
@@ -40,8 +42,10 @@ use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::Program;
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use block::plan_do;
 pub(crate) use call::{Calls, plan_call, plan_select_of_routine};
 pub(crate) use create::{plan_create, plan_drop};
+pub(crate) use matching::check_schema;
 pub(crate) use signature::Signature;
 
 /// A routine in the catalogue. What it becomes is made when somebody asks.

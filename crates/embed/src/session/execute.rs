@@ -10,8 +10,8 @@ use quintet_base::{
     SqlError, SqlResult, SqlState, SqlType, Timestamp, TypeMod, Value, text_format,
 };
 use quintet_direct::{Context, Run, Stop};
-use quintet_ir::Expr;
 use quintet_ir::statement::Procedure;
+use quintet_ir::{Expr, Statement};
 use quintet_sql::command::{Command, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -64,8 +64,9 @@ impl Session {
         planned: &Planned,
         sink: &mut dyn RowSink,
     ) -> SqlResult<Option<Step>> {
-        let notices = self.host.notices.get_mut();
-        notices.extend(planned.notices.iter().cloned());
+        for notice in &planned.notices {
+            self.host.tell(notice.clone());
+        }
         let tag = Some(planned.tag.to_string());
         match &planned.command {
             Command::Empty => return self.finish(portal, None).map(Some),
@@ -102,7 +103,7 @@ impl Session {
                         "there is no transaction in progress",
                     );
                 }
-                let (level, read_only) = (self.level, self.read_only);
+                let (level, read_only) = (self.level, self.host.read_only);
                 self.rollback();
                 if *chain {
                     self.chain(level, read_only);
@@ -337,7 +338,7 @@ impl Session {
 
     /// COMMIT.
     fn end_block(&mut self, portal: &mut Portal, chain: bool) -> SqlResult<Step> {
-        let (level, read_only) = (self.level, self.read_only);
+        let (level, read_only) = (self.level, self.host.read_only);
         let tag = match self.mode {
             Mode::Failed => {
                 self.rollback();
@@ -374,7 +375,7 @@ impl Session {
         self.enter_statement();
         self.mode = Mode::Explicit;
         self.level = level;
-        self.read_only = read_only;
+        self.host.read_only = read_only;
     }
 
     /// Pulls rows out of a run until its end, `max_rows`, a break or a wait.
@@ -444,15 +445,16 @@ impl Session {
         Ok(())
     }
 
+    /// A routine is asked statement by statement, when it comes to one that writes.
     fn refuse_write_if_read_only(&self, procedure: &Procedure, tag: &str) -> SqlResult<()> {
-        if procedure.is_write() {
+        if procedure.statement().is_some_and(Statement::is_write) {
             return self.refuse_if_read_only(tag);
         }
         Ok(())
     }
 
     pub(super) fn refuse_if_read_only(&self, tag: &str) -> SqlResult<()> {
-        if self.read_only {
+        if self.host.read_only {
             return Err(SqlError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 format!("cannot execute {tag} in a read-only transaction"),
@@ -626,7 +628,7 @@ impl Session {
                 .level("default_transaction_isolation")
                 .sql_name()
                 .to_string(),
-            "transaction_read_only" => (if self.read_only { "on" } else { "off" }).to_string(),
+            "transaction_read_only" => (if self.host.read_only { "on" } else { "off" }).to_string(),
             _ => self.host.settings.show(name)?.to_string(),
         })
     }

@@ -163,7 +163,6 @@ pub struct Session {
     mode: Mode,
     txn: Option<Txn>,
     level: quintet_base::Level,
-    read_only: bool,
     savepoints: Vec<Savepoint>,
     /// The schema as this transaction has changed it.
     changed_schema: Option<Arc<Schema>>,
@@ -198,6 +197,7 @@ impl Session {
             rand: RefCell::new(Rand::from_os()),
             notices: RefCell::default(),
             settings,
+            read_only: false,
         };
         let level = host.settings.level("default_transaction_isolation");
         Ok(Session {
@@ -211,7 +211,6 @@ impl Session {
             mode: Mode::Idle,
             txn: None,
             level,
-            read_only: false,
             savepoints: Vec::new(),
             changed_schema: None,
             pending: None,

@@ -34,7 +34,7 @@ impl Session {
             self.mode = Mode::Implicit;
             self.host.transaction_time = now;
             self.level = self.host.settings.level("default_transaction_isolation");
-            self.read_only = self.host.settings.is_on("default_transaction_read_only");
+            self.host.read_only = self.host.settings.is_on("default_transaction_read_only");
         }
     }
 
@@ -80,13 +80,13 @@ impl Session {
             self.level = level;
         }
         if let Some(read_only) = modes.read_only {
-            if self.read_only && !read_only && self.txn.is_some() {
+            if self.host.read_only && !read_only && self.txn.is_some() {
                 return Err(SqlError::new(
                     SqlState::ACTIVE_SQL_TRANSACTION,
                     "transaction read-write mode must be set before any query",
                 ));
             }
-            self.read_only = read_only;
+            self.host.read_only = read_only;
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Session {
     }
 
     pub(super) fn warn(&mut self, state: SqlState, message: &str) {
-        self.host.notices.get_mut().push(Notice {
+        self.host.tell(Notice {
             severity: "WARNING",
             message: SqlError::new(state, message),
         });

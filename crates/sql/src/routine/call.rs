@@ -93,7 +93,7 @@ impl Binder<'_, '_> {
         } = matched(self, call, false)?;
         let ty = match signature.columns.as_slice() {
             // void
-            [] => SqlType::Text,
+            [] => SqlType::Void,
             [column] => column.ty,
             _ => return refuse("whose row is one value"),
         };
@@ -113,7 +113,8 @@ impl Binder<'_, '_> {
 /// The step that makes a call, its result going to a slot.
 pub(crate) fn call_step(called: Called, slot: usize, line: u32, linker: &mut Linker) -> Step {
     let value = match called.signature.columns.is_empty() {
-        true => Expr::Const(Value::text(""), SqlType::Text),
+        true if called.signature.in_sql => Expr::Const(Value::Null, called.ty),
+        true => Expr::Const(Value::text(""), called.ty),
         false => Expr::Column(0, called.ty),
     };
     Step {
