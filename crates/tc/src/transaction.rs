@@ -125,6 +125,8 @@ pub struct Txn {
     /// Locks held or queued for; each is owed a release.
     held: Vec<LockKey>,
     waited: bool,
+    /// A lock was refused because waiting for it would have closed a ring.
+    deadlocked: bool,
     pub(crate) reads: RefCell<ReadSet>,
     /// Newest commit that a read returned; decides what a reader's answer waits for.
     pub(crate) newest_read: Cell<Timestamp>,
@@ -153,6 +155,7 @@ impl Txn {
             undo: Vec::new(),
             held: Vec::new(),
             waited: false,
+            deadlocked: false,
             reads: RefCell::default(),
             newest_read: Cell::new(Timestamp::ZERO),
             read_count: Cell::new(0),
@@ -182,6 +185,11 @@ impl Txn {
     /// True if nothing has been read, written or locked in it.
     pub fn is_fresh(&self) -> bool {
         !self.snapshot_used && self.held.is_empty() && !self.has_writes()
+    }
+
+    /// True if a lock was refused because others wait for those it holds: to run it again it must let go.
+    pub fn is_deadlocked(&self) -> bool {
+        self.deadlocked
     }
 
     /// The age of the schema that it goes by.
@@ -405,7 +413,10 @@ impl Txn {
                 self.waited = true;
                 return Err(Error::Blocked(wait));
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                self.deadlocked |= matches!(error, Error::Deadlock);
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -532,15 +543,19 @@ impl Txn {
         result
     }
 
-    /// Commits, as [`Txn::commit`]; but after [`Error::Conflict`] the transaction is not over: it has
-    /// kept its locks, and waits for [`Txn::restart`], or to be dropped.
+    /// Commits, as [`Txn::commit`]; but after [`Error::Conflict`] and [`Error::SnapshotTooOld`] the
+    /// transaction is not over: it has kept its locks, and waits for [`Txn::restart`], or to be dropped.
     ///
     /// # Errors
     /// As [`Txn::commit`].
     pub fn commit_or_keep(&mut self, durability: Durability) -> Result<Committed, Error> {
         assert!(!self.finished, "a finished transaction cannot commit");
         let result = crate::commit::commit(self, durability);
-        if !matches!(result, Err(Error::Blocked(_) | Error::Conflict { .. })) {
+        let keeps = matches!(
+            result,
+            Err(Error::Blocked(_) | Error::Conflict { .. } | Error::SnapshotTooOld)
+        );
+        if !keeps {
             self.finish();
         }
         result

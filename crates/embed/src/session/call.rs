@@ -18,7 +18,7 @@ use super::transaction::durability;
 use super::{Mode, Session};
 use crate::step::{Flow, Pause, Reason};
 use quintet_base::limits::CALL_RETRIES_MAX;
-use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, SqlState, Value};
+use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, Value};
 use quintet_direct::{Run, translate};
 use quintet_ir::statement::Procedure;
 use quintet_tc::{ConflictKind, Error as TcError};
@@ -104,22 +104,27 @@ impl Session {
                 }
                 Err(TcError::Blocked(wait)) => return Ok(Some(Pause(Reason::Row(wait)))),
                 Err(error) => {
-                    let contested = match &error {
-                        TcError::Conflict { kind, .. } if *kind == ConflictKind::Schema => None,
-                        TcError::Conflict { space, key, .. } => Some((*space, key.clone())),
-                        _ => None,
+                    let (may_do, contested) = match &error {
+                        TcError::Conflict { kind, .. } if *kind == ConflictKind::Schema => {
+                            (false, None)
+                        }
+                        TcError::Conflict { space, key, .. } => {
+                            (true, key.clone().map(|key| (*space, key)))
+                        }
+                        TcError::SnapshotTooOld => (true, None),
+                        _ => (false, None),
                     };
                     let told = {
                         let names = self.host.schema.catalog_names();
                         translate(error, self.level, &names)
                     };
-                    let Some((space, key)) = contested else {
+                    if !may_do {
                         self.txn = None;
                         self.end_transaction(false);
                         return Err(told);
-                    };
+                    }
                     if calling.attempts > 0 {
-                        calling.contested = key.map(|key| (space, key));
+                        calling.contested = contested;
                     }
                     self.again(calling, told)?;
                 }
@@ -144,10 +149,9 @@ impl Session {
         calling.rows.clear();
         calling.ended = false;
         calling.run = Run::new(&self.db.direct, Arc::clone(&calling.procedure));
-        let deadlock = error.state == SqlState::DEADLOCK_DETECTED;
         match self.txn.as_mut() {
-            // Others wait for what it holds: it lets go.
-            Some(txn) if deadlock => {
+            // Others wait for what it holds.
+            Some(txn) if txn.is_deadlocked() => {
                 let schema = txn.schema();
                 self.txn = None;
                 self.ensure_txn(schema);
