@@ -16,11 +16,9 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 # In the order of a first look: does it start, does it talk, does it add up, does it survive.
-FOLDERS = ["cli", "clients", "pgbench", "crash", "powercut"]
-# Only when they are named.
-NAMED_FOLDERS = ["procedures"]
+FOLDERS = ["cli", "clients", "procedures", "pgbench", "workloads", "crash", "powercut"]
 # A reference server has neither our command line nor our log.
-REFERENCE_FOLDERS = ["clients", "pgbench"]
+REFERENCE_FOLDERS = ["clients", "procedures", "pgbench"]
 
 
 def main():
@@ -45,8 +43,7 @@ def main():
     if not arguments.reference and not pathlib.Path(harness.BINARY).exists():
         sys.exit(f"{harness.BINARY} is not there; build it with: cargo build -p quintet-cli")
     folders = REFERENCE_FOLDERS if arguments.reference else FOLDERS
-    named = {name.split(".")[0] for name in arguments.names}
-    for folder in folders + [folder for folder in NAMED_FOLDERS if folder in named]:
+    for folder in folders:
         for file in sorted((HERE / folder).glob("*.py")):
             importlib.import_module(f"{folder}.{file.stem}")
     sys.exit(1 if harness.run_all(arguments.names) else 0)

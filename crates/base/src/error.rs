@@ -242,7 +242,7 @@ impl fmt::Debug for SqlState {
 }
 
 /// What is said about the object an integrity error is about, as the protocol's fields
-/// `s`, `t`, `c` and `n` carry it.
+/// `s`, `t`, `c`, `n` and `d` carry it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ErrorObject {
     /// Schema name.
@@ -253,6 +253,8 @@ pub struct ErrorObject {
     pub column: Option<String>,
     /// Constraint name.
     pub constraint: Option<String>,
+    /// A data type's name; only RAISE gives one.
+    pub data_type: Option<String>,
 }
 
 /// An error as the client is told it.

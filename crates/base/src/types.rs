@@ -268,7 +268,10 @@ pub fn format_type(ty: SqlType, modifier: TypeMod) -> String {
             Some((p, s)) => format!("numeric({p},{s})"),
             None => ty.name().to_string(),
         },
-        _ => ty.name().to_string(),
+        _ => match ty.element() {
+            Some(element) if modifier != TypeMod::NONE => format_type(element, modifier) + "[]",
+            _ => ty.name().to_string(),
+        },
     }
 }
 
@@ -304,5 +307,10 @@ mod tests {
             "character(22)"
         );
         assert_eq!(format_type(SqlType::Int4, TypeMod::NONE), "integer");
+        assert_eq!(
+            format_type(SqlType::NumericArray, TypeMod::precision_scale(5, 2)),
+            "numeric(5,2)[]"
+        );
+        assert_eq!(format_type(SqlType::Int4Array, TypeMod::NONE), "integer[]");
     }
 }

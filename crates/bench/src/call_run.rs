@@ -24,7 +24,7 @@ pub struct CallRun {
     pub clients: u32,
     /// Isolation level that the system was made with; goes into the report.
     pub level: Level,
-    /// When the system answers a commit, if known; goes into the report.
+    /// When the system answers a commit; without it the system is asked. Goes into the report.
     pub durability: Option<&'static str>,
     /// `embedded` or `wire`; goes into the report.
     pub target: &'static str,
@@ -95,7 +95,7 @@ impl CallRun {
         }
         progress(Stage::Running);
         let figures = run_calls(system, workload, self.run, self.clients, self.seed, clock)?;
-        let name = blocking(async {
+        let (name, durability) = blocking(async {
             let mut connection = system.connect().await?;
             if let Some(before) = &before {
                 progress(Stage::Checking);
@@ -103,9 +103,12 @@ impl CallRun {
                 let moment = Moment::Ran { before, counted };
                 loading::check(&mut connection, workload, moment).await?;
             }
-            let rows = connection.query("SELECT version()").await?;
-            let version = rows.ok().and_then(|rows| rows.into_iter().flatten().next());
-            Ok(version.flatten().unwrap_or_else(|| "unknown".into()))
+            let version = word(&mut connection, "SELECT version()").await?;
+            let durability = match self.durability {
+                Some(known) => Some(known),
+                None => durability(&mut connection).await?,
+            };
+            Ok((version.unwrap_or_else(|| "unknown".into()), durability))
         })?;
         // The rest says for which machine and by which compiler.
         let system = name.split(" on ").next().unwrap_or_default();
@@ -114,7 +117,7 @@ impl CallRun {
             target: self.target,
             clients: self.clients,
             level: self.level,
-            durability: self.durability,
+            durability,
             seed: self.seed,
             checked: self.check.then_some(true),
         };
@@ -122,6 +125,21 @@ impl CallRun {
             workload, &self.run, setting, &figures,
         )))
     }
+}
+
+/// The first field of a query's answer; none if the system refuses it.
+async fn word<C: Connection>(connection: &mut C, sql: &str) -> Result<Option<String>, Error> {
+    let rows = connection.query(sql).await?.unwrap_or_default();
+    Ok(rows.into_iter().flatten().next().flatten())
+}
+
+/// When a server says that it answers a commit: when it is durable, before, or with nothing synced at all.
+async fn durability<C: Connection>(connection: &mut C) -> Result<Option<&'static str>, Error> {
+    if word(connection, "SHOW fsync").await?.as_deref() == Some("off") {
+        return Ok(Some("none"));
+    }
+    let waits = word(connection, "SHOW synchronous_commit").await?;
+    Ok(waits.map(|waits| if waits == "off" { "async" } else { "sync" }))
 }
 
 /// Runs what belongs to no client.

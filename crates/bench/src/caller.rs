@@ -18,6 +18,7 @@ use crate::system::{Connection, Reply};
 use crate::worker::Tally;
 use quintet_rt::Clock;
 use quintet_workloads::{Call, Calls, Ending, Procedure};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -57,11 +58,12 @@ pub(crate) struct Caller<'t, C> {
     pub bell: Arc<Notify>,
     /// Other clients of the thread get no turn unless this one lets them.
     pub yields: bool,
-    pub tally: Tally,
+    /// Of all clients of the thread; borrowed only between two calls.
+    pub tally: &'t RefCell<Tally>,
 }
 
 impl<C: Connection> Caller<'_, C> {
-    pub async fn run(mut self) -> Result<Tally, Error> {
+    pub async fn run(mut self) -> Result<(), Error> {
         let mut now = self.clock.monotonic_nanos();
         while self.progress.phase() != Phase::Stopped {
             let due = self.pace.due(now);
@@ -80,7 +82,7 @@ impl<C: Connection> Caller<'_, C> {
                 tokio::task::yield_now().await;
             }
         }
-        Ok(self.tally)
+        Ok(())
     }
 
     async fn transaction(&mut self, call: &Call, lost: &mut u32) -> Result<End, Error> {
@@ -121,37 +123,36 @@ impl<C: Connection> Caller<'_, C> {
         }
     }
 
-    fn count_lost(&mut self, state: [u8; 5]) {
+    fn count_lost(&self, state: [u8; 5]) {
         if self.progress.phase() != Phase::Measuring {
             return;
         }
-        self.tally.aborted += 1;
-        *self.tally.calls.lost.entry(state).or_default() += 1;
-        if let Some(slice) = self
-            .tally
-            .slice(self.progress, self.clock.monotonic_nanos())
-        {
+        let mut tally = self.tally.borrow_mut();
+        tally.aborted += 1;
+        *tally.calls.lost.entry(state).or_default() += 1;
+        if let Some(slice) = tally.slice(self.progress, self.clock.monotonic_nanos()) {
             slice.aborted += 1;
         }
     }
 
-    fn count(&mut self, call: &Call, end: End, lost: u32, latency: u64, now: u64) {
+    fn count(&self, call: &Call, end: End, lost: u32, latency: u64, now: u64) {
+        let tally = &mut *self.tally.borrow_mut();
         if let End::Committed(counted) = end {
-            self.tally.calls.counted += counted;
+            tally.calls.counted += counted;
         }
         if self.progress.phase() != Phase::Measuring {
             return;
         }
-        let kind = &mut self.tally.calls.kinds[call.procedure];
+        let kind = &mut tally.calls.kinds[call.procedure];
         kind.lost += u64::from(lost);
         kind.retried += u64::from(lost > 0);
         match end {
             End::Committed(_) => {
                 kind.committed += 1;
                 kind.latency.saturating_record(latency);
-                self.tally.committed += 1;
-                self.tally.latency.saturating_record(latency);
-                if let Some(slice) = self.tally.slice(self.progress, now) {
+                tally.committed += 1;
+                tally.latency.saturating_record(latency);
+                if let Some(slice) = tally.slice(self.progress, now) {
                     slice.latency.saturating_record(latency);
                 }
             }

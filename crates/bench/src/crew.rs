@@ -18,8 +18,11 @@ use crate::driver::{Figures, Phase, Probes, Progress, RunConfig, conduct, slices
 use crate::pace::Pace;
 use crate::system::{Connection, System};
 use crate::worker::Tally;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use quintet_rt::Clock;
 use quintet_workloads::Workload;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -130,16 +133,17 @@ impl<S: System> Crew<'_, S> {
     fn thread(&self, number: u32, threads: u32) -> Result<Tally, Error> {
         let own = (number..self.clients).step_by(threads as usize);
         let several = own.len() > 1;
-        let local = LocalSet::new();
-        runtime()?.block_on(local.run_until(async {
-            let clients: Vec<_> = own.map(|client| self.client(client, several)).collect();
-            let tallies = futures_util::future::join_all(clients).await;
-            let mut sum = self.tally();
-            for tally in tallies {
-                sum.add(&tally?);
+        let tally = RefCell::new(self.tally());
+        runtime()?.block_on(LocalSet::new().run_until(async {
+            let mut clients: FuturesUnordered<_> = own
+                .map(|client| self.client(client, several, &tally))
+                .collect();
+            while let Some(result) = clients.next().await {
+                result?;
             }
-            Ok(sum)
-        }))
+            Ok::<(), Error>(())
+        }))?;
+        Ok(tally.into_inner())
     }
 
     fn tally(&self) -> Tally {
@@ -149,8 +153,13 @@ impl<S: System> Crew<'_, S> {
     }
 
     /// One client. If it fails, so has the run: the others of its thread must not go on for ever.
-    async fn client(&self, client: u32, several: bool) -> Result<Tally, Error> {
-        let result = self.connected(client, several).await;
+    async fn client(
+        &self,
+        client: u32,
+        several: bool,
+        tally: &RefCell<Tally>,
+    ) -> Result<(), Error> {
+        let result = self.connected(client, several, tally).await;
         if result.is_err() {
             self.progress.enter(Phase::Stopped);
             self.bells.iter().for_each(|bell| bell.notify_one());
@@ -158,7 +167,12 @@ impl<S: System> Crew<'_, S> {
         result
     }
 
-    async fn connected(&self, client: u32, several: bool) -> Result<Tally, Error> {
+    async fn connected(
+        &self,
+        client: u32,
+        several: bool,
+        tally: &RefCell<Tally>,
+    ) -> Result<(), Error> {
         let mut connection = self.system.connect().await?;
         connection.prepare(self.workload.procedures()).await?;
         self.ready.fetch_add(1, Ordering::Release);
@@ -167,7 +181,7 @@ impl<S: System> Crew<'_, S> {
                 break *origin;
             }
             if self.progress.phase() == Phase::Stopped {
-                return Ok(self.tally());
+                return Ok(());
             }
             tokio::time::sleep(LOOK).await;
         };
@@ -184,7 +198,7 @@ impl<S: System> Crew<'_, S> {
             pace,
             bell: Arc::clone(&self.bells[client as usize]),
             yields: several && S::BLOCKS,
-            tally: self.tally(),
+            tally,
         };
         caller.run().await
     }

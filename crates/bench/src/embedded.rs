@@ -1,15 +1,15 @@
 //! Calls to a database in this process.
 //!
 //! Relies on: `embed` sessions and clients.  Promises: what a call must wait for is awaited, so that
-//! the thread's other clients go on meanwhile.  Does not: anything cheaper than a statement of SQL text
-//! per call; a typed call will take its place here and nowhere else.
+//! the thread's other clients go on meanwhile; calls are prepared, and their arguments typed.  Does not:
+//! copy rows that nobody looks at.
 
 use crate::Error;
 use crate::system::{Connection, Failure, Reply, System, TextRows};
 use crate::target::{Compaction, Counters};
-use quintet_base::{Level, SqlError};
+use quintet_base::{Array, Level, Numeric, SqlError, SqlType, Value};
 use quintet_embed::{Answer, Client, Database, Progress, Step};
-use quintet_workloads::{Call, Piece, Procedure};
+use quintet_workloads::{Argument, Call, Piece, Procedure};
 
 /// A database that is open in this process.
 pub struct Embedded {
@@ -80,6 +80,18 @@ impl EmbeddedConnection {
         }
     }
 
+    async fn prepared(&mut self, name: &str, call: &Call) -> Result<Vec<Answer>, SqlError> {
+        let params = call.arguments.iter().map(value).collect();
+        let mut progress = self.client.start_prepared(name, params)?;
+        loop {
+            match progress {
+                Progress::Done(answers) => return Ok(answers),
+                Progress::Waiting(pause) => pause.await,
+            }
+            progress = self.client.resume()?;
+        }
+    }
+
     async fn copy_piece(&mut self, piece: &Piece) -> Result<(), SqlError> {
         let session = self.client.session();
         let statements = session.split(&piece.table.copy())?;
@@ -114,16 +126,20 @@ impl EmbeddedConnection {
 impl Connection for EmbeddedConnection {
     async fn prepare(&mut self, procedures: &'static [Procedure]) -> Result<(), Error> {
         self.procedures = procedures;
+        for procedure in procedures {
+            self.client
+                .prepare(procedure.name, procedure.statement)
+                .map_err(|error| failure(error).into_error("preparing a call"))?;
+        }
         Ok(())
     }
 
     async fn call(&mut self, call: &Call) -> Result<Reply, Error> {
         let procedure = &self.procedures[call.procedure];
-        match self.answers(&call.to_sql(procedure)).await {
+        match self.prepared(procedure.name, call).await {
             Ok(answers) if procedure.counts => {
-                let rows = answers.first().map(Answer::text_rows);
-                let first = rows.iter().flatten().flatten().next();
-                let counted = first.and_then(Option::as_ref).and_then(|t| t.parse().ok());
+                let row = answers.first().and_then(|answer| answer.rows.first());
+                let counted = row.and_then(|row| row.first()).and_then(Value::as_i64);
                 Ok(Reply::Done(counted.unwrap_or(0)))
             }
             Ok(_) => Ok(Reply::Done(0)),
@@ -156,5 +172,27 @@ fn failure(error: SqlError) -> Failure {
     Failure {
         state: error.state.0,
         message: error.message,
+    }
+}
+
+/// An argument as the parameter's type has it.
+fn value(argument: &Argument) -> Value {
+    let array = |element, values: Vec<Value>| Value::Array(Box::new(Array { element, values }));
+    match argument {
+        Argument::Int(number) => number.map_or(Value::Null, Value::Int4),
+        Argument::BigInt(number) => Value::Int8(*number),
+        Argument::Cents(cents) => {
+            let amount = Numeric::from_parts(i128::from(*cents), 2);
+            Value::numeric(amount.expect("hundredths of an i64 are within the range"))
+        }
+        Argument::Text(text) => text.as_ref().map_or(Value::Null, Value::text),
+        Argument::Ints(numbers) => array(
+            SqlType::Int4,
+            numbers.iter().map(|n| Value::Int4(*n)).collect(),
+        ),
+        Argument::BigInts(numbers) => array(
+            SqlType::Int8,
+            numbers.iter().map(|n| Value::Int8(*n)).collect(),
+        ),
     }
 }

@@ -4,13 +4,18 @@
 #![allow(clippy::unwrap_used)] // a test: helpers fail it as its own lines do
 
 use quintet_bench::loading::{Moment, check, load};
-use quintet_bench::{Connection, Embedded, System};
+use quintet_bench::{CallRun, Connection, Embedded, RunConfig, System};
 use quintet_embed::{Database, DatabaseConfig, Durability, Level};
+use quintet_rt::RealClock;
 use quintet_workloads::hot_row::{self, HotRow};
 use quintet_workloads::tpcc::{Mix, Scale};
 use quintet_workloads::ycsb_sql::{self, YcsbSql};
-use quintet_workloads::{Ecommerce, Expected, SmallBank, Tpcc, Workload};
+use quintet_workloads::{
+    Argument, Call, Calls, Check, Ecommerce, Ending, Expected, ParameterType, Piece, Procedure,
+    SmallBank, Table, Tpcc, Workload,
+};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 fn small_workloads() -> Vec<Box<dyn Workload>> {
     vec![
@@ -142,4 +147,122 @@ fn a_count_that_does_not_grow_as_it_must_is_found() {
             assert_eq!(result.is_ok(), holds, "{counted}: {result:?}");
         }
     });
+}
+
+/// A workload whose procedure is one plain statement: adds one to the one row, and answers the addition.
+struct OneCounter;
+
+const ADD: [Procedure; 1] = [Procedure {
+    name: "add",
+    statement: "UPDATE counter SET n = n + $1 WHERE id = 1 RETURNING $1",
+    parameters: &[ParameterType::BigInt],
+    refusals: &[],
+    counts: true,
+}];
+
+const COUNTER: [Table; 1] = [Table {
+    name: "counter",
+    columns: "id, n",
+}];
+
+impl Workload for OneCounter {
+    fn name(&self) -> &'static str {
+        "one-counter"
+    }
+
+    fn mix(&self) -> &'static str {
+        "one"
+    }
+
+    fn size(&self) -> String {
+        "one row".to_string()
+    }
+
+    fn schema(&self) -> &'static str {
+        "CREATE TABLE counter (id int PRIMARY KEY, n bigint NOT NULL)"
+    }
+
+    fn procedure_text(&self) -> &'static str {
+        ""
+    }
+
+    fn procedures(&self) -> &'static [Procedure] {
+        &ADD
+    }
+
+    fn tables(&self) -> &'static [Table] {
+        &COUNTER
+    }
+
+    fn pieces(&self) -> u32 {
+        1
+    }
+
+    fn piece(&self, _: u32) -> Piece {
+        Piece {
+            table: COUNTER[0],
+            rows: 1,
+            text: "1\t0\n".to_string(),
+        }
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        vec![Check {
+            name: "every addition is there once",
+            sql: "SELECT n FROM counter".to_string(),
+            expected: Expected::GrowsByCounted,
+        }]
+    }
+
+    fn calls(&self, client: u32, _: u64) -> Box<dyn Calls> {
+        Box::new(Adding(i64::from(client) + 1))
+    }
+}
+
+struct Adding(i64);
+
+impl Calls for Adding {
+    fn next_call(&mut self) -> Call {
+        Call {
+            procedure: 0,
+            arguments: vec![Argument::BigInt(self.0)],
+            ending: Ending::Commit,
+        }
+    }
+}
+
+// Four clients on two threads add to one row of a database in this process. What lost is run again, no
+// addition is lost or doubled, and each client gets its turns although a call may not wait for anything.
+#[test]
+fn calls_of_an_embedded_database_are_run_again_and_counted() {
+    for level in Level::ALL {
+        let directory = tempfile::tempdir().unwrap();
+        let config = DatabaseConfig {
+            durability: Durability::Async,
+            ..DatabaseConfig::new(directory.path())
+        };
+        let (database, _) = Database::open(config).unwrap();
+        let run = CallRun {
+            run: RunConfig {
+                threads: 2,
+                warmup_seconds: 0.1,
+                seconds: 0.5,
+                ..RunConfig::default()
+            },
+            clients: 4,
+            level,
+            durability: Some("async"),
+            target: "embedded",
+            seed: 1,
+            load: true,
+            check: true,
+        };
+        let system = Embedded::new(database, level);
+        let report = run.execute(&system, &OneCounter, Arc::new(RealClock), &mut |_| {});
+        let report = report.unwrap().expect("half a second was to be measured");
+        println!("{report}");
+        assert!(report.committed_per_second > 0.0 && report.checked == Some(true));
+        assert!(report.log_bytes_per_second.is_some_and(|bytes| bytes > 0.0));
+        assert_eq!(report.given_up, 0);
+    }
 }

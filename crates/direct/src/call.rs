@@ -40,6 +40,8 @@ pub(crate) struct Call {
     kept: usize,
     /// For rows on their way into slots.
     frame: Vec<Value>,
+    /// The error that it ended with was a lost conflict, and none that the routine raised itself.
+    lost: bool,
 }
 
 /// A routine that is running.
@@ -95,6 +97,7 @@ impl Call {
             operations: 0,
             kept,
             frame: Vec::new(),
+            lost: false,
         };
         call.enter(routine, arguments)?;
         Ok(call)
@@ -114,10 +117,25 @@ impl Call {
                 Ok(Next::At(place)) => self.top().place = place,
                 Ok(Next::Switched) => {}
                 Ok(Next::Over(rows)) => return Ok(rows),
-                Err(Stop::Error(error)) => self.handle(&program, error, context)?,
+                Err(Stop::Error(error)) => {
+                    self.lost = error.state.is_retryable() && !self.raises(&program);
+                    self.handle(&program, error, context)?;
+                }
                 Err(blocked) => return Err(blocked),
             }
         }
+    }
+
+    /// Whether it has failed by a conflict with others, so that running it again may do.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Whether the operation at hand is one that fails because the routine says so.
+    fn raises(&self, program: &Program) -> bool {
+        let at = self.activations.last().expect("a routine is running");
+        let operation = program.code()[at.routine].operations.get(at.place);
+        matches!(operation, Some(Operation::Raise(_) | Operation::Reraise))
     }
 
     fn top(&mut self) -> &mut Activation {
@@ -185,48 +203,44 @@ impl Call {
                 store(routine, &mut at.slots, *slot, value)?;
             }
             Operation::AssignElement { slot, index, value } => {
-                let index = eval(index, &at.slots, context)?.as_i64();
+                let index = eval(index, &at.slots, context)?;
+                if index.is_null() {
+                    return Err(Stop::Error(SqlError::new(
+                        SqlState::NULL_VALUE_NOT_ALLOWED,
+                        "array subscript in assignment must not be null",
+                    )));
+                }
+                let index = index.as_i64();
                 let value = eval(value, &at.slots, context)?;
                 let array = std::mem::take(&mut at.slots[*slot]);
                 let element = routine.slots[*slot].ty.element();
                 let element = element.unwrap_or(SqlType::Unknown);
                 at.slots[*slot] = index
                     .and_then(|index| routine::with_element(array, element, index, value))
-                    .ok_or_else(subscript_error)?;
+                    .ok_or_else(routine::subscript_out_of_range)?;
             }
             Operation::Run { statement, into } => {
                 let Activation { slots, count, .. } = at;
-                let mut first: Option<Vec<Value>> = None;
-                let wanted = match (into.targets.is_empty(), into.strict) {
-                    (_, true) => 2,
-                    (false, false) => 1,
-                    (true, false) => usize::MAX,
-                };
                 let mut inner = Context {
                     txn: &mut *context.txn,
                     host: context.host,
                     params: slots,
                     cancel: context.cancel,
                 };
-                let found = each_row(
+                let found = first_row(
                     (around, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
-                    wanted,
-                    |row| {
-                        if first.is_none() && !into.targets.is_empty() {
-                            first = Some(into_values(into, row, slots, context.host)?);
-                        }
-                        Ok(())
-                    },
+                    into,
                 )?;
-                check_strict(into, found)?;
+                check_rows(into, found, statement)?;
                 if !into.silent {
                     *count = found;
                     note_found(routine, slots, found > 0);
                 }
-                fill(routine, slots, into, first)?;
+                let row = (found > 0).then_some(self.frame.as_slice());
+                fill(routine, slots, into, row, context.host)?;
             }
             Operation::Call {
                 routine: called,
@@ -244,7 +258,7 @@ impl Call {
                 }
             }
             Operation::Leave { to, place } => {
-                at.leave(*to);
+                at.leave(routine, *to);
                 return Ok(Next::At(*place));
             }
             Operation::BeginIntegers {
@@ -298,7 +312,14 @@ impl Call {
                             store(routine, &mut at.slots, *slot, value)?;
                         }
                     }
-                    None => return Ok(at.end_turns(routine, *end)),
+                    None => {
+                        if !turns.has_turned() {
+                            for (slot, _) in into {
+                                store(routine, &mut at.slots, *slot, Value::Null)?;
+                            }
+                        }
+                        return Ok(at.end_turns(routine, *end));
+                    }
                 }
             }
             Operation::BeginGuard { .. } => {
@@ -322,6 +343,7 @@ impl Call {
                     )
                 })));
             }
+            Operation::Fail(error) => return Err(Stop::Error(SqlError::clone(error))),
             Operation::Return(row) => {
                 let row = values(row, &at.slots, context)?;
                 return self.leave(program, Some(row), context);
@@ -404,21 +426,16 @@ impl Call {
             Output::Row | Output::Rows => rows.len() as u64,
         };
         check_strict(into, found)?;
-        let first = match rows.first() {
-            // What a function that returns void gives is no part of a row.
-            None if routine.output == Output::Nothing => {
-                Some(into_values(into, &[], &caller.slots, context.host)?)
-            }
-            Some(row) if !row.is_empty() => {
-                Some(into_values(into, row, &caller.slots, context.host)?)
-            }
-            _ => None,
-        };
         if !into.silent {
             caller.count = found;
             note_found(calling, &mut caller.slots, found > 0);
         }
-        fill(calling, &mut caller.slots, into, first)?;
+        let row = match routine.output {
+            Output::Nothing => Some(&[][..]),
+            Output::Row | Output::Rows => rows.first().map(Vec::as_slice),
+        };
+        let row = row.filter(|row| !row.is_empty() || routine.output == Output::Nothing);
+        fill(calling, &mut caller.slots, into, row, context.host)?;
         caller.place += 1;
         Ok(Next::Switched)
     }
@@ -456,7 +473,11 @@ impl Call {
 }
 
 impl Activation {
-    fn leave(&mut self, to: Heights) {
+    /// Loops that are left have had a turn, or nothing in them could leave them.
+    fn leave(&mut self, routine: &Routine, to: Heights) {
+        if self.turns.len() > to.loops {
+            note_found(routine, &mut self.slots, true);
+        }
         self.turns.truncate(to.loops);
         self.guards.truncate(to.guards);
     }
@@ -466,6 +487,48 @@ impl Activation {
         let ended = self.turns.pop().expect("the loop has begun");
         note_found(routine, &mut self.slots, ended.has_turned());
         Next::At(end)
+    }
+}
+
+/// Runs a statement and leaves its first row in `frame`; a query that only reads is not read further than
+/// INTO must know. Says how many rows there were, or were changed.
+fn first_row(
+    (around, statement): (Around<'_>, &Statement),
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    (restarts, frame): (&mut Restarts, &mut Vec<Value>),
+    into: &Into,
+) -> Result<u64, Stop> {
+    match statement {
+        Statement::Query(plan) if !runs_whole(plan) => {
+            context.txn.begin_statement();
+            let mut cursor = Cursor::new(plan);
+            let mut env = Env::new(context, workspace);
+            env.release_all();
+            let mut next = |env: &mut Env<'_>, frame: &mut Vec<Value>| {
+                cursor.next(plan, env, frame, 0).map_err(stop_outside_a_run)
+            };
+            if !next(&mut env, frame)? {
+                return Ok(0);
+            }
+            let mut found = 1;
+            if into.strict || into.targets.is_empty() {
+                let mut other = Vec::new();
+                while (found == 1 || into.targets.is_empty()) && next(&mut env, &mut other)? {
+                    found += 1;
+                }
+            }
+            Ok(found)
+        }
+        _ => {
+            if context.host.read_only() {
+                refuse_write(statement)?;
+            }
+            let written = run_whole(around, statement, context, workspace, restarts)?;
+            frame.clear();
+            frame.extend(written.rows.into_iter().next().into_iter().flatten());
+            Ok(written.count)
+        }
     }
 }
 
@@ -498,14 +561,8 @@ fn each_row(
             Ok(found)
         }
         _ => {
-            if statement.is_write() && context.host.is_read_only() {
-                return Err(Stop::Error(SqlError::new(
-                    SqlState::READ_ONLY_SQL_TRANSACTION,
-                    format!(
-                        "cannot execute {} in a read-only transaction",
-                        statement.tag()
-                    ),
-                )));
+            if context.host.read_only() {
+                refuse_write(statement)?;
             }
             let written = run_whole(around, statement, context, workspace, restarts)?;
             for row in &written.rows {
@@ -514,6 +571,18 @@ fn each_row(
             Ok(written.count)
         }
     }
+}
+
+/// What a transaction that only reads says to a statement.
+fn refuse_write(statement: &Statement) -> SqlResult<()> {
+    if !statement.is_write() {
+        return Ok(());
+    }
+    let tag = statement.tag();
+    Err(SqlError::new(
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        format!("cannot execute {tag} in a read-only transaction"),
+    ))
 }
 
 fn eval(expr: &Expr, slots: &[Value], context: &Context<'_>) -> SqlResult<Value> {
@@ -543,28 +612,20 @@ fn over_row(
     }
 }
 
-fn into_values(
-    into: &Into,
-    row: &[Value],
-    slots: &[Value],
-    host: &dyn quintet_ir::Host,
-) -> SqlResult<Vec<Value>> {
-    let values = into.targets.iter();
-    values
-        .map(|(_, value)| over_row(value, row, slots, host))
-        .collect()
-}
-
-/// The targets' new values; NULLs if there was no row.
+/// Gives the targets their values over a row; NULLs if there is none.
 fn fill(
     routine: &Routine,
     slots: &mut [Value],
     into: &Into,
-    values: Option<Vec<Value>>,
+    row: Option<&[Value]>,
+    host: &dyn quintet_ir::Host,
 ) -> SqlResult<()> {
-    let mut values = values.unwrap_or_default().into_iter();
-    for (slot, _) in &into.targets {
-        store(routine, slots, *slot, values.next().unwrap_or(Value::Null))?;
+    for (slot, value) in &into.targets {
+        let value = match row {
+            Some(row) => over_row(value, row, slots, host)?,
+            None => Value::Null,
+        };
+        store(routine, slots, *slot, value)?;
     }
     Ok(())
 }
@@ -599,12 +660,25 @@ fn check_strict(into: &Into, found: u64) -> SqlResult<()> {
             "query returned no rows",
         )),
         1 => Ok(()),
-        _ => Err(SqlError::new(
-            SqlState::STRICT_SEVERAL_ROWS,
-            "query returned more than one row",
-        )
-        .hint("Make sure the query returns a single row, or use LIMIT 1.")),
+        _ => Err(several_rows()),
     }
+}
+
+/// STRICT; and a statement that writes has one row for its targets at most.
+fn check_rows(into: &Into, found: u64, statement: &Statement) -> SqlResult<()> {
+    let writes = !matches!(statement, Statement::Query(_));
+    match writes && found > 1 && !into.targets.is_empty() {
+        true => Err(several_rows()),
+        false => check_strict(into, found),
+    }
+}
+
+fn several_rows() -> SqlError {
+    SqlError::new(
+        SqlState::STRICT_SEVERAL_ROWS,
+        "query returned more than one row",
+    )
+    .hint("Make sure the query returns a single row, or use LIMIT 1.")
 }
 
 /// Keeps a row for a loop or a result.
@@ -621,14 +695,6 @@ fn keep(rows: &mut Vec<Vec<Value>>, row: Vec<Value>, kept: &mut usize) -> SqlRes
     }
     rows.push(row);
     Ok(())
-}
-
-fn subscript_error() -> SqlError {
-    SqlError::new(
-        SqlState::ARRAY_SUBSCRIPT_ERROR,
-        "array subscript out of range",
-    )
-    .hint("Arrays begin at 1 here.")
 }
 
 /// A line of an error's context.

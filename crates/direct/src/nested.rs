@@ -211,7 +211,7 @@ impl Host for Calling<'_> {
         self.host.forget_notices(from);
     }
 
-    fn is_read_only(&self) -> bool {
-        self.host.is_read_only()
+    fn read_only(&self) -> bool {
+        self.host.read_only()
     }
 }

@@ -1,13 +1,13 @@
 //! RAISE: messages and errors that a routine makes, and what it may ask of an error.
 //!
 //! Relies on: the session, which tells its client.  Promises: PostgreSQL's words, states and fields.
-//! Does not: filter by `client_min_messages`; but what a server would only log is not sent at all.
+//! Does not: decide whether the client wants a message; the session does.
 
 use crate::context::{Context, Stop};
 use quintet_base::error::ErrorObject;
 use quintet_base::{SqlError, SqlResult, SqlState, Value, text_format};
 use quintet_ir::Expr;
-use quintet_ir::condition::{condition_name, condition_state};
+use quintet_ir::condition::condition_state;
 use quintet_ir::routine::{Diagnostic, Raise, RaiseOption, RaiseState, Severity};
 
 /// Fails with the error, or tells the client the message.
@@ -18,7 +18,8 @@ pub(crate) fn raise(raise: &Raise, slots: &[Value], context: &Context<'_>) -> Re
         Severity::Warning => "WARNING",
         Severity::Notice => "NOTICE",
         Severity::Info => "INFO",
-        Severity::Debug | Severity::Log => return Ok(()),
+        Severity::Log => "LOG",
+        Severity::Debug => "DEBUG",
     };
     context.host.notice(severity, error);
     Ok(())
@@ -45,9 +46,17 @@ fn message(raise: &Raise, slots: &[Value], context: &Context<'_>) -> SqlResult<S
         }
         words.push_str(piece);
     }
-    let mut given = !raise.format.is_empty();
+    let mut given: Vec<RaiseOption> = Vec::new();
+    if !raise.format.is_empty() {
+        given.push(RaiseOption::Message);
+    }
+    if matches!(raise.state, RaiseState::Given(_)) {
+        given.push(RaiseOption::ErrorCode);
+    }
     let (mut detail, mut hint) = (None, None);
     let mut object = ErrorObject::default();
+    // How ERRCODE says it, which is the message if there is no other.
+    let mut code = None;
     for (option, expr) in &raise.options {
         let Some(value) = text(expr)? else {
             return Err(SqlError::new(
@@ -55,11 +64,15 @@ fn message(raise: &Raise, slots: &[Value], context: &Context<'_>) -> SqlResult<S
                 "RAISE statement option cannot be null",
             ));
         };
+        if given.contains(option) {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("RAISE option already specified: {}", option.word()),
+            ));
+        }
+        given.push(*option);
         match option {
-            RaiseOption::Message => {
-                words = value;
-                given = true;
-            }
+            RaiseOption::Message => words = value,
             RaiseOption::Detail => detail = Some(value),
             RaiseOption::Hint => hint = Some(value),
             RaiseOption::ErrorCode => {
@@ -69,20 +82,17 @@ fn message(raise: &Raise, slots: &[Value], context: &Context<'_>) -> SqlResult<S
                         format!("unrecognized exception condition \"{value}\""),
                     )
                 })?;
+                code = Some(value);
             }
             RaiseOption::Column => object.column = Some(value),
             RaiseOption::Constraint => object.constraint = Some(value),
             RaiseOption::Table => object.table = Some(value),
             RaiseOption::Schema => object.schema = Some(value),
-            // The protocol has a field for it, our errors have not.
-            RaiseOption::DataType => {}
+            RaiseOption::DataType => object.data_type = Some(value),
         }
     }
-    if !given {
-        words = match condition_name(state) {
-            Some(name) => name.to_string(),
-            None => state.as_str().to_string(),
-        };
+    if !given.contains(&RaiseOption::Message) {
+        words = code.unwrap_or_else(|| state.as_str().to_string());
     }
     let mut error = SqlError::new(state, words);
     error.detail = detail.map(Into::into);
@@ -106,7 +116,7 @@ pub(crate) fn diagnostic(error: &SqlError, item: Diagnostic) -> Value {
         Diagnostic::Constraint => object.and_then(|object| object.constraint.as_deref()),
         Diagnostic::Table => object.and_then(|object| object.table.as_deref()),
         Diagnostic::Schema => object.and_then(|object| object.schema.as_deref()),
-        Diagnostic::DataType => None,
+        Diagnostic::DataType => object.and_then(|object| object.data_type.as_deref()),
     };
     Value::text(text.unwrap_or_default())
 }

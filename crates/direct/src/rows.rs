@@ -132,6 +132,7 @@ pub(crate) fn about(
         table: Some(table.name.clone()),
         column: column.map(str::to_string),
         constraint: constraint.map(str::to_string),
+        data_type: None,
     }
 }
 

@@ -27,18 +27,25 @@ pub(crate) struct SessionHost {
     pub transaction_time: i64,
     /// Set when a statement begins.
     pub statement_time: i64,
-    /// As the transaction is, set when a statement begins.
-    pub read_only: bool,
     /// The schema that statements are planned with now, for sequences.
     pub schema: Arc<Schema>,
     /// What nextval gave last, per sequence.
     pub given: RefCell<HashMap<SequenceId, i64>>,
     pub rand: RefCell<Rand>,
+    /// Of the transaction.
+    pub read_only: bool,
     /// To be told to the client.
     pub notices: RefCell<Vec<Notice>>,
 }
 
 impl SessionHost {
+    /// Keeps a message for the client, if it wants it.
+    pub fn tell(&self, notice: Notice) {
+        if self.settings.wants(notice.severity) {
+            self.notices.borrow_mut().push(notice);
+        }
+    }
+
     fn sequence(&self, id: SequenceId) -> SqlResult<&SequenceDef> {
         self.schema
             .catalog
@@ -123,11 +130,11 @@ impl quintet_ir::Host for SessionHost {
         self.notices.borrow_mut().truncate(from);
     }
 
-    fn is_read_only(&self) -> bool {
+    fn read_only(&self) -> bool {
         self.read_only
     }
 
     fn notice(&self, severity: &'static str, message: SqlError) {
-        self.notices.borrow_mut().push(Notice { severity, message });
+        self.tell(Notice { severity, message });
     }
 }

@@ -20,6 +20,8 @@ enum Kind {
     Milliseconds,
     /// A whole number.
     Integer,
+    /// From which severity on messages are sent.
+    MinMessages,
     /// Only this value (compared without case); anything else is refused by name.
     Only,
     /// Cannot be set.
@@ -85,9 +87,9 @@ const KNOWN: &[Known] = &[
     known(
         "client_min_messages",
         "notice",
-        Kind::Text,
+        Kind::MinMessages,
         None,
-        "Kept for clients that set it.",
+        "Messages below this severity are not sent.",
     ),
     known(
         "datestyle",
@@ -266,6 +268,11 @@ const KNOWN: &[Known] = &[
     ),
 ];
 
+/// Severities of messages to a client, the least first.
+const MESSAGES: &[&str] = &[
+    "debug5", "debug4", "debug3", "debug2", "debug1", "log", "info", "notice", "warning", "error",
+];
+
 /// Starts with the PostgreSQL version whose behaviour is offered, because drivers parse it.
 pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
 
@@ -362,6 +369,16 @@ impl Settings {
         };
         match known.kind {
             Kind::Text => Ok(value.to_string()),
+            Kind::MinMessages => {
+                let value = value.to_ascii_lowercase();
+                Ok(match value.as_str() {
+                    "debug" => "debug2".to_string(),
+                    // An error is always sent.
+                    "fatal" | "panic" => "error".to_string(),
+                    known if MESSAGES.contains(&known) => value,
+                    _ => return Err(invalid()),
+                })
+            }
             Kind::Bool => Ok(if parse_bool(value).ok_or_else(invalid)? {
                 "on"
             } else {
@@ -503,6 +520,17 @@ impl Settings {
         self.changed.extend(changed);
     }
 
+    /// Whether the client wants a message of a severity. INFO is what it has asked for.
+    pub fn wants(&self, severity: &str) -> bool {
+        let severity = match severity {
+            "DEBUG" => "debug1".to_string(),
+            "INFO" => return true,
+            other => other.to_ascii_lowercase(),
+        };
+        let place = |name: &str| MESSAGES.iter().position(|known| *known == name);
+        place(&severity) >= self.get("client_min_messages").and_then(place)
+    }
+
     /// A boolean setting.
     pub fn is_on(&self, name: &str) -> bool {
         self.get(name) == Some("on")
@@ -584,6 +612,23 @@ mod tests {
             Some("test"),
             "RESET goes back to the startup value"
         );
+    }
+
+    #[test]
+    fn messages_below_the_setting_are_not_wanted() {
+        let mut s = settings();
+        let wanted = |s: &Settings| -> Vec<&str> {
+            let all = ["DEBUG", "LOG", "INFO", "NOTICE", "WARNING", "ERROR"];
+            all.into_iter().filter(|name| s.wants(name)).collect()
+        };
+        assert_eq!(wanted(&s), ["INFO", "NOTICE", "WARNING", "ERROR"]);
+        s.set("client_min_messages", Some("DEBUG")).unwrap();
+        assert_eq!(s.get("client_min_messages"), Some("debug2"));
+        assert_eq!(wanted(&s).len(), 6);
+        s.set("client_min_messages", Some("error")).unwrap();
+        assert_eq!(wanted(&s), ["INFO", "ERROR"]);
+        let refused = s.set("client_min_messages", Some("loud")).unwrap_err();
+        assert_eq!(refused.state, SqlState::INVALID_PARAMETER_VALUE);
     }
 
     #[test]

@@ -21,6 +21,7 @@
 use crate::expr::Expr;
 use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Step};
 use crate::statement::Statement;
+use quintet_base::SqlError;
 
 /// A place in the code.
 pub type Place = usize;
@@ -103,6 +104,7 @@ pub enum Operation {
     EndGuard,
     Raise(Box<Raise>),
     Reraise,
+    Fail(Box<SqlError>),
     Return(Vec<Expr>),
     ReturnNext(Vec<Expr>),
     ReturnQuery(Statement),
@@ -295,6 +297,9 @@ impl Writer {
             }
             Action::Reraise => {
                 self.add(Operation::Reraise);
+            }
+            Action::Fail(error) => {
+                self.add(Operation::Fail(error.clone()));
             }
             Action::Return(row) => {
                 self.add(Operation::Return(row.clone()));

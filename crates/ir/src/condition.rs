@@ -1,46 +1,48 @@
 //! Names of error conditions, as PL/pgSQL writes them.
 //!
-//! Relies on: nothing.  Promises: the names that PostgreSQL 15 knows (its appendix A), with their
-//! SQLSTATEs; of names with several states the first.  Does not: name what only Quintet has.
+//! Relies on: nothing.  Promises: the names of errors that PostgreSQL 15 knows (its appendix A; names of
+//! warnings are none for EXCEPTION and RAISE), with their SQLSTATEs; of names with several states RAISE takes
+//! the first.  Does not: name what only Quintet has.
 
+use crate::routine::Condition;
 use quintet_base::SqlState;
 
-/// The SQLSTATE of a condition's name, or of five characters that are one.
+/// The SQLSTATE that RAISE gives to a condition's name, or to five characters that are one.
 pub fn condition_state(name: &str) -> Option<SqlState> {
-    if let Some((_, code)) = CONDITIONS.iter().find(|(known, _)| *known == name) {
-        return Some(SqlState(**code));
+    literal(name).or_else(|| states(name).next())
+}
+
+/// What a name in EXCEPTION WHEN stands for, or a state in its quotes; none if nobody has it.
+pub fn conditions(name: &str) -> Vec<Condition> {
+    if name == "others" {
+        return vec![Condition::Others];
     }
+    let covered = |state: SqlState| match state.0 {
+        [first, second, b'0', b'0', b'0'] => Condition::Class([first, second]),
+        _ => Condition::State(state),
+    };
+    match literal(name) {
+        Some(state) => vec![covered(state)],
+        None => states(name).map(covered).collect(),
+    }
+}
+
+/// A state that is written as such: no name is in capitals or begins with a digit.
+fn literal(name: &str) -> Option<SqlState> {
     let code: [u8; 5] = name.as_bytes().try_into().ok()?;
     let fits = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
     code.iter().all(fits).then_some(SqlState(code))
 }
 
 /// All states of a condition's name: a few names have two.
-pub fn condition_states(name: &str) -> impl Iterator<Item = SqlState> {
+fn states(name: &str) -> impl Iterator<Item = SqlState> {
     let named = CONDITIONS.iter().filter(move |(known, _)| *known == name);
     named.map(|(_, code)| SqlState(**code))
-}
-
-/// The name of a condition.
-pub fn condition_name(state: SqlState) -> Option<&'static str> {
-    let found = CONDITIONS.iter().find(|(_, code)| **code == state.0);
-    found.map(|(name, _)| *name)
 }
 
 /// Names with their states, by state.
 #[rustfmt::skip]
 static CONDITIONS: &[(&str, &[u8; 5])] = &[
-    ("successful_completion", b"00000"),
-    ("warning", b"01000"),
-    ("dynamic_result_sets_returned", b"0100C"),
-    ("implicit_zero_bit_padding", b"01008"),
-    ("null_value_eliminated_in_set_function", b"01003"),
-    ("privilege_not_granted", b"01007"),
-    ("privilege_not_revoked", b"01006"),
-    ("string_data_right_truncation", b"01004"),
-    ("deprecated_feature", b"01P01"),
-    ("no_data", b"02000"),
-    ("no_additional_dynamic_result_sets_returned", b"02001"),
     ("sql_statement_not_yet_complete", b"03000"),
     ("connection_exception", b"08000"),
     ("connection_does_not_exist", b"08003"),
@@ -297,22 +299,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_states_find_each_other() {
+    fn names_have_states_and_classes_are_told_from_states() {
+        let state = |code: &[u8; 5]| Condition::State(SqlState(*code));
+        assert_eq!(conditions("unique_violation"), [state(b"23505")]);
         assert_eq!(
-            condition_state("unique_violation"),
-            Some(SqlState::UNIQUE_VIOLATION)
+            conditions("integrity_constraint_violation"),
+            [Condition::Class(*b"23")]
         );
         assert_eq!(
-            condition_name(SqlState::RAISE_EXCEPTION),
-            Some("raise_exception")
+            conditions("null_value_not_allowed"),
+            [state(b"22004"), state(b"39004")]
+        );
+        assert_eq!(conditions("P0001"), [state(b"P0001")]);
+        assert_eq!(conditions("22000"), [Condition::Class(*b"22")]);
+        assert_eq!(conditions("others"), [Condition::Others]);
+        assert_eq!(conditions("nobody"), []);
+        assert_eq!(
+            condition_state("null_value_not_allowed"),
+            Some(SqlState(*b"22004"))
         );
         assert_eq!(condition_state("22012"), Some(SqlState::DIVISION_BY_ZERO));
-        for wrong in ["", "2201", "22o12", "no_such_condition", "220123"] {
+        for wrong in [
+            "",
+            "2201",
+            "22o12",
+            "no_such_condition",
+            "220123",
+            "warning",
+        ] {
             assert_eq!(condition_state(wrong), None, "{wrong}");
         }
-        for (name, code) in CONDITIONS {
-            assert!(condition_state(name).is_some());
-            assert!(condition_name(SqlState(**code)).is_some());
+    }
+
+    #[test]
+    fn each_pair_is_there_once() {
+        for (number, entry) in CONDITIONS.iter().enumerate() {
+            assert!(!CONDITIONS[..number].contains(entry), "{entry:?}");
         }
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::cast::cast;
 use crate::expr::{CompareOp, Expr, Truth};
-use crate::function::Function;
+use crate::function::{Function, element};
 use crate::routine::Callee;
 use quintet_base::text_format::FormatContext;
 use quintet_base::value::Array;
@@ -47,6 +47,10 @@ pub trait Host {
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64>;
     /// pg_backend_pid().
     fn process_id(&self) -> i32;
+    /// Whether the transaction refuses to write.
+    fn read_only(&self) -> bool {
+        false
+    }
     /// RAISE NOTICE and the like: a message for the client, by its severity.
     fn notice(&self, severity: &'static str, message: SqlError) {
         let _ = (severity, message);
@@ -67,10 +71,6 @@ pub trait Host {
             "function {} was called where none can be",
             callee.name
         )))
-    }
-    /// Whether the transaction may write nothing.
-    fn is_read_only(&self) -> bool {
-        false
     }
 }
 
@@ -175,6 +175,9 @@ impl<'a> Scope<'a> {
             Expr::Const(value, _) => Ok(value.clone()),
             Expr::Param(number, _) => Ok(self.param(*number)?.clone()),
             Expr::Column(column, _) => Ok(self.frame[*column].clone()),
+            Expr::Call { function, args, .. } if function.is_subscript() => {
+                self.element(&args[0], &args[1])
+            }
             Expr::Call { function, args, ty } => {
                 let mut value = match args.len() {
                     0..=2 => self.call::<2>(function, args),
@@ -260,6 +263,13 @@ impl<'a> Scope<'a> {
                 }
             }
         }
+    }
+
+    /// `array[index]`, of an array that is looked at where it lies: a loop over its elements would copy it
+    /// each time.
+    fn element(&self, array: &'a Expr, index: &'a Expr) -> SqlResult<Value> {
+        let (array, index) = (self.operand(array)?, self.operand(index)?);
+        Ok(element(&array, &index))
     }
 
     /// Calls a function with at most `N` arguments, kept on the stack. All of them are evaluated

@@ -14,7 +14,9 @@
 //! | `decimal` | numeric |
 //! | `text`, `text_edit` | text and bytea: measures and searches; cutting, padding, replacing |
 //! | `encoding` | bytes as text, quoting, digests |
+//! | `format` | format() |
 //! | `like`, `pattern` | LIKE; regular expressions |
+//! | `record` | rows as text |
 //! | `calendar` | dates and timestamps |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
@@ -22,14 +24,17 @@
 
 pub(crate) mod arithmetic;
 mod array;
+pub(crate) use array::element;
 mod calendar;
 pub(crate) mod choose;
 mod compare;
 mod decimal;
 mod encoding;
 pub(crate) mod float;
+mod format;
 mod like;
 mod pattern;
+mod record;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -38,7 +43,8 @@ mod text_edit;
 
 use crate::cast::{Category, category};
 use crate::eval::Host;
-use choose::{Choice, Signature, choose};
+pub use choose::{Choice, choose_among};
+use choose::{Signature, choose};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -74,6 +80,13 @@ pub struct Function {
     pub volatility: Volatility,
     /// What it does.
     pub eval: fn(&[Value], &dyn Host) -> SqlResult<Value>,
+}
+
+impl Function {
+    /// True for `array[index]`.
+    pub fn is_subscript(&self) -> bool {
+        self.name == "[]"
+    }
 }
 
 impl std::fmt::Debug for Function {
@@ -125,7 +138,7 @@ impl Function {
         self
     }
 
-    fn signature(&self) -> Signature {
+    fn signature(&self) -> Signature<'static> {
         Signature {
             args: self.args,
             variadic: self.variadic,
@@ -158,8 +171,10 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         text::FUNCTIONS,
         text_edit::FUNCTIONS,
         encoding::FUNCTIONS,
+        format::FUNCTIONS,
         like::FUNCTIONS,
         pattern::FUNCTIONS,
+        record::FUNCTIONS,
         calendar::FUNCTIONS,
         system::FUNCTIONS,
     ];

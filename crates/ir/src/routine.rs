@@ -17,7 +17,7 @@
 use crate::code::Code;
 use crate::expr::Expr;
 use crate::statement::Statement;
-use quintet_base::{RoutineId, SqlState, SqlType, Value};
+use quintet_base::{RoutineId, SqlError, SqlState, SqlType, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -211,6 +211,8 @@ pub enum Action {
     Raise(Box<Raise>),
     /// The error that is being handled once more.
     Reraise,
+    /// Fails: what stood here in the source cannot be run as the schema is.
+    Fail(Box<SqlError>),
     /// Ends the routine; with its row, if it gives one.
     Return(Vec<Expr>),
     /// One more row of the result.
@@ -332,6 +334,23 @@ pub enum Diagnostic {
     Context,
 }
 
+impl RaiseOption {
+    /// The word for it, in capitals.
+    pub fn word(self) -> &'static str {
+        match self {
+            RaiseOption::Message => "MESSAGE",
+            RaiseOption::Detail => "DETAIL",
+            RaiseOption::Hint => "HINT",
+            RaiseOption::ErrorCode => "ERRCODE",
+            RaiseOption::Column => "COLUMN",
+            RaiseOption::Constraint => "CONSTRAINT",
+            RaiseOption::DataType => "DATATYPE",
+            RaiseOption::Table => "TABLE",
+            RaiseOption::Schema => "SCHEMA",
+        }
+    }
+}
+
 impl Program {
     /// A program whose calls begin at the first routine.
     pub fn new(routines: Vec<Routine>) -> Program {
@@ -422,6 +441,7 @@ pub fn each_step<'s>(steps: &'s [Step], see: &mut impl FnMut(&'s Step)) {
             | Action::Continue { .. }
             | Action::Raise(_)
             | Action::Reraise
+            | Action::Fail(_)
             | Action::Return(_)
             | Action::ReturnNext(_)
             | Action::ReturnQuery(_)
@@ -449,6 +469,16 @@ impl Condition {
     }
 }
 
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Condition::State(state) => write!(f, "{state}"),
+            Condition::Class(class) => write!(f, "{}***", String::from_utf8_lossy(class)),
+            Condition::Others => f.write_str("others"),
+        }
+    }
+}
+
 impl Slot {
     /// A slot for hidden use.
     pub fn hidden(ty: SqlType) -> Slot {
@@ -458,6 +488,15 @@ impl Slot {
             not_null: false,
         }
     }
+}
+
+/// `2202E`: an index that an array of ours cannot have.
+pub fn subscript_out_of_range() -> SqlError {
+    SqlError::new(
+        SqlState::ARRAY_SUBSCRIPT_ERROR,
+        "array subscript out of range",
+    )
+    .hint("Arrays begin at 1 here.")
 }
 
 /// The value of an array with one element changed: NULL is an empty array, which grows as far as it must.

@@ -8,6 +8,7 @@ use crate::catalog::Relation;
 use crate::coerce;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
+use crate::routine::check_schema;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     FuncCall, Node, SortByDir, SortByNulls, SqlValueFunction, SqlValueFunctionOp,
@@ -40,6 +41,9 @@ impl Binder<'_, '_> {
                 return Ok(expr);
             }
             let full = names::strings(&call.funcname).join(".");
+            if let [schema, _] = names::strings(&call.funcname).as_slice() {
+                check_schema(schema).map_err(&here)?;
+            }
             return Err(self.planner.error(
                 SqlState::UNDEFINED_FUNCTION,
                 format!("function {full} does not exist"),

@@ -16,6 +16,7 @@ use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::scope::Scope;
 use crate::types;
+use crate::variables::Conflict;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, BoolExprType, BoolTestType, Node, NullTestType, a_const};
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value};
@@ -159,19 +160,27 @@ impl<'b, 'a> Binder<'b, 'a> {
             Some(variables) => variables.resolve(&name),
             None => Ok(None),
         };
+        let conflict = self.planner.variables.map(|known| known.conflict);
+        let conflict = conflict.unwrap_or_default();
         let found = match (found, variable) {
             (found, Ok(None)) => found,
             (Ok(found), Err(_)) => Ok(found),
-            (Ok(_), Ok(Some(_))) => {
+            (found, Ok(Some(slot)))
+                if conflict == Conflict::Variable
+                    || found
+                        .as_ref()
+                        .is_err_and(|error| error.state != SqlState::AMBIGUOUS_COLUMN) =>
+            {
+                let (place, ty) = self.planner.slot(slot);
+                return Ok(Expr::Param(place, ty));
+            }
+            (Ok(_), Ok(Some(_))) if conflict == Conflict::Error => {
                 let message = format!("column reference \"{}\" is ambiguous", name.join("."));
                 let error = SqlError::new(SqlState::AMBIGUOUS_COLUMN, message)
                     .detail("It could refer to either a PL/pgSQL variable or a table column.");
                 return Err(self.planner.at(column.location)(error));
             }
-            (Err(_), Ok(Some(slot))) => {
-                let (place, ty) = self.planner.slot(slot);
-                return Ok(Expr::Param(place, ty));
-            }
+            (found, Ok(Some(_))) => found,
             (Err(_), Err(error)) => return Err(self.planner.at(column.location)(error)),
         };
         let found = found.map_err(|error| match error.state {
@@ -384,19 +393,19 @@ impl<'b, 'a> Binder<'b, 'a> {
         Ok(Expr::Array { elements, element })
     }
 
-    /// `array[index]`.
+    /// `array[index]`, `array[low:high]`.
     fn subscript(&self, indirection: &protobuf::AIndirection) -> SqlResult<Expr> {
         let node = required(indirection.arg.as_deref())?;
         let place = names::location(node);
-        let index = match indirection.indirection.as_slice() {
+        let indices = match indirection.indirection.as_slice() {
             [part] => match inner(part) {
-                Some(NodeEnum::AIndices(indices)) if !indices.is_slice => indices.uidx.as_deref(),
+                Some(NodeEnum::AIndices(indices)) => Some(indices),
                 _ => None,
             },
             _ => None,
         };
-        let Some(index) = index else {
-            let what = "a slice, or a field of an expression";
+        let Some(indices) = indices else {
+            let what = "an array of several dimensions, or a field of an expression";
             return Err(self.planner.unsupported(what, place));
         };
         let array = self.bind(node)?;
@@ -408,9 +417,20 @@ impl<'b, 'a> Binder<'b, 'a> {
             );
             return Err(here(SqlError::new(SqlState::DATATYPE_MISMATCH, message)));
         }
-        let index = self.bind(index)?;
-        let index = coerce::convert(self.planner, index, SqlType::Int4, CastContext::Assignment)
-            .map_err(&here)?;
+        let bound = |node: Option<&Node>, without: i32| match node {
+            None => Ok(Expr::Const(Value::Int4(without), SqlType::Int4)),
+            Some(node) => {
+                let index = self.bind(node)?;
+                coerce::convert(self.planner, index, SqlType::Int4, CastContext::Assignment)
+                    .map_err(&here)
+            }
+        };
+        let (lower, upper) = (indices.lidx.as_deref(), indices.uidx.as_deref());
+        if indices.is_slice {
+            let bounds = vec![array, bound(lower, 1)?, bound(upper, i32::MAX)?];
+            return self.apply("[:]", bounds).map_err(here);
+        }
+        let index = bound(upper, 1)?;
         self.apply("[]", vec![array, index]).map_err(here)
     }
 

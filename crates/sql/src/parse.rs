@@ -57,6 +57,14 @@ impl Parsed {
         self.source[self.start..self.end].trim()
     }
 
+    /// The line in which it begins, from 1.
+    pub(crate) fn line(&self) -> u32 {
+        let part = &self.source[self.start..self.end];
+        let begin = self.start + part.len() - part.trim_start().len();
+        let lines = self.source[..begin].matches('\n').count();
+        u32::try_from(lines + 1).unwrap_or(u32::MAX)
+    }
+
     /// True if there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.node.is_none()

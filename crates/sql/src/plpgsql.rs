@@ -29,11 +29,9 @@
 //! | `walk` | the cursor that goes through answer and words together |
 //! | `read` | statements |
 //! | `raise` | RAISE, GET DIAGNOSTICS and conditions in handlers |
-//! | `conditions` | names of conditions |
 //! | `scope` | which variable a name is, at any place |
 
 mod check;
-mod conditions;
 mod declare;
 mod header;
 mod json;

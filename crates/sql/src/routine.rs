@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `signature` | parameters and result, by types |
 //! | `create` | CREATE and DROP |
+//! | `block` | DO |
 //! | `matching` | which routine a call means, and its arguments |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
 //! | `hold` | statements whose expressions call functions |
@@ -21,6 +22,7 @@
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/assign` targets, `lower/raise` messages |
 //! | `query` | bodies in SQL to steps |
 
+mod block;
 mod call;
 mod create;
 mod embed;
@@ -42,10 +44,11 @@ use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::Program;
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use block::plan_do;
 pub(crate) use call::{Calls, callee, plan_call, plan_select_of_routine};
 pub(crate) use create::{plan_create, plan_drop};
 pub(crate) use hold::hold;
-pub(crate) use matching::{Matched, is_routine, matched};
+pub(crate) use matching::{Matched, check_schema, is_routine, matched};
 pub(crate) use signature::Signature;
 
 /// A routine in the catalogue. What it becomes is made when somebody asks.

@@ -27,6 +27,7 @@ pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Pl
         NodeEnum::UpdateStmt(statement) => update::plan_update(planner, statement),
         NodeEnum::DeleteStmt(statement) => delete::plan_delete(planner, statement),
         NodeEnum::CallStmt(statement) => routine::plan_call(planner, statement),
+        NodeEnum::DoStmt(statement) => routine::plan_do(planner, statement),
         NodeEnum::CopyStmt(statement) => copy::plan_copy(planner, statement),
         _ => match ddl::plan_ddl(planner, node)? {
             Some(planned) => Ok(planned),
@@ -60,7 +61,6 @@ fn without_projection(plan: Plan, width: usize) -> Plan {
 fn unsupported(node: &NodeEnum) -> SqlError {
     SqlError::unsupported(match node {
         NodeEnum::MergeStmt(_) => "MERGE",
-        NodeEnum::DoStmt(_) => "DO",
         NodeEnum::AlterFunctionStmt(_) => "ALTER FUNCTION",
         NodeEnum::CreateTrigStmt(_) => "CREATE TRIGGER",
         NodeEnum::ViewStmt(_) => "CREATE VIEW",

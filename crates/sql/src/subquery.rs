@@ -127,6 +127,12 @@ impl Binder<'_, '_> {
         let here = self.planner.at(location);
         let Some(subqueries) = self.subqueries else {
             let clause = self.clause;
+            if clause == "CALL arguments" {
+                // Neither has PostgreSQL.
+                let message = "cannot use subquery in CALL argument";
+                let state = SqlState::FEATURE_NOT_SUPPORTED;
+                return Err(self.planner.error(state, message, location));
+            }
             return Err(self
                 .planner
                 .unsupported(format!("a subquery in {clause}"), location));

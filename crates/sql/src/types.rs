@@ -76,7 +76,8 @@ pub(crate) fn resolve(planner: &Planner, name: &TypeName) -> SqlResult<(SqlType,
     match name.array_bounds.as_slice() {
         [] => Ok((base, modifier)),
         [_] => match base.array_of() {
-            Some(array) => Ok((array, TypeMod::NONE)),
+            // An array's modifier is its elements'.
+            Some(array) => Ok((array, modifier)),
             None => Err(planner.unsupported(format!("type {base}[]"), location)),
         },
         _ => Err(planner.unsupported("an array of several dimensions", location)),

@@ -2,7 +2,7 @@
 //!
 //! Relies on: nothing but the routine's slots.  Promises: a name means what PL/pgSQL says: the innermost
 //! block that declares it; a block's or the routine's name may stand before it; a record's fields are slots
-//! of their own.  Does not: prefer a variable to a column; who looks a name up asks for both.
+//! of their own.  Does not: choose between a variable and a column; who looks a name up asks for both.
 
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::routine::Slot;
@@ -16,9 +16,23 @@ pub(crate) struct Variables {
     pub modifiers: Vec<TypeMod>,
     /// How many of them `$n` may name.
     pub arguments: usize,
+    /// What a name means that is a column's too.
+    pub conflict: Conflict,
     blocks: Vec<Block>,
     /// By a variable's number.
     shapes: Vec<Shape>,
+}
+
+/// What a name means that is a variable's and a column's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Conflict {
+    /// Neither: `42702`.
+    #[default]
+    Error,
+    /// The column: LANGUAGE sql, and `#variable_conflict use_column`.
+    Column,
+    /// The variable: `#variable_conflict use_variable`.
+    Variable,
 }
 
 #[derive(Clone, Debug)]
@@ -126,10 +140,16 @@ impl Variables {
 
     /// What the innermost variable with a name is.
     pub fn innermost(&self, name: &str) -> Option<&Shape> {
+        self.number(name).map(|number| self.shape(number))
+    }
+
+    /// The number of the innermost variable with a name.
+    pub fn number(&self, name: &str) -> Option<usize> {
         let blocks = self.blocks.iter().rev();
         let mut names = blocks.flat_map(|block| block.names.iter().rev());
-        let found = names.find(|(known, _)| known == name)?;
-        Some(self.shape(found.1))
+        names
+            .find(|(known, _)| known == name)
+            .map(|(_, number)| *number)
     }
 
     fn labelled(&self, label: &str, name: &str) -> Option<&Shape> {

@@ -10,15 +10,15 @@ use quintet_base::{
     SqlError, SqlResult, SqlState, SqlType, Timestamp, TypeMod, Value, text_format,
 };
 use quintet_direct::{Context, Run, Stop};
-use quintet_ir::Expr;
 use quintet_ir::statement::{Body, Procedure};
+use quintet_ir::{Expr, Statement};
 use quintet_sql::command::{Command, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What `pull` came back with.
-enum Pulled {
+pub(super) enum Pulled {
     /// The run is at its end.
     End,
     /// As many rows as asked for.
@@ -64,8 +64,9 @@ impl Session {
         planned: &Planned,
         sink: &mut dyn RowSink,
     ) -> SqlResult<Option<Step>> {
-        let notices = self.host.notices.get_mut();
-        notices.extend(planned.notices.iter().cloned());
+        for notice in &planned.notices {
+            self.host.tell(notice.clone());
+        }
         let tag = Some(planned.tag.to_string());
         match &planned.command {
             Command::Empty => return self.finish(portal, None).map(Some),
@@ -73,8 +74,15 @@ impl Session {
                 self.enter_statement();
                 self.refuse_write_if_read_only(procedure, planned.tag)?;
                 self.ensure_schema(portal)?;
-                let run = Run::new(&self.db.direct, Arc::clone(procedure));
-                portal.state = PortalState::Running(Box::new(run));
+                portal.state = match procedure.is_call() {
+                    true => {
+                        PortalState::Calling(Box::new(self.begin_call(procedure, portal.commits)))
+                    }
+                    false => {
+                        let run = Run::new(&self.db.direct, Arc::clone(procedure));
+                        PortalState::Running(Box::new(run))
+                    }
+                };
                 return Ok(None);
             }
             Command::Ddl(_) => {
@@ -95,7 +103,7 @@ impl Session {
                         "there is no transaction in progress",
                     );
                 }
-                let (level, read_only) = (self.level, self.read_only);
+                let (level, read_only) = (self.level, self.host.read_only);
                 self.rollback();
                 if *chain {
                     self.chain(level, read_only);
@@ -246,6 +254,12 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> SqlResult<Step> {
         let verb = portal.prepared.planned.tag;
+        if let PortalState::Calling(calling) = &mut portal.state {
+            if let Some(pause) = self.advance_call(calling, &portal.params)? {
+                return Ok(Step::Wait(pause));
+            }
+            portal.state = PortalState::Rows(std::mem::take(&mut calling.rows));
+        }
         let (tag, pulled) = match &mut portal.state {
             PortalState::Running(run) => {
                 let pulled = self.pull(
@@ -299,7 +313,7 @@ impl Session {
                 )
             }
             PortalState::Done(tag) => return Ok(Step::Done(tag.clone())),
-            PortalState::Ready | PortalState::Committing(_) => {
+            PortalState::Ready | PortalState::Calling(_) | PortalState::Committing(_) => {
                 return Err(SqlError::internal("a portal went on without having begun"));
             }
         };
@@ -324,7 +338,7 @@ impl Session {
 
     /// COMMIT.
     fn end_block(&mut self, portal: &mut Portal, chain: bool) -> SqlResult<Step> {
-        let (level, read_only) = (self.level, self.read_only);
+        let (level, read_only) = (self.level, self.host.read_only);
         let tag = match self.mode {
             Mode::Failed => {
                 self.rollback();
@@ -361,11 +375,11 @@ impl Session {
         self.enter_statement();
         self.mode = Mode::Explicit;
         self.level = level;
-        self.read_only = read_only;
+        self.host.read_only = read_only;
     }
 
     /// Pulls rows out of a run until its end, `max_rows`, a break or a wait.
-    fn pull(
+    pub(super) fn pull(
         &mut self,
         run: &mut Run,
         params: &[Value],
@@ -415,7 +429,6 @@ impl Session {
     /// Opens the transaction for a plan, after planning again if the schema has moved since.
     fn ensure_schema(&mut self, portal: &mut Portal) -> SqlResult<()> {
         self.db.wait_for_schema();
-        self.host.read_only = self.read_only;
         let schema = self.schema();
         if portal.prepared.revision != schema.revision {
             return Err(SqlError::new(
@@ -432,16 +445,16 @@ impl Session {
         Ok(())
     }
 
+    /// A routine is asked statement by statement, when it comes to one that writes.
     fn refuse_write_if_read_only(&self, procedure: &Procedure, tag: &str) -> SqlResult<()> {
-        // What a call writes is refused where it is reached, by the name of the statement inside.
-        match procedure.statement() {
-            Some(statement) if statement.is_write() => self.refuse_if_read_only(tag),
-            _ => Ok(()),
+        if procedure.statement().is_some_and(Statement::is_write) {
+            return self.refuse_if_read_only(tag);
         }
+        Ok(())
     }
 
     pub(super) fn refuse_if_read_only(&self, tag: &str) -> SqlResult<()> {
-        if self.read_only {
+        if self.host.read_only {
             return Err(SqlError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 format!("cannot execute {tag} in a read-only transaction"),
@@ -620,7 +633,7 @@ impl Session {
                 .level("default_transaction_isolation")
                 .sql_name()
                 .to_string(),
-            "transaction_read_only" => (if self.read_only { "on" } else { "off" }).to_string(),
+            "transaction_read_only" => (if self.host.read_only { "on" } else { "off" }).to_string(),
             _ => self.host.settings.show(name)?.to_string(),
         })
     }

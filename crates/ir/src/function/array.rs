@@ -5,9 +5,10 @@
 //! other lower bounds than 1.
 
 use super::text::count;
-use super::{Function, Resolved, builtin as new, does_not_exist, int, str, wrong_type};
+use super::{Function, Resolved, builtin as new, does_not_exist, fail, int, str, wrong_type};
 use crate::cast::{common_type, is_implicit};
 use crate::eval::Host;
+use crate::routine::{subscript_out_of_range, with_element};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Str, Value, text_format};
 
@@ -130,12 +131,62 @@ fn cardinality(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 fn subscript(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let at = usize::try_from(int(&args[1]) - 1).ok();
-    let values = &array(&args[0]).values;
-    Ok(at
-        .and_then(|at| values.get(at))
-        .cloned()
-        .unwrap_or_default())
+    Ok(element(&args[0], &args[1]))
+}
+
+/// `array[index]`: NULL where there is none.
+pub(crate) fn element(array: &Value, index: &Value) -> Value {
+    let (Value::Array(array), Some(index)) = (array, index.as_i64()) else {
+        return Value::Null;
+    };
+    let at = usize::try_from(index - 1).ok();
+    let found = at.and_then(|at| array.values.get(at));
+    found.cloned().unwrap_or_default()
+}
+
+/// `array[low:high]`, as far as the array goes.
+fn slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    let whole = array(&args[0]);
+    let low = usize::try_from(int(&args[1]) - 1).unwrap_or(0);
+    let high = usize::try_from(int(&args[2])).unwrap_or(0);
+    let values = whole.values.get(low..high.min(whole.values.len()));
+    Ok(make(whole.element, values.unwrap_or_default().to_vec()))
+}
+
+/// An array whose elements from `low` to `high` are another array's first ones.
+fn with_slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+    let [whole, low, high, from] = args else {
+        return Err(SqlError::internal(
+            "a slice is assigned with four arguments",
+        ));
+    };
+    if low.is_null() || high.is_null() {
+        return fail(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            "array subscript in assignment must not be null",
+        );
+    }
+    if from.is_null() {
+        return Ok(whole.clone());
+    }
+    let (low, high) = (int(low), int(high));
+    if low > high {
+        return fail(
+            SqlState::ARRAY_SUBSCRIPT_ERROR,
+            "upper bound cannot be less than lower bound",
+        );
+    }
+    let (from, count) = (array(from), high - low + 1);
+    if (from.values.len() as i64) < count {
+        return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, "source array too small");
+    }
+    let new = from.values.iter().take(count as usize);
+    let mut all = whole.clone();
+    for (index, value) in (low..).zip(new) {
+        all = with_element(all, from.element, index, value.clone())
+            .ok_or_else(subscript_out_of_range)?;
+    }
+    Ok(all)
 }
 
 fn position(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
@@ -279,6 +330,9 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("cardinality", &[Whole], INT, cardinality),
     // A subscript; SQL has no name for it.
     poly("[]", &[Whole, INT], Element, subscript),
+    // Slices have no names either.
+    poly("[:]", &[Whole, INT, INT], Whole, slice),
+    poly("[:]:=", &[Whole, INT, INT, Whole], Whole, with_slice).lenient(),
     poly("array_position", &[Whole, Element], INT, position).lenient(),
     poly("array_position", &[Whole, Element, INT], INT, position).lenient(),
     poly("array_to_string", &[Whole, TEXT], TEXT, join).stable(),

@@ -15,16 +15,16 @@ use quintet_base::SqlType::Unknown;
 
 /// Parameter types of a candidate.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Signature {
+pub(crate) struct Signature<'a> {
     /// The types; `Unknown` takes any.
-    pub(crate) args: &'static [SqlType],
+    pub(crate) args: &'a [SqlType],
     /// The last one may be repeated.
     pub(crate) variadic: bool,
 }
 
 /// The outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Choice {
+pub enum Choice {
     /// This candidate.
     One(usize),
     /// None fits.
@@ -33,7 +33,7 @@ pub(crate) enum Choice {
     Several,
 }
 
-impl Signature {
+impl Signature<'_> {
     /// True if it takes this many arguments.
     pub(crate) fn takes(&self, count: usize) -> bool {
         count == self.args.len() || (self.variadic && count > self.args.len())
@@ -54,6 +54,30 @@ impl Signature {
         args.iter()
             .enumerate()
             .all(|(i, &arg)| self.param(i) == arg)
+    }
+}
+
+/// Chooses among lists of parameters' types, each as long as the arguments. Two that are the same are
+/// told apart by nobody.
+pub fn choose_among(candidates: &[Vec<SqlType>], args: &[SqlType]) -> Choice {
+    let signatures: Vec<Signature> = candidates
+        .iter()
+        .map(|types| Signature {
+            args: types,
+            variadic: false,
+        })
+        .collect();
+    match choose(&signatures, args, false) {
+        Choice::One(number) => {
+            let same = candidates
+                .iter()
+                .filter(|other| **other == candidates[number]);
+            match same.count() {
+                1 => Choice::One(number),
+                _ => Choice::Several,
+            }
+        }
+        other => other,
     }
 }
 

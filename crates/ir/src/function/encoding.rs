@@ -179,7 +179,7 @@ fn md5(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 /// A text as a literal, escapes written so that they survive either string syntax.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let body = text.replace('\'', "''");
     match text.contains('\\') {
         true => format!(" E'{}'", body.replace('\\', "\\\\")),

@@ -11,7 +11,7 @@ use quintet_base::SqlType::{Bytea, Int4, Text};
 use quintet_base::{SqlResult, SqlState, Str, Value, limits};
 
 /// Longest text that a function builds. Nothing longer can be stored in a row.
-const RESULT_BYTES_MAX: usize = 4 * limits::ROW_BYTES_MAX;
+pub(super) const RESULT_BYTES_MAX: usize = 4 * limits::ROW_BYTES_MAX;
 
 fn too_long<T>() -> SqlResult<T> {
     fail(

@@ -308,12 +308,14 @@ fn report(out: &mut Vec<u8>, kind: u8, severity: &str, error: &SqlError) {
             table,
             column,
             constraint,
+            data_type,
         } = &**object;
         let named = [
             (b's', schema),
             (b't', table),
             (b'c', column),
             (b'n', constraint),
+            (b'd', data_type),
         ];
         for (kind, name) in named {
             if let Some(name) = name {
@@ -423,8 +425,10 @@ mod tests {
             table: Some("t".into()),
             column: Some("c".into()),
             constraint: Some("n".into()),
+            data_type: Some("y".into()),
         });
-        let expected = b"E\0\0\0\x34SERROR\0VERROR\0C42601\0Mno\0Dd\0Hh\0P12\0ss\0tt\0cc\0nn\0\0";
+        let expected =
+            b"E\0\0\0\x37SERROR\0VERROR\0C42601\0Mno\0Dd\0Hh\0P12\0ss\0tt\0cc\0nn\0dy\0\0";
         check(|out| error(out, Severity::Error, &full), expected);
         let look = Notice {
             severity: "NOTICE",

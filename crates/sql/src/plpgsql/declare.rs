@@ -15,6 +15,7 @@ use super::header;
 use super::tokens::Tokens;
 use super::tree::DataType;
 use crate::names::strings;
+use crate::variables::Conflict;
 use crate::{parse, types};
 use pg_query::protobuf::TypeName;
 use quintet_base::SqlType;
@@ -28,6 +29,13 @@ const RESERVED: &[&str] = &[
     "while",
 ];
 
+/// What `#variable_conflict` may say.
+const CONFLICTS: &[(&str, Conflict)] = &[
+    ("error", Conflict::Error),
+    ("use_column", Conflict::Column),
+    ("use_variable", Conflict::Variable),
+];
+
 /// What precedes a statement.
 const BEFORE_STATEMENT: &[&str] = &[";", "begin", "then", "else", "loop", ">>"];
 
@@ -36,6 +44,8 @@ const BEFORE_STATEMENT: &[&str] = &[";", "begin", "then", "else", "loop", ">>"];
 pub(crate) struct Sections {
     /// The first token behind `#option` lines.
     pub start: usize,
+    /// What they say of names that are a column's, too.
+    pub conflict: Conflict,
     pub by_token: BTreeMap<usize, Section>,
 }
 
@@ -68,7 +78,8 @@ pub(crate) struct Declared {
     /// What the parser takes its type for.
     pub fields: bool,
     pub constant: bool,
-    pub collated: bool,
+    /// The collation that is named behind it.
+    pub collation: Option<String>,
     pub not_null: bool,
     /// The tokens of its first value.
     pub default: Option<Range<usize>>,
@@ -78,8 +89,10 @@ pub(crate) struct Declared {
 
 /// Finds the sections of a body.
 pub(crate) fn sections(tokens: &Tokens) -> Result<Sections, Failure> {
+    let (start, conflict) = options(tokens)?;
     let mut found = Sections {
-        start: options(tokens)?,
+        start,
+        conflict,
         ..Sections::default()
     };
     // Whether the last variable of a name has fields, for `name%TYPE`.
@@ -101,11 +114,18 @@ pub(crate) fn sections(tokens: &Tokens) -> Result<Sections, Failure> {
     Ok(found)
 }
 
-/// `#variable_conflict error` is what happens anyway; the others are refused.
-fn options(tokens: &Tokens) -> Result<usize, Failure> {
+/// `#variable_conflict` lines, of which the last counts; others are refused.
+fn options(tokens: &Tokens) -> Result<(usize, Conflict), Failure> {
+    let mut conflict = Conflict::default();
     let mut at = 0;
     while tokens.is(at, "#") {
-        if !(tokens.is(at + 1, "variable_conflict") && tokens.is(at + 2, "error")) {
+        let said = match tokens.is(at + 1, "variable_conflict") {
+            true => CONFLICTS.iter().find(|(word, _)| tokens.is(at + 2, word)),
+            false => None,
+        };
+        if let Some((_, means)) = said {
+            conflict = *means;
+        } else {
             let what = match tokens.text(at + 1) {
                 "option" => "#option".to_string(),
                 name => format!("#{name} {}", tokens.text(at + 2)),
@@ -114,7 +134,7 @@ fn options(tokens: &Tokens) -> Result<usize, Failure> {
         }
         at += 3;
     }
-    Ok(at)
+    Ok((at, conflict))
 }
 
 fn section(
@@ -183,13 +203,15 @@ fn item(
         data_type,
         fields,
         constant,
-        collated: tokens.is(at, "collate"),
+        collation: None,
         not_null: false,
         default: None,
         types,
     };
-    if declared.collated {
-        at = dotted(tokens, at + 1).1;
+    if tokens.is(at, "collate") {
+        let (names, behind) = dotted(tokens, at + 1);
+        declared.collation = Some(names.join("."));
+        at = behind;
         declared.types.end = at;
     }
     if tokens.is(at, "not") && tokens.is(at + 1, "null") {

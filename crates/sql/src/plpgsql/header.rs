@@ -72,6 +72,12 @@ fn options(statement: &CreateFunctionStmt) -> SqlResult<Options> {
         let Some(NodeEnum::DefElem(option)) = inner(option) else {
             return required(None);
         };
+        // Of the others a procedure has none.
+        let known = ["as", "language", "security", "set"];
+        if statement.is_procedure && !known.contains(&option.defname.as_str()) {
+            let message = "invalid attribute in procedure definition";
+            return Err(SqlError::new(INVALID_FUNCTION_DEFINITION, message));
+        }
         match option.defname.as_str() {
             "as" => body = Some(body_text(option)?),
             "language" => language = value(option),
@@ -95,7 +101,13 @@ fn options(statement: &CreateFunctionStmt) -> SqlResult<Options> {
     }
     match language.as_deref() {
         Some("plpgsql" | "sql") => {}
-        Some(other) => return Err(SqlError::unsupported(format!("language {other}"))),
+        Some(other @ ("c" | "internal")) => {
+            return Err(SqlError::unsupported(format!("language {other}")));
+        }
+        Some(other) => {
+            let message = format!("language \"{other}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
         None => {
             return Err(SqlError::new(
                 INVALID_FUNCTION_DEFINITION,
@@ -267,7 +279,7 @@ pub(crate) fn of_name(name: &TypeName) -> SqlResult<DataType> {
         return Err(SqlError::unsupported(format!("polymorphic type {plain}")));
     }
     if plain == "refcursor" {
-        return Err(SqlError::unsupported("a cursor variable"));
+        return Err(SqlError::unsupported("a cursor variable (refcursor)"));
     }
     if plain == "record" && name.array_bounds.is_empty() {
         return Ok(DataType::Record);

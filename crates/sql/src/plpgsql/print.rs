@@ -77,16 +77,6 @@ impl Display for SqlText {
     }
 }
 
-impl Display for Condition {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Condition::State(state) => write!(f, "{state}"),
-            Condition::Class(class) => write!(f, "{}***", String::from_utf8_lossy(class)),
-            Condition::Others => f.write_str("others"),
-        }
-    }
-}
-
 impl Display for Raise {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let level = match self.level {
@@ -136,7 +126,10 @@ impl Printer<'_> {
             text = format!("{text}.{field}");
         }
         match &target.element {
-            Some(element) => format!("{text}[{element}]"),
+            Some(element) => match &target.up_to {
+                Some(last) => format!("{text}[{element}:{last}]"),
+                None => format!("{text}[{element}]"),
+            },
             None => text,
         }
     }

@@ -1,11 +1,10 @@
 //! RAISE, GET DIAGNOSTICS and the conditions of handlers.
 //!
-//! Relies on: `walk`, `conditions`.  Promises: a format has as many arguments as it has places for
+//! Relies on: `walk`, `ir::condition`.  Promises: a format has as many arguments as it has places for
 //! them, as the parser counts; names of conditions are states here.  Does not: know what ERRCODE
 //! in USING will be: that is an expression.
 
 use super::Failure;
-use super::conditions;
 use super::json::Json;
 use super::tree::{
     Condition, Diagnostic, Raise, RaiseLevel, RaiseOption, RaiseSubject, SqlText, StatementKind,
@@ -13,6 +12,7 @@ use super::tree::{
 };
 use super::walk::Walk;
 use quintet_base::{SqlError, SqlState};
+use quintet_ir::condition::{self, condition_state};
 
 /// The words for how loud a RAISE is.
 const LEVELS: &[&str] = &["exception", "warning", "notice", "info", "log", "debug"];
@@ -34,7 +34,7 @@ pub(crate) fn raise(walk: &mut Walk, node: Json) -> Result<StatementKind, Failur
             arguments,
         }
     } else if let Some(name) = node.text("condname") {
-        let state = conditions::raised(name).ok_or_else(|| unknown(walk, name))?;
+        let state = condition_state(name).ok_or_else(|| unknown(walk, name))?;
         walk.skip_to(&[";", "using"])?;
         RaiseSubject::Condition {
             name: name.to_string(),
@@ -113,7 +113,7 @@ pub(crate) fn conditions(walk: &Walk, handler: Json) -> Result<Vec<Condition>, F
     let mut found = Vec::new();
     for condition in handler.nodes("conditions") {
         let name = condition.text("condname").unwrap_or_default();
-        let covered = conditions::conditions(name);
+        let covered = condition::conditions(name);
         if covered.is_empty() {
             return Err(unknown(walk, name));
         }

@@ -16,6 +16,12 @@ use super::walk::Walk;
 use quintet_base::{SqlError, SqlState};
 use serde_json::Value;
 
+/// True for a collation that compares text by its bytes, as all text compares here.
+fn is_byte_order(name: &str) -> bool {
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+    matches!(name, "C" | "POSIX" | "default" | "ucs_basic")
+}
+
 /// The body of a routine.
 pub(crate) fn body(
     header: &Header,
@@ -25,6 +31,7 @@ pub(crate) fn body(
 ) -> Result<Body, Failure> {
     let function = answer.as_array().and_then(|functions| functions.first());
     let function = Json::of(function.unwrap_or(&Value::Null));
+    let conflict = sections.conflict;
     let mut walk = Walk::new(header, tokens, sections, function);
     for (number, parameter) in header.parameters.iter().enumerate() {
         let name = match &parameter.name {
@@ -47,6 +54,7 @@ pub(crate) fn body(
     walk.take_if(";");
     walk.finish()?;
     Ok(Body {
+        conflict,
         variables: walk.variables,
         block,
     })
@@ -128,8 +136,11 @@ impl Walk<'_> {
                     });
                 }
                 ItemKind::Variable(declared) => {
-                    if declared.collated {
-                        return Err(Failure::unsupported("COLLATE of a variable", offset));
+                    if let Some(name) = &declared.collation
+                        && !is_byte_order(name)
+                    {
+                        let what = format!("collation \"{name}\"");
+                        return Err(Failure::unsupported(&what, offset));
                     }
                     let default = declared.default.as_ref();
                     let number = self.claim(Variable {
@@ -325,10 +336,18 @@ impl Walk<'_> {
             return Ok(());
         }
         let end = self.tokens.find_outside(self.at, &["]"]);
-        if self.tokens.find_outside(self.at, &[":"]) < end {
-            return Err(Failure::unsupported("a slice of an array", start));
+        let colon = self.tokens.find_outside(self.at, &[":"]);
+        if colon < end {
+            if colon == self.at || colon + 1 == end {
+                let what = "an assignment to a slice without both bounds";
+                return Err(Failure::unsupported(what, start));
+            }
+            target.element = Some(self.text_before(&[":"])?);
+            self.take(":")?;
+            target.up_to = Some(self.text_before(&["]"])?);
+        } else {
+            target.element = Some(self.text_before(&["]"])?);
         }
-        target.element = Some(self.text_before(&["]"])?);
         self.take("]")?;
         if self.is("[") {
             return Err(Failure::unsupported(

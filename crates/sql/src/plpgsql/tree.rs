@@ -5,8 +5,11 @@
 //! a piece of SQL knows where it begins.  Does not: check types, or know what a name in a piece of
 //! SQL refers to; `scope` tells.
 
+use crate::variables::Conflict;
 use pg_query::protobuf;
 use quintet_base::SqlState;
+/// Errors that a handler is for.
+pub(crate) use quintet_ir::routine::Condition;
 
 /// A routine.
 #[derive(Clone, PartialEq, Debug)]
@@ -128,6 +131,8 @@ pub(crate) struct Body {
     pub variables: Vec<Variable>,
     /// The outermost block.
     pub block: Block,
+    /// `#variable_conflict`.
+    pub conflict: Conflict,
 }
 
 /// The number of a variable in its body.
@@ -222,17 +227,6 @@ pub(crate) struct Handler {
     pub statements: Vec<Statement>,
 }
 
-/// Errors that a handler is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Condition {
-    /// This one.
-    State(SqlState),
-    /// All whose states begin so.
-    Class([u8; 2]),
-    /// All but a cancelled query and a failed ASSERT.
-    Others,
-}
-
 /// A piece of SQL: a statement or an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SqlText {
@@ -254,6 +248,8 @@ pub(crate) struct Target {
     pub field: Option<String>,
     /// To this element of the variable or field: an expression.
     pub element: Option<SqlText>,
+    /// To the elements from there up to this one.
+    pub up_to: Option<SqlText>,
 }
 
 /// Where a row goes.

@@ -229,6 +229,7 @@ impl<'a> Walk<'a> {
             variable: variable.ok_or_else(|| self.differ())?,
             field: field.map(str::to_string),
             element: None,
+            up_to: None,
         })
     }
 

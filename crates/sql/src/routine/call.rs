@@ -137,6 +137,7 @@ impl Binder<'_, '_> {
             arguments,
         } = matched(self, call, false)?;
         let ty = match signature.columns.as_slice() {
+            // void
             [] => SqlType::Void,
             [column] => column.ty,
             _ => return refuse("whose row is one value"),

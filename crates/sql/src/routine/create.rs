@@ -4,13 +4,14 @@
 //! the schema as it is; OR REPLACE keeps its number and refuses another kind of result.  Does not: look who
 //! calls a routine that is dropped or replaced; who does is made again, and says then what it lacks.
 
-use super::signature::{Signature, describe, resolve};
+use super::matching::{check_schema, default};
+use super::signature::{Resolved, Signature, describe, resolve};
 use crate::catalog::Catalog;
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner};
 use crate::planner::Planner;
-use crate::plpgsql;
+use crate::plpgsql::{self, DataType, ParameterMode, Returns};
 use crate::records::RoutineRecord;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
@@ -39,12 +40,10 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
             ),
         });
     }
-    let signature = Signature::of(
-        RoutineId(0),
-        statement,
-        planner.statement_text(),
-        planner.context,
-    )?;
+    let text = planner.statement_text();
+    let signature = Signature::of(RoutineId(0), statement, text, planner.context)?;
+    check_defaults(planner, &signature)?;
+    tell_types(planner, statement, text)?;
     let mut draft = Draft::new(planner);
     let catalog = planner.catalog();
     let id = match same_key(catalog, schema, name, &signature.key())? {
@@ -65,7 +64,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         id,
         schema: schema.to_string(),
         name: name.to_string(),
-        text: planner.statement_text().to_string(),
+        text: text.to_string(),
     })?;
     // Whether it can be called is known now, not at the first call.
     let next = draft.catalog_to_be()?;
@@ -76,6 +75,50 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         true => "CREATE PROCEDURE",
         false => "CREATE FUNCTION",
     })
+}
+
+/// Whether what a call may leave out comes last, and is of its parameter's type.
+fn check_defaults(planner: &Planner, signature: &Signature) -> SqlResult<()> {
+    let refuse = |message: &str| {
+        let state = SqlState::INVALID_FUNCTION_DEFINITION;
+        Err(SqlError::new(state, message))
+    };
+    let mut any = false;
+    for parameter in &signature.parameters {
+        if default(planner, parameter)?.is_some() {
+            if !parameter.is_input() {
+                return refuse("only input parameters can have default values");
+            }
+            any = true;
+        } else if any && parameter.is_input() {
+            return refuse(
+                "input parameters after one with a default value must also have defaults",
+            );
+        } else if any && signature.procedure && parameter.mode == ParameterMode::Out {
+            return refuse("procedure OUT parameters cannot appear after one with a default value");
+        }
+    }
+    Ok(())
+}
+
+/// Says what the types of columns are now, that parameters and results are declared by: they stay so in
+/// PostgreSQL.
+fn tell_types(planner: &Planner, statement: &CreateFunctionStmt, text: &str) -> SqlResult<()> {
+    let (header, _) = plpgsql::header(statement, text)?;
+    let parameters = header.parameters.iter().map(|given| &given.data_type);
+    let result = match &header.returns {
+        Returns::Value(ty) | Returns::SetOf(ty) => Some(ty),
+        _ => None,
+    };
+    for ty in parameters.chain(result) {
+        if let DataType::TypeOf { names, .. } = ty
+            && let Resolved::Scalar(is, _) = resolve(planner, ty)?
+        {
+            let names = names.join(".");
+            planner.notice(format!("type reference {names}%TYPE converted to {is}"));
+        }
+    }
+    Ok(())
 }
 
 fn same_key(
@@ -116,10 +159,11 @@ fn check_replaced(old: &Signature, new: &Signature) -> SqlResult<()> {
         } else {
             "FUNCTION"
         };
-        let error = SqlError::new(
-            SqlState::INVALID_FUNCTION_DEFINITION,
-            "cannot change return type of existing function",
-        );
+        let message = match old.procedure && old.output != new.output {
+            true => "cannot change whether a procedure has output parameters",
+            false => "cannot change return type of existing function",
+        };
+        let error = SqlError::new(SqlState::INVALID_FUNCTION_DEFINITION, message);
         return Err(error.hint(format!("Use DROP {kind} {} first.", old.describe())));
     }
     for (old, new) in old.parameters.iter().zip(&new.parameters) {
@@ -148,7 +192,13 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
         match find(planner, object, what, procedure) {
             Ok(id) => draft.drop_routine(id),
             Err(error) if statement.missing_ok && is_missing(&error) => {
-                planner.notice(format!("{}, skipping", error.message));
+                let message = match error.state {
+                    SqlState::UNDEFINED_FUNCTION => {
+                        format!("{what} {} does not exist", as_written(object))
+                    }
+                    _ => error.message,
+                };
+                planner.notice(format!("{message}, skipping"));
             }
             Err(error) => return Err(error),
         }
@@ -157,7 +207,26 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
 }
 
 fn is_missing(error: &SqlError) -> bool {
-    error.state == SqlState::UNDEFINED_FUNCTION || error.state == SqlState::UNDEFINED_OBJECT
+    [
+        SqlState::UNDEFINED_FUNCTION,
+        SqlState::UNDEFINED_OBJECT,
+        SqlState::INVALID_SCHEMA_NAME,
+    ]
+    .contains(&error.state)
+}
+
+/// `name(types)` with the types' names as the parser has them.
+fn as_written(object: &ObjectWithArgs) -> String {
+    let types = object.objargs.iter().filter_map(|node| match inner(node) {
+        Some(NodeEnum::TypeName(name)) => {
+            let array = "[]".repeat(name.array_bounds.len());
+            Some(names::strings(&name.names).join(".") + &array)
+        }
+        _ => None,
+    });
+    let types: Vec<String> = types.collect();
+    let name = names::strings(&object.objname).join(".");
+    format!("{name}({})", types.join(","))
 }
 
 fn find(
@@ -172,6 +241,7 @@ fn find(
         [schema, name] => (*schema, *name),
         _ => return Err(SqlError::unsupported("a reference to another database")),
     };
+    check_schema(schema)?;
     let catalog = planner.catalog();
     let mut found = Vec::new();
     let key = match object.args_unspecified {
@@ -180,10 +250,16 @@ fn find(
     };
     for stored in catalog.routines(schema, name) {
         let signature = stored.signature(catalog)?;
-        if key.as_ref().is_none_or(|key| *key == signature.key()) {
+        let fits = match &key {
+            Some(key) => *key == signature.key(),
+            None => procedure.is_none_or(|wanted| wanted == signature.procedure),
+        };
+        if fits {
             found.push(Arc::clone(signature));
         }
     }
+    // Who names none of the two kinds is told of functions.
+    let named = if what == "routine" { "function" } else { what };
     match (found.as_slice(), key) {
         ([one], _) => {
             if procedure.is_some_and(|wanted| wanted != one.procedure) {
@@ -194,15 +270,15 @@ fn find(
         }
         ([], Some(key)) => Err(SqlError::new(
             SqlState::UNDEFINED_FUNCTION,
-            format!("{what} {} does not exist", describe(name, &key)),
+            format!("{named} {} does not exist", describe(name, &key)),
         )),
         ([], None) => Err(SqlError::new(
             SqlState::UNDEFINED_FUNCTION,
-            format!("could not find a {what} named \"{name}\""),
+            format!("could not find a {named} named \"{name}\""),
         )),
         _ => {
-            let message = format!("{what} name \"{name}\" is not unique");
-            let hint = format!("Specify the argument list to select the {what} unambiguously.");
+            let message = format!("{named} name \"{name}\" is not unique");
+            let hint = format!("Specify the argument list to select the {named} unambiguously.");
             Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, message).hint(hint))
         }
     }
@@ -213,7 +289,7 @@ fn key(planner: &Planner, object: &ObjectWithArgs) -> SqlResult<Vec<SqlType>> {
     let mut types = Vec::new();
     let mut add = |name: &pg_query::protobuf::TypeName| -> SqlResult<()> {
         match resolve(planner, &plpgsql::data_type(name)?)? {
-            super::signature::Resolved::Scalar(ty, _) => types.push(ty),
+            Resolved::Scalar(ty, _) => types.push(ty),
             _ => return Err(SqlError::unsupported("a parameter that is a row")),
         }
         Ok(())

@@ -17,7 +17,7 @@ use crate::scope::Scope;
 use crate::statement::plan_statement;
 use crate::variables::Variables;
 use pg_query::NodeEnum;
-use pg_query::protobuf::SelectStmt;
+use pg_query::protobuf::{ObjectType, SelectStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::cast::CastContext;
 use quintet_ir::plan::Plan;
@@ -34,6 +34,8 @@ pub(crate) struct Embedding<'c, 'l> {
     pub steps: Vec<Step>,
     /// Of the statement at hand.
     pub line: u32,
+    /// It is neither STABLE nor IMMUTABLE.
+    pub may_write: bool,
 }
 
 /// A statement with its result's columns.
@@ -138,6 +140,25 @@ impl Embedding<'_, '_> {
         converted(&planner, expr, ty, modifier)
     }
 
+    /// A call of a built-in function, by a name that SQL may lack.
+    ///
+    /// # Errors
+    /// `42883` if there is none for such arguments.
+    pub fn apply(&self, name: &str, arguments: Vec<Expr>) -> SqlResult<Expr> {
+        let planner = Planner::inside(self.context, "", &self.variables);
+        let scope = Scope::empty();
+        Binder::new(&planner, &scope, "expressions").apply(name, arguments)
+    }
+
+    /// A value as a column takes it.
+    ///
+    /// # Errors
+    /// `42804`, `42846`.
+    pub fn assigned(&self, expr: Expr, ty: SqlType, modifier: TypeMod) -> SqlResult<Expr> {
+        let planner = Planner::inside(self.context, "", &self.variables);
+        coerce::assign(&planner, expr, ty, modifier, "")
+    }
+
     /// A statement that gives or changes rows.
     ///
     /// # Errors
@@ -163,20 +184,35 @@ impl Embedding<'_, '_> {
             return Ok(planned);
         }
         let planner = Planner::inside(self.context, source, &self.variables);
+        refuse_schema_change(&node)?;
         let planned = plan_statement(&planner, &node)?;
         planner.calls.link(self.linker);
         match planned.command {
             Command::Run(procedure) => match &procedure.body {
-                Body::Statement(statement) => Ok(Planned {
-                    statement: statement.clone(),
-                    columns: planned.columns,
-                }),
+                Body::Statement(statement) => {
+                    if statement.is_write() {
+                        self.refuse_write(planned.tag);
+                    }
+                    Ok(Planned {
+                        statement: statement.clone(),
+                        columns: planned.columns,
+                    })
+                }
                 Body::Call { .. } => Err(SqlError::unsupported("a call in this place")),
             },
             _ => Err(SqlError::unsupported(format!(
                 "{} inside a routine",
                 planned.tag
             ))),
+        }
+    }
+
+    /// What changes rows fails in a routine that has promised not to.
+    pub fn refuse_write(&mut self, tag: &str) {
+        if !self.may_write {
+            let message = format!("{tag} is not allowed in a non-volatile function");
+            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            self.add(Action::Fail(Box::new(error)));
         }
     }
 
@@ -267,6 +303,24 @@ pub(crate) fn converted(
         _ => error,
     })?;
     Ok(coerce::with_length(converted, ty, modifier))
+}
+
+/// A statement that changes the schema is refused for what it is, whatever else is wrong with it.
+fn refuse_schema_change(node: &NodeEnum) -> SqlResult<()> {
+    let what = match node {
+        NodeEnum::CreateStmt(_) => "CREATE TABLE",
+        NodeEnum::AlterTableStmt(_) | NodeEnum::RenameStmt(_) => "ALTER TABLE",
+        NodeEnum::IndexStmt(_) => "CREATE INDEX",
+        NodeEnum::TruncateStmt(_) => "TRUNCATE",
+        NodeEnum::DropStmt(statement) => match statement.remove_type() {
+            ObjectType::ObjectTable => "DROP TABLE",
+            ObjectType::ObjectIndex => "DROP INDEX",
+            ObjectType::ObjectSequence => "DROP SEQUENCE",
+            _ => "DROP",
+        },
+        _ => return Ok(()),
+    };
+    Err(SqlError::unsupported(format!("{what} inside a routine")))
 }
 
 /// The SELECT that a text is.

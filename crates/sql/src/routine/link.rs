@@ -8,6 +8,7 @@ use super::{lower, query, statement};
 use crate::planner::PlanContext;
 use crate::plpgsql;
 use quintet_base::{RoutineId, SqlError, SqlResult};
+use quintet_ir::routine::{Action, Output, Step};
 use quintet_ir::{Program, Routine};
 use std::collections::BTreeMap;
 
@@ -44,12 +45,17 @@ impl Linker {
     /// they call in turn.
     ///
     /// # Errors
-    /// What a body says.
+    /// What the first body says; what others say is an error of who calls them.
     pub fn finish(mut self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
         assert_eq!(own.len(), self.own, "numbers begin behind those");
         let mut routines = own;
         while let Some(&id) = self.order.get(routines.len() - self.own) {
-            routines.push(compile(id, context, &mut self)?);
+            let first = routines.is_empty();
+            routines.push(match compile(id, context, &mut self) {
+                // Who calls it hears of it when the call is reached.
+                Err(error) if !first => failing(error)?,
+                made => made?,
+            });
         }
         Ok(Program::of_catalog(routines, self.numbers))
     }
@@ -63,6 +69,23 @@ pub(crate) fn program(id: RoutineId, context: &PlanContext) -> SqlResult<Program
     let mut linker = Linker::default();
     linker.number(id);
     linker.finish(Vec::new(), context)
+}
+
+/// A routine that cannot be made as the schema is.
+fn failing(error: SqlError) -> SqlResult<Routine> {
+    let fail = Action::Fail(Box::new(lower::for_later(error)?));
+    Ok(Routine {
+        name: String::new(),
+        slots: Vec::new(),
+        arguments: 0,
+        strict: false,
+        found: None,
+        body: vec![Step {
+            line: 0,
+            action: fail,
+        }],
+        output: Output::Nothing,
+    })
 }
 
 fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResult<Routine> {

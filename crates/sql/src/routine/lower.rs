@@ -21,7 +21,7 @@ use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::plan::Plan;
 use quintet_ir::routine::{Action, Handler, Output, Raise, RaiseState, Severity, Slot, Step};
 use quintet_ir::statement::{OutputColumn, Statement as IrStatement};
-use quintet_ir::{Expr, Routine, routine};
+use quintet_ir::{Expr, Routine};
 
 /// A routine being made.
 struct Lowering<'c, 'l, 't> {
@@ -34,6 +34,8 @@ struct Lowering<'c, 'l, 't> {
     nesting: usize,
     /// At which nesting a record has got its fields, by its number.
     shaped_at: Vec<Option<usize>>,
+    /// Whether a row variable has got a value, in the order of the text, by its number.
+    assigned: Vec<bool>,
 }
 
 /// Something that EXIT or CONTINUE may name.
@@ -53,6 +55,7 @@ pub(crate) fn routine(
     linker: &mut Linker,
 ) -> SqlResult<Routine> {
     let mut variables = parameters(signature);
+    variables.conflict = tree.body.conflict;
     let found = variables.add_slot(
         Slot {
             name: "found".to_string(),
@@ -71,12 +74,14 @@ pub(crate) fn routine(
             linker,
             steps: Vec::new(),
             line: 0,
+            may_write: signature.may_write,
         },
         signature,
         tree,
         around: Vec::new(),
         nesting: 0,
         shaped_at: vec![None; tree.body.variables.len()],
+        assigned: vec![false; tree.body.variables.len()],
     };
     lowering.at.add(Action::Assign {
         slot: found,
@@ -173,6 +178,11 @@ pub(crate) fn fitted(
         let value = Expr::Column(number, from.ty);
         exprs.push(at.converted(value, to.ty, to.modifier)?);
     }
+    projected(planned, exprs)
+}
+
+/// A statement with these values over its rows instead of them.
+pub(crate) fn projected(planned: Planned, exprs: Vec<Expr>) -> SqlResult<IrStatement> {
     let same = exprs
         .iter()
         .enumerate()
@@ -186,6 +196,24 @@ pub(crate) fn fitted(
         _ => Err(SqlError::unsupported(
             "RETURNING of other types than the function's result",
         )),
+    }
+}
+
+/// An error that is for who reaches the statement; the others are for who creates the routine.
+pub(crate) fn for_later(error: SqlError) -> SqlResult<SqlError> {
+    let now = [
+        SqlState::FEATURE_NOT_SUPPORTED,
+        SqlState::SYNTAX_ERROR,
+        SqlState::INVALID_FUNCTION_DEFINITION,
+        SqlState::INTERNAL_ERROR,
+    ];
+    match now.contains(&error.state) {
+        true => Err(error),
+        // A position counts in the text of one expression, which nobody sees.
+        false => Ok(SqlError {
+            position: None,
+            ..error
+        }),
     }
 }
 
@@ -206,8 +234,23 @@ impl Lowering<'_, '_, '_> {
     fn statements(&mut self, statements: &[Statement]) -> SqlResult<()> {
         for statement in statements {
             self.at.line = statement.line;
-            self.statement(&statement.kind)?;
+            self.when_reached(|this| this.statement(&statement.kind))?;
         }
+        Ok(())
+    }
+
+    /// Makes steps; what is wrong with them as the schema is, or with a literal in them, is said by the
+    /// step that stands there instead. Another schema makes the routine again.
+    fn when_reached(&mut self, make: impl FnOnce(&mut Self) -> SqlResult<()>) -> SqlResult<()> {
+        let begun = self.at.steps.len();
+        make(self).or_else(|error| self.instead(begun, error))
+    }
+
+    /// A step that fails instead of those from `begun` on.
+    fn instead(&mut self, begun: usize, error: SqlError) -> SqlResult<()> {
+        let error = for_later(error)?;
+        self.at.steps.truncate(begun);
+        self.at.add(Action::Fail(Box::new(error)));
         Ok(())
     }
 
@@ -284,7 +327,13 @@ impl Lowering<'_, '_, '_> {
             }
         }
         let planner = Planner::new(self.at.context, "", &[]);
-        resolve(&planner, ty)
+        resolve(&planner, ty).map_err(|error| match ty {
+            // As PostgreSQL says it, for whom this is no type then.
+            plpgsql::DataType::TypeOf { .. } if error.state != SqlState::FEATURE_NOT_SUPPORTED => {
+                SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"%\"")
+            }
+            _ => error,
+        })
     }
 
     /// Gives a declared variable its slots and its first value.
@@ -293,7 +342,16 @@ impl Lowering<'_, '_, '_> {
         match ty {
             Resolved::Scalar(ty, modifier) => {
                 let value = match &variable.default {
-                    Some(text) => self.at.typed(&text.text, ty, modifier)?,
+                    Some(text) => {
+                        let begun = self.at.steps.len();
+                        match self.at.typed(&text.text, ty, modifier) {
+                            Ok(value) => value,
+                            Err(error) => {
+                                self.instead(begun, error)?;
+                                Expr::Const(Value::Null, ty)
+                            }
+                        }
+                    }
                     None if variable.not_null => {
                         let message = format!(
                             "variable \"{}\" must have a default value, since it's declared NOT NULL",
@@ -377,13 +435,8 @@ impl Lowering<'_, '_, '_> {
         let mut handlers = Vec::new();
         for handler in &exception.handlers {
             self.at.line = handler.line;
-            let conditions = handler.conditions.iter().map(|condition| match condition {
-                plpgsql::Condition::State(state) => routine::Condition::State(*state),
-                plpgsql::Condition::Class(class) => routine::Condition::Class(*class),
-                plpgsql::Condition::Others => routine::Condition::Others,
-            });
             handlers.push(Handler {
-                conditions: conditions.collect(),
+                conditions: handler.conditions.clone(),
                 body: self.apart(&handler.statements)?,
             });
         }

@@ -1,10 +1,9 @@
 //! Which routine a call means, and what its arguments are.
 //!
-//! Relies on: signatures.  Promises: PostgreSQL's rules as far as they go without type categories: the
-//! candidate whose parameters fit exactly wins, then the only one that fits by implicit conversions;
+//! Relies on: signatures, `ir::function` for the choice among overloads.  Promises: PostgreSQL's rules;
 //! defaults fill in what is left out; names may stand before arguments.  Does not: VARIADIC.
 
-use super::signature::{Parameter, Signature, describe};
+use super::signature::{Parameter, Signature};
 use crate::coerce;
 use crate::expr::Binder;
 use crate::names::{inner, required};
@@ -15,7 +14,8 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::FuncCall;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Expr;
-use quintet_ir::cast::{CastContext, cast_context};
+use quintet_ir::cast::CastContext;
+use quintet_ir::function::{Choice, choose_among};
 use std::sync::Arc;
 
 /// A call that has found its routine: one expression per parameter, of its type.
@@ -61,40 +61,42 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
             "a reference to another database",
         )));
     };
-    let mut given = Vec::with_capacity(call.args.len());
+    check_schema(schema).map_err(&here)?;
+    let mut given: Vec<Given> = Vec::with_capacity(call.args.len());
     for node in &call.args {
         given.push(match inner(node) {
             Some(NodeEnum::NamedArgExpr(named)) => Given {
                 name: Some(named.name.clone()),
                 expr: binder.bind(required(named.arg.as_deref())?)?,
             },
+            _ if given.last().is_some_and(|given| given.name.is_some()) => {
+                let message = "positional argument cannot follow named argument";
+                return Err(here(SqlError::new(SqlState::SYNTAX_ERROR, message)));
+            }
             _ => Given {
                 name: None,
                 expr: binder.bind(node)?,
             },
         });
     }
-    let mut fitting: Vec<(usize, &Arc<Signature>, Vec<Place>)> = Vec::new();
-    let mut other_kind = None;
+    let types: Vec<SqlType> = given.iter().map(|given| given.expr.ty()).collect();
+    let mut candidates = Vec::new();
     for stored in planner.catalog().routines(schema, name) {
         let signature = stored.signature(planner.catalog())?;
-        let Some((exact, places)) = fit(signature, &given) else {
-            continue;
-        };
-        match signature.procedure == procedure {
-            true => fitting.push((exact, signature, places)),
-            false => other_kind = Some(signature),
+        if let Some(places) = places(signature, &given) {
+            candidates.push((signature, places));
         }
     }
-    let best = fitting.iter().map(|(exact, ..)| *exact).max();
-    fitting.retain(|(exact, ..)| Some(*exact) == best);
-    let types: Vec<SqlType> = given.iter().map(|given| given.expr.ty()).collect();
-    let (signature, places) = match (fitting.len(), fitting.pop()) {
-        (1, Some((_, signature, places))) => (signature, places),
-        (0, _) | (_, None) => return Err(here(not_found(name, &types, procedure, other_kind))),
-        _ => {
+    let lists: Vec<Vec<SqlType>> = candidates
+        .iter()
+        .map(|(signature, places)| types_by_argument(signature, places, given.len()))
+        .collect();
+    let (signature, places) = match choose_among(&lists, &types) {
+        Choice::One(number) => candidates.swap_remove(number),
+        Choice::None => return Err(here(not_found(&written(name, &given), procedure))),
+        Choice::Several => {
             let what = if procedure { "procedure" } else { "function" };
-            let message = format!("{what} {} is not unique", describe(name, &types));
+            let message = format!("{what} {} is not unique", written(name, &given));
             let hint = format!(
                 "Could not choose a best candidate {what}. You might need to add explicit type casts."
             );
@@ -102,6 +104,9 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
             return Err(here(error.hint(hint)));
         }
     };
+    if signature.procedure != procedure {
+        return Err(here(other_kind(&written(name, &given), procedure)));
+    }
     let mut given: Vec<Option<Expr>> = given.into_iter().map(|given| Some(given.expr)).collect();
     let mut arguments = Vec::with_capacity(places.len());
     for (place, parameter) in places.iter().zip(&signature.parameters) {
@@ -117,7 +122,7 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
                 }
                 None => return Err(SqlError::internal("an argument was given twice")),
             },
-            Place::Default => default(planner, parameter)?,
+            Place::Default => default(planner, parameter)?.unwrap_or(Expr::null(parameter.ty)),
             Place::Nothing => Expr::Const(Value::Null, parameter.ty),
         };
         arguments.push(expr);
@@ -135,17 +140,15 @@ enum Place {
     Nothing,
 }
 
-/// How many arguments fit exactly, and where each parameter's value comes from; `None` if they do not
-/// fit.
-fn fit(signature: &Signature, given: &[Given]) -> Option<(usize, Vec<Place>)> {
+/// Where each parameter's value comes from; `None` if the arguments' number or names do not fit.
+fn places(signature: &Signature, given: &[Given]) -> Option<Vec<Place>> {
     let takes = |parameter: &Parameter| {
         parameter.is_input() || (signature.procedure && parameter.mode == ParameterMode::Out)
     };
     let mut places: Vec<Option<Place>> = signature.parameters.iter().map(|_| None).collect();
     let mut open = signature.parameters.iter().enumerate();
-    let mut exact = 0;
     for (number, given) in given.iter().enumerate() {
-        let (at, parameter) = match &given.name {
+        let (at, _) = match &given.name {
             None => open.find(|(_, parameter)| takes(parameter))?,
             Some(name) => signature
                 .parameters
@@ -156,61 +159,89 @@ fn fit(signature: &Signature, given: &[Given]) -> Option<(usize, Vec<Place>)> {
         if places[at].is_some() {
             return None;
         }
-        if parameter.is_input() {
-            let from = given.expr.ty();
-            if from == parameter.ty {
-                exact += 1;
-            } else if from != SqlType::Unknown {
-                cast_context(from, parameter.ty)
-                    .filter(|needed| *needed <= CastContext::Implicit)?;
-            }
-        }
         places[at] = Some(Place::Given(number));
     }
     let filled = places.into_iter().zip(&signature.parameters);
-    let places: Option<Vec<Place>> = filled
+    filled
         .map(|(place, parameter)| match place {
             Some(place) => Some(place),
             None if parameter.default.is_some() => Some(Place::Default),
             None if takes(parameter) => None,
             None => Some(Place::Nothing),
         })
-        .collect();
-    Some((exact, places?))
+        .collect()
 }
 
-fn default(planner: &Planner, parameter: &Parameter) -> SqlResult<Expr> {
-    let node = required(parameter.default.as_ref())?;
+/// The types that a candidate wants for the arguments as they were written.
+fn types_by_argument(signature: &Signature, places: &[Place], count: usize) -> Vec<SqlType> {
+    let mut types = vec![SqlType::Unknown; count];
+    for (place, parameter) in places.iter().zip(&signature.parameters) {
+        if let Place::Given(number) = place {
+            types[*number] = parameter.ty;
+        }
+    }
+    types
+}
+
+/// `name(a => type, ...)`, as a call that does not fit is described.
+fn written(name: &str, given: &[Given]) -> String {
+    let arguments = given.iter().map(|given| {
+        let ty = given.expr.ty();
+        match &given.name {
+            Some(name) => format!("{name} => {ty}"),
+            None => ty.to_string(),
+        }
+    });
+    format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))
+}
+
+/// Whether a schema in a routine's name is there.
+///
+/// # Errors
+/// `3F000`.
+pub(crate) fn check_schema(schema: &str) -> SqlResult<()> {
+    match schema {
+        "public" | "pg_catalog" | "information_schema" => Ok(()),
+        other => Err(SqlError::new(
+            SqlState::INVALID_SCHEMA_NAME,
+            format!("schema \"{other}\" does not exist"),
+        )),
+    }
+}
+
+/// A parameter's default, if it has one.
+///
+/// # Errors
+/// What binding it says.
+pub(crate) fn default(planner: &Planner, parameter: &Parameter) -> SqlResult<Option<Expr>> {
+    let Some(node) = &parameter.default else {
+        return Ok(None);
+    };
     let scope = Scope::empty();
     let expr = Binder::new(planner, &scope, "DEFAULT expressions").bind(node)?;
-    coerce::convert(planner, expr, parameter.ty, CastContext::Assignment)
+    coerce::convert(planner, expr, parameter.ty, CastContext::Assignment).map(Some)
 }
 
-fn not_found(
-    name: &str,
-    types: &[SqlType],
-    procedure: bool,
-    other_kind: Option<&Arc<Signature>>,
-) -> SqlError {
-    let described = describe(name, types);
-    if let Some(other) = other_kind {
-        let described = other.describe();
-        let (message, hint) = match procedure {
-            true => (
-                format!("{described} is not a procedure"),
-                "To call a function, use SELECT.",
-            ),
-            false => (
-                format!("{described} is a procedure"),
-                "To call a procedure, use CALL.",
-            ),
-        };
-        return SqlError::new(SqlState::WRONG_OBJECT_TYPE, message).hint(hint);
-    }
+/// A call of a procedure as a function, or the other way round.
+fn other_kind(written: &str, procedure: bool) -> SqlError {
+    let (message, hint) = match procedure {
+        true => (
+            format!("{written} is not a procedure"),
+            "To call a function, use SELECT.",
+        ),
+        false => (
+            format!("{written} is a procedure"),
+            "To call a procedure, use CALL.",
+        ),
+    };
+    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message).hint(hint)
+}
+
+fn not_found(written: &str, procedure: bool) -> SqlError {
     let what = if procedure { "procedure" } else { "function" };
     SqlError::new(
         SqlState::UNDEFINED_FUNCTION,
-        format!("{what} {described} does not exist"),
+        format!("{what} {written} does not exist"),
     )
     .hint(format!(
         "No {what} matches the given name and argument types. You might need to add explicit type casts."

@@ -6,11 +6,12 @@
 
 use super::embed::{Embedding, Planned};
 use super::link::Linker;
-use super::lower::{fitted, parameters};
+use super::lower::{parameters, projected};
 use super::signature::Signature;
 use crate::parse;
 use crate::planner::PlanContext;
 use crate::plpgsql;
+use crate::variables::Conflict;
 use pg_query::protobuf::CreateFunctionStmt;
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::routine::{Action, Into, Output};
@@ -28,29 +29,29 @@ pub(crate) fn routine(
     linker: &mut Linker,
 ) -> SqlResult<Routine> {
     let (_, source) = plpgsql::header(statement, text)?;
+    let mut variables = parameters(signature);
+    variables.conflict = Conflict::Column;
     let mut at = Embedding {
         context,
-        variables: parameters(signature),
+        variables,
         linker,
         steps: Vec::new(),
         line: 0,
+        may_write: signature.may_write,
     };
-    let texts: Vec<String> = parse::parse(&source)?
+    let texts: Vec<(u32, String)> = parse::parse(&source)?
         .iter()
-        .map(|parsed| parsed.text().to_string())
+        .map(|parsed| (parsed.line(), parsed.text().to_string()))
         .collect();
-    let (last, before) = match texts.split_last() {
-        Some((last, before)) => (Some(last), before),
-        None => (None, &[][..]),
-    };
-    for text in before {
-        let Planned { statement, .. } = at.statement(text)?;
-        at.add(Action::Run {
-            statement,
-            into: Into::default(),
-        });
-    }
-    result(&mut at, signature, last.map(String::as_str))?;
+    body(&mut at, signature, &texts).map_err(|error| {
+        let context = format!("SQL function \"{}\" near line {}", signature.name, at.line);
+        // A position counts in the text of one statement, which nobody sees.
+        SqlError {
+            position: None,
+            ..error
+        }
+        .within(&context)
+    })?;
     Ok(Routine {
         name: signature.describe(),
         slots: at.variables.slots,
@@ -60,6 +61,22 @@ pub(crate) fn routine(
         body: at.steps,
         output: signature.output,
     })
+}
+
+fn body(at: &mut Embedding, signature: &Signature, texts: &[(u32, String)]) -> SqlResult<()> {
+    let Some(((line, last), before)) = texts.split_last() else {
+        return result(at, signature, None);
+    };
+    for (line, text) in before {
+        at.line = *line;
+        let Planned { statement, .. } = at.statement(text)?;
+        at.add(Action::Run {
+            statement,
+            into: Into::default(),
+        });
+    }
+    at.line = *line;
+    result(at, signature, Some(last))
 }
 
 fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlResult<()> {
@@ -76,44 +93,65 @@ fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlR
         }
         return Ok(());
     }
-    let promised = || {
+    let mismatch = |detail: String| {
+        let declared = match signature.columns.as_slice() {
+            [one] => one.ty.name(),
+            _ => "record",
+        };
         SqlError::new(
             SqlState::INVALID_FUNCTION_DEFINITION,
-            "return type mismatch in function declared otherwise",
+            format!("return type mismatch in function declared to return {declared}"),
         )
-        .detail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.")
+        .detail(detail)
     };
     let Some(planned) = planned.filter(|planned| !planned.columns.is_empty()) else {
-        return Err(promised());
+        let detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.";
+        return Err(mismatch(detail.to_string()));
     };
-    if planned.columns.len() != signature.columns.len() {
-        return Err(promised());
+    let (found, wanted) = (planned.columns.len(), signature.columns.len());
+    if found != wanted {
+        return Err(mismatch(match wanted {
+            1 => "Final statement must return exactly one column.".to_string(),
+            _ if found < wanted => "Final statement returns too few columns.".to_string(),
+            _ => "Final statement returns too many columns.".to_string(),
+        }));
     }
-    match signature.output {
-        Output::Rows => {
-            let statement = fitted(at, planned, &signature.columns)?;
-            at.add(Action::ReturnQuery(statement));
-        }
-        Output::Row | Output::Nothing => {
-            let mut targets = Vec::new();
-            for (number, (from, to)) in planned.columns.iter().zip(&signature.columns).enumerate() {
-                let slot = at.variables.hidden(to.ty);
-                let value = Expr::Column(number, from.ty);
-                targets.push((slot, at.converted(value, to.ty, to.modifier)?));
-            }
-            let row = targets.iter().zip(&signature.columns);
-            let row = row.map(|((slot, _), column)| Expr::Param(*slot, column.ty));
-            let row = row.collect();
-            at.add(Action::Run {
-                statement: planned.statement,
-                into: Into {
-                    targets,
-                    strict: false,
-                    silent: true,
-                },
-            });
-            at.add(Action::Return(row));
-        }
+    let mut row = Vec::with_capacity(wanted);
+    for (number, (from, to)) in planned.columns.iter().zip(&signature.columns).enumerate() {
+        let value = Expr::Column(number, from.ty);
+        let value = at.assigned(value, to.ty, to.modifier).map_err(|_| {
+            mismatch(match wanted {
+                1 => format!("Actual return type is {}.", from.ty),
+                _ => format!(
+                    "Final statement returns {} instead of {} at column {}.",
+                    from.ty,
+                    to.ty,
+                    number + 1
+                ),
+            })
+        })?;
+        row.push(value);
     }
+    if signature.output == Output::Rows {
+        let statement = projected(planned, row)?;
+        at.add(Action::ReturnQuery(statement));
+        return Ok(());
+    }
+    let mut targets = Vec::with_capacity(wanted);
+    for (value, column) in row.into_iter().zip(&signature.columns) {
+        targets.push((at.variables.hidden(column.ty), value));
+    }
+    let row = targets.iter().zip(&signature.columns);
+    let row = row.map(|((slot, _), column)| Expr::Param(*slot, column.ty));
+    let row = row.collect();
+    at.add(Action::Run {
+        statement: planned.statement,
+        into: Into {
+            targets,
+            strict: false,
+            silent: true,
+        },
+    });
+    at.add(Action::Return(row));
     Ok(())
 }

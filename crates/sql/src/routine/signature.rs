@@ -4,7 +4,7 @@
 //! at the body.
 
 use crate::planner::{PlanContext, Planner};
-use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns};
+use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility};
 use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node};
 use quintet_base::types::format_type;
@@ -21,8 +21,10 @@ pub(crate) struct Signature {
     /// CREATE PROCEDURE, not FUNCTION.
     pub procedure: bool,
     pub strict: bool,
+    /// Neither STABLE nor IMMUTABLE.
+    pub may_write: bool,
     /// LANGUAGE sql.
-    pub of_sql: bool,
+    pub in_sql: bool,
     /// All of them, OUT and TABLE ones too: the first slots, in this order.
     pub parameters: Vec<Parameter>,
     pub output: Output,
@@ -72,7 +74,8 @@ impl Signature {
         let name = header.name.last().cloned().unwrap_or_default();
         let mut parameters = Vec::with_capacity(header.parameters.len());
         for parameter in &header.parameters {
-            let Resolved::Scalar(ty, modifier) = resolve(&planner, &parameter.data_type)? else {
+            let resolved = resolve(&planner, &parameter.data_type).map_err(of_parameter)?;
+            let Resolved::Scalar(ty, _) = resolved else {
                 return Err(SqlError::unsupported("a parameter that is a row"));
             };
             parameters.push(Parameter {
@@ -83,7 +86,6 @@ impl Signature {
                 modifier: TypeMod::NONE,
                 default: parameter.default.clone(),
             });
-            let _ = modifier;
         }
         let (output, of_parameters, columns) = result(&planner, &header, &name, &parameters)?;
         Ok(Signature {
@@ -91,7 +93,8 @@ impl Signature {
             name,
             procedure: header.procedure,
             strict: header.strict && !header.procedure,
-            of_sql: plpgsql::language(statement).as_deref() == Some("sql"),
+            may_write: header.volatility == Volatility::Volatile,
+            in_sql: plpgsql::language(statement).as_deref() == Some("sql"),
             parameters,
             output,
             columns,
@@ -112,7 +115,7 @@ impl Signature {
 
     /// What a function that returns void gives.
     pub fn nothing(&self) -> Value {
-        match self.of_sql {
+        match self.in_sql {
             true => Value::Null,
             false => Value::text(""),
         }
@@ -121,6 +124,17 @@ impl Signature {
     /// `name(types)`, for messages.
     pub fn describe(&self) -> String {
         describe(&self.name, &self.key())
+    }
+}
+
+/// PostgreSQL quotes the name of a type that is not there, but not for a parameter.
+fn of_parameter(error: SqlError) -> SqlError {
+    match error.state {
+        SqlState::UNDEFINED_OBJECT => SqlError {
+            message: error.message.replace('"', ""),
+            ..error
+        },
+        _ => error,
     }
 }
 
@@ -159,7 +173,8 @@ fn result(
 
 fn columns_of(planner: &Planner, ty: &DataType, name: &str) -> SqlResult<Vec<OutputColumn>> {
     match resolve(planner, ty)? {
-        Resolved::Scalar(ty, modifier) => Ok(vec![column(name, ty, modifier)]),
+        // Nor is a result's length kept.
+        Resolved::Scalar(ty, _) => Ok(vec![column(name, ty, TypeMod::NONE)]),
         Resolved::Row(table) => Ok(table
             .visible_columns()
             .map(|(_, known)| column(&known.name, known.ty, known.modifier))

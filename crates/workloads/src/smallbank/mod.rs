@@ -6,8 +6,9 @@
 //!
 //! The benchmark is that of Alomari, Cahill, Fekete and Röhm, *The Cost of Serializability on Platforms That
 //! Use Snapshot Isolation* (ICDE 2008), where snapshot isolation lets WriteCheck and TransactSavings overdraw
-//! a customer. The checks here hold at every level that loses no update, so not at READ COMMITTED, where
-//! what was read may have changed before it is written.
+//! a customer. Here every write adds to what is there, so the sum of all money holds at every level; that no
+//! savings fall below zero does not at READ COMMITTED, where what was read may have changed before it is
+//! written.
 
 use crate::call::{Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
 use crate::keys::Keys;

@@ -60,7 +60,7 @@ pub(crate) fn item(rand: &mut Rand, items: u64) -> u64 {
     non_uniform(rand, 8191, C_ITEM, 1, items)
 }
 
-/// The last name with a number below [`NAMES`]: a syllable per digit.
+/// The last name with a number below 1000: a syllable per digit.
 pub fn last_name(number: u64) -> String {
     assert!(number < NAMES, "no last name {number}");
     let syllable = |place: u64| SYLLABLES[(number / place % 10) as usize];

@@ -22,6 +22,7 @@ impl Lowering<'_, '_, '_> {
             }
         }
         let slot = self.slot(target)?;
+        self.assigned[target.variable.0] = true;
         let (ty, modifier) = self.slot_type(slot);
         let Some(index) = &target.element else {
             let value = self.at.typed(&value.text, ty, modifier)?;
@@ -35,7 +36,16 @@ impl Lowering<'_, '_, '_> {
             ));
         };
         let index = self.at.typed(&index.text, SqlType::Int4, TypeMod::NONE)?;
-        let value = self.at.typed(&value.text, element, TypeMod::NONE)?;
+        if let Some(last) = &target.up_to {
+            let last = self.at.typed(&last.text, SqlType::Int4, TypeMod::NONE)?;
+            let from = self.at.typed(&value.text, ty, modifier)?;
+            let value = self
+                .at
+                .apply("[:]:=", vec![Expr::Param(slot, ty), index, last, from])?;
+            self.at.add(Action::Assign { slot, value });
+            return Ok(());
+        }
+        let value = self.at.typed(&value.text, element, modifier)?;
         self.at.add(Action::AssignElement { slot, index, value });
         Ok(())
     }
@@ -87,6 +97,7 @@ impl Lowering<'_, '_, '_> {
     /// The slots of a row variable that takes a row of these columns. A record has these fields from here
     /// on.
     fn row_slots(&mut self, number: usize, columns: &[OutputColumn]) -> SqlResult<Vec<usize>> {
+        self.assigned[number] = true;
         let variable = &self.tree.body.variables[number];
         let is_record = matches!(
             &variable.kind,
@@ -231,6 +242,24 @@ impl Lowering<'_, '_, '_> {
             self.at.add(Action::Assign { slot, value });
         }
         Ok(())
+    }
+
+    /// What RAISE shows of a row variable, if a text names one: NULL until something was assigned to it.
+    pub(super) fn row_as_text(&self, text: &str) -> SqlResult<Option<Expr>> {
+        let Some(number) = self.at.variables.number(text.trim()) else {
+            return Ok(None);
+        };
+        let slots = match self.at.variables.shape(number) {
+            Shape::Scalar(_) => return Ok(None),
+            Shape::Unassigned => return Ok(Some(Expr::Const(Value::Null, SqlType::Text))),
+            Shape::Row(fields) => fields.iter().map(|(_, slot)| *slot),
+        };
+        let fields = slots.map(|slot| Expr::Param(slot, self.slot_type(slot).0));
+        let name = match self.assigned[number] {
+            true => "()",
+            false => "()?",
+        };
+        self.at.apply(name, fields.collect()).map(Some)
     }
 
     /// RETURN.

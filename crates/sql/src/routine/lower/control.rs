@@ -44,7 +44,10 @@ impl Lowering<'_, '_, '_> {
         while let Some((first, later)) = rest.split_first() {
             let line = self.at.line;
             let before = std::mem::take(&mut self.at.steps);
-            let bound = condition(self, first);
+            let bound = condition(self, first).or_else(|error| {
+                self.instead(0, error)?;
+                Ok(Expr::Const(Value::Bool(false), SqlType::Bool))
+            });
             let needed = std::mem::replace(&mut self.at.steps, before);
             let bound = bound?;
             if !needed.is_empty() && !made.is_empty() {
@@ -369,6 +372,7 @@ impl Lowering<'_, '_, '_> {
             let value = Expr::Column(column, parameter.ty);
             targets.push((slot, self.at.converted(value, ty, modifier)?));
         }
+        self.at.refuse_write("CALL");
         let routine = self.at.linker.number(signature.id);
         let mut arguments = found.arguments;
         if arguments.iter().any(Expr::calls_routine) {

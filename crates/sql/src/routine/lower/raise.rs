@@ -4,7 +4,8 @@
 
 use super::Lowering;
 use crate::plpgsql::{self, RaiseLevel, RaiseSubject, SqlText};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_ir::Expr;
 use quintet_ir::routine::{Action, Raise, RaiseOption, RaiseState, Severity, Step};
 
 impl Lowering<'_, '_, '_> {
@@ -31,7 +32,10 @@ impl Lowering<'_, '_, '_> {
             } => {
                 format = pieces(text);
                 for text in texts {
-                    let value = self.at.expression(&text.text)?;
+                    let value = match self.row_as_text(&text.text)? {
+                        Some(row) => row,
+                        None => self.at.expression(&text.text)?,
+                    };
                     let ty = match value.ty() {
                         SqlType::Unknown => SqlType::Text,
                         ty => ty,
@@ -91,19 +95,29 @@ impl Lowering<'_, '_, '_> {
     ) -> SqlResult<()> {
         let holds = self.at.condition(&condition.text)?;
         let line = self.at.line;
+        let plain = "assertion failed";
         let (options, mut failing) = self.at.apart(|at| match message {
             Some(text) => {
                 let value = at.typed(&text.text, SqlType::Text, TypeMod::NONE)?;
+                let plain = Expr::Const(Value::text(plain), SqlType::Text);
+                let value = Expr::Coalesce {
+                    args: vec![value, plain],
+                    ty: SqlType::Text,
+                };
                 Ok(vec![(RaiseOption::Message, value)])
             }
             None => Ok(Vec::new()),
         })?;
+        let format = match message {
+            Some(_) => Vec::new(),
+            None => vec![plain.to_string()],
+        };
         failing.push(Step {
             line,
             action: Action::Raise(Box::new(Raise {
                 severity: Severity::Exception,
                 state: RaiseState::Given(SqlState::ASSERT_FAILURE),
-                format: vec!["assertion failed".to_string()],
+                format,
                 arguments: Vec::new(),
                 options,
             })),
