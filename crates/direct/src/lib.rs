@@ -20,6 +20,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `run` | [`Run`]: one execution of a statement; restarts |
+//! | `call`, `guard`, `turns`, `raise` | calls of routines, step by step |
+//! | `nested`, `called` | functions that expressions and FROM items call |
 //! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
 //! | `cursor` | pulling frames through a plan; the small operators |
 //! | `scan`, `join`, `sort`, `aggregate`, `series`, `lock` | the larger operators |
