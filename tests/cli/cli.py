@@ -18,7 +18,7 @@ def help_names_every_command_and_exit_code():
     out = quintet("--help")
     for word in ("serve", "sql", "bench", "inspect", "Exit codes"):
         check(word in out, word, "is missing in", out)
-    for command in (["serve"], ["sql"], ["bench", "ycsb"], ["inspect"]):
+    for command in (["serve"], ["sql"], ["bench", "ycsb"], ["bench", "tpcc"], ["inspect"]):
         out = quintet(*command, "--help")
         check("Examples:" in out, command)
     check(quintet("--version").startswith("quintet "))

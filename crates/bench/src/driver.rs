@@ -10,8 +10,9 @@
 //! The phase is written by the calling thread alone and read by all, once per transaction.
 
 use crate::Error;
+use crate::calls::CallTotals;
 use crate::pace::Pace;
-use crate::target::{Counters, Target};
+use crate::target::{Compaction, Counters, Target};
 use crate::timeline::{Slice, Timeline, Watch};
 use crate::worker::{Tally, Worker};
 use hdrhistogram::Histogram;
@@ -67,6 +68,8 @@ pub struct Figures {
     pub log: Option<Counters>,
     /// Interval by interval, if asked for.
     pub timeline: Option<Timeline>,
+    /// Procedure by procedure, if the transactions were calls.
+    pub calls: CallTotals,
 }
 
 /// Where a run is.
@@ -88,6 +91,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    pub fn new(interval_ns: u64) -> Progress {
+        Progress {
+            phase: AtomicU8::new(Phase::Warming as u8),
+            origin: AtomicU64::new(0),
+            interval_ns,
+        }
+    }
+
     pub fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::Warming,
@@ -102,7 +113,7 @@ impl Progress {
         (since / self.interval_ns) as usize
     }
 
-    fn enter(&self, phase: Phase) {
+    pub fn enter(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
     }
 }
@@ -121,12 +132,8 @@ pub fn run<T: Target>(
 ) -> Result<Figures, Error> {
     assert!(config.threads > 0, "a run needs a client");
     assert!(config.outstanding > 0, "a run without commits");
-    let interval_ns = config.timeline_seconds.map_or(0, |s| (s * 1e9) as u64);
-    let progress = Progress {
-        phase: AtomicU8::new(Phase::Warming as u8),
-        origin: AtomicU64::new(0),
-        interval_ns,
-    };
+    let interval_ns = config.interval_ns();
+    let progress = Progress::new(interval_ns);
     thread::scope(|scope| {
         let mut threads = Vec::new();
         let origin = clock.monotonic_nanos();
@@ -153,11 +160,29 @@ pub fn run<T: Target>(
                 })?;
             threads.push(thread);
         }
-        conduct(target, config, &*clock, &progress, threads)
+        let probes = Probes {
+            counters: &|| target.counters(),
+            compaction: &|| target.compaction(),
+        };
+        conduct(probes, config, &*clock, &progress, threads)
     })
 }
 
-fn slices(config: &RunConfig, interval_ns: u64) -> Vec<Slice> {
+impl RunConfig {
+    /// Length of an interval in nanoseconds; 0: none are told apart.
+    pub(crate) fn interval_ns(&self) -> u64 {
+        self.timeline_seconds.map_or(0, |s| (s * 1e9) as u64)
+    }
+}
+
+/// How to look at the system that is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Probes<'a> {
+    pub counters: &'a dyn Fn() -> Option<Counters>,
+    pub compaction: &'a dyn Fn() -> Compaction,
+}
+
+pub(crate) fn slices(config: &RunConfig, interval_ns: u64) -> Vec<Slice> {
     match interval_ns {
         0 => Vec::new(),
         ns => Slice::list(config.seconds, ns),
@@ -165,8 +190,8 @@ fn slices(config: &RunConfig, interval_ns: u64) -> Vec<Slice> {
 }
 
 /// Takes running workers through the phases.
-fn conduct<T: Target>(
-    target: &T,
+pub(crate) fn conduct(
+    probes: Probes<'_>,
     config: RunConfig,
     clock: &dyn Clock,
     progress: &Progress,
@@ -174,23 +199,23 @@ fn conduct<T: Target>(
 ) -> Result<Figures, Error> {
     let failed = || threads.iter().any(ScopedJoinHandle::is_finished);
     pause(clock, config.warmup_seconds, failed);
-    let (before, began) = (target.counters(), clock.monotonic_nanos());
+    let (before, began) = ((probes.counters)(), clock.monotonic_nanos());
     let mut watch = match progress.interval_ns {
         0 => None,
-        ns => Some(Watch::new(ns, target.compaction())),
+        ns => Some(Watch::new(ns, (probes.compaction)())),
     };
     progress.origin.store(began, Ordering::Relaxed);
     progress.enter(Phase::Measuring);
     let mut look = || {
         if let Some(watch) = &mut watch {
-            watch.look(clock.monotonic_nanos() - began, target.compaction());
+            watch.look(clock.monotonic_nanos() - began, (probes.compaction)());
         }
         failed()
     };
     pause(clock, config.seconds, &mut look);
     look();
     progress.enter(Phase::Stopped);
-    let (after, ended) = (target.counters(), clock.monotonic_nanos());
+    let (after, ended) = ((probes.counters)(), clock.monotonic_nanos());
     let mut sum = Tally::new(slices(&config, progress.interval_ns));
     let mut first_error = None;
     for thread in threads {
@@ -215,6 +240,7 @@ fn conduct<T: Target>(
             .zip(before)
             .map(|(after, before)| after.since(&before)),
         timeline,
+        calls: sum.calls,
     })
 }
 

@@ -17,6 +17,34 @@ pub enum Error {
     /// Another system failed that was measured with this driver.
     #[error("the system that is measured failed")]
     System(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A statement of the workload's own failed; not a call.
+    #[error("{doing}: {message} ({state})")]
+    Statement {
+        /// What it was for.
+        doing: String,
+        /// Its SQLSTATE.
+        state: String,
+        /// What the database said.
+        message: String,
+    },
+    /// A call ended as it must not.
+    #[error("{procedure} ended wrongly: {ending}; it was: {call}")]
+    WrongEnding {
+        /// Which procedure.
+        procedure: &'static str,
+        /// How it ended.
+        ending: String,
+        /// The call as SQL.
+        call: String,
+    },
+    /// The database is not what it must be.
+    #[error("check \"{check}\" failed: {found}")]
+    Inconsistent {
+        /// Which check.
+        check: &'static str,
+        /// What was found instead.
+        found: String,
+    },
     /// No thread for a client.
     #[error("a client cannot be started")]
     Thread(#[source] std::io::Error),

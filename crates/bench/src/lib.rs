@@ -1,7 +1,7 @@
 //! Load generators and latency reports.
 //!
-//! Relies on: `workloads` for what to ask, `embed` for the database, `rt` for threads and the
-//! clock.  Promises: in a closed loop a stall of the database is seen as missing throughput and as
+//! Relies on: `workloads` for what to ask, `embed` or `tokio-postgres` for the database, `rt` for threads
+//! and the clock.  Promises: in a closed loop a stall of the database is seen as missing throughput and as
 //! latency of the transactions that met it, at a constant rate as latency of all that were due
 //! meanwhile; figures cover the measured interval only.
 //! Does not: hide aborts, or draw conclusions.
@@ -15,23 +15,56 @@
 //! | `timeline` | short intervals, inside and outside of compactions |
 //! | `report` | the figures, as text and as JSON |
 //! | `ycsb` | YCSB on the embedded key-value transactions |
+//! | `system` | what calls are made to: a database that takes SQL |
+//! | `postgres`, `embedded` | the two of them |
+//! | `caller`, `crew` | one client that calls procedures; many of them on few threads |
+//! | `loading` | tables, rows, procedures and checks of a workload |
+//! | `call_run`, `calls`, `call_report` | a whole run of calls; what it counts; its report |
 //!
-//! Without the feature `embedded` the database is left out: the driver and the report alone, with which
-//! `bench/peers` measures other systems in the same loop.
+//! Without the feature `embedded` the database is left out, without `calls` everything that speaks SQL: the
+//! driver and the report alone, with which `bench/peers` measures other systems in the same loop.
 
+#[cfg(feature = "calls")]
+mod call_report;
+#[cfg(feature = "calls")]
+mod call_run;
+#[cfg(feature = "calls")]
+mod caller;
+mod calls;
+#[cfg(feature = "calls")]
+mod crew;
 mod driver;
+#[cfg(all(feature = "calls", feature = "embedded"))]
+mod embedded;
 mod error;
+#[cfg(feature = "calls")]
+pub mod loading;
 mod pace;
+#[cfg(feature = "calls")]
+mod postgres;
 mod report;
+#[cfg(feature = "calls")]
+mod system;
 mod target;
 mod timeline;
 mod worker;
 #[cfg(feature = "embedded")]
 mod ycsb;
 
+#[cfg(feature = "calls")]
+pub use call_report::{CallReport, KindReport};
+#[cfg(feature = "calls")]
+pub use call_run::{CallRun, Stage};
+pub use calls::{CallTotals, KindTotals};
 pub use driver::{Figures, RunConfig, run};
+#[cfg(all(feature = "calls", feature = "embedded"))]
+pub use embedded::{Embedded, EmbeddedConnection};
 pub use error::Error;
+#[cfg(feature = "calls")]
+pub use postgres::{Postgres, PostgresConnection};
 pub use report::{Report, Setting};
+#[cfg(feature = "calls")]
+pub use system::{Connection, Failure, Reply, System, TextRows};
 pub use target::{Answer, Client, Compaction, Counters, Outcome, Target};
 pub use timeline::{Interval, Share, Timeline};
 #[cfg(feature = "embedded")]

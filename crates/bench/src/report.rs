@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// An open loop that begins less than this share of what it was to begin has not kept up.
-const KEPT_UP: f64 = 0.98;
+pub(crate) const KEPT_UP: f64 = 0.98;
 
 /// Everything needed to read a figure later: what was run, how, and what came out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -236,6 +236,7 @@ mod tests {
                 syncs: 500,
             }),
             timeline: None,
+            calls: Default::default(),
         };
         let setting = Setting {
             system: "quintet",

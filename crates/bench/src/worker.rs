@@ -18,6 +18,7 @@
 //! Hot path: no lock and no shared write in the loop.
 
 use crate::Error;
+use crate::calls::CallTotals;
 use crate::driver::{Phase, Progress};
 use crate::pace::Pace;
 use crate::target::{Answer, Client, Outcome};
@@ -43,17 +44,18 @@ pub(crate) struct Tally {
     pub latency: Histogram<u64>,
     /// Empty if nobody asked for intervals.
     pub slices: Vec<Slice>,
+    /// Empty if the transactions are not calls.
+    pub calls: CallTotals,
 }
 
 impl Tally {
     pub fn new(slices: Vec<Slice>) -> Tally {
-        let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, LATENCY_DIGITS)
-            .expect("the bounds are constants that fit");
         Tally {
             committed: 0,
             aborted: 0,
-            latency,
+            latency: latencies(),
             slices,
+            calls: CallTotals::default(),
         }
     }
 
@@ -66,7 +68,22 @@ impl Tally {
         for (sum, slice) in self.slices.iter_mut().zip(&other.slices) {
             sum.add(slice);
         }
+        self.calls.add(&other.calls);
     }
+
+    /// Of the interval of this moment, if there are intervals. Only while measuring.
+    pub fn slice(&mut self, progress: &Progress, now: u64) -> Option<&mut Slice> {
+        if self.slices.is_empty() {
+            return None;
+        }
+        self.slices.get_mut(progress.interval(now))
+    }
+}
+
+/// Room for latencies up to a minute.
+pub(crate) fn latencies() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_MAX_NS, LATENCY_DIGITS)
+        .expect("the bounds are constants that fit")
 }
 
 pub(crate) struct Worker<'t, C: Client> {
@@ -141,7 +158,7 @@ impl<C: Client> Worker<'_, C> {
         let latency = (now - due).max(1);
         self.tally.committed += 1;
         self.tally.latency.saturating_record(latency);
-        if let Some(slice) = self.slice(now) {
+        if let Some(slice) = self.tally.slice(self.progress, now) {
             slice.latency.saturating_record(latency);
         }
     }
@@ -151,16 +168,8 @@ impl<C: Client> Worker<'_, C> {
             return;
         }
         self.tally.aborted += 1;
-        if let Some(slice) = self.slice(now) {
+        if let Some(slice) = self.tally.slice(self.progress, now) {
             slice.aborted += 1;
         }
-    }
-
-    fn slice(&mut self, now: u64) -> Option<&mut Slice> {
-        if self.tally.slices.is_empty() {
-            return None;
-        }
-        let at = self.progress.interval(now);
-        self.tally.slices.get_mut(at)
     }
 }

@@ -8,6 +8,7 @@ use crate::options::Options;
 use crate::quantity::Size;
 use clap::{Args, Parser, Subcommand};
 use quintet_base::{Durability, Level};
+use quintet_workloads::{hot_row, tpcc, ycsb_sql};
 use std::path::PathBuf;
 
 const AFTER: &str = "\
@@ -109,6 +110,219 @@ pub enum BenchCommand {
     /// YCSB on embedded key-value transactions
     #[command(after_help = YCSB_EXAMPLES)]
     Ycsb(YcsbArguments),
+    /// TPC-C as procedures
+    #[command(after_help = CALL_EXAMPLES)]
+    Tpcc(TpccArguments),
+    /// SmallBank as procedures
+    #[command(after_help = CALL_EXAMPLES)]
+    Smallbank(SmallBankArguments),
+    /// One row that everybody writes, as procedures
+    #[command(after_help = CALL_EXAMPLES)]
+    Hotrow(HotRowArguments),
+    /// Clicks, carts, favourites and purchases of a shop as procedures
+    #[command(after_help = CALL_EXAMPLES)]
+    Ecommerce(EcommerceArguments),
+    /// YCSB as a procedure
+    #[command(after_help = CALL_EXAMPLES)]
+    YcsbSql(YcsbSqlArguments),
+}
+
+const CALL_EXAMPLES: &str = "\
+Examples:
+  quintet bench tpcc --warehouses 10 --target postgres://me@127.0.0.1:5432/bench --load --check
+  quintet bench tpcc --warehouses 10 --target postgres://me@127.0.0.1:5433/quintet --clients 32
+  quintet bench tpcc --mix neworder-payment --target embedded --threads 2 --clients 2 --durability async
+  quintet bench tpcc --warehouses 1 --target embedded --data ./data --load --check --seconds 0
+
+The same SQL text runs on PostgreSQL and on Quintet: tables, procedures, calls and checks are in
+crates/workloads. --load drops the workload's tables and makes them anew. Procedures are made anew for each
+run; with --seconds 0 there is no run, and they are left alone.
+A call that loses (40001, 40P01) is run again with the same arguments; its latency is to the last answer. With
+--rate calls are due at fixed moments, and latency is from then.
+--check runs the workload's consistency checks before and after; the run fails if one fails.
+Embedded without --data, everything is loaded into a temporary directory inside the current one.";
+
+/// What every workload of calls takes.
+#[derive(Args, Debug)]
+pub struct CallArguments {
+    /// What to call: embedded, or the postgres:// URL of a server
+    #[arg(long, value_name = "TARGET", default_value = "embedded", value_parser = target)]
+    pub target: Target,
+    /// Connections
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub clients: u32,
+    /// Threads that the clients share
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub threads: u32,
+    /// Isolation level: read-committed, snapshot or serializable
+    #[arg(long, value_name = "LEVEL", default_value = "serializable", value_parser = Level::parse)]
+    pub level: Level,
+    /// Make the tables anew and fill them first
+    #[arg(long)]
+    pub load: bool,
+    /// Run the consistency checks before and after
+    #[arg(long)]
+    pub check: bool,
+    /// Seconds to measure; 0 for none
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Seconds before that
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    pub warmup: f64,
+    /// Calls that all clients together begin per second, due or not [default: as many as they can]
+    #[arg(long, value_name = "R", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// Show throughput and latency per interval
+    #[arg(long)]
+    pub timeline: bool,
+    /// Length of such an interval
+    #[arg(long, value_name = "MS", default_value_t = 250, requires = "timeline", value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    pub interval_ms: u32,
+    /// Seed of rows and calls
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// One line of JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Embedded: directory that keeps the tables [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Embedded: memory for rows, caches and buffers
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    pub memory: Size,
+    /// Embedded: when a commit is answered: sync, async or none
+    #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
+    pub durability: Durability,
+}
+
+/// What is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A database in this process.
+    Embedded,
+    /// A server, by its URL.
+    Url(String),
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    if text == "embedded" {
+        return Ok(Target::Embedded);
+    }
+    match text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        true => Ok(Target::Url(text.to_owned())),
+        false => Err("embedded, or a URL that begins with postgres://".into()),
+    }
+}
+
+/// `quintet bench tpcc`.
+#[derive(Args, Debug)]
+pub struct TpccArguments {
+    /// Warehouses; each takes about 100 MB
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub warehouses: u64,
+    /// Which transactions how often: full (45/43/4/4/4), seeds (the same), neworder-payment (50/50) or
+    /// quelea (5/45/5/40/5)
+    #[arg(long, value_name = "NAME", default_value = "full", value_parser = tpcc_mix)]
+    pub mix: tpcc::Mix,
+    /// A hundredth of the specification's items and customers, for trying
+    #[arg(long)]
+    pub small: bool,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+fn tpcc_mix(name: &str) -> Result<tpcc::Mix, String> {
+    let names = tpcc::Mix::ALL.map(tpcc::Mix::name).join(", ");
+    tpcc::Mix::parse(name).ok_or_else(|| format!("one of {names}"))
+}
+
+/// `quintet bench smallbank`.
+#[derive(Args, Debug)]
+pub struct SmallBankArguments {
+    /// Customers
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    pub customers: u64,
+    /// Skew of the customers: Zipf exponent, 0 (none) to below 1
+    #[arg(long, value_name = "THETA", default_value_t = 0.0, value_parser = theta)]
+    pub theta: f64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+/// `quintet bench hotrow`.
+#[derive(Args, Debug)]
+pub struct HotRowArguments {
+    /// When a transaction touches the hot row: first, last or none
+    #[arg(long, value_name = "NAME", default_value = "first", value_parser = hot_row_mix)]
+    pub mix: hot_row::Mix,
+    /// Hot rows; a transaction touches one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub hot_rows: u64,
+    /// Cold rows
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
+    pub cold_rows: u64,
+    /// Cold rows that a transaction touches
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub cold_touched: u64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+fn hot_row_mix(name: &str) -> Result<hot_row::Mix, String> {
+    let names = hot_row::Mix::ALL.map(hot_row::Mix::name).join(", ");
+    hot_row::Mix::parse(name).ok_or_else(|| format!("one of {names}"))
+}
+
+/// `quintet bench ecommerce`.
+#[derive(Args, Debug)]
+pub struct EcommerceArguments {
+    /// Users
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub users: u64,
+    /// Items
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub items: u64,
+    /// Skew of the items: Zipf exponent, 0 (none) to below 1
+    #[arg(long, value_name = "THETA", default_value_t = 0.8, value_parser = theta)]
+    pub theta: f64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+/// `quintet bench ycsb-sql`.
+#[derive(Args, Debug)]
+pub struct YcsbSqlArguments {
+    /// A transaction's operations: deuteronomy (4, 84 % reads) or qstore (8 reads, 8 read-modify-writes)
+    #[arg(long, value_name = "NAME", default_value = "deuteronomy", value_parser = ycsb_mix)]
+    pub mix: ycsb_sql::Mix,
+    /// Records in the table
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(16..=1_000_000_000))]
+    pub records: u64,
+    /// Bytes of a value
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub value_bytes: usize,
+    /// Skew: Zipf exponent, 0 (uniform) to below 1
+    #[arg(long, value_name = "THETA", default_value_t = 0.0, value_parser = theta)]
+    pub theta: f64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
+
+fn ycsb_mix(name: &str) -> Result<ycsb_sql::Mix, String> {
+    let names = ycsb_sql::Mix::ALL.map(ycsb_sql::Mix::name).join(", ");
+    ycsb_sql::Mix::parse(name).ok_or_else(|| format!("one of {names}"))
+}
+
+fn theta(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(theta) if (0.0..1.0).contains(&theta) => Ok(theta),
+        _ => Err("a number from 0 to below 1".into()),
+    }
 }
 
 const YCSB_EXAMPLES: &str = "\
@@ -260,6 +474,12 @@ mod tests {
             (ycsb.level, ycsb.durability, ycsb.ops),
             (Level::Snapshot, Durability::None, 4)
         );
+        let arguments = parse(&["quintet", "bench", "hotrow", "--mix", "last"]).unwrap();
+        let Command::Bench(BenchCommand::Hotrow(hot)) = arguments.command else {
+            panic!("not hotrow")
+        };
+        assert_eq!((hot.mix, hot.calls.clients), (hot_row::Mix::Last, 2));
+        assert_eq!(hot.calls.target, Target::Embedded);
         let arguments = parse(&[
             "quintet", "serve", "--user", "ann:x", "--user", "bob:y", "--memory", "1GiB",
         ])
@@ -288,6 +508,10 @@ mod tests {
             vec!["quintet", "bench", "ycsb", "--outstanding", "0"],
             vec!["quintet", "bench", "ycsb", "--rate", "0"],
             vec!["quintet", "bench", "ycsb", "--interval-ms", "100"],
+            vec!["quintet", "bench", "tpcc", "--mix", "spec"],
+            vec!["quintet", "bench", "tpcc", "--target", "mysql://here"],
+            vec!["quintet", "bench", "smallbank", "--theta", "1"],
+            vec!["quintet", "bench", "smallbank", "--customers", "1"],
         ] {
             assert!(parse(&wrong).is_err(), "{wrong:?}");
         }

@@ -11,12 +11,14 @@
 //! | `quantity` | sizes and times as people write them |
 //! | `serve` | `quintet serve`: start, signals, shutdown |
 //! | `shell`, `input`, `script`, `table` | `quintet sql` |
-//! | `measure` | `quintet bench` |
+//! | `measure` | `quintet bench ycsb` |
+//! | `call` | `quintet bench` of workloads of calls |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
 //! | `exit` | exit codes |
 
 mod arguments;
+mod call;
 mod database;
 mod exit;
 mod input;
@@ -49,6 +51,11 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve::serve(serve),
         Command::Sql(sql) => database::sql(&sql),
         Command::Bench(BenchCommand::Ycsb(ycsb)) => measure::ycsb(&ycsb),
+        Command::Bench(BenchCommand::Tpcc(tpcc)) => call::tpcc(&tpcc),
+        Command::Bench(BenchCommand::Smallbank(bank)) => call::smallbank(&bank),
+        Command::Bench(BenchCommand::Hotrow(hot)) => call::hotrow(&hot),
+        Command::Bench(BenchCommand::Ecommerce(shop)) => call::ecommerce(&shop),
+        Command::Bench(BenchCommand::YcsbSql(ycsb)) => call::ycsb_sql(&ycsb),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
     };
     match result {

@@ -1,4 +1,4 @@
-//! `quintet bench`: a workload on a directory, with a report.
+//! `quintet bench ycsb`: key-value transactions on a directory, with a report.
 //!
 //! Relies on: `quintet_bench`.  Promises: a temporary directory is gone afterwards; one given by
 //! name keeps its records.  Does not: compare with other systems; `bench/` has scripts for that.
@@ -85,7 +85,9 @@ fn run_of(arguments: &YcsbArguments) -> Result<YcsbRun, Exit> {
 
 /// The directory to use. A temporary one is made inside the current directory and not where the
 /// system keeps temporary files, because that is often memory and would flatter every sync.
-fn directory(named: Option<&Path>) -> Result<(Option<tempfile::TempDir>, PathBuf), Exit> {
+pub(crate) fn directory(
+    named: Option<&Path>,
+) -> Result<(Option<tempfile::TempDir>, PathBuf), Exit> {
     if let Some(path) = named {
         return Ok((None, path.to_path_buf()));
     }

@@ -40,6 +40,8 @@ pub(crate) struct Call {
     kept: usize,
     /// For rows on their way into slots.
     frame: Vec<Value>,
+    /// The error that it ended with was a lost conflict, and none that the routine raised itself.
+    lost: bool,
 }
 
 /// A routine that is running.
@@ -84,6 +86,7 @@ impl Call {
             operations: 0,
             kept: 0,
             frame: Vec::new(),
+            lost: false,
         };
         let values = values(arguments, context.params, context)?;
         call.enter(0, values)?;
@@ -104,10 +107,25 @@ impl Call {
                 Ok(Next::At(place)) => self.top().place = place,
                 Ok(Next::Switched) => {}
                 Ok(Next::Over(rows)) => return Ok(rows),
-                Err(Stop::Error(error)) => self.handle(&program, error, context)?,
+                Err(Stop::Error(error)) => {
+                    self.lost = error.state.is_retryable() && !self.raises(&program);
+                    self.handle(&program, error, context)?;
+                }
                 Err(blocked) => return Err(blocked),
             }
         }
+    }
+
+    /// Whether it has failed by a conflict with others, so that running it again may do.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Whether the operation at hand is one that fails because the routine says so.
+    fn raises(&self, program: &Program) -> bool {
+        let at = self.activations.last().expect("a routine is running");
+        let operation = program.code()[at.routine].operations.get(at.place);
+        matches!(operation, Some(Operation::Raise(_) | Operation::Reraise))
     }
 
     fn top(&mut self) -> &mut Activation {
@@ -188,37 +206,26 @@ impl Call {
             }
             Operation::Run { statement, into } => {
                 let Activation { slots, count, .. } = at;
-                let mut first: Option<Vec<Value>> = None;
-                let wanted = match (into.targets.is_empty(), into.strict) {
-                    (_, true) => 2,
-                    (false, false) => 1,
-                    (true, false) => usize::MAX,
-                };
                 let mut inner = Context {
                     txn: &mut *context.txn,
                     host: context.host,
                     params: slots,
                     cancel: context.cancel,
                 };
-                let found = each_row(
+                let found = first_row(
                     (direct, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
-                    wanted,
-                    |row| {
-                        if first.is_none() && !into.targets.is_empty() {
-                            first = Some(into_values(into, row, slots, context.host)?);
-                        }
-                        Ok(())
-                    },
+                    into,
                 )?;
                 check_rows(into, found, statement)?;
                 if !into.silent {
                     *count = found;
                     note_found(routine, slots, found > 0);
                 }
-                fill(routine, slots, into, first)?;
+                let row = (found > 0).then_some(self.frame.as_slice());
+                fill(routine, slots, into, row, context.host)?;
             }
             Operation::Call {
                 routine: called,
@@ -404,21 +411,16 @@ impl Call {
             Output::Row | Output::Rows => rows.len() as u64,
         };
         check_strict(into, found)?;
-        let first = match rows.first() {
-            Some(row) if !row.is_empty() => {
-                Some(into_values(into, row, &caller.slots, context.host)?)
-            }
-            // void: its value depends on nothing.
-            None if routine.output == Output::Nothing => {
-                Some(into_values(into, &[], &caller.slots, context.host)?)
-            }
-            _ => None,
-        };
         if !into.silent {
             caller.count = found;
             note_found(calling, &mut caller.slots, found > 0);
         }
-        fill(calling, &mut caller.slots, into, first)?;
+        let row = match routine.output {
+            Output::Nothing => Some(&[][..]),
+            Output::Row | Output::Rows => rows.first().map(Vec::as_slice),
+        };
+        let row = row.filter(|row| !row.is_empty() || routine.output == Output::Nothing);
+        fill(calling, &mut caller.slots, into, row, context.host)?;
         caller.place += 1;
         Ok(Next::Switched)
     }
@@ -470,6 +472,45 @@ impl Activation {
         let ended = self.turns.pop().expect("the loop has begun");
         note_found(routine, &mut self.slots, ended.has_turned());
         Next::At(end)
+    }
+}
+
+/// Runs a statement and leaves its first row in `frame`; a query that only reads is not read further than
+/// INTO must know. Says how many rows there were, or were changed.
+fn first_row(
+    (direct, statement): (&Direct, &Statement),
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    (restarts, frame): (&mut Restarts, &mut Vec<Value>),
+    into: &Into,
+) -> Result<u64, Stop> {
+    match statement {
+        Statement::Query(plan) if !locks(plan) => {
+            context.txn.begin_statement();
+            let mut cursor = Cursor::new(plan);
+            let mut env = Env::new(context, workspace);
+            env.release_all();
+            let mut next = |env: &mut Env<'_>, frame: &mut Vec<Value>| {
+                cursor.next(plan, env, frame, 0).map_err(stop_outside_a_run)
+            };
+            if !next(&mut env, frame)? {
+                return Ok(0);
+            }
+            let mut found = 1;
+            if into.strict || into.targets.is_empty() {
+                let mut other = Vec::new();
+                while (found == 1 || into.targets.is_empty()) && next(&mut env, &mut other)? {
+                    found += 1;
+                }
+            }
+            Ok(found)
+        }
+        _ => {
+            let written = run_whole(direct, statement, context, workspace, restarts)?;
+            frame.clear();
+            frame.extend(written.rows.into_iter().next().into_iter().flatten());
+            Ok(written.count)
+        }
     }
 }
 
@@ -555,28 +596,20 @@ fn over_row(
     }
 }
 
-fn into_values(
-    into: &Into,
-    row: &[Value],
-    slots: &[Value],
-    host: &dyn quintet_ir::Host,
-) -> SqlResult<Vec<Value>> {
-    let values = into.targets.iter();
-    values
-        .map(|(_, value)| over_row(value, row, slots, host))
-        .collect()
-}
-
-/// The targets' new values; NULLs if there was no row.
+/// Gives the targets their values over a row; NULLs if there is none.
 fn fill(
     routine: &Routine,
     slots: &mut [Value],
     into: &Into,
-    values: Option<Vec<Value>>,
+    row: Option<&[Value]>,
+    host: &dyn quintet_ir::Host,
 ) -> SqlResult<()> {
-    let mut values = values.unwrap_or_default().into_iter();
-    for (slot, _) in &into.targets {
-        store(routine, slots, *slot, values.next().unwrap_or(Value::Null))?;
+    for (slot, value) in &into.targets {
+        let value = match row {
+            Some(row) => over_row(value, row, slots, host)?,
+            None => Value::Null,
+        };
+        store(routine, slots, *slot, value)?;
     }
     Ok(())
 }

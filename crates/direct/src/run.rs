@@ -38,6 +38,7 @@ pub struct Run {
     workspace: Workspace,
     restarts: Restarts,
     affected: u64,
+    lost: bool,
 }
 
 enum Stage {
@@ -78,6 +79,7 @@ impl Run {
             workspace: Workspace::default(),
             restarts: Restarts::default(),
             affected: 0,
+            lost: false,
         }
     }
 
@@ -120,6 +122,7 @@ impl Run {
                 }
                 Err(stop) => {
                     if let Stop::Error(_) = stop {
+                        self.lost = call.is_lost();
                         self.stage = Stage::Done;
                     }
                     Err(stop)
@@ -137,6 +140,12 @@ impl Run {
             },
             Stage::Fresh | Stage::Done => Ok(None),
         }
+    }
+
+    /// Whether it was a call that has failed by a conflict with others: the same call in a transaction
+    /// that begins again may well succeed.
+    pub fn is_lost(&self) -> bool {
+        self.lost
     }
 
     /// Rows inserted, updated, deleted or selected so far.

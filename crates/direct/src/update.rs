@@ -18,7 +18,7 @@ use crate::cursor::Cursor;
 use crate::insert::{Written, assigned};
 use crate::keys::row_key;
 use crate::lock::lone_scan;
-use crate::rows::check_row;
+use crate::rows::{check_row, encode_row};
 use crate::write::{Change, lock_key, occupy, remove, vacate};
 use quintet_base::{Bytes, Value};
 use quintet_ir::statement::{Delete, Update};
@@ -71,6 +71,9 @@ pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt
     let table = &*update.table;
     let width = table.frame_width();
     let at_once = stays_in_place(update);
+    if at_once && keeps_entries(update) {
+        return patch(update, env);
+    }
     let mut source = Source::new(&update.source, table);
     let mut kept: Vec<(Change, Vec<Value>)> = Vec::new();
     let mut written = Written::default();
@@ -104,6 +107,46 @@ pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt
         finish(update, change, &joined, &mut written, env)?;
     }
     Ok(written)
+}
+
+/// An UPDATE after which no key and no index entry is another: rows are changed where they lie, and what
+/// was not assigned is neither copied nor checked again.
+fn patch(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt> {
+    let table = &*update.table;
+    let mut source = Source::new(&update.source, table);
+    let mut written = Written::default();
+    let mut values = Vec::with_capacity(update.assignments.len());
+    while let Some(key) = source.next(env)? {
+        // All of them see the row as it was.
+        for (column, expr) in &update.assignments {
+            values.push((*column, env.eval(expr, &source.frame)?));
+        }
+        let frame = &mut source.frame;
+        let mut is_null = false;
+        for (column, value) in values.drain(..) {
+            is_null |= value.is_null();
+            frame[column] = value;
+        }
+        if is_null || !table.checks.is_empty() {
+            check_row(table, &frame[..table.frame_width()], env)?;
+        }
+        let row = encode_row(table, frame)?;
+        let put = env.txn.put(table.space, key, row);
+        put.map_err(|error| env.halt(error, &table.name))?;
+        written.add(update.returning.as_deref(), &source.frame, env)?;
+    }
+    Ok(written)
+}
+
+/// True if no column of an index is assigned. With `stays_in_place`: nor of the key.
+fn keeps_entries(update: &Update) -> bool {
+    let mut indexed = update.table.indexes.iter().flat_map(|index| &index.columns);
+    !indexed.any(|column| {
+        let assigned = update.assignments.iter();
+        assigned
+            .map(|(assigned, _)| assigned)
+            .any(|assigned| assigned == column)
+    })
 }
 
 /// Puts the new row and returns what is asked for.

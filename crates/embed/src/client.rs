@@ -77,6 +77,7 @@ impl RowSink for Answer {
 
 /// A query string on its way.
 struct Running {
+    /// Those to come; the one that has begun is the first, unless it was prepared.
     statements: VecDeque<SimpleStatement>,
     begun: bool,
     answer: Answer,
@@ -131,6 +132,52 @@ impl Client {
         }
     }
 
+    /// Plans a statement and keeps it under a name, for [`Client::execute`].
+    ///
+    /// # Errors
+    /// As [`Session::parse`].
+    pub fn prepare(&mut self, name: &str, sql: &str) -> SqlResult<()> {
+        self.session.parse(name, sql, &[])
+    }
+
+    /// Runs a prepared statement with values of its parameters' types, and waits for it. Outside BEGIN it
+    /// is a transaction of its own; a call of a routine that loses a conflict is then run again.
+    ///
+    /// # Errors
+    /// As [`Client::query`].
+    pub fn execute(&mut self, name: &str, params: Vec<Value>) -> SqlResult<Answer> {
+        let mut progress = self.start_prepared(name, params)?;
+        loop {
+            match progress {
+                Progress::Done(mut answers) => return Ok(answers.pop().unwrap_or_default()),
+                Progress::Waiting(pause) => pause.wait(),
+            }
+            progress = self.resume()?;
+        }
+    }
+
+    /// Begins to run a prepared statement; see [`Client::execute`].
+    ///
+    /// # Errors
+    /// As [`Client::query`].
+    pub fn start_prepared(&mut self, name: &str, params: Vec<Value>) -> SqlResult<Progress> {
+        self.session
+            .bind("", name, params)
+            .inspect_err(|_| self.session.fail())?;
+        self.session.ends_with("");
+        let answer = Answer {
+            format: self.session.format().clone(),
+            ..Answer::default()
+        };
+        self.running = Some(Running {
+            statements: VecDeque::new(),
+            begun: true,
+            answer,
+            answers: Vec::new(),
+        });
+        self.resume()
+    }
+
     /// Begins to run statements.
     ///
     /// # Errors
@@ -171,8 +218,11 @@ impl Client {
     }
 
     fn advance(&mut self, running: &mut Running) -> SqlResult<Option<Pause>> {
-        while let Some(statement) = running.statements.front() {
+        loop {
             if !running.begun {
+                let Some(statement) = running.statements.front() else {
+                    break;
+                };
                 self.session.begin_simple(statement)?;
                 running.begun = true;
                 running.answer = Answer {
@@ -189,12 +239,7 @@ impl Client {
                 }
                 Step::Wait(pause) => return Ok(Some(pause)),
                 Step::Yielded | Step::Suspended => {}
-                Step::CopyIn { .. } => {
-                    return Err(SqlError::new(
-                        SqlState::FEATURE_NOT_SUPPORTED,
-                        "COPY FROM STDIN needs a connection over the network",
-                    ));
-                }
+                Step::CopyIn { .. } => return Err(no_copy_in()),
             }
         }
         match self.session.sync()? {
@@ -207,4 +252,11 @@ impl Client {
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
     }
+}
+
+fn no_copy_in() -> SqlError {
+    SqlError::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "COPY FROM STDIN needs a connection over the network",
+    )
 }

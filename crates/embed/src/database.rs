@@ -144,6 +144,8 @@ pub(crate) struct Inner {
     pub direct: Direct,
     schema: RwLock<Arc<Schema>>,
     revisions: AtomicU64,
+    /// Calls that were run again after a lost conflict.
+    pub retries: AtomicU64,
     publishing: (Mutex<()>, Condvar),
     /// Held while the directory is open.
     _lock: Arc<dyn DiskFile>,
@@ -262,6 +264,7 @@ impl Database {
             durability: config.durability,
             direct: Direct::new(tc.clone()),
             schema: RwLock::new(Arc::new(schema)),
+            retries: AtomicU64::new(0),
             revisions: AtomicU64::new(2),
             publishing: Default::default(),
             _lock: lock,

@@ -11,7 +11,7 @@
 
 use crate::cast::cast;
 use crate::expr::{CompareOp, Expr, Truth};
-use crate::function::Function;
+use crate::function::{Function, element};
 use quintet_base::text_format::FormatContext;
 use quintet_base::value::Array;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
@@ -157,6 +157,9 @@ impl<'a> Scope<'a> {
             Expr::Const(value, _) => Ok(value.clone()),
             Expr::Param(number, _) => Ok(self.param(*number)?.clone()),
             Expr::Column(column, _) => Ok(self.frame[*column].clone()),
+            Expr::Call { function, args, .. } if function.is_subscript() => {
+                self.element(&args[0], &args[1])
+            }
             Expr::Call { function, args, ty } => {
                 let mut value = match args.len() {
                     0..=2 => self.call::<2>(function, args),
@@ -237,6 +240,13 @@ impl<'a> Scope<'a> {
                 }
             }
         }
+    }
+
+    /// `array[index]`, of an array that is looked at where it lies: a loop over its elements would copy it
+    /// each time.
+    fn element(&self, array: &'a Expr, index: &'a Expr) -> SqlResult<Value> {
+        let (array, index) = (self.operand(array)?, self.operand(index)?);
+        Ok(element(&array, &index))
     }
 
     /// Calls a function with at most `N` arguments, kept on the stack. All of them are evaluated

@@ -24,6 +24,7 @@
 
 pub(crate) mod arithmetic;
 mod array;
+pub(crate) use array::element;
 mod calendar;
 pub(crate) mod choose;
 mod compare;
@@ -79,6 +80,13 @@ pub struct Function {
     pub volatility: Volatility,
     /// What it does.
     pub eval: fn(&[Value], &dyn Host) -> SqlResult<Value>,
+}
+
+impl Function {
+    /// True for `array[index]`.
+    pub fn is_subscript(&self) -> bool {
+        self.name == "[]"
+    }
 }
 
 impl std::fmt::Debug for Function {

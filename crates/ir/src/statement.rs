@@ -56,6 +56,11 @@ impl Procedure {
         }
     }
 
+    /// True if it calls a routine.
+    pub fn is_call(&self) -> bool {
+        matches!(self.body, Body::Call { .. })
+    }
+
     /// The lone statement, if it is one.
     pub fn statement(&self) -> Option<&Statement> {
         match &self.body {

@@ -125,6 +125,8 @@ pub struct Txn {
     /// Locks held or queued for; each is owed a release.
     held: Vec<LockKey>,
     waited: bool,
+    /// A lock was refused because waiting for it would have closed a ring.
+    deadlocked: bool,
     pub(crate) reads: RefCell<ReadSet>,
     /// Newest commit that a read returned; decides what a reader's answer waits for.
     pub(crate) newest_read: Cell<Timestamp>,
@@ -153,6 +155,7 @@ impl Txn {
             undo: Vec::new(),
             held: Vec::new(),
             waited: false,
+            deadlocked: false,
             reads: RefCell::default(),
             newest_read: Cell::new(Timestamp::ZERO),
             read_count: Cell::new(0),
@@ -177,6 +180,21 @@ impl Txn {
     /// What it reads at now.
     pub fn snapshot(&self) -> Timestamp {
         self.snapshot.timestamp
+    }
+
+    /// True if nothing has been read, written or locked in it.
+    pub fn is_fresh(&self) -> bool {
+        !self.snapshot_used && self.held.is_empty() && !self.has_writes()
+    }
+
+    /// True if a lock was refused because others wait for those it holds: to run it again it must let go.
+    pub fn is_deadlocked(&self) -> bool {
+        self.deadlocked
+    }
+
+    /// The age of the schema that it goes by.
+    pub fn schema(&self) -> Timestamp {
+        self.schema
     }
 
     /// True if it has buffered a write (or a schema change).
@@ -395,7 +413,10 @@ impl Txn {
                 self.waited = true;
                 return Err(Error::Blocked(wait));
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                self.deadlocked |= matches!(error, Error::Deadlock);
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -520,6 +541,52 @@ impl Txn {
             self.finish();
         }
         result
+    }
+
+    /// Commits, as [`Txn::commit`]; but after [`Error::Conflict`] and [`Error::SnapshotTooOld`] the
+    /// transaction is not over: it has kept its locks, and waits for [`Txn::restart`], or to be dropped.
+    ///
+    /// # Errors
+    /// As [`Txn::commit`].
+    pub fn commit_or_keep(&mut self, durability: Durability) -> Result<Committed, Error> {
+        assert!(!self.finished, "a finished transaction cannot commit");
+        let result = crate::commit::commit(self, durability);
+        let keeps = matches!(
+            result,
+            Err(Error::Blocked(_) | Error::Conflict { .. } | Error::SnapshotTooOld)
+        );
+        if !keeps {
+            self.finish();
+        }
+        result
+    }
+
+    /// Forgets all that was read and written and reads at now. Locks are kept: what the transaction has
+    /// lost by cannot change again before it has been run once more.
+    pub fn restart(&mut self) {
+        assert!(!self.finished, "a finished transaction cannot begin again");
+        for space in self.closed.drain(..) {
+            self.shared.open_space(space);
+        }
+        self.writes.clear();
+        self.write_bytes = 0;
+        self.undo.clear();
+        self.fenced.clear();
+        self.dropped.clear();
+        *self.reads.borrow_mut() = ReadSet::default();
+        self.newest_read.set(Timestamp::ZERO);
+        self.read_count.set(0);
+        self.renew_snapshot();
+        self.snapshot_used = false;
+    }
+
+    /// Queues for a row, so that it stays as the next attempt finds it.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`] (call again when the wait is over), [`Error::Deadlock`],
+    /// [`Error::TooManyWaiters`].
+    pub fn lock_only(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+        self.take_lock((space, key.clone()), Strength::Exclusive, WaitPolicy::Queue)
     }
 
     /// Ends without effects. Dropping does the same.

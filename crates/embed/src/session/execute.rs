@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// What `pull` came back with.
-enum Pulled {
+pub(super) enum Pulled {
     /// The run is at its end.
     End,
     /// As many rows as asked for.
@@ -74,8 +74,15 @@ impl Session {
                 self.enter_statement();
                 self.refuse_write_if_read_only(procedure, planned.tag)?;
                 self.ensure_schema(portal)?;
-                let run = Run::new(&self.db.direct, Arc::clone(procedure));
-                portal.state = PortalState::Running(Box::new(run));
+                portal.state = match procedure.is_call() {
+                    true => {
+                        PortalState::Calling(Box::new(self.begin_call(procedure, portal.commits)))
+                    }
+                    false => {
+                        let run = Run::new(&self.db.direct, Arc::clone(procedure));
+                        PortalState::Running(Box::new(run))
+                    }
+                };
                 return Ok(None);
             }
             Command::Ddl(_) => {
@@ -247,6 +254,12 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> SqlResult<Step> {
         let verb = portal.prepared.planned.tag;
+        if let PortalState::Calling(calling) = &mut portal.state {
+            if let Some(pause) = self.advance_call(calling, &portal.params)? {
+                return Ok(Step::Wait(pause));
+            }
+            portal.state = PortalState::Rows(std::mem::take(&mut calling.rows));
+        }
         let (tag, pulled) = match &mut portal.state {
             PortalState::Running(run) => {
                 let pulled = self.pull(
@@ -300,7 +313,7 @@ impl Session {
                 )
             }
             PortalState::Done(tag) => return Ok(Step::Done(tag.clone())),
-            PortalState::Ready | PortalState::Committing(_) => {
+            PortalState::Ready | PortalState::Calling(_) | PortalState::Committing(_) => {
                 return Err(SqlError::internal("a portal went on without having begun"));
             }
         };
@@ -366,7 +379,7 @@ impl Session {
     }
 
     /// Pulls rows out of a run until its end, `max_rows`, a break or a wait.
-    fn pull(
+    pub(super) fn pull(
         &mut self,
         run: &mut Run,
         params: &[Value],

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `mod` | the session, statements and portals by name |
 //! | `execute` | carrying out a portal's command |
+//! | `call` | calls of routines, again where they lose a conflict |
 //! | `transaction` | begin, commit, roll back, savepoints, failure |
 //! | `change` | schema changes |
 //! | `copy` | COPY in and out |
@@ -20,6 +21,7 @@
 //!    └────────────────── COMMIT, ROLLBACK ──── Failed ◄──── error
 //! ```
 
+mod call;
 mod change;
 mod copy;
 mod execute;
@@ -29,6 +31,7 @@ use crate::database::{Inner, Schema};
 use crate::host::SessionHost;
 use crate::settings::Settings;
 use crate::step::{RowSink, Step, TransactionStatus};
+use call::Calling;
 use copy::CopyInto;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{Lsn, SqlError, SqlResult, SqlState, SqlType, Value};
@@ -122,6 +125,7 @@ struct Portal {
 enum PortalState {
     Ready,
     Running(Box<Run>),
+    Calling(Box<Calling>),
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
     Rows(VecDeque<Vec<Value>>),
     CopyOut(Box<Run>, Arc<CopyTo>),
@@ -347,6 +351,16 @@ impl Session {
         }
         self.put_portal(portal, Portal::new(prepared, params));
         Ok(())
+    }
+
+    /// What follows the portal's execution is the end of the implicit transaction: a call may commit at
+    /// once, and be run again if it loses.
+    pub fn ends_with(&mut self, portal: &str) {
+        if let Some(portal) = self.portals.get_mut(portal)
+            && matches!(&portal.prepared.planned.command, Command::Run(procedure) if procedure.is_call())
+        {
+            portal.commits = true;
+        }
     }
 
     /// What a portal returns.

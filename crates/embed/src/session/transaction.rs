@@ -6,6 +6,8 @@
 //! as fresh as can be.
 
 use super::{Mode, Savepoint, Session, Source};
+use crate::database::Inner;
+use crate::host::SessionHost;
 use crate::step::{Pause, Reason};
 use quintet_base::{Durability, SqlError, SqlResult, SqlState, Timestamp};
 use quintet_direct::translate;
@@ -98,13 +100,7 @@ impl Session {
             self.end_transaction(true);
             return Ok(None);
         };
-        let durability = match (
-            self.db.durability,
-            self.host.settings.get("synchronous_commit"),
-        ) {
-            (Durability::Sync, Some("off")) => Durability::Async,
-            (durability, _) => durability,
-        };
+        let durability = durability(&self.db, &self.host);
         match txn.commit(durability) {
             Ok(committed) => {
                 self.publish_schema(committed.timestamp);
@@ -123,7 +119,7 @@ impl Session {
         }
     }
 
-    fn await_disk(&mut self) -> SqlResult<Option<Pause>> {
+    pub(super) fn await_disk(&mut self) -> SqlResult<Option<Pause>> {
         let Some(lsn) = self.pending else {
             return Ok(None);
         };
@@ -155,7 +151,7 @@ impl Session {
     }
 
     /// Back to idle. With `kept` the transaction's changes stay, settings included.
-    fn end_transaction(&mut self, kept: bool) {
+    pub(super) fn end_transaction(&mut self, kept: bool) {
         self.ends += 1;
         self.mode = Mode::Idle;
         self.savepoints.clear();
@@ -251,5 +247,13 @@ impl Session {
             severity: "WARNING",
             message: SqlError::new(state, message),
         });
+    }
+}
+
+/// When a commit of this session is answered.
+pub(super) fn durability(db: &Inner, host: &SessionHost) -> Durability {
+    match (db.durability, host.settings.get("synchronous_commit")) {
+        (Durability::Sync, Some("off")) => Durability::Async,
+        (durability, _) => durability,
     }
 }

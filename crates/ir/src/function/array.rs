@@ -131,12 +131,17 @@ fn cardinality(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 fn subscript(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let at = usize::try_from(int(&args[1]) - 1).ok();
-    let values = &array(&args[0]).values;
-    Ok(at
-        .and_then(|at| values.get(at))
-        .cloned()
-        .unwrap_or_default())
+    Ok(element(&args[0], &args[1]))
+}
+
+/// `array[index]`: NULL where there is none.
+pub(crate) fn element(array: &Value, index: &Value) -> Value {
+    let (Value::Array(array), Some(index)) = (array, index.as_i64()) else {
+        return Value::Null;
+    };
+    let at = usize::try_from(index - 1).ok();
+    let found = at.and_then(|at| array.values.get(at));
+    found.cloned().unwrap_or_default()
 }
 
 /// `array[low:high]`, as far as the array goes.

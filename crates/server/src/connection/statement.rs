@@ -9,6 +9,7 @@ use super::{Close, Connection, Running, after, shutting_down};
 use crate::desks;
 use crate::metrics::Kind;
 use crate::protocol::backend::{self, COPY_DONE, EMPTY_QUERY, PORTAL_SUSPENDED};
+use crate::protocol::frame::{self, Front};
 use crate::registry::{Phase, Seat};
 use crate::rows::{Announce, Formats, Rows};
 use quintet_base::{SqlError, SqlResult, SqlState};
@@ -61,6 +62,9 @@ impl Connection {
     /// Execute of the extended protocol.
     pub(super) async fn execute(&mut self, portal: &str, max_rows: usize) -> Result<(), Close> {
         let started = self.start();
+        if self.is_sync_next() {
+            self.session.ends_with(portal);
+        }
         match self.run_portal(portal, max_rows, Announce::Nothing).await? {
             Ok(ran) => self.skipping = !self.ran(ran, started).await?,
             Err(error) => {
@@ -69,6 +73,11 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Whether the client has sent the end of its cycle along.
+    fn is_sync_next(&self) -> bool {
+        matches!(frame::front(&self.input), Ok(Front::Whole(frame)) if frame.kind == b'S')
     }
 
     /// Sync, and the end of a simple query: commit what is implicit, then tell how things stand.

@@ -1,0 +1,198 @@
+//! Calls to a database in this process.
+//!
+//! Relies on: `embed` sessions and clients.  Promises: what a call must wait for is awaited, so that
+//! the thread's other clients go on meanwhile; calls are prepared, and their arguments typed.  Does not:
+//! copy rows that nobody looks at.
+
+use crate::Error;
+use crate::system::{Connection, Failure, Reply, System, TextRows};
+use crate::target::{Compaction, Counters};
+use quintet_base::{Array, Level, Numeric, SqlError, SqlType, Value};
+use quintet_embed::{Answer, Client, Database, Progress, Step};
+use quintet_workloads::{Argument, Call, Piece, Procedure};
+
+/// A database that is open in this process.
+pub struct Embedded {
+    database: Database,
+    level: Level,
+}
+
+impl Embedded {
+    /// Every transaction is of this level.
+    pub fn new(database: Database, level: Level) -> Embedded {
+        Embedded { database, level }
+    }
+}
+
+impl System for Embedded {
+    type Connection = EmbeddedConnection;
+
+    const BLOCKS: bool = true;
+
+    async fn connect(&self) -> Result<EmbeddedConnection, Error> {
+        let client = self.database.client();
+        let client = client.map_err(|error| failure(error).into_error("opening a session"))?;
+        let mut connection = EmbeddedConnection {
+            client,
+            procedures: &[],
+        };
+        let level = self.level.sql_name();
+        let sql = format!("SET default_transaction_isolation TO '{level}'");
+        let set = connection.run(&sql).await?;
+        set.map_err(|failure| failure.into_error("setting the isolation level"))?;
+        Ok(connection)
+    }
+
+    fn counters(&self) -> Option<Counters> {
+        let stats = self.database.stats();
+        Some(Counters {
+            logged: stats.tc.commits,
+            log_bytes: stats.log.bytes,
+            syncs: stats.log.syncs,
+        })
+    }
+
+    fn compaction(&self) -> Compaction {
+        let stats = self.database.stats();
+        Compaction {
+            running: stats.tc.compacting,
+            rewriting: stats.store.compacting,
+            finished: stats.tc.compactions,
+        }
+    }
+}
+
+/// A connection to an [`Embedded`].
+pub struct EmbeddedConnection {
+    client: Client,
+    procedures: &'static [Procedure],
+}
+
+impl EmbeddedConnection {
+    async fn answers(&mut self, sql: &str) -> Result<Vec<Answer>, SqlError> {
+        let mut progress = self.client.start(sql)?;
+        loop {
+            match progress {
+                Progress::Done(answers) => return Ok(answers),
+                Progress::Waiting(pause) => pause.await,
+            }
+            progress = self.client.resume()?;
+        }
+    }
+
+    async fn prepared(&mut self, name: &str, call: &Call) -> Result<Vec<Answer>, SqlError> {
+        let params = call.arguments.iter().map(value).collect();
+        let mut progress = self.client.start_prepared(name, params)?;
+        loop {
+            match progress {
+                Progress::Done(answers) => return Ok(answers),
+                Progress::Waiting(pause) => pause.await,
+            }
+            progress = self.client.resume()?;
+        }
+    }
+
+    async fn copy_piece(&mut self, piece: &Piece) -> Result<(), SqlError> {
+        let session = self.client.session();
+        let statements = session.split(&piece.table.copy())?;
+        let [statement] = statements.as_slice() else {
+            return Err(SqlError::internal("COPY is one statement"));
+        };
+        session.begin_simple(statement)?;
+        let mut unused = Answer::default();
+        loop {
+            match session.execute("", 0, &mut unused)? {
+                Step::CopyIn { .. } => break,
+                Step::Wait(pause) => pause.await,
+                _ => return Err(SqlError::internal("COPY FROM STDIN asks for data")),
+            }
+        }
+        let mut data = piece.text.as_bytes();
+        while let Step::Wait(pause) = session.copy_data(data)? {
+            // The data are taken; what is left of them waits.
+            data = &[];
+            pause.await;
+        }
+        while let Step::Wait(pause) = session.copy_done()? {
+            pause.await;
+        }
+        while let Step::Wait(pause) = session.sync()? {
+            pause.await;
+        }
+        Ok(())
+    }
+}
+
+impl Connection for EmbeddedConnection {
+    async fn prepare(&mut self, procedures: &'static [Procedure]) -> Result<(), Error> {
+        self.procedures = procedures;
+        for procedure in procedures {
+            self.client
+                .prepare(procedure.name, procedure.statement)
+                .map_err(|error| failure(error).into_error("preparing a call"))?;
+        }
+        Ok(())
+    }
+
+    async fn call(&mut self, call: &Call) -> Result<Reply, Error> {
+        let procedure = &self.procedures[call.procedure];
+        match self.prepared(procedure.name, call).await {
+            Ok(answers) if procedure.counts => {
+                let row = answers.first().and_then(|answer| answer.rows.first());
+                let counted = row.and_then(|row| row.first()).and_then(Value::as_i64);
+                Ok(Reply::Done(counted.unwrap_or(0)))
+            }
+            Ok(_) => Ok(Reply::Done(0)),
+            Err(error) => Ok(Reply::Failed(failure(error))),
+        }
+    }
+
+    async fn run(&mut self, sql: &str) -> Result<Result<(), Failure>, Error> {
+        Ok(self.answers(sql).await.map(drop).map_err(failure))
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<Result<TextRows, Failure>, Error> {
+        let answers = self.answers(sql).await;
+        let rows = |answers: Vec<Answer>| answers.first().map(Answer::text_rows);
+        Ok(answers
+            .map(|answers| rows(answers).unwrap_or_default())
+            .map_err(failure))
+    }
+
+    async fn copy(&mut self, piece: &Piece) -> Result<Result<(), Failure>, Error> {
+        let result = self.copy_piece(piece).await;
+        if result.is_err() {
+            self.client.session().fail();
+        }
+        Ok(result.map_err(failure))
+    }
+}
+
+fn failure(error: SqlError) -> Failure {
+    Failure {
+        state: error.state.0,
+        message: error.message,
+    }
+}
+
+/// An argument as the parameter's type has it.
+fn value(argument: &Argument) -> Value {
+    let array = |element, values: Vec<Value>| Value::Array(Box::new(Array { element, values }));
+    match argument {
+        Argument::Int(number) => number.map_or(Value::Null, Value::Int4),
+        Argument::BigInt(number) => Value::Int8(*number),
+        Argument::Cents(cents) => {
+            let amount = Numeric::from_parts(i128::from(*cents), 2);
+            Value::numeric(amount.expect("hundredths of an i64 are within the range"))
+        }
+        Argument::Text(text) => text.as_ref().map_or(Value::Null, Value::text),
+        Argument::Ints(numbers) => array(
+            SqlType::Int4,
+            numbers.iter().map(|n| Value::Int4(*n)).collect(),
+        ),
+        Argument::BigInts(numbers) => array(
+            SqlType::Int8,
+            numbers.iter().map(|n| Value::Int8(*n)).collect(),
+        ),
+    }
+}

@@ -1,0 +1,195 @@
+//! Calls of routines, run again where they lose a conflict.
+//!
+//! Relies on: `direct::Run`, which tells a lost conflict from an error that a routine raises itself.
+//! Promises: a call that is a transaction of its own commits before its client sees any of it, and a
+//! conflict that it loses is not the client's: it is run again, at most
+//! [`quintet_base::limits::CALL_RETRIES_MAX`] times, with the locks that it had, so that nobody overtakes it
+//! again on those rows; the locks' queues are in the order of arrival.
+//! Does not: run anything again inside BEGIN, or after a deadlock with what it held.
+//!
+//! ```text
+//!   run ──► commit ──► answer
+//!    ▲ lost   │ lost
+//!    └────────┴──► lock what it was lost by (from the second time on), new snapshot, no effects
+//! ```
+
+use super::execute::{Pulled, canceled};
+use super::transaction::durability;
+use super::{Mode, Session};
+use crate::step::{Flow, Pause, Reason};
+use quintet_base::limits::CALL_RETRIES_MAX;
+use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, Value};
+use quintet_direct::{Run, translate};
+use quintet_ir::statement::Procedure;
+use quintet_tc::{ConflictKind, Error as TcError};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A call and how far it has come.
+pub(super) struct Calling {
+    procedure: Arc<Procedure>,
+    run: Run,
+    /// Its result, held back until nothing can go wrong any more.
+    pub rows: VecDeque<Vec<Value>>,
+    /// It is a transaction of its own.
+    alone: bool,
+    /// Its body has come to its end.
+    ended: bool,
+    attempts: usize,
+    /// How many notices there were before it.
+    notices: usize,
+    /// To be locked before it is run again.
+    contested: Option<(SpaceId, Bytes)>,
+}
+
+impl Session {
+    /// A call that has not begun. `commits`: nothing else is to follow in its transaction.
+    pub(super) fn begin_call(&mut self, procedure: &Arc<Procedure>, commits: bool) -> Calling {
+        let fresh = self.txn.as_ref().is_some_and(|txn| txn.is_fresh());
+        Calling {
+            procedure: Arc::clone(procedure),
+            run: Run::new(&self.db.direct, Arc::clone(procedure)),
+            rows: VecDeque::new(),
+            alone: commits && self.mode == Mode::Implicit && fresh,
+            ended: false,
+            attempts: 0,
+            notices: self.host.notices.get_mut().len(),
+            contested: None,
+        }
+    }
+
+    /// Goes on with a call. `None`: its rows are there, and it is committed if it is alone.
+    pub(super) fn advance_call(
+        &mut self,
+        calling: &mut Calling,
+        params: &[Value],
+    ) -> SqlResult<Option<Pause>> {
+        loop {
+            if let Some(pause) = self.lock_contested(calling)? {
+                return Ok(Some(pause));
+            }
+            if !calling.ended {
+                let Calling { run, rows, .. } = calling;
+                let pulled = self.pull(run, params, 0, &mut 0, &mut |row| {
+                    rows.push_back(row.to_vec());
+                    Ok(Flow::Continue)
+                });
+                match pulled {
+                    Ok(Pulled::Wait(pause)) => return Ok(Some(pause)),
+                    Ok(_) => calling.ended = true,
+                    Err(error) if calling.alone && calling.run.is_lost() => {
+                        self.again(calling, error)?;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            if !calling.alone {
+                return Ok(None);
+            }
+            if self.pending.is_some() {
+                return self.await_disk();
+            }
+            let Some(txn) = self.txn.as_mut() else {
+                return Ok(None);
+            };
+            match txn.commit_or_keep(durability(&self.db, &self.host)) {
+                Ok(committed) => {
+                    self.publish_schema(committed.timestamp);
+                    self.txn = None;
+                    self.end_transaction(true);
+                    self.pending = committed.durable_at;
+                    return self.await_disk();
+                }
+                Err(TcError::Blocked(wait)) => return Ok(Some(Pause(Reason::Row(wait)))),
+                Err(error) => {
+                    let (may_do, contested) = match &error {
+                        TcError::Conflict { kind, .. } if *kind == ConflictKind::Schema => {
+                            (false, None)
+                        }
+                        TcError::Conflict { space, key, .. } => {
+                            (true, key.clone().map(|key| (*space, key)))
+                        }
+                        TcError::SnapshotTooOld => (true, None),
+                        _ => (false, None),
+                    };
+                    let told = {
+                        let names = self.host.schema.catalog_names();
+                        translate(error, self.level, &names)
+                    };
+                    if !may_do {
+                        self.txn = None;
+                        self.end_transaction(false);
+                        return Err(told);
+                    }
+                    if calling.attempts > 0 {
+                        calling.contested = contested;
+                    }
+                    self.again(calling, told)?;
+                }
+            }
+        }
+    }
+
+    /// Gets a lost call ready to be run again, or gives up.
+    fn again(&mut self, calling: &mut Calling, error: SqlError) -> SqlResult<()> {
+        if self.cancel.swap(false, Ordering::AcqRel) {
+            return Err(canceled());
+        }
+        if calling.attempts >= CALL_RETRIES_MAX {
+            return Err(error.detail(format!(
+                "The call was run {} times and lost each time.",
+                calling.attempts + 1
+            )));
+        }
+        calling.attempts += 1;
+        self.db.retries.fetch_add(1, Ordering::Relaxed);
+        self.host.notices.get_mut().truncate(calling.notices);
+        calling.rows.clear();
+        calling.ended = false;
+        calling.run = Run::new(&self.db.direct, Arc::clone(&calling.procedure));
+        match self.txn.as_mut() {
+            // Others wait for what it holds.
+            Some(txn) if txn.is_deadlocked() => {
+                let schema = txn.schema();
+                self.txn = None;
+                self.ensure_txn(schema);
+            }
+            Some(txn) => txn.restart(),
+            None => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Queues for the row that the last attempt was lost by.
+    fn lock_contested(&mut self, calling: &mut Calling) -> SqlResult<Option<Pause>> {
+        let Some(contested) = calling.contested.take() else {
+            return Ok(None);
+        };
+        let Some(txn) = self.txn.as_mut() else {
+            return Ok(None);
+        };
+        match txn.lock_only(contested.0, &contested.1) {
+            Ok(()) => {
+                // What it reads from here on is what it holds.
+                txn.restart();
+                Ok(None)
+            }
+            Err(TcError::Blocked(wait)) => {
+                if self.cancel.swap(false, Ordering::AcqRel) {
+                    return Err(canceled());
+                }
+                calling.contested = Some(contested);
+                Ok(Some(Pause(Reason::Row(wait))))
+            }
+            Err(TcError::Deadlock) => {
+                let schema = txn.schema();
+                self.txn = None;
+                self.ensure_txn(schema);
+                Ok(None)
+            }
+            Err(_) => Ok(None),
+        }
+    }
+}
