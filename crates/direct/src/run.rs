@@ -202,7 +202,7 @@ pub(crate) fn run_whole(
     workspace: &mut Workspace,
     restarts: &mut Restarts,
 ) -> Result<Written, Stop> {
-    if context.host.read_only() {
+    if context.host.is_read_only() {
         refuse_write(statement)?;
     }
     loop {
