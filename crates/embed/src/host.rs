@@ -122,7 +122,7 @@ impl quintet_ir::Host for SessionHost {
         self.process_id
     }
 
-    fn read_only(&self) -> bool {
+    fn is_read_only(&self) -> bool {
         self.read_only
     }
 

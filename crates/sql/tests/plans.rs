@@ -75,7 +75,7 @@ fn describe(planned: &Planned) -> Vec<String> {
     let mut lines: Vec<String> = planned
         .notices
         .iter()
-        .map(|notice| format!("{}: {}", notice.severity, notice.message))
+        .map(|notice| format!("{}: {}", notice.severity, notice.message.message))
         .collect();
     match &planned.command {
         Command::Run(procedure) => {

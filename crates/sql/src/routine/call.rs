@@ -22,7 +22,7 @@ use crate::scope::Scope;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CallStmt, FuncCall, Node, SelectStmt, SetOperation};
 use quintet_base::limits::PARAMETERS_MAX;
-use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
+use quintet_base::{SqlError, SqlResult, SqlType, TypeMod};
 use quintet_ir::routine::{Action, Into, Output, Slot, Step};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Expr, Program, Routine};
@@ -113,8 +113,7 @@ impl Binder<'_, '_> {
 /// The step that makes a call, its result going to a slot.
 pub(crate) fn call_step(called: Called, slot: usize, line: u32, linker: &mut Linker) -> Step {
     let value = match called.signature.columns.is_empty() {
-        true if called.signature.in_sql => Expr::Const(Value::Null, called.ty),
-        true => Expr::Const(Value::text(""), called.ty),
+        true => Expr::Const(called.signature.nothing(), SqlType::Void),
         false => Expr::Column(0, called.ty),
     };
     Step {

@@ -245,13 +245,25 @@ impl Embedding<'_, '_> {
     /// # Errors
     /// As [`Embedding::expression`].
     pub fn list(&mut self, text: &str) -> SqlResult<Vec<Expr>> {
-        let planned = self.statement(&format!("SELECT {text}"))?;
-        match planned.statement {
-            Statement::Query(Plan::Values { mut rows, .. }) if rows.len() == 1 => {
-                Ok(rows.swap_remove(0))
-            }
-            _ => Err(SqlError::unsupported("a subquery in a list of values")),
+        let source = format!("SELECT {text}");
+        let select = select(&source)?;
+        if !is_bare(&select) || !select.from_clause.is_empty() || has_subquery(&select) {
+            return Err(SqlError::unsupported("a subquery in a list of values"));
         }
+        let planner = Planner::inside(self.context, &source, &self.variables);
+        planner.calls.open(self.variables.slots.len());
+        let scope = Scope::empty();
+        let binder = Binder::new(&planner, &scope, "expressions");
+        let mut values = Vec::with_capacity(select.target_list.len());
+        for target in &select.target_list {
+            let Some(NodeEnum::ResTarget(target)) = inner(target) else {
+                return required(None);
+            };
+            values.push(binder.bind(required(target.val.as_deref())?)?);
+        }
+        let calls = planner.calls.close();
+        self.call(calls);
+        Ok(values)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility}
 use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node};
 use quintet_base::types::format_type;
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::routine::Output;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::OutputColumn;
@@ -24,7 +24,7 @@ pub(crate) struct Signature {
     /// Neither STABLE nor IMMUTABLE.
     pub may_write: bool,
     /// LANGUAGE sql.
-    pub in_sql: bool,
+    pub of_sql: bool,
     /// All of them, OUT and TABLE ones too: the first slots, in this order.
     pub parameters: Vec<Parameter>,
     pub output: Output,
@@ -94,7 +94,7 @@ impl Signature {
             procedure: header.procedure,
             strict: header.strict && !header.procedure,
             may_write: header.volatility == Volatility::Volatile,
-            in_sql: plpgsql::language(statement).as_deref() == Some("sql"),
+            of_sql: plpgsql::language(statement).as_deref() == Some("sql"),
             parameters,
             output,
             columns,
@@ -111,6 +111,14 @@ impl Signature {
             .filter(counts)
             .map(|p| p.ty)
             .collect()
+    }
+
+    /// What a function that returns void gives.
+    pub fn nothing(&self) -> Value {
+        match self.of_sql {
+            true => Value::Null,
+            false => Value::text(""),
+        }
     }
 
     /// `name(types)`, for messages.
