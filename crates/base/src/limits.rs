@@ -59,6 +59,14 @@ pub const ARRAY_ELEMENTS_MAX: usize = 1 << 24;
 /// stack.
 pub const CALL_DEPTH_MAX: usize = 1_000;
 
+/// How deep statements may stand in functions that statements call: each level takes the stack of a
+/// thread, several frames of a cursor and of an expression.
+pub const CALL_NESTING_MAX: usize = 32;
+
+/// And how much of the stack they may take: a thread has 2 MiB if nobody says otherwise, and what stands
+/// below and above them needs its part.
+pub const CALL_STACK_BYTES_MAX: usize = 1 << 20;
+
 /// How often a call that lost a conflict is run again before its client hears of it.
 pub const CALL_RETRIES_MAX: usize = 100;
 

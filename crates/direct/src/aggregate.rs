@@ -161,7 +161,12 @@ impl Group {
 
 impl Running {
     /// Adds a row; returns the bytes that are kept of it.
-    fn add(&mut self, call: &AggregateCall, env: &Env<'_>, frame: &[Value]) -> Result<usize, Halt> {
+    fn add(
+        &mut self,
+        call: &AggregateCall,
+        env: &mut Env<'_>,
+        frame: &[Value],
+    ) -> Result<usize, Halt> {
         if let Some(filter) = &call.filter
             && !env.holds(filter, frame)?
         {

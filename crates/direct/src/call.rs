@@ -14,11 +14,11 @@
 //! ```
 //! Hot path: an operation makes nothing but what its statement makes.
 
-use crate::context::{Context, Env, STATEMENT_MEMORY_MAX, Stop, Workspace, row_bytes};
+use crate::context::{Around, Context, Env, STATEMENT_MEMORY_MAX, Stop, Workspace, row_bytes};
 use crate::cursor::Cursor;
 use crate::direct::Direct;
 use crate::guard::{Guard, Handling};
-use crate::lock::locks;
+use crate::lock::runs_whole;
 use crate::raise;
 use crate::run::{Restarts, run_whole, stop_outside_a_run};
 use crate::turns::Turns;
@@ -79,17 +79,27 @@ impl Call {
         arguments: &[Expr],
         context: &mut Context<'_>,
     ) -> SqlResult<Call> {
+        let values = values(arguments, context.params, context)?;
+        Call::begin(Arc::clone(program), 0, values, 0)
+    }
+
+    /// A call of one of a program's routines. `kept`: bytes that count as kept already.
+    pub fn begin(
+        program: Arc<Program>,
+        routine: usize,
+        arguments: Vec<Value>,
+        kept: usize,
+    ) -> SqlResult<Call> {
         let mut call = Call {
-            program: Arc::clone(program),
+            program,
             activations: Vec::new(),
             restarts: Restarts::default(),
             operations: 0,
-            kept: 0,
+            kept,
             frame: Vec::new(),
             lost: false,
         };
-        let values = values(arguments, context.params, context)?;
-        call.enter(0, values)?;
+        call.enter(routine, arguments)?;
         Ok(call)
     }
 
@@ -160,11 +170,16 @@ impl Call {
     /// One operation.
     fn step(
         &mut self,
-        program: &Program,
+        program: &Arc<Program>,
         direct: &Direct,
         context: &mut Context<'_>,
         workspace: &mut Workspace,
     ) -> Result<Next, Stop> {
+        workspace.kept = self.kept;
+        let around = Around {
+            direct,
+            program: Some(program),
+        };
         self.operations = self.operations.wrapping_add(1);
         if self.operations.is_multiple_of(OPERATIONS_PER_CHECK) {
             Env::new(context, workspace).check_cancel()?;
@@ -213,7 +228,7 @@ impl Call {
                     cancel: context.cancel,
                 };
                 let found = first_row(
-                    (direct, statement),
+                    (around, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
@@ -267,7 +282,7 @@ impl Call {
                     cancel: context.cancel,
                 };
                 each_row(
-                    (direct, statement),
+                    (around, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
@@ -348,7 +363,7 @@ impl Call {
                 };
                 let before = rows.len();
                 let result = each_row(
-                    (direct, statement),
+                    (around, statement),
                     &mut inner,
                     workspace,
                     (&mut self.restarts, &mut self.frame),
@@ -478,14 +493,14 @@ impl Activation {
 /// Runs a statement and leaves its first row in `frame`; a query that only reads is not read further than
 /// INTO must know. Says how many rows there were, or were changed.
 fn first_row(
-    (direct, statement): (&Direct, &Statement),
+    (around, statement): (Around<'_>, &Statement),
     context: &mut Context<'_>,
     workspace: &mut Workspace,
     (restarts, frame): (&mut Restarts, &mut Vec<Value>),
     into: &Into,
 ) -> Result<u64, Stop> {
     match statement {
-        Statement::Query(plan) if !locks(plan) => {
+        Statement::Query(plan) if !runs_whole(plan) => {
             context.txn.begin_statement();
             let mut cursor = Cursor::new(plan);
             let mut env = Env::new(context, workspace);
@@ -506,7 +521,7 @@ fn first_row(
             Ok(found)
         }
         _ => {
-            let written = run_whole(direct, statement, context, workspace, restarts)?;
+            let written = run_whole(around, statement, context, workspace, restarts)?;
             frame.clear();
             frame.extend(written.rows.into_iter().next().into_iter().flatten());
             Ok(written.count)
@@ -517,7 +532,7 @@ fn first_row(
 /// Runs a statement and shows its rows, at most so many; a query that only reads is not read further.
 /// Says how many there were, or were changed.
 fn each_row(
-    (direct, statement): (&Direct, &Statement),
+    (around, statement): (Around<'_>, &Statement),
     context: &mut Context<'_>,
     workspace: &mut Workspace,
     (restarts, frame): (&mut Restarts, &mut Vec<Value>),
@@ -525,7 +540,7 @@ fn each_row(
     mut see: impl FnMut(&[Value]) -> SqlResult<()>,
 ) -> Result<u64, Stop> {
     match statement {
-        Statement::Query(plan) if !locks(plan) => {
+        Statement::Query(plan) if !runs_whole(plan) => {
             context.txn.begin_statement();
             let mut cursor = Cursor::new(plan);
             let mut env = Env::new(context, workspace);
@@ -543,7 +558,7 @@ fn each_row(
             Ok(found)
         }
         _ => {
-            let written = run_whole(direct, statement, context, workspace, restarts)?;
+            let written = run_whole(around, statement, context, workspace, restarts)?;
             for row in &written.rows {
                 see(row)?;
             }

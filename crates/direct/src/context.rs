@@ -4,10 +4,14 @@
 //! groups and buffered rows stay below [`STATEMENT_MEMORY_MAX`]; a cancel request is noticed within
 //! [`ROWS_PER_CHECK`] rows.  Does not: count what the transaction itself buffers (`tc` bounds that).
 
+use crate::direct::Direct;
+use crate::nested::{Calling, Inside};
 use crate::translate::halt;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
-use quintet_ir::{Expr, Host};
+use quintet_ir::routine::Callee;
+use quintet_ir::{Expr, Host, Program};
 use quintet_tc::Txn;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes one statement may hold in sorts, groups, and rows kept until it is done. An eighth of the
@@ -53,8 +57,46 @@ impl From<SqlError> for Halt {
 pub(crate) struct Workspace {
     rows: u32,
     memory: usize,
+    /// Of the memory, what belongs to the statements around this one.
+    floor: usize,
+    /// How many statements are around this one.
+    pub nesting: usize,
+    /// Where on the stack the outermost call of a function began; 0: there is none.
+    pub stack: usize,
+    /// Bytes of rows that the loops and results of the routine around the statement keep.
+    pub kept: usize,
     /// For keys of point reads: no allocation per row.
     pub key: Vec<u8>,
+    /// What a function that an expression calls has to wait for; the expression has failed with an
+    /// error that nobody sees.
+    pub blocked: Option<quintet_tc::Wait>,
+}
+
+impl Workspace {
+    /// For a statement of a function that is called in the midst of this one.
+    pub fn inside(&self, stack: usize) -> Workspace {
+        let memory = self.memory + self.kept;
+        Workspace {
+            memory,
+            floor: memory,
+            nesting: self.nesting + 1,
+            stack,
+            ..Workspace::default()
+        }
+    }
+
+    /// Bytes that belong to others.
+    pub fn floor(&self) -> usize {
+        self.floor
+    }
+}
+
+/// What a statement that calls functions needs of where it runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub direct: &'a Direct,
+    /// The program whose routine the statement stands in.
+    pub program: Option<&'a Arc<Program>>,
 }
 
 /// What every operator is given: the context, and the statement's workspace.
@@ -66,6 +108,8 @@ pub(crate) struct Env<'e> {
     pub workspace: &'e mut Workspace,
     /// Scans give every column, whoever looks at it: the row will be written back or locked.
     pub whole_rows: bool,
+    /// Set where functions may be called: in a statement that is run whole.
+    pub around: Option<Around<'e>>,
 }
 
 impl<'e> Env<'e> {
@@ -77,17 +121,69 @@ impl<'e> Env<'e> {
             cancel: context.cancel,
             workspace,
             whole_rows: false,
+            around: None,
         }
     }
 
     /// Evaluates an expression over a frame.
-    pub fn eval(&self, expr: &Expr, frame: &[Value]) -> SqlResult<Value> {
-        quintet_ir::eval(expr, frame, self.params, self.host)
+    pub fn eval(&mut self, expr: &Expr, frame: &[Value]) -> SqlResult<Value> {
+        let params = self.params;
+        match self.around {
+            None => quintet_ir::eval(expr, frame, params, self.host),
+            Some(around) => quintet_ir::eval(expr, frame, params, &self.calling(around)),
+        }
     }
 
     /// True only if the predicate is TRUE.
-    pub fn holds(&self, predicate: &Expr, frame: &[Value]) -> SqlResult<bool> {
+    pub fn holds(&mut self, predicate: &Expr, frame: &[Value]) -> SqlResult<bool> {
+        let params = self.params;
+        match self.around {
+            None => quintet_ir::eval_predicate(predicate, frame, params, self.host),
+            Some(around) => {
+                quintet_ir::eval_predicate(predicate, frame, params, &self.calling(around))
+            }
+        }
+    }
+
+    /// Evaluates an expression that calls no function of the catalogue: a key, a check, the filter of a
+    /// scan.
+    pub fn eval_plain(&self, expr: &Expr, frame: &[Value]) -> SqlResult<Value> {
+        quintet_ir::eval(expr, frame, self.params, self.host)
+    }
+
+    /// As [`Env::eval_plain`], for predicates.
+    pub fn holds_plain(&self, predicate: &Expr, frame: &[Value]) -> SqlResult<bool> {
         quintet_ir::eval_predicate(predicate, frame, self.params, self.host)
+    }
+
+    /// The session, for expressions that may call functions.
+    fn calling<'c>(&'c mut self, around: Around<'c>) -> Calling<'c> {
+        Calling::new(
+            around,
+            self.host,
+            Inside {
+                txn: self.txn,
+                cancel: self.cancel,
+                workspace: self.workspace,
+            },
+        )
+    }
+
+    /// Rows of a function in FROM.
+    pub fn call_routine(
+        &mut self,
+        callee: &Callee,
+        arguments: Vec<Value>,
+    ) -> Result<Vec<Vec<Value>>, Halt> {
+        let Some(around) = self.around else {
+            return Err(SqlError::internal("a function was called outside a whole run").into());
+        };
+        let inside = Inside {
+            txn: self.txn,
+            cancel: self.cancel,
+            workspace: self.workspace,
+        };
+        inside.call(around, self.host, callee, arguments)
     }
 
     /// One more row was looked at.
@@ -141,7 +237,7 @@ impl<'e> Env<'e> {
 
     /// The statement starts over.
     pub fn release_all(&mut self) {
-        self.workspace.memory = 0;
+        self.workspace.memory = self.workspace.floor;
     }
 
     /// What an error of the transaction, met at this relation, means for the statement.

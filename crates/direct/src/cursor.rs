@@ -15,6 +15,7 @@
 //! An operator that changes the frame (projection, aggregation, sort) keeps its input's frame apart.
 
 use crate::aggregate::AggregateCursor;
+use crate::called::{CallCursor, HoldCursor};
 use crate::context::{Env, Halt, row_bytes};
 use crate::join::JoinCursor;
 use crate::lock::lock_frame;
@@ -31,6 +32,8 @@ pub(crate) enum Cursor {
     Scan(Box<ScanCursor>),
     Series(SeriesCursor),
     Unnest(UnnestCursor),
+    Call(CallCursor),
+    Hold(Box<HoldCursor>),
     Join(Box<JoinCursor>),
     Filter(Box<Cursor>),
     Project(Box<ProjectCursor>),
@@ -56,6 +59,8 @@ impl Cursor {
             Plan::Scan(_) => Cursor::Scan(Box::default()),
             Plan::Series { .. } => Cursor::Series(SeriesCursor::default()),
             Plan::Unnest { .. } => Cursor::Unnest(UnnestCursor::default()),
+            Plan::Call { .. } => Cursor::Call(CallCursor::default()),
+            Plan::Hold { input } => Cursor::Hold(Box::new(HoldCursor::new(input))),
             Plan::Join { outer, inner, .. } => {
                 Cursor::Join(Box::new(JoinCursor::new(outer, inner)))
             }
@@ -116,6 +121,19 @@ impl Cursor {
                 env.tick()?;
                 cursor.next(array, env, frame)
             }
+            (
+                Cursor::Call(cursor),
+                Plan::Call {
+                    callee,
+                    arguments,
+                    types,
+                },
+            ) => {
+                frame.truncate(base);
+                env.tick()?;
+                cursor.next((callee, arguments), types.len(), env, frame)
+            }
+            (Cursor::Hold(cursor), Plan::Hold { input }) => cursor.next(input, env, frame, base),
             (Cursor::Join(cursor), Plan::Join { .. }) => cursor.next(plan, env, frame, base),
             (Cursor::Filter(cursor), Plan::Filter { input, predicate }) => {
                 while cursor.next(input, env, frame, base)? {
@@ -178,6 +196,8 @@ impl Cursor {
             (Cursor::Scan(cursor), _) => cursor.rewind(),
             (Cursor::Series(cursor), _) => *cursor = SeriesCursor::default(),
             (Cursor::Unnest(cursor), _) => *cursor = UnnestCursor::default(),
+            (Cursor::Call(cursor), Plan::Call { arguments, .. }) => cursor.rewind(arguments, env),
+            (Cursor::Hold(cursor), Plan::Hold { input }) => cursor.rewind(input, env),
             (Cursor::Join(cursor), Plan::Join { outer, inner, .. }) => {
                 cursor.rewind(outer, inner, env)
             }
@@ -262,7 +282,7 @@ impl UniqueCursor {
     fn new(input: &Plan) -> UniqueCursor {
         UniqueCursor {
             input: Cursor::new(input),
-            types: frame_types(input),
+            types: input.frame_types(),
             seen: HashSet::new(),
             bytes: 0,
         }
@@ -299,35 +319,6 @@ pub(crate) fn encode_group(values: &[Value], types: &[SqlType]) -> Vec<u8> {
         }
     }
     image
-}
-
-/// Types of a plan's own frame.
-pub(crate) fn frame_types(plan: &Plan) -> Vec<SqlType> {
-    match plan {
-        Plan::Values { types, .. } => types.clone(),
-        Plan::Scan(access) => (0..access.table.frame_width())
-            .map(|c| access.table.frame_type(c))
-            .collect(),
-        Plan::Series { ty, .. } => vec![*ty],
-        Plan::Unnest { array } => vec![array.ty().element().unwrap_or(SqlType::Unknown)],
-        Plan::Join { outer, inner, .. } => {
-            let mut types = frame_types(outer);
-            types.extend(frame_types(inner));
-            types
-        }
-        Plan::Filter { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Unique { input }
-        | Plan::Limit { input, .. }
-        | Plan::Lock { input, .. } => frame_types(input),
-        Plan::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
-        Plan::Aggregate { keys, calls, .. } => keys
-            .iter()
-            .map(Expr::ty)
-            .chain(calls.iter().map(|call| call.ty))
-            .collect(),
-        Plan::Append { inputs } => inputs.first().map(frame_types).unwrap_or_default(),
-    }
 }
 
 /// LIMIT and OFFSET.
@@ -385,7 +376,7 @@ pub(crate) fn row_count(
     expr: Option<&Expr>,
     what: &str,
     state: SqlState,
-    env: &Env<'_>,
+    env: &mut Env<'_>,
 ) -> SqlResult<Option<u64>> {
     let Some(expr) = expr else {
         return Ok(None);

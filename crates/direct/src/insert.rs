@@ -114,13 +114,17 @@ pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result
 fn reads_table(plan: &Plan, table: &TableDef) -> bool {
     match plan {
         Plan::Scan(access) => access.table.space == table.space,
-        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } => false,
+        // What a function reads is its own affair: it sees what was added before, as in PostgreSQL.
+        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => {
+            false
+        }
         Plan::Join { outer, inner, .. } => reads_table(outer, table) || reads_table(inner, table),
         Plan::Filter { input, .. }
         | Plan::Project { input, .. }
         | Plan::Aggregate { input, .. }
         | Plan::Sort { input, .. }
         | Plan::Unique { input }
+        | Plan::Hold { input }
         | Plan::Limit { input, .. }
         | Plan::Lock { input, .. } => reads_table(input, table),
         Plan::Append { inputs } => inputs.iter().any(|input| reads_table(input, table)),
@@ -272,7 +276,7 @@ pub(crate) fn assigned(
     old: &[Value],
     assignments: &[(usize, Expr)],
     frame: &[Value],
-    env: &Env<'_>,
+    env: &mut Env<'_>,
 ) -> Result<Vec<Value>, Halt> {
     let mut new = old[..table.frame_width()].to_vec();
     for (column, expr) in assignments {

@@ -315,6 +315,7 @@ fn plan_uses_below(plan: &Plan, width: usize) -> bool {
             start, stop, step, ..
         } => [start, stop, step].into_iter().any(uses),
         Plan::Unnest { array } => uses(array),
+        Plan::Call { arguments, .. } => arguments.iter().any(uses),
         Plan::Join {
             outer, inner, on, ..
         } => {
@@ -335,7 +336,9 @@ fn plan_uses_below(plan: &Plan, width: usize) -> bool {
         Plan::Sort { input, keys, .. } => {
             keys.iter().any(|key| uses(&key.expr)) || plan_uses_below(input, width)
         }
-        Plan::Unique { input } | Plan::Limit { input, .. } => plan_uses_below(input, width),
+        Plan::Unique { input } | Plan::Hold { input } | Plan::Limit { input, .. } => {
+            plan_uses_below(input, width)
+        }
         // Locks are taken as rows come by; they must be asked for each time.
         Plan::Lock { .. } => true,
         Plan::Append { inputs } => inputs.iter().any(|input| plan_uses_below(input, width)),
@@ -401,7 +404,7 @@ fn image<'p>(
 ) -> SqlResult<Option<Vec<u8>>> {
     let mut image = Vec::with_capacity(16);
     for expr in exprs {
-        let value = env.eval(expr, frame)?;
+        let value = env.eval_plain(expr, frame)?;
         if value.is_null() {
             return Ok(None);
         }

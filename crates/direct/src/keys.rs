@@ -164,7 +164,7 @@ impl KeyColumns<'_> {
         outer: &[Value],
         out: &mut Vec<u8>,
     ) -> SqlResult<bool> {
-        let value = env.eval(expr, outer)?;
+        let value = env.eval_plain(expr, outer)?;
         if value.is_null() {
             return Ok(false);
         }

@@ -36,6 +36,7 @@
 
 mod aggregate;
 mod call;
+mod called;
 mod context;
 mod cursor;
 mod direct;
@@ -44,6 +45,7 @@ mod insert;
 mod join;
 mod keys;
 mod lock;
+mod nested;
 mod raise;
 mod rowid;
 mod rows;

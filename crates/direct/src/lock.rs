@@ -57,19 +57,20 @@ fn is_null_row(table: &TableRef, row: &[Value]) -> bool {
     }
 }
 
-/// True if the plan locks rows.
-pub(crate) fn locks(plan: &Plan) -> bool {
+/// True if the plan must be run whole: it locks rows, or calls functions, which may write. What has to
+/// be waited for comes out of it anywhere, and undoes what was done before.
+pub(crate) fn runs_whole(plan: &Plan) -> bool {
     match plan {
-        Plan::Lock { .. } => true,
+        Plan::Lock { .. } | Plan::Call { .. } | Plan::Hold { .. } => true,
         Plan::Values { .. } | Plan::Scan(_) | Plan::Series { .. } | Plan::Unnest { .. } => false,
-        Plan::Join { outer, inner, .. } => locks(outer) || locks(inner),
+        Plan::Join { outer, inner, .. } => runs_whole(outer) || runs_whole(inner),
         Plan::Filter { input, .. }
         | Plan::Project { input, .. }
         | Plan::Aggregate { input, .. }
         | Plan::Sort { input, .. }
         | Plan::Unique { input }
-        | Plan::Limit { input, .. } => locks(input),
-        Plan::Append { inputs } => inputs.iter().any(locks),
+        | Plan::Limit { input, .. } => runs_whole(input),
+        Plan::Append { inputs } => inputs.iter().any(runs_whole),
     }
 }
 
@@ -147,7 +148,7 @@ fn blocking_lock(plan: &Plan) -> Option<Strength> {
 /// True for what must not be evaluated once more than the statement itself does.
 fn changes_on_its_own(expr: &Expr) -> bool {
     let mut found = match expr {
-        Expr::NextVal(_) | Expr::SetVal { .. } => true,
+        Expr::NextVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => true,
         Expr::Call { function, .. } => function.volatility == Volatility::Volatile,
         _ => false,
     };

@@ -69,7 +69,7 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
     }
     for check in &table.checks {
         // A row passes unless the condition is false; NULL passes.
-        if env.eval(&check.condition, row)?.as_bool() == Some(false) {
+        if env.eval_plain(&check.condition, row)?.as_bool() == Some(false) {
             let message = format!(
                 "new row for relation \"{}\" violates check constraint \"{}\"",
                 table.name, check.name

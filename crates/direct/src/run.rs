@@ -15,11 +15,11 @@
 //! ```
 
 use crate::call::Call;
-use crate::context::{Context, Env, Halt, Stop, Workspace};
+use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
 use crate::cursor::{Cursor, collect};
 use crate::direct::Direct;
 use crate::insert::Written;
-use crate::lock::{known_target, locks};
+use crate::lock::{known_target, runs_whole};
 use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
@@ -157,7 +157,7 @@ impl Run {
     fn begin(&mut self, context: &mut Context<'_>) -> Result<(), Stop> {
         let procedure = Arc::clone(&self.procedure);
         let statement = match &procedure.body {
-            Body::Statement(Statement::Query(plan)) if !locks(plan) => {
+            Body::Statement(Statement::Query(plan)) if !runs_whole(plan) => {
                 context.txn.begin_statement();
                 self.stage = Stage::Streaming(Cursor::new(plan));
                 return Ok(());
@@ -171,8 +171,12 @@ impl Run {
             }
         };
         self.stage = Stage::Done;
+        let around = Around {
+            direct: &self.direct,
+            program: None,
+        };
         let whole = run_whole(
-            &self.direct,
+            around,
             statement,
             context,
             &mut self.workspace,
@@ -196,7 +200,7 @@ impl Run {
 
 /// Runs a statement whole, again and again where rows change under it. Begins it.
 pub(crate) fn run_whole(
-    direct: &Direct,
+    around: Around<'_>,
     statement: &Statement,
     context: &mut Context<'_>,
     workspace: &mut Workspace,
@@ -207,21 +211,32 @@ pub(crate) fn run_whole(
     }
     loop {
         let mark = context.txn.begin_statement();
+        let notices = context.host.notices();
         let mut env = Env::new(context, workspace);
+        env.around = Some(around);
         env.release_all();
         let result = env
             .check_cancel()
             .map_err(Halt::from)
             .and_then(|()| lock_known_target(statement, &mut env))
-            .and_then(|()| run_once(direct, statement, &mut env));
+            .and_then(|()| run_once(around.direct, statement, &mut env));
+        let blocked = env.workspace.blocked.take();
+        let result = match (result, blocked) {
+            (Err(_), Some(wait)) => Err(Halt::Blocked(wait)),
+            (result, _) => result,
+        };
         match result {
             Ok(written) => return Ok(written),
             Err(Halt::Stale) => {
                 context.txn.rollback_to(mark);
+                context.host.forget_notices(notices);
                 restarts.count(STATEMENT_RESTARTS_MAX)?;
             }
             Err(halt) => {
                 context.txn.rollback_to(mark);
+                if let Halt::Blocked(_) = halt {
+                    context.host.forget_notices(notices);
+                }
                 return Err(stop_outside_a_run(halt));
             }
         }

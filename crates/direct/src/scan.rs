@@ -98,7 +98,7 @@ impl ScanCursor {
                 },
             };
             env.tick()?;
-            if found && filter.map_or(Ok(true), |filter| env.holds(filter, frame))? {
+            if found && filter.map_or(Ok(true), |filter| env.holds_plain(filter, frame))? {
                 return Ok(true);
             }
         }

@@ -24,7 +24,7 @@ impl SeriesCursor {
         &mut self,
         bounds: [&Expr; 3],
         ty: SqlType,
-        env: &Env<'_>,
+        env: &mut Env<'_>,
         frame: &mut Vec<Value>,
     ) -> Result<bool, Halt> {
         let series = match &mut self.state {
@@ -54,7 +54,7 @@ impl SeriesCursor {
     }
 }
 
-fn open(bounds: [&Expr; 3], env: &Env<'_>, outer: &[Value]) -> Result<Series, Halt> {
+fn open(bounds: [&Expr; 3], env: &mut Env<'_>, outer: &[Value]) -> Result<Series, Halt> {
     let mut values = [None; 3];
     for (value, expr) in values.iter_mut().zip(bounds) {
         *value = env.eval(expr, outer)?.as_i64();
@@ -87,7 +87,7 @@ impl UnnestCursor {
     pub fn next(
         &mut self,
         array: &Expr,
-        env: &Env<'_>,
+        env: &mut Env<'_>,
         frame: &mut Vec<Value>,
     ) -> Result<bool, Halt> {
         let elements = match &mut self.elements {

@@ -123,7 +123,7 @@ fn sort_rows(rows: &mut [Sorted], keys: &[SortKey]) {
 /// The values to order a frame by: `char(n)` without trailing blanks, as it compares.
 pub(crate) fn sort_values(
     keys: &[SortKey],
-    env: &Env<'_>,
+    env: &mut Env<'_>,
     frame: &[Value],
 ) -> Result<Vec<Value>, Halt> {
     keys.iter()

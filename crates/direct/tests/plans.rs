@@ -66,6 +66,8 @@ impl Reference<'_> {
                 Value::Array(array) => array.values.into_iter().map(|v| vec![v]).collect(),
                 _ => vec![],
             },
+            Plan::Call { .. } => unreachable!("no plan is made with a call"),
+            Plan::Hold { input } => self.rows(input, outer),
             Plan::Join {
                 outer: left,
                 inner,

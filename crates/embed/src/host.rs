@@ -122,6 +122,14 @@ impl quintet_ir::Host for SessionHost {
         self.process_id
     }
 
+    fn notices(&self) -> usize {
+        self.notices.borrow().len()
+    }
+
+    fn forget_notices(&self, from: usize) {
+        self.notices.borrow_mut().truncate(from);
+    }
+
     fn is_read_only(&self) -> bool {
         self.read_only
     }

@@ -12,6 +12,7 @@
 use crate::cast::cast;
 use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{Function, element};
+use crate::routine::Callee;
 use quintet_base::text_format::FormatContext;
 use quintet_base::value::Array;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
@@ -53,6 +54,23 @@ pub trait Host {
     /// RAISE NOTICE and the like: a message for the client, by its severity.
     fn notice(&self, severity: &'static str, message: SqlError) {
         let _ = (severity, message);
+    }
+    /// How many messages have not been told to the client yet.
+    fn notices(&self) -> usize {
+        0
+    }
+    /// Takes back the messages from this one on: what raised them is undone, and will be run again.
+    fn forget_notices(&self, from: usize) {
+        let _ = from;
+    }
+    /// Calls a function of the catalogue. Only an engine that runs a statement can; its expressions
+    /// come with a host that asks it.
+    fn call(&self, callee: &Callee, arguments: Vec<Value>) -> SqlResult<Value> {
+        let _ = arguments;
+        Err(SqlError::internal(format!(
+            "function {} was called where none can be",
+            callee.name
+        )))
     }
 }
 
@@ -222,6 +240,11 @@ impl<'a> Scope<'a> {
             } => {
                 let value = self.eval(input)?;
                 cast(value, input.ty(), *to, *modifier, *explicit, self.host)
+            }
+            Expr::Routine { callee, args, .. } => {
+                let arguments: SqlResult<Vec<Value>> =
+                    args.iter().map(|arg| self.eval(arg)).collect();
+                self.host.call(callee, arguments?)
             }
             Expr::NextVal(sequence) => self.host.nextval(*sequence).map(Value::Int8),
             Expr::CurrVal(sequence) => self.host.currval(*sequence).map(Value::Int8),

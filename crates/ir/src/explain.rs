@@ -151,13 +151,14 @@ struct Printer {
 fn count_scans(plan: &Plan) -> usize {
     match plan {
         Plan::Scan(_) => 1,
-        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } => 0,
+        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => 0,
         Plan::Join { outer, inner, .. } => count_scans(outer) + count_scans(inner),
         Plan::Filter { input, .. }
         | Plan::Project { input, .. }
         | Plan::Aggregate { input, .. }
         | Plan::Sort { input, .. }
         | Plan::Unique { input }
+        | Plan::Hold { input }
         | Plan::Limit { input, .. }
         | Plan::Lock { input, .. } => count_scans(input),
         Plan::Append { inputs } => inputs.iter().map(count_scans).sum(),
@@ -184,6 +185,12 @@ impl Printer {
             Plan::Scan(access) => table_names(&access.table, self.qualified),
             Plan::Series { .. } => vec!["generate_series".to_string()],
             Plan::Unnest { .. } => vec!["unnest".to_string()],
+            Plan::Call { callee, types, .. } => match types.len() {
+                1 => vec![callee.name.clone()],
+                width => (1..=width)
+                    .map(|n| format!("{}.{n}", callee.name))
+                    .collect(),
+            },
             Plan::Join {
                 outer: left, inner, ..
             } => {
@@ -195,6 +202,7 @@ impl Printer {
             Plan::Filter { input, .. }
             | Plan::Sort { input, .. }
             | Plan::Unique { input }
+            | Plan::Hold { input }
             | Plan::Limit { input, .. }
             | Plan::Lock { input, .. } => self.names(input, outer),
             Plan::Project { input, exprs } => {
@@ -225,6 +233,7 @@ impl Printer {
             Plan::Scan(access) => self.scan(access, outer),
             Plan::Series { .. } => Node::new("Function Scan on generate_series"),
             Plan::Unnest { .. } => Node::new("Function Scan on unnest"),
+            Plan::Call { callee, .. } => Node::new(format!("Function Scan on {}", callee.name)),
             Plan::Join {
                 outer: left,
                 inner,
@@ -245,13 +254,18 @@ impl Printer {
             }
             Plan::Filter { input, predicate } => {
                 let predicate = expr_text(predicate, &self.visible(input, outer));
+                let shown = match &**input {
+                    Plan::Hold { input } => input,
+                    input => input,
+                };
                 let own = matches!(
-                    **input,
+                    shown,
                     Plan::Scan(_)
                         | Plan::Join { .. }
                         | Plan::Aggregate { .. }
                         | Plan::Series { .. }
                         | Plan::Unnest { .. }
+                        | Plan::Call { .. }
                 );
                 let child = self.node(input, outer);
                 // PostgreSQL shows a filter on the node that it filters.
@@ -262,7 +276,7 @@ impl Printer {
                 node.property("Filter", &predicate);
                 node
             }
-            Plan::Project { input, .. } => self.node(input, outer),
+            Plan::Project { input, .. } | Plan::Hold { input } => self.node(input, outer),
             Plan::Aggregate { input, keys, .. } => {
                 let mut node = Node::new(match keys.is_empty() {
                     true => "Aggregate",

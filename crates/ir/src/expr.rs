@@ -5,6 +5,7 @@
 //! subqueries (a subquery is a plan).
 
 use crate::function::Function;
+use crate::routine::Callee;
 use quintet_base::{SequenceId, SqlType, TypeMod, Value};
 use std::cmp::Ordering;
 
@@ -58,6 +59,15 @@ pub enum Expr {
         /// Which.
         function: &'static Function,
         /// Its arguments, already of its parameter types.
+        args: Vec<Expr>,
+        /// Type of the result.
+        ty: SqlType,
+    },
+    /// A function of the catalogue, called each time the expression is evaluated.
+    Routine {
+        /// Which.
+        callee: Box<Callee>,
+        /// One per parameter, of its type.
         args: Vec<Expr>,
         /// Type of the result.
         ty: SqlType,
@@ -186,7 +196,7 @@ impl Expr {
     pub fn ty(&self) -> SqlType {
         match self {
             Expr::Const(_, ty) | Expr::Param(_, ty) | Expr::Column(_, ty) => *ty,
-            Expr::Call { ty, .. } => *ty,
+            Expr::Call { ty, .. } | Expr::Routine { ty, .. } => *ty,
             Expr::Compare { .. }
             | Expr::Distinct { .. }
             | Expr::And(_)
@@ -216,9 +226,10 @@ impl Expr {
             | Expr::Column(..)
             | Expr::NextVal(_)
             | Expr::CurrVal(_) => {}
-            Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) => {
-                args.iter().for_each(visit)
-            }
+            Expr::Call { args, .. }
+            | Expr::Routine { args, .. }
+            | Expr::And(args)
+            | Expr::Or(args) => args.iter().for_each(visit),
             Expr::Coalesce { args, .. } | Expr::Extreme { args, .. } => args.iter().for_each(visit),
             Expr::Array { elements, .. } => elements.iter().for_each(visit),
             Expr::Compare { left, right, .. } | Expr::Distinct { left, right, .. } => {
@@ -267,9 +278,10 @@ impl Expr {
             | Expr::Column(..)
             | Expr::NextVal(_)
             | Expr::CurrVal(_) => {}
-            Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) => {
-                args.iter_mut().for_each(visit)
-            }
+            Expr::Call { args, .. }
+            | Expr::Routine { args, .. }
+            | Expr::And(args)
+            | Expr::Or(args) => args.iter_mut().for_each(visit),
             Expr::Coalesce { args, .. } | Expr::Extreme { args, .. } => {
                 args.iter_mut().for_each(visit)
             }
@@ -316,6 +328,13 @@ impl Expr {
     pub fn uses_columns(&self) -> bool {
         let mut found = matches!(self, Expr::Column(..));
         self.for_each_part(&mut |part| found |= part.uses_columns());
+        found
+    }
+
+    /// True if a function of the catalogue is called in the expression.
+    pub fn calls_routine(&self) -> bool {
+        let mut found = matches!(self, Expr::Routine { .. });
+        self.for_each_part(&mut |part| found = found || part.calls_routine());
         found
     }
 

@@ -175,7 +175,8 @@ fn depends_on_parts_only(expr: &Expr) -> bool {
         | Expr::Column(..)
         | Expr::NextVal(_)
         | Expr::CurrVal(_)
-        | Expr::SetVal { .. } => false,
+        | Expr::SetVal { .. }
+        | Expr::Routine { .. } => false,
         Expr::Call { function, .. } => function.volatility == Volatility::Immutable,
         Expr::Cast { input, to, .. } => {
             // 'now' and 'today' as dates ask for the clock.

@@ -13,6 +13,7 @@
 
 use crate::aggregate::AggregateCall;
 use crate::expr::Expr;
+use crate::routine::Callee;
 use crate::schema::TableRef;
 use quintet_base::SqlType;
 
@@ -43,6 +44,22 @@ pub enum Plan {
     Unnest {
         /// An array.
         array: Expr,
+    },
+    /// Rows of a function of the catalogue in FROM. Its arguments may look at the outer frame.
+    Call {
+        /// Which.
+        callee: Callee,
+        /// One per parameter, of its type.
+        arguments: Vec<Expr>,
+        /// Of the columns.
+        types: Vec<SqlType>,
+    },
+    /// All frames of the input, before the first of them is passed on. What stands above calls
+    /// functions, whose statements may change what is read below. A statement with this node or with
+    /// a call in it is run whole.
+    Hold {
+        /// From where.
+        input: Box<Plan>,
     },
     /// For each outer frame the inner rows that match. Nested loops: the inner plan's expressions
     /// (its key ranges above all) may refer to the outer frame, which is its frame's prefix: inside
@@ -234,7 +251,9 @@ impl Plan {
         match self {
             Plan::Values { rows, .. } => rows.len() <= 64,
             Plan::Scan(access) => access.is_point(),
-            Plan::Series { .. } | Plan::Unnest { .. } => false,
+            Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } | Plan::Hold { .. } => {
+                false
+            }
             Plan::Join { outer, inner, .. } => outer.is_short() && inner.is_short(),
             Plan::Filter { input, .. }
             | Plan::Project { input, .. }
@@ -244,6 +263,37 @@ impl Plan {
             | Plan::Limit { input, .. }
             | Plan::Lock { input, .. } => input.is_short(),
             Plan::Append { inputs } => inputs.len() <= 4 && inputs.iter().all(Plan::is_short),
+        }
+    }
+
+    /// Types of a plan's own frame.
+    pub fn frame_types(&self) -> Vec<SqlType> {
+        match self {
+            Plan::Values { types, .. } => types.clone(),
+            Plan::Scan(access) => (0..access.table.frame_width())
+                .map(|c| access.table.frame_type(c))
+                .collect(),
+            Plan::Series { ty, .. } => vec![*ty],
+            Plan::Unnest { array } => vec![array.ty().element().unwrap_or(SqlType::Unknown)],
+            Plan::Call { types, .. } => types.clone(),
+            Plan::Join { outer, inner, .. } => {
+                let mut types = outer.frame_types();
+                types.extend(inner.frame_types());
+                types
+            }
+            Plan::Filter { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Unique { input }
+            | Plan::Hold { input }
+            | Plan::Limit { input, .. }
+            | Plan::Lock { input, .. } => input.frame_types(),
+            Plan::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
+            Plan::Aggregate { keys, calls, .. } => keys
+                .iter()
+                .map(Expr::ty)
+                .chain(calls.iter().map(|call| call.ty))
+                .collect(),
+            Plan::Append { inputs } => inputs.first().map(Plan::frame_types).unwrap_or_default(),
         }
     }
 }

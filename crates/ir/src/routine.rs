@@ -17,17 +17,34 @@
 use crate::code::Code;
 use crate::expr::Expr;
 use crate::statement::Statement;
-use quintet_base::{SqlError, SqlState, SqlType, Value};
+use quintet_base::{RoutineId, SqlError, SqlState, SqlType, Value};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A routine with those it calls.
 #[derive(Debug, Default)]
 pub struct Program {
     /// The first is the one that is called.
     pub routines: Vec<Routine>,
+    /// Which of them is which of the catalogue's.
+    pub numbers: BTreeMap<RoutineId, usize>,
     /// Made at the first call.
     code: OnceLock<Vec<Code>>,
+}
+
+/// The routine that an expression or a source of rows calls.
+#[derive(Clone)]
+pub struct Callee {
+    /// In the catalogue.
+    pub id: RoutineId,
+    /// For messages and EXPLAIN.
+    pub name: String,
+    /// Its program; `None` in the statements of a routine, whose own program has it: routines may call
+    /// one another in circles.
+    pub program: Option<Arc<Program>>,
+    /// What it gives if it gives nothing: a function that returns void.
+    pub nothing: Value,
 }
 
 /// One procedure or function.
@@ -337,8 +354,14 @@ impl RaiseOption {
 impl Program {
     /// A program whose calls begin at the first routine.
     pub fn new(routines: Vec<Routine>) -> Program {
+        Program::of_catalog(routines, BTreeMap::new())
+    }
+
+    /// The same, some of whose routines are called by their names in the catalogue.
+    pub fn of_catalog(routines: Vec<Routine>, numbers: BTreeMap<RoutineId, usize>) -> Program {
         Program {
             routines,
+            numbers,
             code: OnceLock::new(),
         }
     }
@@ -375,6 +398,13 @@ impl Program {
             });
         }
         writes
+    }
+}
+
+/// Which routine, not what it does: expressions are compared by their printed form.
+impl fmt::Debug for Callee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.name, self.id.0)
     }
 }
 

@@ -176,6 +176,16 @@ impl Statement {
         !matches!(self, Statement::Query(_))
     }
 
+    /// What it is called in messages.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Statement::Query(_) => "SELECT",
+            Statement::Insert(_) => "INSERT",
+            Statement::Update(_) => "UPDATE",
+            Statement::Delete(_) => "DELETE",
+        }
+    }
+
     /// True if it touches a handful of rows by key; see [`Plan::is_short`].
     pub fn is_short(&self) -> bool {
         match self {

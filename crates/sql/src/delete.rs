@@ -19,6 +19,7 @@ use quintet_ir::statement::Delete;
 
 /// Plans a DELETE.
 pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResult<Planned> {
+    planner.calls.allow();
     let before = with::enter_with(planner, statement.with_clause.as_ref())?;
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;

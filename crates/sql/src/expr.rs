@@ -207,8 +207,13 @@ impl<'b, 'a> Binder<'b, 'a> {
         let args: SqlResult<Vec<Expr>> = expr
             .args
             .iter()
-            .map(|arg| {
-                let bound = self.bind(arg)?;
+            .enumerate()
+            .map(|(number, arg)| {
+                let bound = match number {
+                    0 => self.bind(arg)?,
+                    // Those before it may decide.
+                    _ => self.planner.calls.under_condition(|| self.bind(arg))?,
+                };
                 coerce::boolean(self.planner, bound, what)
                     .map_err(self.planner.at(names::location(arg)))
             })

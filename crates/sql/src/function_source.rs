@@ -1,7 +1,7 @@
 //! Functions in FROM.
 //!
 //! Relies on: `from`.  Promises: generate_series and unnest yield rows, which may depend on what
-//! stands to their left; any other function is one row, inlined.  Does not: ROWS FROM, WITH
+//! stands to their left, and so do functions of the catalogue; any other function is one row, inlined.  Does not: ROWS FROM, WITH
 //! ORDINALITY, column definitions (0A000).
 
 use crate::coerce;
@@ -9,13 +9,16 @@ use crate::expr::Binder;
 use crate::from::{From, Source, alias_or, rename_columns, starting_at};
 use crate::names::{self, inner};
 use crate::planner::Planner;
+use crate::routine::{Matched, callee, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::unnest::side_by_side;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{Node, RangeFunction};
+use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
+use quintet_ir::function::is_function_name;
 use quintet_ir::plan::Plan;
+use quintet_ir::statement::OutputColumn;
 
 /// Binds a function in FROM.
 pub(crate) fn bind_function(
@@ -38,6 +41,14 @@ pub(crate) fn bind_function(
         .unwrap_or(function);
     let mut from = starting_at(start);
     let binder = Binder::new(planner, lateral, "functions in FROM");
+    if let Some(NodeEnum::FuncCall(call)) = inner(node)
+        && !names::built_in(&call.funcname).is_some_and(is_known)
+        && is_routine(planner, call)
+    {
+        add_routine(&binder, call, item.alias.as_ref(), &mut from)?;
+        rename_columns(planner, &mut from, item.alias.as_ref())?;
+        return Ok(from);
+    }
     let (own_name, plan, ty) = match inner(node) {
         Some(NodeEnum::FuncCall(call)) => {
             let name = names::built_in(&call.funcname).unwrap_or_default();
@@ -94,6 +105,56 @@ pub(crate) fn bind_function(
     });
     rename_columns(planner, &mut from, item.alias.as_ref())?;
     Ok(from)
+}
+
+/// True for what PostgreSQL finds before functions of the catalogue.
+fn is_known(name: &str) -> bool {
+    matches!(name, "generate_series" | "unnest") || is_function_name(name)
+}
+
+/// A function of the catalogue: a row, or a set of them.
+fn add_routine(
+    binder: &Binder,
+    call: &FuncCall,
+    alias: Option<&Alias>,
+    from: &mut From,
+) -> SqlResult<()> {
+    let Matched {
+        signature,
+        arguments,
+    } = matched(binder, call, false)?;
+    let name = alias_or(alias, &signature.name).to_string();
+    let mut columns = signature.columns.clone();
+    match columns.as_mut_slice() {
+        [] => columns.push(OutputColumn {
+            name: name.clone(),
+            ty: SqlType::Void,
+            modifier: TypeMod::NONE,
+            origin: None,
+        }),
+        [only] if !signature.of_parameters => only.name = name.clone(),
+        _ => {}
+    }
+    let types: Vec<SqlType> = columns.iter().map(|column| column.ty).collect();
+    let plan = Plan::Call {
+        callee: callee(binder.planner, &signature)?,
+        arguments,
+        types: types.clone(),
+    };
+    let offset = from.add_leaf(&name, Source::Function(plan), types);
+    let columns = columns.into_iter().enumerate();
+    let columns = columns.map(|(number, column)| ScopeColumn {
+        name: column.name,
+        expr: Expr::Column(offset + number, column.ty),
+        modifier: column.modifier,
+        origin: None,
+    });
+    from.scope.add(ScopeTable {
+        name,
+        schema: None,
+        columns: columns.collect(),
+    });
+    Ok(())
 }
 
 fn series(planner: &Planner, binder: &Binder, args: Vec<Expr>) -> SqlResult<(Plan, SqlType)> {

@@ -35,6 +35,7 @@ use quintet_ir::{Expr, Statement};
 
 /// Plans an INSERT.
 pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResult<Planned> {
+    planner.calls.allow();
     let before = with::enter_with(planner, statement.with_clause.as_ref())?;
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;

@@ -383,6 +383,15 @@ impl State<'_> {
             Plan::Unnest { array } => Plan::Unnest {
                 array: self.moved(array),
             },
+            Plan::Call {
+                callee,
+                arguments,
+                types,
+            } => Plan::Call {
+                callee: callee.clone(),
+                arguments: arguments.iter().map(|e| self.moved(e)).collect(),
+                types: types.clone(),
+            },
             other => other.clone(),
         }
     }
@@ -410,6 +419,7 @@ fn function_columns(plan: &Plan) -> Vec<usize> {
             .flat_map(columns_of)
             .collect(),
         Plan::Unnest { array } => columns_of(array),
+        Plan::Call { arguments, .. } => arguments.iter().flat_map(columns_of).collect(),
         _ => vec![],
     }
 }

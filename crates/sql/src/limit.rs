@@ -65,6 +65,11 @@ pub(crate) fn bind_limits(planner: &Planner, select: &SelectStmt) -> SqlResult<L
                     },
                     _ => error,
                 })?;
+        if bound.calls_routine() {
+            return Err(here(SqlError::unsupported(format!(
+                "a function in {clause}"
+            ))));
+        }
         let from = bound.ty();
         let context = quintet_ir::cast::CastContext::Assignment;
         let bound = coerce::convert(planner, bound, SqlType::Int8, context).map_err(|error| {

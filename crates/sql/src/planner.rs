@@ -8,7 +8,7 @@
 use crate::catalog::Catalog;
 use crate::command::{Command, Notice, Planned};
 use crate::parse::{self, Parsed};
-use crate::routine::Calls;
+use crate::routine::{Calls, hold};
 use crate::scope::Scope;
 use crate::variables::Variables;
 use quintet_base::text_format::FormatContext;
@@ -237,6 +237,10 @@ impl<'a> Planner<'a> {
         statement: Statement,
         result: Vec<OutputColumn>,
     ) -> SqlResult<Procedure> {
+        let statement = match self.calls.has_inline() {
+            true => hold(statement),
+            false => statement,
+        };
         Ok(Procedure {
             params: self.finish_params()?,
             body: Body::Statement(statement),

@@ -84,6 +84,11 @@ pub(crate) fn transform(expr: &Expr, change: &mut dyn FnMut(&Expr) -> Option<Exp
             args: list(args, change),
             ty: *ty,
         },
+        Expr::Routine { callee, args, ty } => Expr::Routine {
+            callee: callee.clone(),
+            args: list(args, change),
+            ty: *ty,
+        },
         Expr::And(args) => Expr::And(list(args, change)),
         Expr::Or(args) => Expr::Or(list(args, change)),
         Expr::Coalesce { args, ty } => Expr::Coalesce {
@@ -148,7 +153,7 @@ pub(crate) fn move_sort_key(key: &SortKey, place: &dyn Fn(usize) -> usize) -> So
 /// True if evaluating the expression twice may give two answers, or leaves a trace.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = match expr {
-        Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } => true,
+        Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => true,
         Expr::Call { function, .. } => function.volatility == Volatility::Volatile,
         _ => false,
     };
@@ -191,6 +196,18 @@ pub(crate) fn shift(plan: Plan, by: usize) -> Plan {
         },
         Plan::Unnest { array } => Plan::Unnest {
             array: expr(&array),
+        },
+        Plan::Call {
+            callee,
+            arguments,
+            types,
+        } => Plan::Call {
+            callee,
+            arguments: exprs(&arguments),
+            types,
+        },
+        Plan::Hold { input } => Plan::Hold {
+            input: inside(input),
         },
         Plan::Join {
             outer,

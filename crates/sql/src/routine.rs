@@ -16,6 +16,7 @@
 //! | `block` | DO |
 //! | `matching` | which routine a call means, and its arguments |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
+//! | `hold` | statements whose expressions call functions |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages |
@@ -25,6 +26,7 @@ mod block;
 mod call;
 mod create;
 mod embed;
+mod hold;
 mod link;
 mod lower;
 mod matching;
@@ -43,9 +45,10 @@ use quintet_ir::Program;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use block::plan_do;
-pub(crate) use call::{Calls, plan_call, plan_select_of_routine};
+pub(crate) use call::{Calls, callee, plan_call, plan_select_of_routine};
 pub(crate) use create::{plan_create, plan_drop};
-pub(crate) use matching::check_schema;
+pub(crate) use hold::hold;
+pub(crate) use matching::{Matched, check_schema, is_routine, matched};
 pub(crate) use signature::Signature;
 
 /// A routine in the catalogue. What it becomes is made when somebody asks.

@@ -20,7 +20,7 @@ use crate::locking::plan_locks;
 use crate::names::{self, inner, required};
 use crate::output::{self, Target};
 use crate::planner::Planner;
-use crate::rewrite::same;
+use crate::rewrite::{same, transform};
 use crate::scope::Output;
 use crate::set_operation::plan_set_operation;
 use crate::subquery::Subqueries;
@@ -60,6 +60,7 @@ pub(crate) fn plan_query(
     select: &SelectStmt,
     wanted: Option<&[SqlType]>,
 ) -> SqlResult<Query> {
+    planner.calls.allow();
     let before = with::enter_with(planner, select.with_clause.as_ref())?;
     let query = if select.op() != SetOperation::SetopNone && select.larg.is_some() {
         plan_set_operation(planner, select, wanted)
@@ -189,6 +190,9 @@ fn plan_select(
             }),
         };
     }
+    if !sorted && !distinct {
+        plan = called_before_sort(plan, &mut sort, &mut exprs);
+    }
     if !sorted {
         plan = Plan::Sort {
             input: Box::new(plan),
@@ -229,6 +233,30 @@ fn plan_select(
         outputs,
         rows,
     })
+}
+
+/// Keys that call functions are computed once, below the sort; what they are in the select list is taken
+/// from there.
+fn called_before_sort(plan: Plan, sort: &mut [SortKey], exprs: &mut [Expr]) -> Plan {
+    if !sort.iter().any(|key| key.expr.calls_routine()) {
+        return plan;
+    }
+    let types = plan.frame_types();
+    let columns = types.into_iter().enumerate();
+    let mut computed: Vec<Expr> = columns.map(|(n, ty)| Expr::Column(n, ty)).collect();
+    for key in sort.iter_mut().filter(|key| key.expr.calls_routine()) {
+        let place = Expr::Column(computed.len(), key.expr.ty());
+        for expr in exprs.iter_mut() {
+            *expr = transform(expr, &mut |part| {
+                same(part, &key.expr).then(|| place.clone())
+            });
+        }
+        computed.push(std::mem::replace(&mut key.expr, place));
+    }
+    Plan::Project {
+        input: Box::new(plan),
+        exprs: computed,
+    }
 }
 
 fn refuse_parts(planner: &Planner, select: &SelectStmt) -> SqlResult<()> {

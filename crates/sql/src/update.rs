@@ -25,6 +25,7 @@ use quintet_ir::{Expr, Statement};
 
 /// Plans an UPDATE.
 pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResult<Planned> {
+    planner.calls.allow();
     let before = with::enter_with(planner, statement.with_clause.as_ref())?;
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;

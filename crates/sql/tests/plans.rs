@@ -241,6 +241,7 @@ macro_rules! scripts {
 
 scripts! {
     access_paths, select, aggregates, joins, subqueries, changes, schema, alter, utility, copy, system, errors,
+    functions,
 }
 
 #[test]

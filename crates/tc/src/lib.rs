@@ -96,5 +96,5 @@ pub use error::{ConflictKind, Error, PostFailure};
 pub use locks::{Strength, Wait, WaitPolicy};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::Scan;
-pub use transaction::{Committed, Mark, Txn};
+pub use transaction::{Committed, KeptSnapshot, Mark, Txn};
 pub use warm::{WarmStep, Warmed};

@@ -97,6 +97,9 @@ pub struct Mark {
     dropped: usize,
 }
 
+/// What a statement reads at, kept while others run in its midst. See [`Txn::keep_snapshot`].
+pub struct KeptSnapshot(Arc<Snapshot>);
+
 /// The answer to a commit.
 #[derive(Debug)]
 pub struct Committed {
@@ -217,6 +220,17 @@ impl Txn {
             Some(mine) => mine.renew(&self.shared),
             None => self.snapshot = Arc::new(Snapshot::take(&self.shared)),
         }
+    }
+
+    /// What is read at now, for a statement in whose midst others begin: it must go on at what it
+    /// began with, or a row that it has read could change unseen before it is locked.
+    pub fn keep_snapshot(&self) -> KeptSnapshot {
+        KeptSnapshot(Arc::clone(&self.snapshot))
+    }
+
+    /// Reads at what was kept from here on.
+    pub fn return_to_snapshot(&mut self, kept: KeptSnapshot) {
+        self.snapshot = kept.0;
     }
 
     /// A point to roll back to.

@@ -80,6 +80,26 @@ fn read_skew_is_impossible_from_snapshot_up() {
     }
 }
 
+/// A statement in whose midst others began goes on at what it began with, and so notices what was
+/// committed since to a row that it locks.
+#[test]
+fn a_kept_snapshot_is_returned_to() {
+    let Running { tc, .. } = &open();
+    set(tc, &[("x", "0")]);
+    let mut outer = tc.begin(Level::ReadCommitted);
+    outer.begin_statement();
+    let kept = outer.keep_snapshot();
+    set(tc, &[("x", "1")]);
+    outer.begin_statement();
+    assert_eq!(get(&outer, "x").as_deref(), Some("1"));
+    outer.return_to_snapshot(kept);
+    assert_eq!(get(&outer, "x").as_deref(), Some("0"));
+    let locked = outer.lock(SPACE, &bytes("x"), Strength::Exclusive, WaitPolicy::Queue);
+    assert!(matches!(locked, Err(Error::Stale)), "{locked:?}");
+    outer.begin_statement();
+    assert_eq!(get(&outer, "x").as_deref(), Some("1"));
+}
+
 #[test]
 fn write_skew_is_refused_at_serializable_only() {
     for (level, expected) in [

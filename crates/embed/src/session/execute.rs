@@ -10,7 +10,7 @@ use quintet_base::{
     SqlError, SqlResult, SqlState, SqlType, Timestamp, TypeMod, Value, text_format,
 };
 use quintet_direct::{Context, Run, Stop};
-use quintet_ir::statement::Procedure;
+use quintet_ir::statement::{Body, Procedure};
 use quintet_ir::{Expr, Statement};
 use quintet_sql::command::{Command, Planned};
 use std::collections::VecDeque;
@@ -593,8 +593,13 @@ impl Session {
             return Err(SqlError::unsupported(format!("EXPLAIN {}", inner.tag)));
         };
         let mut lines = Vec::new();
-        if let Some(statement) = procedure.statement() {
-            lines.extend(quintet_ir::explain::explain(statement));
+        match &procedure.body {
+            Body::Statement(statement) => lines.extend(quintet_ir::explain::explain(statement)),
+            Body::Call { program, .. } => {
+                let name = program.routines.first().map_or("", |routine| &routine.name);
+                let name = name.split('(').next().unwrap_or_default();
+                lines.push(format!("Function Scan on {name}"));
+            }
         }
         if !analyze {
             return Ok(Ok(lines));

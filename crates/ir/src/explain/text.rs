@@ -96,6 +96,13 @@ pub fn expr_text(expr: &Expr, names: &[String]) -> String {
             modifier,
             ..
         } => format!("({})::{}", text(input), types::format_type(*to, *modifier)),
+        Expr::Routine { callee, args, .. } => {
+            format!(
+                "{}({})",
+                quoted_identifier(&callee.name),
+                texts(args, names).join(", ")
+            )
+        }
         Expr::NextVal(sequence) => format!("nextval({sequence})"),
         Expr::CurrVal(sequence) => format!("currval({sequence})"),
         Expr::SetVal {

@@ -13,7 +13,6 @@ use crate::plpgsql;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreateFunctionStmt, DefElem, DoStmt, List, Node, String as Name};
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
-use quintet_ir::Program;
 use quintet_ir::statement::{Body, Procedure};
 use std::sync::Arc;
 
@@ -28,12 +27,11 @@ pub(crate) fn plan_do(planner: &Planner, statement: &DoStmt) -> SqlResult<Planne
     let tree = plpgsql::read(&block, text)?;
     let mut linker = Linker::behind(1);
     let first = lower::routine(&signature, &tree, planner.context, &mut linker)?;
-    let mut routines = vec![first];
-    routines.extend(linker.finish(planner.context)?);
+    let program = linker.finish(vec![first], planner.context)?;
     let procedure = Procedure {
         params: Vec::new(),
         body: Body::Call {
-            program: Arc::new(Program::new(routines)),
+            program: Arc::new(program),
             arguments: Vec::new(),
         },
         result: Vec::new(),

@@ -1,15 +1,21 @@
 //! Calls of routines: by a client, and inside expressions.
 //!
-//! Relies on: `matching`, `link`.  Promises: a function in an expression is called before the expression is
-//! evaluated, from left to right, once.  Does not: call a function for each row of a query, or only under a
-//! condition (CASE, COALESCE): 0A000.
+//! Relies on: `matching`, `link`.  Promises: a function is called as often as PostgreSQL calls it: for each
+//! row, and only where a condition lets it.  Does not: call functions that return sets or rows in
+//! expressions: 0A000.
 //!
-//! | a client writes | what is planned |
+//! | written | what is planned |
 //! |---|---|
-//! | `CALL p(…)`, `SELECT f(…)` | the routine's own program |
-//! | `SELECT * FROM f(…)` | the same; columns may be renamed |
-//! | `SELECT f(…) + 1, …` | a routine made for it: calls, then a return |
+//! | `CALL p(…)`, `SELECT f(…)` by a client | the routine's own program |
+//! | `SELECT * FROM f(…)` by a client | the same; columns may be renamed |
+//! | `SELECT f(…) + 1, …` by a client | a routine made for it: calls, then a return |
+//! | an expression without FROM in a routine | calls as steps before it |
+//! | anywhere else, or under a condition | [`Expr::Routine`], [`quintet_ir::Plan::Call`] |
+//!
+//! A call that is a step takes no stack and waits where it is; one in an expression is part of its
+//! statement, which is run whole.
 
+use super::hold::hold;
 use super::link::Linker;
 use super::matching::{Matched, is_routine, matched};
 use super::signature::Signature;
@@ -18,25 +24,41 @@ use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
+use crate::rewrite::is_volatile;
 use crate::scope::Scope;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CallStmt, FuncCall, Node, SelectStmt, SetOperation};
 use quintet_base::limits::PARAMETERS_MAX;
-use quintet_base::{SqlError, SqlResult, SqlType, TypeMod};
-use quintet_ir::routine::{Action, Into, Output, Slot, Step};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlType};
+use quintet_ir::routine::{Action, Callee, Into, Output, Slot, Step};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
-use quintet_ir::{Expr, Program, Routine};
+use quintet_ir::{Expr, Plan, Program, Routine, Statement};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// Calls met while an expression is bound, where that may be. Their results are slots behind those that
-/// there are.
+/// Calls met while a statement or an expression is bound, and what becomes of them.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    base: Cell<Option<usize>>,
+    form: Cell<Form>,
     found: RefCell<Vec<Called>>,
     /// How many conditions stand around the place at hand.
     conditions: Cell<usize>,
+    /// An expression or a FROM item calls by itself.
+    inline: Cell<bool>,
+    /// What is called so in a routine; its program must have it.
+    unlinked: RefCell<Vec<RoutineId>>,
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Default, Debug)]
+enum Form {
+    /// It is refused: a default, a check.
+    #[default]
+    None,
+    /// A step before the expression; results go to slots from this one on.
+    Step(usize),
+    /// A part of the expression.
+    Inline,
 }
 
 /// A call in an expression.
@@ -49,15 +71,40 @@ pub(crate) struct Called {
 }
 
 impl Calls {
-    /// From here on routines may be called; results go to slots from this one on.
+    /// From here on calls become steps; results go to slots from this one on.
     pub fn open(&self, base: usize) {
-        self.base.set(Some(base));
+        self.form.set(Form::Step(base));
+        // Whatever was tried before comes to nothing.
+        self.found.take();
+        self.unlinked.take();
+        self.inline.set(false);
     }
 
-    /// Up to here. The calls, in order.
-    pub fn close(&self) -> Vec<Called> {
-        self.base.set(None);
-        self.found.take()
+    /// Up to here. The calls, in order; `None` if one stands under a condition: then the expression must
+    /// be planned as a query, and calls are parts of it from here on.
+    pub fn close(&self) -> Option<Vec<Called>> {
+        self.form.set(Form::Inline);
+        let found = self.found.take();
+        (!self.inline.get()).then_some(found)
+    }
+
+    /// From here on calls are parts of expressions.
+    pub fn allow(&self) {
+        if let Form::None = self.form.get() {
+            self.form.set(Form::Inline);
+        }
+    }
+
+    /// True if some expression or FROM item calls by itself.
+    pub fn has_inline(&self) -> bool {
+        self.inline.get()
+    }
+
+    /// Gives what is called so to the program.
+    pub fn link(&self, linker: &mut Linker) {
+        for id in self.unlinked.take() {
+            linker.number(id);
+        }
     }
 
     /// Binds something that is evaluated only under a condition.
@@ -81,11 +128,9 @@ impl Binder<'_, '_> {
             Err(self.planner.unsupported(what, call.location))
         };
         let calls = &self.planner.calls;
-        let Some(base) = calls.base.get() else {
-            return refuse("for each row, or in a statement with FROM");
-        };
-        if calls.conditions.get() > 0 {
-            return refuse("under a condition (CASE, COALESCE)");
+        let form = calls.form.get();
+        if let Form::None = form {
+            return refuse(&format!("in {}", self.clause));
         }
         let Matched {
             signature,
@@ -100,14 +145,45 @@ impl Binder<'_, '_> {
         if signature.output == Output::Rows {
             return refuse("that returns a set, among others");
         }
-        let mut found = calls.found.borrow_mut();
-        found.push(Called {
-            signature,
-            arguments,
+        if let (Form::Step(base), 0) = (form, calls.conditions.get()) {
+            let mut found = calls.found.borrow_mut();
+            found.push(Called {
+                signature,
+                arguments,
+                ty,
+            });
+            return Ok(Some(Expr::Param(base + found.len() - 1, ty)));
+        }
+        Ok(Some(Expr::Routine {
+            callee: Box::new(callee(self.planner, &signature)?),
+            args: arguments,
             ty,
-        });
-        Ok(Some(Expr::Param(base + found.len() - 1, ty)))
+        }))
     }
+}
+
+/// A function as an expression or a FROM item calls it.
+pub(crate) fn callee(planner: &Planner, signature: &Signature) -> SqlResult<Callee> {
+    planner.calls.inline.set(true);
+    let program = match planner.variables {
+        Some(_) => {
+            planner.calls.unlinked.borrow_mut().push(signature.id);
+            None
+        }
+        None => Some(Arc::clone(program_of(planner, signature)?)),
+    };
+    Ok(Callee {
+        id: signature.id,
+        name: signature.name.clone(),
+        program,
+        nothing: signature.nothing(),
+    })
+}
+
+fn program_of<'a>(planner: &Planner<'a>, signature: &Signature) -> SqlResult<&'a Arc<Program>> {
+    let gone = || SqlError::internal("a routine that was found is not in the catalogue");
+    let stored = planner.catalog().routine(signature.id);
+    stored.ok_or_else(gone)?.program(planner.catalog())
 }
 
 /// The step that makes a call, its result going to a slot.
@@ -134,9 +210,86 @@ pub(crate) fn call_step(called: Called, slot: usize, line: u32, linker: &mut Lin
 pub(crate) fn plan_call(planner: &Planner, statement: &CallStmt) -> SqlResult<Planned> {
     let call = required(statement.funccall.as_deref())?;
     let scope = Scope::empty();
+    planner.calls.allow();
     let found = matched(&Binder::new(planner, &scope, "CALL arguments"), call, true)?;
     let columns = found.signature.columns.clone();
+    if planner.calls.has_inline() {
+        return plan_call_of_calls(planner, found, columns);
+    }
     planned(planner, found, columns, "CALL")
+}
+
+/// CALL with functions among its arguments: a query gives the arguments.
+fn plan_call_of_calls(
+    planner: &Planner,
+    found: Matched,
+    columns: Vec<OutputColumn>,
+) -> SqlResult<Planned> {
+    let params = planner.finish_params()?;
+    let mut slots: Vec<Slot> = params.iter().map(|ty| Slot::hidden(*ty)).collect();
+    let mut linker = Linker::behind(1);
+    let (query, arguments) = arguments_first(found.arguments, &mut |ty| {
+        slots.push(Slot::hidden(ty));
+        slots.len() - 1
+    });
+    let mut targets = Vec::with_capacity(columns.len());
+    for (number, column) in columns.iter().enumerate() {
+        targets.push((slots.len(), Expr::Column(number, column.ty)));
+        slots.push(Slot::hidden(column.ty));
+    }
+    let row = targets.iter().zip(&columns);
+    let row: Vec<Expr> = row
+        .map(|((slot, _), column)| Expr::Param(*slot, column.ty))
+        .collect();
+    let call = Action::Call {
+        routine: linker.number(found.signature.id),
+        arguments,
+        into: Into {
+            targets,
+            ..Into::default()
+        },
+    };
+    let output = match columns.is_empty() {
+        true => Output::Nothing,
+        false => Output::Row,
+    };
+    let actions = [query, call, Action::Return(row)];
+    let own = Routine {
+        name: "CALL".to_string(),
+        slots,
+        arguments: params.len(),
+        strict: false,
+        found: None,
+        body: actions.map(|action| Step { line: 0, action }).into(),
+        output,
+    };
+    let body = wrapped(&params, linker.finish(vec![own], planner.context)?);
+    finish(planner, params, body, columns, "CALL")
+}
+
+/// A step that evaluates arguments which call functions, and where it puts them.
+pub(crate) fn arguments_first(
+    arguments: Vec<Expr>,
+    slot: &mut dyn FnMut(SqlType) -> usize,
+) -> (Action, Vec<Expr>) {
+    let types: Vec<SqlType> = arguments.iter().map(Expr::ty).collect();
+    let places: Vec<(usize, SqlType)> = types.iter().map(|ty| (slot(*ty), *ty)).collect();
+    let targets = places.iter().enumerate();
+    let into = Into {
+        targets: targets
+            .map(|(number, (slot, ty))| (*slot, Expr::Column(number, *ty)))
+            .collect(),
+        strict: false,
+        silent: true,
+    };
+    let rows = Plan::Values {
+        rows: vec![arguments],
+        types,
+    };
+    let statement = hold(Statement::Query(rows));
+    let places = places.into_iter();
+    let arguments = places.map(|(slot, ty)| Expr::Param(slot, ty)).collect();
+    (Action::Run { statement, into }, arguments)
 }
 
 /// A SELECT that calls routines; `None` if it is an ordinary one.
@@ -161,8 +314,9 @@ pub(crate) fn plan_select_of_routine(
         && let Some(NodeEnum::FuncCall(call)) = target.val.as_deref().and_then(inner)
         && is_routine(planner, call)
     {
+        planner.calls.allow();
         let found = matched(&Binder::new(planner, &scope, "SELECT"), call, false)?;
-        if found.signature.columns.len() == 1 {
+        if found.signature.columns.len() == 1 && !planner.calls.has_inline() {
             let mut columns = found.signature.columns.clone();
             columns[0].name = found.signature.name.clone();
             if !target.name.is_empty() {
@@ -171,18 +325,20 @@ pub(crate) fn plan_select_of_routine(
             return planned(planner, found, columns, "SELECT").map(Some);
         }
     }
-    plan_wrapped(planner, select).map(Some)
+    plan_wrapped(planner, select)
 }
 
-/// A SELECT of expressions in which routines are called.
-fn plan_wrapped(planner: &Planner, select: &SelectStmt) -> SqlResult<Planned> {
+/// A SELECT of expressions in which routines are called; `None` if one is called under a condition.
+fn plan_wrapped(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Planned>> {
     // Where the parameters end is known when all are.
     planner.calls.open(PARAMETERS_MAX);
     let scope = Scope::empty();
     let binder = Binder::new(planner, &scope, "SELECT");
     let mut targets = output::bind_targets(&binder, &select.target_list)?;
     output::settle(planner, &mut targets, None)?;
-    let calls = planner.calls.close();
+    let Some(calls) = planner.calls.close() else {
+        return Ok(None);
+    };
     let params = planner.finish_params()?;
     let count = params.len();
     let moved = |mut expr: Expr| {
@@ -203,27 +359,56 @@ fn plan_wrapped(planner: &Planner, select: &SelectStmt) -> SqlResult<Planned> {
         slots.push(Slot::hidden(called.ty));
         body.push(call_step(called, slot, 0, &mut linker));
     }
-    let row = targets.into_iter().map(|target| moved(target.expr));
-    body.push(Step {
-        line: 0,
-        action: Action::Return(row.collect()),
-    });
-    let mut routines = vec![Routine {
+    let mut row: Vec<Expr> = targets
+        .into_iter()
+        .map(|target| moved(target.expr))
+        .collect();
+    // What needs no call is computed first: where that fails nothing has been called yet, as in
+    // PostgreSQL, which computes constants when it plans.
+    let mut steps = Vec::new();
+    for expr in row.iter_mut().filter(|expr| needs_no_call(expr, count)) {
+        let (slot, ty) = (slots.len(), expr.ty());
+        slots.push(Slot::hidden(ty));
+        let value = std::mem::replace(expr, Expr::Param(slot, ty));
+        let action = Action::Assign { slot, value };
+        steps.push(Step { line: 0, action });
+    }
+    steps.extend(body);
+    let action = Action::Return(row);
+    steps.push(Step { line: 0, action });
+    let own = Routine {
         name: "SELECT".to_string(),
         slots,
         arguments: count,
         strict: false,
         found: None,
-        body,
+        body: steps,
         output: Output::Row,
-    }];
-    routines.extend(linker.finish(planner.context)?);
-    let arguments = params.iter().enumerate();
-    let body = Body::Call {
-        program: Arc::new(Program::new(routines)),
-        arguments: arguments.map(|(n, ty)| Expr::Param(n, *ty)).collect(),
     };
-    finish(planner, params, body, columns, "SELECT")
+    let body = wrapped(&params, linker.finish(vec![own], planner.context)?);
+    finish(planner, params, body, columns, "SELECT").map(Some)
+}
+
+/// A program whose first routine was made for a statement with these parameters.
+fn wrapped(params: &[SqlType], program: Program) -> Body {
+    let arguments = params.iter().enumerate();
+    Body::Call {
+        program: Arc::new(program),
+        arguments: arguments.map(|(n, ty)| Expr::Param(n, *ty)).collect(),
+    }
+}
+
+/// True for an expression of more than one part over constants and parameters, of which there are so
+/// many.
+fn needs_no_call(expr: &Expr, count: usize) -> bool {
+    fn is_plain(expr: &Expr, count: usize) -> bool {
+        let mut plain = !matches!(expr, Expr::Param(place, _) if *place >= count);
+        expr.for_each_part(&mut |part| plain = plain && is_plain(part, count));
+        plain
+    }
+    !matches!(expr, Expr::Const(..) | Expr::Param(..))
+        && is_plain(expr, count)
+        && !is_volatile(expr)
 }
 
 /// Results of calls come right behind the parameters.
@@ -236,7 +421,7 @@ fn shift(expr: &mut Expr, count: usize) {
     expr.for_each_part_mut(&mut |part| shift(part, count));
 }
 
-/// `SELECT * FROM f(…) [AS name (columns)]`.
+/// `SELECT * FROM f(…) [AS name (columns)]`; `None` if it is more than that.
 fn plan_from_routine(
     planner: &Planner,
     select: &SelectStmt,
@@ -271,17 +456,23 @@ fn plan_from_routine(
         _ => false,
     };
     if !is_star || function.ordinality || !function.coldeflist.is_empty() {
-        let what = "anything but SELECT * FROM a routine";
-        return Err(planner.unsupported(what, call.location));
+        return Ok(None);
     }
     let scope = Scope::empty();
+    planner.calls.allow();
     let found = matched(
         &Binder::new(planner, &scope, "functions in FROM"),
         call,
         false,
     )?;
     let mut columns = found.signature.columns.clone();
+    if columns.is_empty() || planner.calls.has_inline() {
+        return Ok(None);
+    }
     if let Some(alias) = &function.alias {
+        if alias.colnames.len() > columns.len() {
+            return Ok(None);
+        }
         if let [column] = columns.as_mut_slice()
             && !found.signature.of_parameters
         {
@@ -290,15 +481,6 @@ fn plan_from_routine(
         for (column, name) in columns.iter_mut().zip(names::strings(&alias.colnames)) {
             column.name = name.to_string();
         }
-    }
-    if columns.is_empty() {
-        columns.push(OutputColumn {
-            name: found.signature.name.clone(),
-            ty: SqlType::Text,
-            modifier: TypeMod::NONE,
-            origin: None,
-        });
-        return Err(planner.unsupported("SELECT FROM a function that returns void", call.location));
     }
     planned(planner, found, columns, "SELECT").map(Some)
 }
@@ -310,11 +492,8 @@ fn planned(
     columns: Vec<OutputColumn>,
     tag: &'static str,
 ) -> SqlResult<Planned> {
-    let gone = || SqlError::internal("a routine that was found is not in the catalogue");
-    let stored = planner.catalog().routine(found.signature.id);
-    let program = stored.ok_or_else(gone)?.program(planner.catalog())?;
     let body = Body::Call {
-        program: Arc::clone(program),
+        program: Arc::clone(program_of(planner, &found.signature)?),
         arguments: found.arguments,
     };
     finish(planner, planner.finish_params()?, body, columns, tag)

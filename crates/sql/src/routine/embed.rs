@@ -83,9 +83,10 @@ impl Embedding<'_, '_> {
             planner.calls.open(self.variables.slots.len());
             let scope = Scope::empty();
             let bound = Binder::new(&planner, &scope, "expressions").bind(node)?;
-            let calls = planner.calls.close();
-            self.call(calls);
-            return Ok(fold(bound));
+            if let Some(calls) = planner.calls.close() {
+                self.call(calls);
+                return Ok(fold(bound));
+            }
         }
         let planned = self.statement(&source)?;
         let [column] = planned.columns.as_slice() else {
@@ -178,12 +179,14 @@ impl Embedding<'_, '_> {
             && is_bare(select)
             && select.from_clause.is_empty()
             && !has_subquery(select)
+            && let Some(planned) = self.targets(source, select)?
         {
-            return self.targets(source, select);
+            return Ok(planned);
         }
         let planner = Planner::inside(self.context, source, &self.variables);
         refuse_schema_change(&node)?;
         let planned = plan_statement(&planner, &node)?;
+        planner.calls.link(self.linker);
         match planned.command {
             Command::Run(procedure) => match &procedure.body {
                 Body::Statement(statement) => {
@@ -213,15 +216,17 @@ impl Embedding<'_, '_> {
         }
     }
 
-    /// A SELECT of values, which may call routines.
-    fn targets(&mut self, source: &str, select: &SelectStmt) -> SqlResult<Planned> {
+    /// A SELECT of values, which may call routines; `None` if one is called under a condition.
+    fn targets(&mut self, source: &str, select: &SelectStmt) -> SqlResult<Option<Planned>> {
         let planner = Planner::inside(self.context, source, &self.variables);
         planner.calls.open(self.variables.slots.len());
         let scope = Scope::empty();
         let binder = Binder::new(&planner, &scope, "SELECT");
         let mut targets = output::bind_targets(&binder, &select.target_list)?;
         output::settle(&planner, &mut targets, None)?;
-        let calls = planner.calls.close();
+        let Some(calls) = planner.calls.close() else {
+            return Ok(None);
+        };
         let outputs = targets
             .iter()
             .map(|target| output::describe(&scope, target));
@@ -231,13 +236,13 @@ impl Embedding<'_, '_> {
             .map(|target| fold(target.expr))
             .collect();
         self.call(calls);
-        Ok(Planned {
+        Ok(Some(Planned {
             statement: Statement::Query(Plan::Values {
                 types: row.iter().map(Expr::ty).collect(),
                 rows: vec![row],
             }),
             columns,
-        })
+        }))
     }
 
     /// Binds `count` expressions of a list, `a, b, c`.
@@ -247,22 +252,41 @@ impl Embedding<'_, '_> {
     pub fn list(&mut self, text: &str) -> SqlResult<Vec<Expr>> {
         let source = format!("SELECT {text}");
         let select = select(&source)?;
-        if !is_bare(&select) || !select.from_clause.is_empty() || has_subquery(&select) {
-            return Err(SqlError::unsupported("a subquery in a list of values"));
+        if is_bare(&select) && select.from_clause.is_empty() && !has_subquery(&select) {
+            let planner = Planner::inside(self.context, &source, &self.variables);
+            planner.calls.open(self.variables.slots.len());
+            let scope = Scope::empty();
+            let binder = Binder::new(&planner, &scope, "expressions");
+            let mut values = Vec::with_capacity(select.target_list.len());
+            for target in &select.target_list {
+                let Some(NodeEnum::ResTarget(target)) = inner(target) else {
+                    return required(None);
+                };
+                values.push(binder.bind(required(target.val.as_deref())?)?);
+            }
+            if let Some(calls) = planner.calls.close() {
+                self.call(calls);
+                return Ok(values);
+            }
         }
-        let planner = Planner::inside(self.context, &source, &self.variables);
-        planner.calls.open(self.variables.slots.len());
-        let scope = Scope::empty();
-        let binder = Binder::new(&planner, &scope, "expressions");
-        let mut values = Vec::with_capacity(select.target_list.len());
-        for target in &select.target_list {
-            let Some(NodeEnum::ResTarget(target)) = inner(target) else {
-                return required(None);
-            };
-            values.push(binder.bind(required(target.val.as_deref())?)?);
+        let planned = self.statement(&source)?;
+        let mut targets = Vec::with_capacity(planned.columns.len());
+        for (number, column) in planned.columns.iter().enumerate() {
+            let slot = self.variables.hidden(column.ty);
+            targets.push((slot, Expr::Column(number, column.ty)));
         }
-        let calls = planner.calls.close();
-        self.call(calls);
+        let values = targets
+            .iter()
+            .map(|(slot, value)| Expr::Param(*slot, value.ty()));
+        let values = values.collect();
+        self.add(Action::Run {
+            statement: planned.statement,
+            into: Into {
+                targets,
+                strict: false,
+                silent: true,
+            },
+        });
         Ok(values)
     }
 }

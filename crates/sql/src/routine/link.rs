@@ -41,21 +41,23 @@ impl Linker {
         number
     }
 
-    /// All routines that have a number, with those that they call in turn.
+    /// The program: the routines made by whoever makes it, then all that have a number, with those that
+    /// they call in turn.
     ///
     /// # Errors
     /// What the first body says; what others say is an error of who calls them.
-    pub fn finish(mut self, context: &PlanContext) -> SqlResult<Vec<Routine>> {
-        let mut routines = Vec::new();
-        while let Some(&id) = self.order.get(routines.len()) {
-            let first = self.own == 0 && routines.is_empty();
+    pub fn finish(mut self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
+        assert_eq!(own.len(), self.own, "numbers begin behind those");
+        let mut routines = own;
+        while let Some(&id) = self.order.get(routines.len() - self.own) {
+            let first = routines.is_empty();
             routines.push(match compile(id, context, &mut self) {
                 // Who calls it hears of it when the call is reached.
                 Err(error) if !first => failing(error)?,
                 made => made?,
             });
         }
-        Ok(routines)
+        Ok(Program::of_catalog(routines, self.numbers))
     }
 }
 
@@ -66,7 +68,7 @@ impl Linker {
 pub(crate) fn program(id: RoutineId, context: &PlanContext) -> SqlResult<Program> {
     let mut linker = Linker::default();
     linker.number(id);
-    Ok(Program::new(linker.finish(context)?))
+    linker.finish(Vec::new(), context)
 }
 
 /// A routine that cannot be made as the schema is.

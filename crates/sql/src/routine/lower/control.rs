@@ -3,6 +3,7 @@
 //! Relies on: `lower`.  Promises: what a condition needs is made where the condition is evaluated, no
 //! earlier.  Does not: unroll, or drop what cannot be reached.
 
+use super::super::call::arguments_first;
 use super::super::embed::Planned;
 use super::super::matching::matched;
 use super::{Leavable, Lowering};
@@ -354,7 +355,10 @@ impl Lowering<'_, '_, '_> {
         let found = {
             let planner = Planner::inside(self.at.context, &text.text, &self.at.variables);
             let scope = Scope::empty();
-            matched(&Binder::new(&planner, &scope, "CALL arguments"), call, true)?
+            planner.calls.allow();
+            let found = matched(&Binder::new(&planner, &scope, "CALL arguments"), call, true)?;
+            planner.calls.link(self.at.linker);
+            found
         };
         let signature = &found.signature;
         let mut targets = Vec::new();
@@ -370,9 +374,16 @@ impl Lowering<'_, '_, '_> {
         }
         self.at.refuse_write("CALL");
         let routine = self.at.linker.number(signature.id);
+        let mut arguments = found.arguments;
+        if arguments.iter().any(Expr::calls_routine) {
+            let variables = &mut self.at.variables;
+            let (step, given) = arguments_first(arguments, &mut |ty| variables.hidden(ty));
+            self.at.add(step);
+            arguments = given;
+        }
         self.at.add(Action::Call {
             routine,
-            arguments: found.arguments,
+            arguments,
             into: Into {
                 targets,
                 strict: false,

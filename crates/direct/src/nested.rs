@@ -1,0 +1,217 @@
+//! Functions that the expressions and FROM items of a statement call.
+//!
+//! Relies on: the statement is run whole, so that it may come to nothing anywhere.  Promises: the
+//! function's statements run in the same transaction, each of them seeing those before it; the statement
+//! that calls goes on at its own snapshot; what is waited for inside comes out as [`Halt::Blocked`]; the
+//! memory of both counts as one.  Does not: keep what a call has come to when it has to wait.
+//!
+//! ```text
+//!   statement ── expression ── Calling (a host) ── Call ── its statements ── expression ── …
+//!                                                 each such step is on the thread's stack; both the number
+//!                                                 of steps and their bytes have a bound
+//! ```
+
+use crate::call::Call;
+use crate::context::{Around, Context, Halt, Stop, Workspace};
+use quintet_base::limits::{CALL_NESTING_MAX, CALL_STACK_BYTES_MAX};
+use quintet_base::text_format::FormatContext;
+use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, Value};
+use quintet_ir::Host;
+use quintet_ir::routine::{Callee, Output};
+use quintet_tc::Txn;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What a call needs of the statement that it stands in.
+pub(crate) struct Inside<'i> {
+    pub txn: &'i mut Txn,
+    pub cancel: &'i AtomicBool,
+    pub workspace: &'i mut Workspace,
+}
+
+/// The session as an expression sees it that may call functions.
+pub(crate) struct Calling<'c> {
+    around: Around<'c>,
+    host: &'c dyn Host,
+    inside: RefCell<Inside<'c>>,
+}
+
+impl Inside<'_> {
+    /// Calls a function. A row for each that it gives; one that gives nothing has one row, too.
+    pub fn call(
+        self,
+        around: Around<'_>,
+        host: &dyn Host,
+        callee: &Callee,
+        arguments: Vec<Value>,
+    ) -> Result<Vec<Vec<Value>>, Halt> {
+        let stack = self.stack()?;
+        let found = match (&callee.program, around.program) {
+            (Some(program), _) => Some((program, 0)),
+            (None, Some(program)) => program
+                .numbers
+                .get(&callee.id)
+                .map(|number| (program, *number)),
+            (None, None) => None,
+        };
+        let Some((program, routine)) = found else {
+            let message = format!("function {} is not linked to its caller", callee.name);
+            return Err(SqlError::internal(message).into());
+        };
+        let mut workspace = self.workspace.inside(stack);
+        let snapshot = self.txn.keep_snapshot();
+        let mut context = Context {
+            txn: self.txn,
+            host,
+            params: &[],
+            cancel: self.cancel,
+        };
+        let floor = workspace.floor();
+        let rows = Call::begin(Arc::clone(program), routine, arguments, floor)
+            .map_err(Stop::Error)
+            .and_then(|mut call| call.run(around.direct, &mut context, &mut workspace));
+        self.txn.return_to_snapshot(snapshot);
+        let rows = rows.map_err(|stop| match stop {
+            Stop::Blocked(wait) => Halt::Blocked(wait),
+            Stop::Error(error) => Halt::Error(error),
+        })?;
+        Ok(match program.routines[routine].output {
+            Output::Nothing => vec![vec![callee.nothing.clone()]],
+            Output::Row | Output::Rows => rows,
+        })
+    }
+}
+
+impl Inside<'_> {
+    /// Where the stack of the outermost call begins, unless it has come too far from there.
+    fn stack(&self) -> SqlResult<usize> {
+        // An address says how far the stack has grown; nothing is read or written through it.
+        let place = 0_u8;
+        let here = std::ptr::from_ref(&place).addr();
+        let begin = match self.workspace.stack {
+            0 => here,
+            begin => begin,
+        };
+        if self.workspace.nesting < CALL_NESTING_MAX && begin.abs_diff(here) < CALL_STACK_BYTES_MAX
+        {
+            return Ok(begin);
+        }
+        Err(SqlError::new(
+            SqlState::STATEMENT_TOO_COMPLEX,
+            "stack depth limit exceeded",
+        )
+        .detail(format!(
+            "Functions whose queries call functions stand more than {} deep.",
+            self.workspace.nesting
+        )))
+    }
+}
+
+impl<'c> Calling<'c> {
+    pub fn new(around: Around<'c>, host: &'c dyn Host, inside: Inside<'c>) -> Calling<'c> {
+        Calling {
+            around,
+            host,
+            inside: RefCell::new(inside),
+        }
+    }
+}
+
+impl Host for Calling<'_> {
+    fn call(&self, callee: &Callee, arguments: Vec<Value>) -> SqlResult<Value> {
+        // Nobody else has it: a call inside has a host of its own.
+        let mut inside = self.inside.borrow_mut();
+        let Inside {
+            txn,
+            cancel,
+            workspace,
+        } = &mut *inside;
+        let lent = Inside {
+            txn,
+            cancel,
+            workspace,
+        };
+        match lent.call(self.around, self.host, callee, arguments) {
+            Ok(rows) => {
+                let first = rows.into_iter().next();
+                let value = first.and_then(|row| row.into_iter().next());
+                Ok(value.unwrap_or(Value::Null))
+            }
+            Err(Halt::Error(error)) => Err(error),
+            Err(Halt::Blocked(wait)) => {
+                workspace.blocked = Some(wait);
+                Err(SqlError::internal("a function that was called has to wait"))
+            }
+            Err(Halt::Stale) => Err(SqlError::internal("a function was called too late")),
+        }
+    }
+
+    fn transaction_time(&self) -> i64 {
+        self.host.transaction_time()
+    }
+
+    fn statement_time(&self) -> i64 {
+        self.host.statement_time()
+    }
+
+    fn clock_time(&self) -> i64 {
+        self.host.clock_time()
+    }
+
+    fn format(&self) -> &FormatContext {
+        self.host.format()
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.host.setting(name)
+    }
+
+    fn user(&self) -> &str {
+        self.host.user()
+    }
+
+    fn database(&self) -> &str {
+        self.host.database()
+    }
+
+    fn schema(&self) -> &str {
+        self.host.schema()
+    }
+
+    fn random(&self) -> u64 {
+        self.host.random()
+    }
+
+    fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        self.host.nextval(sequence)
+    }
+
+    fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        self.host.currval(sequence)
+    }
+
+    fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
+        self.host.setval(sequence, value, is_called)
+    }
+
+    fn process_id(&self) -> i32 {
+        self.host.process_id()
+    }
+
+    fn notice(&self, severity: &'static str, message: SqlError) {
+        self.host.notice(severity, message);
+    }
+
+    fn notices(&self) -> usize {
+        self.host.notices()
+    }
+
+    fn forget_notices(&self, from: usize) {
+        self.host.forget_notices(from);
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.host.is_read_only()
+    }
+}

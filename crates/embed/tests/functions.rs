@@ -1,0 +1,374 @@
+//! What functions of the catalogue promise where they are called in expressions and in FROM: they run in
+//! their statement's transaction, as often as they are reached, and are undone with it.
+
+#![allow(clippy::unwrap_used)]
+
+use quintet_base::{SqlError, SqlState};
+use quintet_embed::{Client, Database, DatabaseConfig, Progress};
+use tempfile::TempDir;
+
+/// `note(what, x)` leaves a row behind and gives `x` back; `bump(k)` counts in a row of `u`.
+const SETUP: &str = "
+    create table t (id int primary key, v int);
+    create table u (id int primary key, v int not null);
+    create table log (id serial primary key, what text);
+    insert into t values (1, 10), (2, 20), (3, 30);
+    insert into u values (1, 0), (2, 0), (3, 0);
+    create function note(what text, x int) returns int language plpgsql as $$
+    begin
+      insert into log (what) values (what || x);
+      return x;
+    end $$;
+    create function bump(k int) returns int language plpgsql as $$
+    declare
+      now_is int;
+    begin
+      raise notice 'bump %', k;
+      update u set v = v + 1 where id = k returning v into now_is;
+      return now_is;
+    end $$;
+    create function numbers(n int) returns setof int language plpgsql as $$
+    begin
+      for i in 1 .. n loop
+        return next i;
+      end loop;
+    end $$";
+
+fn open() -> (TempDir, Database) {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    db.client().unwrap().query(SETUP).unwrap();
+    (dir, db)
+}
+
+/// Rows of the last statement, fields joined by `|`, NULL as `-`.
+fn rows(client: &mut Client, sql: &str) -> Vec<String> {
+    let answers = client
+        .query(sql)
+        .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let rows = answers.last().unwrap().text_rows();
+    let text = |field: Option<String>| field.unwrap_or("-".into());
+    rows.into_iter()
+        .map(|row| row.into_iter().map(text).collect::<Vec<_>>().join("|"))
+        .collect()
+}
+
+fn error(client: &mut Client, sql: &str) -> SqlError {
+    match client.query(sql) {
+        Ok(_) => panic!("{sql} must fail"),
+        Err(error) => error,
+    }
+}
+
+fn log(client: &mut Client) -> String {
+    rows(client, "select what from log order by id").join(" ")
+}
+
+#[test]
+fn a_function_is_called_for_each_row_that_its_place_is_reached_for() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let each = [
+        ("select note('s', id) from t order by id", "s1 s2 s3"),
+        (
+            "select 1 from t where v > 10 and note('w', id) > 0",
+            "w2 w3",
+        ),
+        ("select sum(note('a', id)) from t", "a1 a2 a3"),
+        ("select note('g', 7) from t group by 1", "g7 g7 g7"),
+        ("select count(*) from t having note('h', 1) > 0", "h1"),
+        (
+            "select id, note('o', -id) as k from t order by k",
+            "o-1 o-2 o-3",
+        ),
+        ("select note('l', id) from t order by id limit 1", "l1"),
+        ("values (note('v', 1)), (note('v', 2))", "v1 v2"),
+        ("select case id when 2 then note('c', id) end from t", "c2"),
+        ("select coalesce(nullif(id, 2), note('n', id)) from t", "n2"),
+        (
+            "select id from t where id = 3 or note('r', id) = 0",
+            "r1 r2",
+        ),
+        ("select note('i', note('j', 1) + 1)", "j1 i2"),
+        ("select (select note('q', 5)) from t", "q5"),
+        (
+            "insert into u values (note('k', 9), 0), (note('k', 8), 0)",
+            "k9 k8",
+        ),
+        ("update t set v = note('u', v) where id < 3", "u10 u20"),
+        ("delete from u where note('d', id) = 9 and id > 3", "d8 d9"),
+        (
+            "insert into u values (8, note('x', 1)) on conflict (id) do update \
+             set v = note('y', excluded.v) returning note('z', v)",
+            "x1 y1 z1",
+        ),
+        ("select * from numbers(note('m', 2)) a, numbers(a) b", "m2"),
+    ];
+    for (sql, expected) in each {
+        c.query("delete from log").unwrap();
+        c.query(sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(log(&mut c), expected, "{sql}");
+    }
+}
+
+#[test]
+fn a_statement_does_not_meet_what_its_functions_write() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create function add(k int) returns int language plpgsql as $$
+         begin insert into t values (k + 1000, 0); return k; end $$",
+    )
+    .unwrap();
+    // More rows of the transaction's own than a scan reads ahead; what is added stands behind them.
+    c.query("delete from t; begin; insert into t select i, 0 from generate_series(1, 300) i")
+        .unwrap();
+    let called = "select count(*) from (select add(id) as x from t) q";
+    assert_eq!(rows(&mut c, called), ["300"]);
+    assert_eq!(rows(&mut c, "select count(*) from t"), ["600"]);
+    let called = "select count(*) from t where id > 1000 and add(id) > 0";
+    assert_eq!(rows(&mut c, called), ["300"]);
+    let called = c.query("update t set v = add(id + 1000) where id > 2000");
+    assert_eq!(called.unwrap()[0].tag, "UPDATE 300");
+    let called = c.query("delete from t where id > 4000 and add(id) > 0");
+    assert_eq!(called.unwrap()[0].tag, "DELETE 300");
+    assert_eq!(
+        rows(&mut c, "select count(*), sum(v) from t where id > 2000"),
+        ["600|945150"]
+    );
+    c.query("commit").unwrap();
+}
+
+/// A function waits for a row in the midst of a query: the query is undone and run again, so that
+/// everything in it has happened once when it is over, messages included.
+#[test]
+fn a_function_that_waits_has_run_once_when_the_statement_is_over() {
+    let (_dir, db) = open();
+    let mut one = db.client().unwrap();
+    for sql in [
+        "select id, bump(id) from t order by id",
+        "update t set v = bump(id)",
+        "insert into t select id + 10, bump(id) from u order by id",
+        "select b from t, lateral bump_rows(t.id) b",
+        "select case when bump(3) > 0 then (select max(bump(id)) from t where id < 3) end",
+    ] {
+        let mut two = db.client().unwrap();
+        one.query(
+            "create or replace function bump_rows(k int) returns setof int language plpgsql as $$
+             begin return next bump(k); end $$;
+             delete from t where id > 3; update u set v = 0",
+        )
+        .unwrap();
+        one.query("begin; update u set v = 100 where id = 2")
+            .unwrap();
+        let Progress::Waiting(pause) = two.start(sql).unwrap() else {
+            panic!("{sql} must wait");
+        };
+        one.query("commit").unwrap();
+        pause.wait();
+        loop {
+            match two.resume().unwrap() {
+                Progress::Done(_) => break,
+                Progress::Waiting(pause) => pause.wait(),
+            }
+        }
+        assert_eq!(
+            rows(&mut one, "select v from u order by id"),
+            ["1", "101", "1"],
+            "{sql}"
+        );
+        let mut said: Vec<String> = two
+            .session()
+            .take_notices()
+            .into_iter()
+            .map(|notice| notice.message.message)
+            .collect();
+        said.sort();
+        assert_eq!(said, ["bump 1", "bump 2", "bump 3"], "{sql}");
+    }
+}
+
+#[test]
+fn an_error_in_a_function_undoes_the_statement_and_a_handler_only_its_block() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create function third(k int) returns int language plpgsql as $$
+         begin
+           perform bump(k);
+           if k = 3 then raise exception 'third' using errcode = 'P0007'; end if;
+           return k;
+         end $$;
+         create function careful(k int) returns int language plpgsql as $$
+         begin
+           return third(k);
+         exception when others then
+           return -1;
+         end $$",
+    )
+    .unwrap();
+    let failed = error(&mut c, "select third(id) from t");
+    assert_eq!(
+        (failed.message.as_str(), failed.state),
+        ("third", SqlState(*b"P0007"))
+    );
+    assert_eq!(rows(&mut c, "select sum(v) from u"), ["0"]);
+    assert_eq!(
+        rows(&mut c, "select careful(id) from t order by id"),
+        ["1", "2", "-1"]
+    );
+    assert_eq!(rows(&mut c, "select v from u order by id"), ["1", "1", "0"]);
+}
+
+#[test]
+fn a_read_only_transaction_refuses_what_a_function_writes_by_its_name() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let reads = "create function seen() returns bigint language sql as 'select count(*) from t'";
+    c.query(reads).unwrap();
+    for sql in [
+        "select bump(1)",
+        "select bump(id) from t",
+        "select case when true then bump(1) end",
+        "select 1 from t where bump(id) > 0",
+    ] {
+        c.query("begin read only").unwrap();
+        assert_eq!(
+            rows(&mut c, "select seen(), seen() from u"),
+            ["3|3", "3|3", "3|3"]
+        );
+        let refused = error(&mut c, sql);
+        assert_eq!(refused.state, SqlState::READ_ONLY_SQL_TRANSACTION, "{sql}");
+        assert_eq!(
+            refused.message,
+            "cannot execute UPDATE in a read-only transaction"
+        );
+        c.query("rollback").unwrap();
+    }
+}
+
+/// Functions that call one another in queries take the thread's stack; an expression without FROM does
+/// not, and may go deeper.
+#[test]
+fn recursion_through_queries_ends_in_an_error_and_not_in_the_stack() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create function down(n int) returns int language plpgsql as $$
+         declare r int;
+         begin
+           if n = 0 then return 0; end if;
+           select max(x.s) into r from (
+             select t.id, coalesce(nullif(greatest(1, 1 + coalesce(down(n - 1), 0)), -1), 0) as s
+             from t join u on u.id = t.id where t.id = 1 order by t.id limit 3) x
+           group by x.id having max(x.s) >= 0 order by 1 limit 1;
+           return r;
+         end $$;
+         create function steps(n int) returns int language plpgsql as $$
+         begin
+           if n = 0 then return 0; end if;
+           return 1 + steps(n - 1);
+         end $$;
+         create function down_rows(n int) returns setof int language plpgsql as $$
+         begin
+           if n > 0 then return query select r + 1 from down_rows(n - 1) r; end if;
+           return next 0;
+         end $$",
+    )
+    .unwrap();
+    assert_eq!(rows(&mut c, "select down(4) from u where id = 1"), ["4"]);
+    assert_eq!(rows(&mut c, "select count(*) from down_rows(4)"), ["5"]);
+    assert_eq!(rows(&mut c, "select steps(500)"), ["500"]);
+    for sql in ["select down(1000)", "select count(*) from down_rows(1000)"] {
+        assert_eq!(error(&mut c, sql).state, SqlState::STATEMENT_TOO_COMPLEX);
+        assert_eq!(rows(&mut c, "select 1"), ["1"]);
+    }
+}
+
+/// What a query keeps of one function counts while another runs inside it.
+#[test]
+fn the_memory_of_a_statement_and_of_its_functions_is_one() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create function large(n int) returns setof text language plpgsql as $$
+         begin
+           for i in 1 .. n loop
+             return next repeat('x', 1000000);
+           end loop;
+         end $$",
+    )
+    .unwrap();
+    assert_eq!(rows(&mut c, "select count(*) from large(150)"), ["150"]);
+    for sql in [
+        "select count(*) from large(150) a, large(150) b",
+        "select count(*) from large(300)",
+    ] {
+        assert_eq!(error(&mut c, sql).state, SqlState::OUT_OF_MEMORY, "{sql}");
+    }
+}
+
+#[test]
+fn arguments_of_call_may_call_functions() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create procedure keep(k int, inout x int) language plpgsql as $$
+         begin insert into t values (k, x); x := x + 1; end $$;
+         create procedure keep_twice() language plpgsql as $$
+         declare r int := 1;
+         begin
+           call keep(note('b', 51), r);
+           call keep(coalesce(null, note('c', 52)), r);
+           raise notice '%', r;
+         end $$",
+    )
+    .unwrap();
+    assert_eq!(
+        rows(&mut c, "call keep(note('a', 50), note('x', 2) + 1)"),
+        ["4"]
+    );
+    c.query("call keep_twice()").unwrap();
+    assert_eq!(
+        rows(&mut c, "select * from t where id > 3 order by id"),
+        ["50|3", "51|1", "52|2"]
+    );
+    assert_eq!(log(&mut c), "a50 x2 b51 c52");
+}
+
+#[test]
+fn definitions_and_limits_call_no_functions() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    for sql in [
+        "create table d (a int default note('d', 1))",
+        "create table d (a int check (note('d', a) > 0))",
+        "select id from t limit note('l', 1)",
+        "select id, numbers(2) from t",
+    ] {
+        let refused = error(&mut c, sql);
+        assert_eq!(refused.state, SqlState::FEATURE_NOT_SUPPORTED, "{sql}");
+    }
+}
+
+#[test]
+fn explain_names_the_function() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let plan = rows(
+        &mut c,
+        "explain select * from numbers(2) n, t where t.id = n",
+    );
+    assert!(
+        plan.iter()
+            .any(|line| line.contains("Function Scan on numbers")),
+        "{plan:?}"
+    );
+    let plan = rows(&mut c, "explain select id from t where note('e', id) > 0");
+    assert!(
+        plan.iter()
+            .any(|line| line.trim() == "Filter: (note('e'::text, id) > 0)"),
+        "{plan:?}"
+    );
+}

@@ -1,0 +1,215 @@
+//! Statements whose expressions call functions.
+//!
+//! Relies on: nothing but the IR.  Promises: what is read below a call is read before the first call is
+//! made, so that a statement does not meet what its functions change; such a statement has a
+//! [`Plan::Hold`] or a [`Plan::Call`] somewhere, by which engines know it.  Does not: hold what a sort or
+//! an aggregation holds anyway.
+
+use quintet_ir::plan::SortKey;
+use quintet_ir::statement::{ConflictAction, Insert};
+use quintet_ir::{Expr, Plan, Statement};
+
+/// A statement in which functions are called, ready to be run.
+pub(crate) fn hold(statement: Statement) -> Statement {
+    match statement {
+        Statement::Query(plan) => Statement::Query(known(held_inside(plan))),
+        Statement::Insert(mut insert) => {
+            let calls = insert.values.iter().any(Expr::calls_routine) || calls_later(&insert);
+            insert.source = source(insert.source, calls);
+            Statement::Insert(insert)
+        }
+        Statement::Update(mut update) => {
+            let assigned = update.assignments.iter().map(|(_, value)| value);
+            let calls = any_calls(assigned.chain(update.returning.iter().flatten()));
+            update.source = source(update.source, calls);
+            Statement::Update(update)
+        }
+        Statement::Delete(mut delete) => {
+            let calls = any_calls(delete.returning.iter().flatten());
+            delete.source = source(delete.source, calls);
+            Statement::Delete(delete)
+        }
+    }
+}
+
+/// True if a function is called somewhere in the plan.
+fn calls_in_plan(plan: &Plan) -> bool {
+    match plan {
+        Plan::Call { .. } => true,
+        Plan::Values { rows, .. } => any_calls(rows.iter().flatten()),
+        Plan::Series {
+            start, stop, step, ..
+        } => any_calls([start, stop, step]),
+        Plan::Unnest { array } => array.calls_routine(),
+        Plan::Scan(_) => false,
+        Plan::Join {
+            outer, inner, on, ..
+        } => any_calls(on) || calls_in_plan(outer) || calls_in_plan(inner),
+        Plan::Filter { input, predicate } => predicate.calls_routine() || calls_in_plan(input),
+        Plan::Project { input, exprs } => any_calls(exprs) || calls_in_plan(input),
+        Plan::Aggregate { input, .. } => aggregate_calls(plan) || calls_in_plan(input),
+        Plan::Sort { input, keys, .. } => sort_calls(keys) || calls_in_plan(input),
+        Plan::Hold { input }
+        | Plan::Unique { input }
+        | Plan::Limit { input, .. }
+        | Plan::Lock { input, .. } => calls_in_plan(input),
+        Plan::Append { inputs } => inputs.iter().any(calls_in_plan),
+    }
+}
+
+fn any_calls<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> bool {
+    exprs.into_iter().any(Expr::calls_routine)
+}
+
+fn sort_calls(keys: &[SortKey]) -> bool {
+    keys.iter().any(|key| key.expr.calls_routine())
+}
+
+fn aggregate_calls(plan: &Plan) -> bool {
+    let Plan::Aggregate { keys, calls, .. } = plan else {
+        return false;
+    };
+    any_calls(keys)
+        || calls
+            .iter()
+            .any(|call| any_calls(call.args.iter().chain(&call.filter)) || sort_calls(&call.order))
+}
+
+/// ON CONFLICT, RETURNING.
+fn calls_later(insert: &Insert) -> bool {
+    let conflict = match insert.conflict.as_ref().map(|conflict| &conflict.action) {
+        Some(ConflictAction::Update {
+            assignments,
+            filter,
+        }) => any_calls(assignments.iter().map(|(_, value)| value).chain(filter)),
+        Some(ConflictAction::Nothing) | None => false,
+    };
+    conflict || any_calls(insert.returning.iter().flatten())
+}
+
+/// The rows that a statement changes.
+fn source(plan: Plan, calls_above: bool) -> Plan {
+    let plan = held_inside(plan);
+    match calls_above {
+        true => known(held(plan)),
+        false => known(plan),
+    }
+}
+
+/// Engines know the plan by this.
+fn known(plan: Plan) -> Plan {
+    fn is_known(plan: &Plan) -> bool {
+        match plan {
+            Plan::Hold { .. } | Plan::Call { .. } | Plan::Lock { .. } => true,
+            Plan::Values { .. } | Plan::Scan(_) | Plan::Series { .. } | Plan::Unnest { .. } => {
+                false
+            }
+            Plan::Join { outer, inner, .. } => is_known(outer) || is_known(inner),
+            Plan::Filter { input, .. }
+            | Plan::Project { input, .. }
+            | Plan::Aggregate { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Unique { input }
+            | Plan::Limit { input, .. } => is_known(input),
+            Plan::Append { inputs } => inputs.iter().any(is_known),
+        }
+    }
+    match is_known(&plan) {
+        true => plan,
+        false => Plan::Hold {
+            input: Box::new(plan),
+        },
+    }
+}
+
+/// The plan, all of whose frames are there before the first is passed on.
+fn held(plan: Plan) -> Plan {
+    match plan {
+        Plan::Hold { .. } | Plan::Sort { .. } | Plan::Aggregate { .. } => plan,
+        Plan::Values { ref rows, .. } if rows.len() == 1 => plan,
+        plan => Plan::Hold {
+            input: Box::new(plan),
+        },
+    }
+}
+
+/// Holds what stands below calls.
+fn held_inside(plan: Plan) -> Plan {
+    let below = |input: Box<Plan>, calls: bool| {
+        let input = held_inside(*input);
+        Box::new(match calls {
+            true => held(input),
+            false => input,
+        })
+    };
+    match plan {
+        Plan::Values { .. }
+        | Plan::Scan(_)
+        | Plan::Series { .. }
+        | Plan::Unnest { .. }
+        | Plan::Call { .. } => plan,
+        Plan::Hold { input } => held(held_inside(*input)),
+        Plan::Join {
+            outer,
+            inner,
+            outer_width,
+            inner_width,
+            kind,
+            on,
+        } => {
+            let on_calls = any_calls(&on);
+            let inner_calls = calls_in_plan(&inner);
+            Plan::Join {
+                outer: below(outer, on_calls || inner_calls),
+                inner: below(inner, on_calls),
+                outer_width,
+                inner_width,
+                kind,
+                on,
+            }
+        }
+        Plan::Filter { input, predicate } => Plan::Filter {
+            input: below(input, predicate.calls_routine()),
+            predicate,
+        },
+        Plan::Project { input, exprs } => Plan::Project {
+            input: below(input, any_calls(&exprs)),
+            exprs,
+        },
+        Plan::Sort { input, keys, top } => Plan::Sort {
+            input: below(input, sort_calls(&keys)),
+            keys,
+            top,
+        },
+        plan @ Plan::Aggregate { .. } => {
+            let calling = aggregate_calls(&plan);
+            match plan {
+                Plan::Aggregate { input, keys, calls } => Plan::Aggregate {
+                    input: below(input, calling),
+                    keys,
+                    calls,
+                },
+                other => other,
+            }
+        }
+        Plan::Unique { input } => Plan::Unique {
+            input: below(input, false),
+        },
+        Plan::Limit {
+            input,
+            limit,
+            offset,
+        } => Plan::Limit {
+            input: below(input, false),
+            limit,
+            offset,
+        },
+        Plan::Lock { input, targets } => Plan::Lock {
+            input: below(input, false),
+            targets,
+        },
+        Plan::Append { inputs } => Plan::Append {
+            inputs: inputs.into_iter().map(held_inside).collect(),
+        },
+    }
+}
