@@ -43,7 +43,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
     let hex = |byte: u8| [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
     debug_assert!(
         ty != SqlType::Void || value.is_null() || *value == Value::text(""),
-        "void has no values but the empty one"
+        "void has no values but the empty one of a function that ends"
     );
     match value {
         Value::Null => {}

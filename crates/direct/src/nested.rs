@@ -211,7 +211,7 @@ impl Host for Calling<'_> {
         self.host.forget_notices(from);
     }
 
-    fn read_only(&self) -> bool {
-        self.host.read_only()
+    fn is_read_only(&self) -> bool {
+        self.host.is_read_only()
     }
 }

@@ -22,7 +22,7 @@ use crate::insert::Written;
 use crate::lock::{known_target, runs_whole};
 use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
-use quintet_base::{Level, SqlError, Value};
+use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
 use quintet_engine::{Clash, Refusal};
 use quintet_ir::statement::Body;
 use quintet_ir::{Procedure, Statement};
@@ -206,6 +206,9 @@ pub(crate) fn run_whole(
     workspace: &mut Workspace,
     restarts: &mut Restarts,
 ) -> Result<Written, Stop> {
+    if context.host.is_read_only() {
+        refuse_write(statement)?;
+    }
     loop {
         let mark = context.txn.begin_statement();
         let notices = context.host.notices();
@@ -238,6 +241,20 @@ pub(crate) fn run_whole(
             }
         }
     }
+}
+
+/// What a transaction that only reads says to a statement.
+fn refuse_write(statement: &Statement) -> SqlResult<()> {
+    let tag = match statement {
+        Statement::Insert(_) => "INSERT",
+        Statement::Update(_) => "UPDATE",
+        Statement::Delete(_) => "DELETE",
+        Statement::Query(_) => return Ok(()),
+    };
+    Err(SqlError::new(
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        format!("cannot execute {tag} in a read-only transaction"),
+    ))
 }
 
 fn run_once(direct: &Direct, statement: &Statement, env: &mut Env<'_>) -> Result<Written, Halt> {

@@ -130,7 +130,7 @@ impl quintet_ir::Host for SessionHost {
         self.notices.borrow_mut().truncate(from);
     }
 
-    fn read_only(&self) -> bool {
+    fn is_read_only(&self) -> bool {
         self.read_only
     }
 

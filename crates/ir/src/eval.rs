@@ -47,8 +47,8 @@ pub trait Host {
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64>;
     /// pg_backend_pid().
     fn process_id(&self) -> i32;
-    /// Whether the transaction refuses to write.
-    fn read_only(&self) -> bool {
+    /// Whether the transaction may write nothing.
+    fn is_read_only(&self) -> bool {
         false
     }
     /// RAISE NOTICE and the like: a message for the client, by its severity.

@@ -1,7 +1,7 @@
 //! Routines: what stored procedures and functions are made of.
 //!
 //! Relies on: `statement`, `expr`.  Promises: every name is a slot, every type is decided, every query has
-//! its plan; a routine is a tree of steps, as readable as its source (`text` prints it).  Does not: say
+//! its plan; a routine is a tree of steps, as readable as its source.  Does not: say
 //! how it is run; `code` is the same without the tree.
 //!
 //! ```text

@@ -11,6 +11,7 @@ use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine::{Matched, callee, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::unnest::side_by_side;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
@@ -62,6 +63,12 @@ pub(crate) fn bind_function(
                 "generate_series" => {
                     let (plan, ty) = series(planner, &binder, args?).map_err(here)?;
                     (name.to_string(), Some(plan), ty)
+                }
+                "unnest" if call.args.len() > 1 => {
+                    let table = alias_or(item.alias.as_ref(), name).to_string();
+                    side_by_side(&mut from, &binder, &table, args?).map_err(here)?;
+                    rename_columns(planner, &mut from, item.alias.as_ref())?;
+                    return Ok(from);
                 }
                 "unnest" => {
                     let (plan, ty) = unnest(args?).map_err(here)?;

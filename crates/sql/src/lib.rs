@@ -20,7 +20,7 @@
 //! | `catalog`, `records`, `stored`, `system` | names to definitions; what is stored; pg_catalog |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
-//! | `from`, `join_clause`, `function_source`, `with` | sources of rows as they are written |
+//! | `from`, `join_clause`, `function_source`, `unnest`, `with` | sources of rows as they are written |
 //! | `join`, `access`, `condition`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `group`, `values`, `set_operation`, `limit`, `locking` | queries |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
@@ -67,6 +67,7 @@ mod stored;
 mod subquery;
 mod system;
 mod types;
+mod unnest;
 mod update;
 mod utility;
 mod values;

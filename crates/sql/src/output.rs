@@ -129,6 +129,11 @@ fn figure(node: &Node) -> Option<(String, bool)> {
         NodeEnum::AArrayExpr(_) => good("array"),
         NodeEnum::RowExpr(_) => good("row"),
         NodeEnum::CollateClause(clause) => figure(clause.arg.as_deref()?),
+        // An element or a slice is called as its array.
+        NodeEnum::AIndirection(part) => match names::strings(&part.indirection).last() {
+            Some(field) => good(field),
+            None => figure(part.arg.as_deref()?),
+        },
         NodeEnum::TypeCast(cast) => {
             let inside = cast.arg.as_deref().and_then(figure);
             if let Some((name, true)) = inside {

@@ -25,6 +25,7 @@
 //! | `tokens` | the words of a body and their places |
 //! | `declare` | DECLARE sections, and what the parser is told instead |
 //! | `check` | running the parser; where its errors are |
+//! | `inline` | bodies that are SQL themselves |
 //! | `json` | the parser's answer |
 //! | `walk` | the cursor that goes through answer and words together |
 //! | `read` | statements |
@@ -34,6 +35,7 @@
 mod check;
 mod declare;
 mod header;
+mod inline;
 mod json;
 mod print;
 mod raise;

@@ -19,7 +19,7 @@
 //! | `hold` | statements whose expressions call functions |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
-//! | `lower` | bodies in PL/pgSQL to steps; `lower/assign` targets, `lower/raise` messages |
+//! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages |
 //! | `query` | bodies in SQL to steps |
 
 mod block;

@@ -165,6 +165,9 @@ impl Scope {
         match expr {
             Expr::Cast { modifier, .. } => *modifier,
             Expr::Column(place, _) => self.by_place(*place).map_or(TypeMod::NONE, |c| c.modifier),
+            Expr::Call { function, args, .. } if matches!(function.name, "[]" | "[:]") => args
+                .first()
+                .map_or(TypeMod::NONE, |array| self.modifier(array)),
             _ => TypeMod::NONE,
         }
     }

@@ -2,10 +2,11 @@
 //!
 //! Relies on: `zone`.  Promises: the forms that clients and dumps write are read as PostgreSQL
 //! reads them, and refused with its messages.  Does not: take the free-form dates that PostgreSQL
-//! also guesses at (`Jan 5 2024`, two-digit years, Julian days), or `now` and its kin.
+//! also guesses at (two-digit years, Julian days, names of days), or `now` and its kin.
 //!
 //! ```text
 //! date     2024-01-31   2024/1/31   20240131   2024-Jan-31   31-Jan-2024   01/31/2024 (month first)
+//!          January 31, 2024   Jan 31 2024   31 January 2024
 //! time     12:34   12:34:56.789   123456   with AM or PM
 //! between  blanks or T
 //! zone     Z   +02   +0230   +05:30   -05:30:15   CEST   Europe/Berlin
@@ -271,7 +272,14 @@ impl<'a> Cursor<'a> {
 
     /// Year, month, day; none of them checked.
     fn date(&mut self) -> Result<(i64, i64, i64), Refusal> {
+        if self.peek().is_some_and(|byte| byte.is_ascii_lowercase()) {
+            return self.date_by_month();
+        }
         let first = self.digits()?;
+        if let Some(month) = self.month_behind_blanks() {
+            let year = self.year_behind_blanks()?;
+            return Ok((year, month, number(first)));
+        }
         let Some(separator @ (b'-' | b'/' | b'.')) = self.peek() else {
             // YYYYMMDD, with more digits for later years.
             let Some(at) = first.len().checked_sub(4).filter(|at| *at >= 4) else {
@@ -297,6 +305,51 @@ impl<'a> Cursor<'a> {
             (None, true, _) => Ok((a, b, c)),
             (None, false, true) => Ok((c, a, b)),
             (_, false, false) => Err(Refusal::FieldOrder),
+        }
+    }
+
+    /// `january 31, 2024`, `jan 31 2024`, `jan-31-2024`.
+    fn date_by_month(&mut self) -> Result<(i64, i64, i64), Refusal> {
+        let name = self.take_while(|b| b.is_ascii_lowercase());
+        let month = month(name).ok_or(Refusal::Syntax)?;
+        let separator = self.peek().filter(|byte| matches!(byte, b'-' | b'/'));
+        let Some(separator) = separator else {
+            self.take_while(|b| b.is_ascii_whitespace());
+            let day = number(self.digits()?);
+            self.take(b',');
+            return Ok((self.year_behind_blanks()?, month, day));
+        };
+        self.take(separator);
+        let day = number(self.digits()?);
+        if !self.take(separator) {
+            return Err(Refusal::Syntax);
+        }
+        Ok((self.whole_year()?, month, day))
+    }
+
+    /// The month of `31 january 2024`; takes nothing if there is none.
+    fn month_behind_blanks(&mut self) -> Option<i64> {
+        let before = self.rest;
+        let blanks = self.take_while(|b| b.is_ascii_whitespace());
+        let found = month(self.take_while(|b| b.is_ascii_lowercase()));
+        if blanks.is_empty() || found.is_none() {
+            self.rest = before;
+            return None;
+        }
+        found
+    }
+
+    fn year_behind_blanks(&mut self) -> Result<i64, Refusal> {
+        self.take_while(|b| b.is_ascii_whitespace());
+        self.whole_year()
+    }
+
+    /// A year with its century.
+    fn whole_year(&mut self) -> Result<i64, Refusal> {
+        let digits = self.digits()?;
+        match digits.len() >= 3 && self.peek() != Some(b':') {
+            true => Ok(number(digits)),
+            false => Err(Refusal::Syntax),
         }
     }
 

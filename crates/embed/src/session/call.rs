@@ -111,7 +111,7 @@ impl Session {
                         TcError::Conflict { space, key, .. } => {
                             (true, key.clone().map(|key| (*space, key)))
                         }
-                        TcError::SnapshotTooOld => (true, None),
+                        TcError::SnapshotTooOld | TcError::Deadlock => (true, None),
                         _ => (false, None),
                     };
                     let told = {
@@ -150,7 +150,7 @@ impl Session {
         calling.ended = false;
         calling.run = Run::new(&self.db.direct, Arc::clone(&calling.procedure));
         match self.txn.as_mut() {
-            // Others wait for what it holds.
+            // Others wait for what it holds, or held.
             Some(txn) if txn.is_deadlocked() => {
                 let schema = txn.schema();
                 self.txn = None;

@@ -4,6 +4,7 @@
 //! not in the header is refused; COST, ROWS, PARALLEL and LEAKPROOF, which only advise a planner,
 //! are left out.  Does not: resolve types.
 
+use super::inline;
 use super::tree::{DataType, Header, Parameter, ParameterMode, Returns, Volatility};
 use crate::names::{inner, option_text, required, string, strings};
 use crate::parse;
@@ -34,7 +35,7 @@ const POLYMORPHIC: &[&str] = &[
 
 /// The header and the text of the body; `text` is what the statement was parsed from.
 pub(crate) fn read(statement: &CreateFunctionStmt, text: &str) -> SqlResult<(Header, String)> {
-    let options = options(statement)?;
+    let options = options(statement, text)?;
     let parameters: SqlResult<Vec<Parameter>> = statement
         .parameters
         .iter()
@@ -65,7 +66,7 @@ struct Options {
     body: String,
 }
 
-fn options(statement: &CreateFunctionStmt) -> SqlResult<Options> {
+fn options(statement: &CreateFunctionStmt, text: &str) -> SqlResult<Options> {
     let (mut strict, mut volatility) = (false, Volatility::Volatile);
     let (mut body, mut language) = (None, None);
     for option in &statement.options {
@@ -99,7 +100,12 @@ fn options(statement: &CreateFunctionStmt) -> SqlResult<Options> {
             }
         }
     }
+    let refuse = |message: &str| Err(SqlError::new(INVALID_FUNCTION_DEFINITION, message));
     match language.as_deref() {
+        Some("plpgsql") if statement.sql_body.is_some() => {
+            return refuse("inline SQL function body only valid for language SQL");
+        }
+        None if statement.sql_body.is_some() => {}
         Some("plpgsql" | "sql") => {}
         Some(other @ ("c" | "internal")) => {
             return Err(SqlError::unsupported(format!("language {other}")));
@@ -114,6 +120,12 @@ fn options(statement: &CreateFunctionStmt) -> SqlResult<Options> {
                 "no language specified",
             ));
         }
+    }
+    if statement.sql_body.is_some() {
+        if body.is_some() {
+            return refuse("duplicate function body specified");
+        }
+        body = Some(inline::body(text)?);
     }
     let body = body.ok_or_else(|| {
         let message = "no function body specified";
@@ -135,7 +147,8 @@ pub(crate) fn language(statement: &CreateFunctionStmt) -> Option<String> {
             Some(NodeEnum::DefElem(option)) if option.defname == "language" => value(option),
             _ => None,
         });
-    named.map(|name| name.to_ascii_lowercase())
+    let unsaid = statement.sql_body.as_ref().map(|_| "sql".to_string());
+    named.map(|name| name.to_ascii_lowercase()).or(unsaid)
 }
 
 fn value(option: &DefElem) -> Option<String> {

@@ -250,32 +250,44 @@ impl Embedding<'_, '_> {
     /// # Errors
     /// As [`Embedding::expression`].
     pub fn list(&mut self, text: &str) -> SqlResult<Vec<Expr>> {
-        let planned = self.statement(&format!("SELECT {text}"))?;
-        match planned.statement {
-            Statement::Query(Plan::Values { mut rows, .. }) if rows.len() == 1 => {
-                Ok(rows.swap_remove(0))
+        let source = format!("SELECT {text}");
+        let select = select(&source)?;
+        if is_bare(&select) && select.from_clause.is_empty() && !has_subquery(&select) {
+            let planner = Planner::inside(self.context, &source, &self.variables);
+            planner.calls.open(self.variables.slots.len());
+            let scope = Scope::empty();
+            let binder = Binder::new(&planner, &scope, "expressions");
+            let mut values = Vec::with_capacity(select.target_list.len());
+            for target in &select.target_list {
+                let Some(NodeEnum::ResTarget(target)) = inner(target) else {
+                    return required(None);
+                };
+                values.push(binder.bind(required(target.val.as_deref())?)?);
             }
-            statement => {
-                let mut targets = Vec::with_capacity(planned.columns.len());
-                for (number, column) in planned.columns.iter().enumerate() {
-                    let slot = self.variables.hidden(column.ty);
-                    targets.push((slot, Expr::Column(number, column.ty)));
-                }
-                let values = targets
-                    .iter()
-                    .map(|(slot, value)| Expr::Param(*slot, value.ty()));
-                let values = values.collect();
-                self.add(Action::Run {
-                    statement,
-                    into: Into {
-                        targets,
-                        strict: false,
-                        silent: true,
-                    },
-                });
-                Ok(values)
+            if let Some(calls) = planner.calls.close() {
+                self.call(calls);
+                return Ok(values);
             }
         }
+        let planned = self.statement(&source)?;
+        let mut targets = Vec::with_capacity(planned.columns.len());
+        for (number, column) in planned.columns.iter().enumerate() {
+            let slot = self.variables.hidden(column.ty);
+            targets.push((slot, Expr::Column(number, column.ty)));
+        }
+        let values = targets
+            .iter()
+            .map(|(slot, value)| Expr::Param(*slot, value.ty()));
+        let values = values.collect();
+        self.add(Action::Run {
+            statement: planned.statement,
+            into: Into {
+                targets,
+                strict: false,
+                silent: true,
+            },
+        });
+        Ok(values)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Bodies in SQL: statements in order, the last one gives the result.
 //!
 //! Relies on: `embed`.  Promises: as PostgreSQL: the first row of the last statement, or all of them for a
-//! set; statements before it are run for what they change.  Does not: bodies in the form of the standard
-//! (BEGIN ATOMIC, RETURN), which are 0A000.
+//! set; statements before it are run for what they change; bodies in the form of the standard (BEGIN ATOMIC,
+//! RETURN) are the same.  Does not: know what a body depends on: what it names may be dropped.
 
 use super::embed::{Embedding, Planned};
 use super::link::Linker;

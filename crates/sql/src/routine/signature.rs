@@ -24,7 +24,7 @@ pub(crate) struct Signature {
     /// Neither STABLE nor IMMUTABLE.
     pub may_write: bool,
     /// LANGUAGE sql.
-    pub in_sql: bool,
+    pub of_sql: bool,
     /// All of them, OUT and TABLE ones too: the first slots, in this order.
     pub parameters: Vec<Parameter>,
     pub output: Output,
@@ -94,7 +94,7 @@ impl Signature {
             procedure: header.procedure,
             strict: header.strict && !header.procedure,
             may_write: header.volatility == Volatility::Volatile,
-            in_sql: plpgsql::language(statement).as_deref() == Some("sql"),
+            of_sql: plpgsql::language(statement).as_deref() == Some("sql"),
             parameters,
             output,
             columns,
@@ -115,7 +115,7 @@ impl Signature {
 
     /// What a function that returns void gives.
     pub fn nothing(&self) -> Value {
-        match self.in_sql {
+        match self.of_sql {
             true => Value::Null,
             false => Value::text(""),
         }

@@ -1,0 +1,67 @@
+//! `unnest(a, b, …)` in FROM: arrays side by side.
+//!
+//! Relies on: `from`, a series for the places.  Promises: as many rows as the longest array has elements,
+//! NULL where a shorter one has ended.  Does not: keep arrays; each is asked for an element per row, so that
+//! an expression which gives another array each time is refused.
+
+use crate::expr::Binder;
+use crate::from::{From, Source};
+use crate::rewrite::is_volatile;
+use crate::scope::{ScopeColumn, ScopeTable};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_ir::Expr;
+use quintet_ir::plan::Plan;
+
+/// Adds a table with a column for each array.
+///
+/// # Errors
+/// `42883` for what is no array, `0A000` for what may be another one each time.
+pub(crate) fn side_by_side(
+    from: &mut From,
+    binder: &Binder,
+    table: &str,
+    arrays: Vec<Expr>,
+) -> SqlResult<()> {
+    if let Some(other) = arrays.iter().find(|array| array.ty().element().is_none()) {
+        return Err(SqlError::new(
+            SqlState::UNDEFINED_FUNCTION,
+            format!("function unnest({}) does not exist", other.ty()),
+        ));
+    }
+    if arrays.iter().any(is_volatile) {
+        return Err(SqlError::unsupported(
+            "unnest of several arrays that volatile functions give",
+        ));
+    }
+    let one = Expr::Const(Value::Int4(1), SqlType::Int4);
+    let lengths = arrays
+        .iter()
+        .map(|array| binder.apply("cardinality", vec![array.clone()]));
+    let plan = Plan::Series {
+        start: one.clone(),
+        stop: Expr::Extreme {
+            greatest: true,
+            args: lengths.collect::<SqlResult<_>>()?,
+            ty: SqlType::Int4,
+        },
+        step: one,
+        ty: SqlType::Int4,
+    };
+    let place = from.add_leaf(table, Source::Function(plan), vec![SqlType::Int4]);
+    let mut columns = Vec::with_capacity(arrays.len());
+    for array in arrays {
+        let place = Expr::Column(place, SqlType::Int4);
+        columns.push(ScopeColumn {
+            name: "unnest".to_string(),
+            modifier: TypeMod::NONE,
+            origin: None,
+            expr: binder.apply("[]", vec![array, place])?,
+        });
+    }
+    from.scope.add(ScopeTable {
+        name: table.to_string(),
+        schema: None,
+        columns,
+    });
+    Ok(())
+}
