@@ -20,7 +20,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `run` | [`Run`]: one execution of a statement; restarts |
-//! | `call`, `guard`, `turns`, `raise` | calls of routines, step by step |
+//! | `call`, `guard`, `turns`, `raise`, `into` | calls of routines, step by step |
 //! | `nested`, `called` | functions that expressions and FROM items call |
 //! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
 //! | `cursor` | pulling frames through a plan; the small operators |
@@ -44,6 +44,7 @@ mod cursor;
 mod direct;
 mod guard;
 mod insert;
+mod into;
 mod join;
 mod keys;
 mod lock;

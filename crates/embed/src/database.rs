@@ -166,6 +166,8 @@ pub struct DatabaseStats {
     pub log: WalStats,
     /// STORE.
     pub store: quintet_dc::DcStats,
+    /// Calls that were run again because they had lost a conflict.
+    pub retries: u64,
 }
 
 impl Database {
@@ -319,6 +321,7 @@ impl Database {
             tc: self.inner.tc.stats(),
             log: self.inner.log.stats(),
             store: self.inner.store.stats(),
+            retries: self.inner.retries.load(Ordering::Relaxed),
         }
     }
 

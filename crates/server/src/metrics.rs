@@ -199,12 +199,22 @@ impl Page {
     }
 
     fn engine(&mut self, engine: &DatabaseStats) {
-        let DatabaseStats { tc, log, store } = engine;
+        let DatabaseStats {
+            tc,
+            log,
+            store,
+            retries,
+        } = engine;
         self.counter("commits", "Transactions committed that wrote.", tc.commits);
         self.counter(
             "commits_read_only",
             "Transactions committed that only read.",
             tc.read_only,
+        );
+        self.counter(
+            "call_retries",
+            "Calls run again because they had lost a conflict.",
+            retries,
         );
         self.counter(
             "memtable_compactions",

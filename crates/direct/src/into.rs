@@ -1,0 +1,192 @@
+//! What becomes of the rows of a statement inside a routine: slots, or rows that are kept.
+//!
+//! Relies on: the statement was planned over the routine's slots.  Promises: a query that only reads is read no
+//! further than somebody looks; a slot that may not be NULL never is; kept rows have a bound.  Does not:
+//! know operations.
+
+use crate::context::{Around, Context, Env, STATEMENT_MEMORY_MAX, Stop, Workspace, row_bytes};
+use crate::cursor::Cursor;
+use crate::lock::runs_whole;
+use crate::run::{Restarts, run_whole, stop_outside_a_run};
+use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_ir::routine::Into;
+use quintet_ir::{Expr, Routine, Statement};
+
+/// Runs a statement and leaves its first row in `frame`; a query that only reads is not read further than
+/// INTO must know. Says how many rows there were, or were changed.
+pub(crate) fn first_row(
+    (around, statement): (Around<'_>, &Statement),
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    (restarts, frame): (&mut Restarts, &mut Vec<Value>),
+    into: &Into,
+) -> Result<u64, Stop> {
+    match statement {
+        Statement::Query(plan) if !runs_whole(plan) => {
+            context.txn.begin_statement();
+            let mut cursor = Cursor::new(plan);
+            let mut env = Env::new(context, workspace);
+            env.release_all();
+            let mut next = |env: &mut Env<'_>, frame: &mut Vec<Value>| {
+                cursor.next(plan, env, frame, 0).map_err(stop_outside_a_run)
+            };
+            if !next(&mut env, frame)? {
+                return Ok(0);
+            }
+            let mut found = 1;
+            if into.strict || into.targets.is_empty() {
+                let mut other = Vec::new();
+                while (found == 1 || into.targets.is_empty()) && next(&mut env, &mut other)? {
+                    found += 1;
+                }
+            }
+            Ok(found)
+        }
+        _ => {
+            let written = run_whole(around, statement, context, workspace, restarts)?;
+            frame.clear();
+            frame.extend(written.rows.into_iter().next().into_iter().flatten());
+            Ok(written.count)
+        }
+    }
+}
+
+/// Runs a statement and shows its rows, at most so many; a query that only reads is not read further.
+/// Says how many there were, or were changed.
+pub(crate) fn each_row(
+    (around, statement): (Around<'_>, &Statement),
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    (restarts, frame): (&mut Restarts, &mut Vec<Value>),
+    wanted: usize,
+    mut see: impl FnMut(&[Value]) -> SqlResult<()>,
+) -> Result<u64, Stop> {
+    match statement {
+        Statement::Query(plan) if !runs_whole(plan) => {
+            context.txn.begin_statement();
+            let mut cursor = Cursor::new(plan);
+            let mut env = Env::new(context, workspace);
+            env.release_all();
+            let mut found = 0;
+            while found < wanted as u64 {
+                match cursor.next(plan, &mut env, frame, 0) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(halt) => return Err(stop_outside_a_run(halt)),
+                }
+                found += 1;
+                see(frame)?;
+            }
+            Ok(found)
+        }
+        _ => {
+            let written = run_whole(around, statement, context, workspace, restarts)?;
+            for row in &written.rows {
+                see(row)?;
+            }
+            Ok(written.count)
+        }
+    }
+}
+
+pub(crate) fn over_row(
+    expr: &Expr,
+    row: &[Value],
+    slots: &[Value],
+    host: &dyn quintet_ir::Host,
+) -> SqlResult<Value> {
+    match expr {
+        Expr::Column(place, _) => Ok(row.get(*place).cloned().unwrap_or(Value::Null)),
+        expr => quintet_ir::eval(expr, row, slots, host),
+    }
+}
+
+/// Gives the targets their values over a row; NULLs if there is none.
+pub(crate) fn fill(
+    routine: &Routine,
+    slots: &mut [Value],
+    into: &Into,
+    row: Option<&[Value]>,
+    host: &dyn quintet_ir::Host,
+) -> SqlResult<()> {
+    for (slot, value) in &into.targets {
+        let value = match row {
+            Some(row) => over_row(value, row, slots, host)?,
+            None => Value::Null,
+        };
+        store(routine, slots, *slot, value)?;
+    }
+    Ok(())
+}
+
+/// `slot := value`.
+pub(crate) fn store(
+    routine: &Routine,
+    slots: &mut [Value],
+    slot: usize,
+    value: Value,
+) -> SqlResult<()> {
+    let defined = &routine.slots[slot];
+    if defined.not_null && value.is_null() {
+        return Err(SqlError::new(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            format!(
+                "null value cannot be assigned to variable \"{}\" declared NOT NULL",
+                defined.name
+            ),
+        ));
+    }
+    slots[slot] = value;
+    Ok(())
+}
+
+pub(crate) fn note_found(routine: &Routine, slots: &mut [Value], found: bool) {
+    if let Some(slot) = routine.found {
+        slots[slot] = Value::Bool(found);
+    }
+}
+
+pub(crate) fn check_strict(into: &Into, found: u64) -> SqlResult<()> {
+    match found {
+        _ if !into.strict => Ok(()),
+        0 => Err(SqlError::new(
+            SqlState::STRICT_NO_ROW,
+            "query returned no rows",
+        )),
+        1 => Ok(()),
+        _ => Err(several_rows()),
+    }
+}
+
+/// STRICT; and a statement that writes has one row for its targets at most.
+pub(crate) fn check_rows(into: &Into, found: u64, statement: &Statement) -> SqlResult<()> {
+    let writes = !matches!(statement, Statement::Query(_));
+    match writes && found > 1 && !into.targets.is_empty() {
+        true => Err(several_rows()),
+        false => check_strict(into, found),
+    }
+}
+
+fn several_rows() -> SqlError {
+    SqlError::new(
+        SqlState::STRICT_SEVERAL_ROWS,
+        "query returned more than one row",
+    )
+    .hint("Make sure the query returns a single row, or use LIMIT 1.")
+}
+
+/// Keeps a row for a loop or a result.
+pub(crate) fn keep(rows: &mut Vec<Vec<Value>>, row: Vec<Value>, kept: &mut usize) -> SqlResult<()> {
+    *kept += row_bytes(&row);
+    if *kept > STATEMENT_MEMORY_MAX {
+        return Err(SqlError::new(
+            SqlState::OUT_OF_MEMORY,
+            "call needs more memory than one may have",
+        )
+        .detail(format!(
+            "The rows that its loops and results keep exceed {STATEMENT_MEMORY_MAX} bytes."
+        )));
+    }
+    rows.push(row);
+    Ok(())
+}
