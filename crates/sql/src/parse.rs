@@ -6,11 +6,12 @@
 //! depth, and reading its tree stops at 100 levels of messages, which is some 45 of expressions.
 //! Does not: look at names or types.
 //!
-//! The parser redirects the process's standard error while it runs, so two parses at once could
-//! leave it redirected for good. One lock around it prevents that; plans are cached by text, so
-//! nobody waits there in earnest. What this process writes to standard error meanwhile would not
-//! arrive, and would even be taken for an error of PL/pgSQL's parser, which then frees what it did
-//! not allocate: the same guard holds the standard library's lock on it.
+//! A parser that is built without its `DEBUG` redirects the process's standard error while it runs (that
+//! of `pg_query` 18.1 is built with it, and does not), so two parses at once could leave it redirected
+//! for good. One lock around it prevents that; plans are cached by text, so nobody waits there in
+//! earnest. What this process writes to standard error meanwhile would not arrive, and would even be
+//! taken for an error of PL/pgSQL's parser, which then frees what it did not allocate: the same guard
+//! holds the standard library's lock on it.
 
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, TransactionStmtKind};

@@ -80,12 +80,12 @@ impl Display for SqlText {
 impl Display for Raise {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let level = match self.level {
-            RaiseLevel::Debug => "debug",
-            RaiseLevel::Log => "log",
-            RaiseLevel::Info => "info",
-            RaiseLevel::Notice => "notice",
-            RaiseLevel::Warning => "warning",
-            RaiseLevel::Exception => "exception",
+            Severity::Debug => "debug",
+            Severity::Log => "log",
+            Severity::Info => "info",
+            Severity::Notice => "notice",
+            Severity::Warning => "warning",
+            Severity::Exception => "exception",
         };
         write!(f, "raise {level}")?;
         match &self.subject {
@@ -100,7 +100,7 @@ impl Display for Raise {
             RaiseSubject::Condition { name, state } => write!(f, " {name} ({state})")?,
         }
         for (option, text) in &self.options {
-            write!(f, " {}={text}", option.word())?;
+            write!(f, " {}={text}", option.word().to_ascii_lowercase())?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 use super::Failure;
 use super::json::Json;
 use super::tree::{
-    Condition, Diagnostic, Raise, RaiseLevel, RaiseOption, RaiseSubject, SqlText, StatementKind,
+    Condition, Diagnostic, Raise, RaiseOption, RaiseSubject, Severity, SqlText, StatementKind,
     Target,
 };
 use super::walk::Walk;
@@ -53,14 +53,14 @@ pub(crate) fn raise(walk: &mut Walk, node: Json) -> Result<StatementKind, Failur
 }
 
 /// PostgreSQL's numbers for levels of messages.
-fn level(walk: &Walk, node: Json) -> Result<RaiseLevel, Failure> {
+fn level(walk: &Walk, node: Json) -> Result<Severity, Failure> {
     Ok(match node.number("elog_level") {
-        14 => RaiseLevel::Debug,
-        15 => RaiseLevel::Log,
-        17 => RaiseLevel::Info,
-        18 => RaiseLevel::Notice,
-        19 => RaiseLevel::Warning,
-        21 => RaiseLevel::Exception,
+        14 => Severity::Debug,
+        15 => Severity::Log,
+        17 => Severity::Info,
+        18 => Severity::Notice,
+        19 => Severity::Warning,
+        21 => Severity::Exception,
         _ => return Err(walk.differ()),
     })
 }
@@ -70,7 +70,7 @@ fn options(walk: &mut Walk, node: Json) -> Result<Vec<(RaiseOption, SqlText)>, F
     for option in node.nodes("options") {
         walk.take(if options.is_empty() { "using" } else { "," })?;
         let what = match option.number("opt_type") {
-            0 => RaiseOption::ErrCode,
+            0 => RaiseOption::ErrorCode,
             1 => RaiseOption::Message,
             2 => RaiseOption::Detail,
             3 => RaiseOption::Hint,
@@ -81,7 +81,7 @@ fn options(walk: &mut Walk, node: Json) -> Result<Vec<(RaiseOption, SqlText)>, F
             8 => RaiseOption::Schema,
             _ => return Err(walk.differ()),
         };
-        if !walk.is(what.word()) {
+        if !walk.is(&what.word().to_ascii_lowercase()) {
             return Err(walk.differ());
         }
         // The word, and an equals sign of either kind.
@@ -89,23 +89,6 @@ fn options(walk: &mut Walk, node: Json) -> Result<Vec<(RaiseOption, SqlText)>, F
         options.push((what, walk.text(option.expression("expr"))?));
     }
     Ok(options)
-}
-
-impl RaiseOption {
-    /// The word for it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            RaiseOption::ErrCode => "errcode",
-            RaiseOption::Message => "message",
-            RaiseOption::Detail => "detail",
-            RaiseOption::Hint => "hint",
-            RaiseOption::Column => "column",
-            RaiseOption::Constraint => "constraint",
-            RaiseOption::DataType => "datatype",
-            RaiseOption::Table => "table",
-            RaiseOption::Schema => "schema",
-        }
-    }
 }
 
 /// The conditions of a handler.

@@ -8,8 +8,8 @@
 use crate::variables::Conflict;
 use pg_query::protobuf;
 use quintet_base::SqlState;
-/// Errors that a handler is for.
-pub(crate) use quintet_ir::routine::Condition;
+/// Errors that a handler is for; how loud a RAISE is, and what its USING says.
+pub(crate) use quintet_ir::routine::{Condition, RaiseOption, Severity};
 
 /// A routine.
 #[derive(Clone, PartialEq, Debug)]
@@ -427,23 +427,11 @@ pub(crate) struct IntoClause {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Raise {
     /// How loud.
-    pub level: RaiseLevel,
+    pub level: Severity,
     /// What.
     pub subject: RaiseSubject,
     /// USING.
     pub options: Vec<(RaiseOption, SqlText)>,
-}
-
-/// How loud a RAISE is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub(crate) enum RaiseLevel {
-    Debug,
-    Log,
-    Info,
-    Notice,
-    Warning,
-    Exception,
 }
 
 /// What is raised.
@@ -467,21 +455,6 @@ pub(crate) enum RaiseSubject {
         /// Its state.
         state: SqlState,
     },
-}
-
-/// What USING says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub(crate) enum RaiseOption {
-    ErrCode,
-    Message,
-    Detail,
-    Hint,
-    Column,
-    Constraint,
-    DataType,
-    Table,
-    Schema,
 }
 
 /// What GET DIAGNOSTICS can tell.

@@ -3,7 +3,7 @@
 //! Relies on: `lower`.  Promises: what is said is what PostgreSQL says.  Does not: evaluate anything now.
 
 use super::Lowering;
-use crate::plpgsql::{self, RaiseLevel, RaiseSubject, SqlText};
+use crate::plpgsql::{self, RaiseSubject, SqlText};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::routine::{Action, Raise, RaiseOption, RaiseState, Severity, Step};
@@ -11,14 +11,7 @@ use quintet_ir::routine::{Action, Raise, RaiseOption, RaiseState, Severity, Step
 impl Lowering<'_, '_, '_> {
     /// RAISE.
     pub(super) fn raise(&mut self, raise: &plpgsql::Raise) -> SqlResult<()> {
-        let severity = match raise.level {
-            RaiseLevel::Debug => Severity::Debug,
-            RaiseLevel::Log => Severity::Log,
-            RaiseLevel::Info => Severity::Info,
-            RaiseLevel::Notice => Severity::Notice,
-            RaiseLevel::Warning => Severity::Warning,
-            RaiseLevel::Exception => Severity::Exception,
-        };
+        let severity = raise.level;
         let (mut state, mut format, mut arguments) = (RaiseState::Default, Vec::new(), Vec::new());
         match &raise.subject {
             RaiseSubject::Again => {
@@ -55,7 +48,7 @@ impl Lowering<'_, '_, '_> {
                 if raise
                     .options
                     .iter()
-                    .all(|(option, _)| !matches!(option, plpgsql::RaiseOption::Message))
+                    .all(|(option, _)| !matches!(option, RaiseOption::Message))
                 {
                     format = vec![name.clone()];
                 }
@@ -63,19 +56,8 @@ impl Lowering<'_, '_, '_> {
         }
         let mut options = Vec::new();
         for (option, text) in &raise.options {
-            let option = match option {
-                plpgsql::RaiseOption::ErrCode => RaiseOption::ErrorCode,
-                plpgsql::RaiseOption::Message => RaiseOption::Message,
-                plpgsql::RaiseOption::Detail => RaiseOption::Detail,
-                plpgsql::RaiseOption::Hint => RaiseOption::Hint,
-                plpgsql::RaiseOption::Column => RaiseOption::Column,
-                plpgsql::RaiseOption::Constraint => RaiseOption::Constraint,
-                plpgsql::RaiseOption::DataType => RaiseOption::DataType,
-                plpgsql::RaiseOption::Table => RaiseOption::Table,
-                plpgsql::RaiseOption::Schema => RaiseOption::Schema,
-            };
             let value = self.at.typed(&text.text, SqlType::Text, TypeMod::NONE)?;
-            options.push((option, value));
+            options.push((*option, value));
         }
         self.at.add(Action::Raise(Box::new(Raise {
             severity,
