@@ -44,12 +44,10 @@ impl Shared {
     pub fn read<R>(
         &self,
         snapshot: Timestamp,
-        space: SpaceId,
-        key: &[u8],
+        (hash, space, key): (u64, SpaceId, &[u8]),
         touch: bool,
         see: impl FnOnce(Option<&[u8]>, Timestamp) -> R,
     ) -> Result<R, Error> {
-        let hash = hash(space, key);
         {
             let guard = quintet_index::pin();
             if let Some(entry) = self.table.find(hash, space, key, &guard) {
@@ -109,8 +107,8 @@ impl Shared {
                     }
                 }
             }
-            for (at, (space, key)) in keys.iter().enumerate() {
-                self.read(snapshot, *space, key, at == 0, |row, timestamp| {
+            for (at, ((space, key), hash)) in keys.iter().zip(hashes).enumerate() {
+                self.read(snapshot, (hash, *space, key), at == 0, |row, timestamp| {
                     see(batch * TOGETHER + at, row, timestamp)
                 })?;
             }
