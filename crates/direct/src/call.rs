@@ -20,6 +20,7 @@ use crate::guard::{Guard, Handling};
 use crate::into::{
     check_rows, check_strict, each_row, fill, first_row, keep, note_found, over_row, store,
 };
+use crate::point;
 use crate::raise;
 use crate::run::Restarts;
 use crate::turns::Turns;
@@ -32,7 +33,6 @@ use std::sync::Arc;
 
 /// See the module.
 pub(crate) struct Call {
-    program: Arc<Program>,
     activations: Vec<Activation>,
     restarts: Restarts,
     /// Operations since the last look at the cancel flag.
@@ -81,18 +81,17 @@ impl Call {
         context: &mut Context<'_>,
     ) -> SqlResult<Call> {
         let values = values(arguments, context.params, context)?;
-        Call::begin(Arc::clone(program), 0, values, 0)
+        Call::begin(program, 0, values, 0)
     }
 
     /// A call of one of a program's routines. `kept`: bytes that count as kept already.
     pub fn begin(
-        program: Arc<Program>,
+        program: &Program,
         routine: usize,
         arguments: Vec<Value>,
         kept: usize,
     ) -> SqlResult<Call> {
         let mut call = Call {
-            program,
             activations: Vec::new(),
             restarts: Restarts::default(),
             operations: 0,
@@ -100,27 +99,28 @@ impl Call {
             frame: Vec::new(),
             lost: false,
         };
-        call.enter(routine, arguments)?;
+        call.enter(program, routine, arguments)?;
         Ok(call)
     }
 
-    /// Goes on to the end. Gives the rows of the result.
+    /// Goes on to the end. Gives the rows of the result. `program`: the one it was begun with; lent, so
+    /// that threads that run one program do not count its users in one place.
     pub fn run(
         &mut self,
+        program: &Arc<Program>,
         direct: &Direct,
         context: &mut Context<'_>,
         workspace: &mut Workspace,
     ) -> Result<Vec<Vec<Value>>, Stop> {
-        let program = Arc::clone(&self.program);
         loop {
-            match self.step(&program, direct, context, workspace) {
+            match self.step(program, direct, context, workspace) {
                 Ok(Next::On) => self.top().place += 1,
                 Ok(Next::At(place)) => self.top().place = place,
                 Ok(Next::Switched) => {}
                 Ok(Next::Over(rows)) => return Ok(rows),
                 Err(Stop::Error(error)) => {
-                    self.lost = error.state.is_retryable() && !self.raises(&program);
-                    self.handle(&program, error, context)?;
+                    self.lost = error.state.is_retryable() && !self.raises(program);
+                    self.handle(program, error, context)?;
                 }
                 Err(blocked) => return Err(blocked),
             }
@@ -144,7 +144,7 @@ impl Call {
     }
 
     /// A routine begins.
-    fn enter(&mut self, routine: usize, arguments: Vec<Value>) -> SqlResult<()> {
+    fn enter(&mut self, program: &Program, routine: usize, arguments: Vec<Value>) -> SqlResult<()> {
         if self.activations.len() >= CALL_DEPTH_MAX {
             return Err(SqlError::new(
                 SqlState::STATEMENT_TOO_COMPLEX,
@@ -155,7 +155,7 @@ impl Call {
             )));
         }
         let mut slots = arguments;
-        slots.resize(self.program.routines[routine].slots.len(), Value::Null);
+        slots.resize(program.routines[routine].slots.len(), Value::Null);
         self.activations.push(Activation {
             routine,
             place: 0,
@@ -220,7 +220,12 @@ impl Call {
                     .and_then(|index| routine::with_element(array, element, index, value))
                     .ok_or_else(routine::subscript_out_of_range)?;
             }
-            Operation::Run { statement, into } => {
+            Operation::Run {
+                statement,
+                point,
+                into,
+                plain,
+            } => {
                 let Activation { slots, count, .. } = at;
                 let mut inner = Context {
                     txn: &mut *context.txn,
@@ -228,20 +233,29 @@ impl Call {
                     params: slots,
                     cancel: context.cancel,
                 };
-                let found = first_row(
-                    (around, statement),
-                    &mut inner,
-                    workspace,
-                    (&mut self.restarts, &mut self.frame),
-                    into,
-                )?;
+                let done = match point {
+                    Some(point) => {
+                        point::run(point, direct, &mut inner, workspace, &mut self.frame)?
+                    }
+                    None => None,
+                };
+                let found = match done {
+                    Some(found) => found,
+                    None => first_row(
+                        (around, statement),
+                        &mut inner,
+                        workspace,
+                        (&mut self.restarts, &mut self.frame),
+                        into,
+                    )?,
+                };
                 check_rows(into, found, statement)?;
                 if !into.silent {
                     *count = found;
                     note_found(routine, slots, found > 0);
                 }
-                let row = (found > 0).then_some(self.frame.as_slice());
-                fill(routine, slots, into, row, context.host)?;
+                let row = (found > 0).then_some(self.frame.as_mut_slice());
+                fill(routine, slots, (into, *plain), row, context.host)?;
             }
             Operation::Call {
                 routine: called,
@@ -249,7 +263,7 @@ impl Call {
                 ..
             } => {
                 let arguments = values(arguments, &at.slots, context)?;
-                self.enter(*called, arguments)?;
+                self.enter(program, *called, arguments)?;
                 return Ok(Next::Switched);
             }
             Operation::Jump(place) => return Ok(Next::At(*place)),
@@ -431,12 +445,13 @@ impl Call {
             caller.count = found;
             note_found(calling, &mut caller.slots, found > 0);
         }
+        let mut rows = rows;
         let row = match routine.output {
-            Output::Nothing => Some(&[][..]),
-            Output::Row | Output::Rows => rows.first().map(Vec::as_slice),
+            Output::Nothing => Some(&mut [][..]),
+            Output::Row | Output::Rows => rows.first_mut().map(Vec::as_mut_slice),
         };
         let row = row.filter(|row| !row.is_empty() || routine.output == Output::Nothing);
-        fill(calling, &mut caller.slots, into, row, context.host)?;
+        fill(calling, &mut caller.slots, (into, false), row, context.host)?;
         caller.place += 1;
         Ok(Next::Switched)
     }

@@ -29,6 +29,7 @@
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
 //! | `insert`, `update` | the writing statements |
+//! | `point` | statements of a routine about one row by its key |
 //! | `rowid`, `sequence` | numbers that are given out once |
 //! | `work` | the physical part of schema changes |
 //! | `translate` | `tc`'s errors in SQL's words |
@@ -49,6 +50,7 @@ mod join;
 mod keys;
 mod lock;
 mod nested;
+mod point;
 mod raise;
 mod rowid;
 mod rows;

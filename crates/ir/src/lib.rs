@@ -19,6 +19,7 @@
 //! | `aggregate` | what an aggregate means |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
+//! | `point` | statements about one row, flat |
 //! | `ddl` | physical work that a schema change asks an engine to do |
 //! | `explain` | the printed form |
 
@@ -33,6 +34,7 @@ pub mod expr;
 pub mod fold;
 pub mod function;
 pub mod plan;
+pub mod point;
 pub mod routine;
 pub mod schema;
 pub mod statement;

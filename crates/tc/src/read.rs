@@ -61,7 +61,7 @@ impl Shared {
                 }
             }
             // Under the same pin; see `Wholeness`.
-            if self.space(space).is_whole() {
+            if self.is_whole(space) {
                 return Ok(see(None, Timestamp::ZERO));
             }
         }
@@ -165,6 +165,14 @@ impl Shared {
             Some(last) if !ended => Progress::At(Bytes::copy_from_slice(last.key())),
             _ => Progress::End,
         }
+    }
+
+    /// Whether memory has everything of a space. See [`Space::is_whole`].
+    fn is_whole(&self, id: SpaceId) -> bool {
+        let known = self
+            .table
+            .with_space(id, |space| space.map(Space::is_whole));
+        known.unwrap_or_else(|| self.space(id).is_whole())
     }
 
     /// A space; whole unless STORE has it already.

@@ -190,11 +190,16 @@ impl Txn {
 
     /// Begins a statement: a new snapshot at READ COMMITTED, and a mark to undo the statement to.
     pub fn begin_statement(&mut self) -> Mark {
+        self.begin_point();
+        self.mark()
+    }
+
+    /// Begins a statement that will have nothing to undo.
+    pub fn begin_point(&mut self) {
         if self.level == Level::ReadCommitted && self.snapshot_used {
             self.renew_snapshot();
         }
         self.snapshot_used = true;
-        self.mark()
     }
 
     /// Reads at now from here on. A cursor that is open keeps what it has.
@@ -279,6 +284,19 @@ impl Txn {
             self.note_version(timestamp);
             see(row)
         })
+    }
+
+    /// Claims a row that is about to be written: locks it, unless the transaction is optimistic, and makes
+    /// sure that it has not changed since the snapshot.
+    ///
+    /// # Errors
+    /// As [`Txn::lock`].
+    pub fn claim(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+        if !self.is_optimistic() {
+            let key = (space, key.clone());
+            self.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)?;
+        }
+        self.check_unchanged_for_lock((hash(space, key), space, key))
     }
 
     /// Claims a row that is about to be written and shows it to `see`: locks it, unless the transaction is

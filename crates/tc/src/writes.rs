@@ -267,13 +267,8 @@ impl WriteSet {
         let shown =
             |(_, number): (&(SpaceId, Bytes), &u32)| self.shown(&self.rows[*number as usize]);
         match backward {
-            false => found.map(shown).flatten().take_while(see).for_each(drop),
-            true => found
-                .rev()
-                .map(shown)
-                .flatten()
-                .take_while(see)
-                .for_each(drop),
+            false => found.filter_map(shown).take_while(see).for_each(drop),
+            true => found.rev().filter_map(shown).take_while(see).for_each(drop),
         }
     }
 }
