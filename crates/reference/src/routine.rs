@@ -10,7 +10,7 @@ use crate::interpreter::Interpreter;
 use crate::raise;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::routine::{
-    Action, Handler, Into, Output, Routine, Step, subscript_out_of_range, with_element,
+    Action, Handler, Into, Output, Routine, Step, set_element, subscript_out_of_range,
 };
 use quintet_ir::{Expr, Program, Statement, eval, eval_predicate};
 use std::sync::Arc;
@@ -115,8 +115,7 @@ impl Activation<'_> {
                 let value = self.eval(value)?;
                 let element = self.routine.slots[*slot].ty.element();
                 let element = element.unwrap_or(SqlType::Unknown);
-                let array = self.slots[*slot].clone();
-                self.slots[*slot] = with_element(array, element, index, value)
+                set_element(&mut self.slots[*slot], element, index, value)
                     .ok_or_else(subscript_out_of_range)?;
             }
             Action::Run { statement, into } => self.run(statement, into)?,

@@ -228,7 +228,7 @@ impl<'a> Author<'a> {
                 },
             },
             35 if self.handling > 0 => Action::Reraise,
-            36 => match self.slot_of(SqlType::Text) {
+            36 if self.handling > 0 || self.dice.one_in(8) => match self.slot_of(SqlType::Text) {
                 Some(slot) => Action::Diagnose {
                     slot,
                     item: *self.dice.pick(&[
@@ -245,7 +245,26 @@ impl<'a> Author<'a> {
             38 => self.give(),
             _ => self.run(),
         };
+        if self.dice.one_in(3) && may_fail(&action) {
+            return Step {
+                line,
+                action: self.guarded(Step { line, action }),
+            };
+        }
         Step { line, action }
+    }
+
+    /// A step whose errors are forgotten: most programs would end at the first one.
+    fn guarded(&mut self, inner: Step) -> Action {
+        let handler = Handler {
+            conditions: vec![Condition::Others],
+            body: vec![],
+        };
+        Action::Guard {
+            body: vec![inner],
+            handlers: vec![handler],
+            slots: [self.state, self.message],
+        }
     }
 
     /// A slot of the type that may be assigned and be NULL.
@@ -283,7 +302,7 @@ impl<'a> Author<'a> {
     fn into(&mut self, targets: Vec<(usize, Expr)>) -> Into {
         Into {
             targets,
-            strict: self.dice.one_in(5),
+            strict: self.dice.one_in(8),
             silent: self.dice.one_in(15),
         }
     }
@@ -763,6 +782,16 @@ impl<'a> Author<'a> {
         let types = self.types.clone();
         Action::ReturnQuery(Statement::Query(self.plans().query(&types, false)))
     }
+}
+
+fn may_fail(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Run { .. }
+            | Action::Assign { .. }
+            | Action::AssignElement { .. }
+            | Action::Call { .. }
+    )
 }
 
 fn step(action: Action) -> Step {

@@ -9,7 +9,7 @@ use quintet_base::row::RowLayout;
 use quintet_base::{IndexId, SpaceId, SqlType, TableId, TypeMod};
 use quintet_ir::schema::{CheckDef, PrimaryKey, TableRef};
 use quintet_ir::statement::{Insert, Statement};
-use quintet_ir::{ColumnDef, IndexDef, Plan, TableDef};
+use quintet_ir::{ColumnDef, Expr, IndexDef, Plan, TableDef};
 use std::sync::Arc;
 
 /// A table, and what it was when its first rows were written.
@@ -148,7 +148,8 @@ fn indexes(dice: &mut Dice, table: &mut TableDef) {
 
 fn check(dice: &mut Dice, table: &mut TableDef) {
     let types: Vec<SqlType> = table.columns.iter().map(|column| column.ty).collect();
-    let condition = Exprs::new(dice, &[], &types).total().comparison(1);
+    let mut exprs = Exprs::new(dice, &[], &types).total();
+    let condition = Expr::Or(vec![exprs.comparison(1), exprs.comparison(0)]);
     table.checks.push(CheckDef {
         name: format!("{}_check", table.name),
         condition,
@@ -166,7 +167,7 @@ pub fn insert_constants(dice: &mut Dice, table: &TableRef) -> Statement {
                 true => dice.value(column.ty),
                 false => dice.value_or_null(column.ty),
             };
-            assigned(quintet_ir::Expr::Const(value, column.ty), column, true)
+            assigned(Expr::Const(value, column.ty), column, true)
         })
         .collect();
     Statement::Insert(Insert {
