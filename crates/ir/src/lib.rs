@@ -20,7 +20,9 @@
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
 //! | `ddl` | physical work that a schema change asks an engine to do |
-//! | `explain` | the printed form |
+//! | `explain` | statements as EXPLAIN prints them |
+//! | `routine`, `code` | steps of routines: as a tree, and flat |
+//! | `text` | programs as text that reads back |
 
 pub mod aggregate;
 pub mod cast;
@@ -36,6 +38,7 @@ pub mod plan;
 pub mod routine;
 pub mod schema;
 pub mod statement;
+pub mod text;
 
 pub use eval::{Host, eval, eval_predicate};
 pub use expr::{CompareOp, Expr};

@@ -33,7 +33,7 @@ type Seen = Vec<String>;
 impl Case {
     pub fn new(seed: u64) -> Case {
         let mut dice = Dice::new(seed);
-        let first_space = 1000 + (seed % 50_000) as u32 * SPACES;
+        let first_space = 1000 + (seed % 1_000) as u32 * SPACES;
         let tables = tables(&mut dice, first_space);
         let mut rows = Vec::new();
         for (number, made) in tables.iter().enumerate() {
@@ -146,6 +146,10 @@ impl Case {
             }
         }
         seen
+    }
+
+    pub fn tables(&self) -> Vec<TableRef> {
+        share(&self.tables)
     }
 
     /// Every table by its key and by each of its indexes.

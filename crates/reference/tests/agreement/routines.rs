@@ -486,7 +486,7 @@ impl<'a> Author<'a> {
         };
         if arbiter.is_none() || self.dice.one_in(3) {
             return OnConflict {
-                arbiter: arbiter.filter(|_| self.dice.one_in(2)),
+                arbiter: arbiter.filter(|_| !self.dice.one_in(3)),
                 action: ConflictAction::Nothing,
             };
         }
