@@ -23,6 +23,7 @@
 //! | `explain` | statements as EXPLAIN prints them |
 //! | `routine`, `code` | steps of routines: as a tree, and flat |
 //! | `text` | programs as text that reads back |
+//! | `validate` | whether a program is one |
 
 pub mod aggregate;
 pub mod cast;
@@ -39,6 +40,7 @@ pub mod routine;
 pub mod schema;
 pub mod statement;
 pub mod text;
+pub mod validate;
 
 pub use eval::{Host, eval, eval_predicate};
 pub use expr::{CompareOp, Expr};

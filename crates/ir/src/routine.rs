@@ -369,7 +369,7 @@ impl Program {
     /// The routines as flat code.
     pub fn code(&self) -> &[Code] {
         self.code
-            .get_or_init(|| self.routines.iter().map(Code::new).collect())
+            .get_or_init(|| self.routines.iter().map(flattened).collect())
     }
 
     /// True if a call is over soon: no loop whose end only its own steps decide. Ranges that a routine
@@ -399,6 +399,16 @@ impl Program {
         }
         writes
     }
+}
+
+fn flattened(routine: &Routine) -> Code {
+    let code = Code::new(routine);
+    if cfg!(debug_assertions)
+        && let Err(fault) = crate::validate::code(&code, routine)
+    {
+        panic!("a routine was flattened wrongly: {fault}");
+    }
+    code
 }
 
 /// Which routine, not what it does: expressions are compared by their printed form.

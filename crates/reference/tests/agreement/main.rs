@@ -15,7 +15,7 @@ mod tables;
 
 use case::Case;
 use quintet_ir::schema::TableRef;
-use quintet_ir::{Program, text};
+use quintet_ir::{Program, text, validate};
 
 /// Some seconds in a debug build.
 const CASES: u64 = 800;
@@ -81,9 +81,9 @@ fn planted_mistakes_are_found() {
     }
 }
 
-/// Goal: a program reads back as it was written.
+/// Goal: the random programs are valid, and each reads back as it was written.
 #[test]
-fn a_program_reads_back_as_it_was_written() {
+fn a_program_is_valid_and_reads_back_as_it_was_written() {
     for seed in 0..ROUND_TRIPS {
         let case = Case::new(seed);
         let tables = case.tables();
@@ -92,6 +92,9 @@ fn a_program_reads_back_as_it_was_written() {
             tables.iter().find(named).cloned()
         };
         let program = Program::new(case.routines);
+        if let Err(fault) = validate::program(&program) {
+            panic!("case {seed}: {fault} in\n{}", text::write(&program));
+        }
         let text = text::write(&program);
         let back = text::read(&text, &find).unwrap_or_else(|error| {
             panic!("case {seed}: {error} of\n{text}");
