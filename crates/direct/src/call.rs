@@ -154,11 +154,17 @@ impl Call {
                 "Routines call one another more than {CALL_DEPTH_MAX} deep."
             )));
         }
+        let called = &program.routines[routine];
+        // A strict one that is given a NULL is over before it begins.
+        let place = match called.strict && arguments.iter().any(Value::is_null) {
+            true => program.code()[routine].operations.len(),
+            false => 0,
+        };
         let mut slots = arguments;
-        slots.resize(program.routines[routine].slots.len(), Value::Null);
+        slots.resize(called.slots.len(), Value::Null);
         self.activations.push(Activation {
             routine,
-            place: 0,
+            place,
             slots,
             turns: Vec::new(),
             guards: Vec::new(),
@@ -189,15 +195,9 @@ impl Call {
         let routine = &program.routines[at.routine];
         let code: &Code = &program.code()[at.routine];
         let Some(operation) = code.operations.get(at.place) else {
-            // Its strict form, void or a procedure: nothing more to say.
+            // Strict and given a NULL, void, or a procedure: nothing more to say.
             return self.leave(program, None, context);
         };
-        if at.place == 0
-            && routine.strict
-            && at.slots[..routine.arguments].iter().any(Value::is_null)
-        {
-            return self.leave(program, None, context);
-        }
         match operation {
             Operation::Assign { slot, value } => {
                 let value = eval(value, &at.slots, context)?;
@@ -213,11 +213,12 @@ impl Call {
                 }
                 let index = index.as_i64();
                 let value = eval(value, &at.slots, context)?;
-                let array = std::mem::take(&mut at.slots[*slot]);
                 let element = routine.slots[*slot].ty.element();
                 let element = element.unwrap_or(SqlType::Unknown);
-                at.slots[*slot] = index
-                    .and_then(|index| routine::with_element(array, element, index, value))
+                index
+                    .and_then(|index| {
+                        routine::set_element(&mut at.slots[*slot], element, index, value)
+                    })
                     .ok_or_else(routine::subscript_out_of_range)?;
             }
             Operation::Run {

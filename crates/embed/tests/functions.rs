@@ -372,3 +372,49 @@ fn explain_names_the_function() {
         "{plan:?}"
     );
 }
+
+/// Goal: an index that an array cannot have fails the assignment, and changes nothing. Random programs
+/// found the variable empty in the handler.
+#[test]
+fn a_refused_subscript_leaves_the_array_as_it_was() {
+    let (_dir, db) = open();
+    let mut client = db.client().unwrap();
+    client
+        .query(
+            "create function refused() returns int[] language plpgsql as $$
+             declare
+               a int[] := array[1, 2];
+             begin
+               begin
+                 a[-3] := 4;
+               exception when array_subscript_error then
+                 a[2] := 5;
+               end;
+               return a;
+             end $$",
+        )
+        .unwrap();
+    assert_eq!(rows(&mut client, "select refused()"), ["{1,5}"]);
+}
+
+/// Goal: a strict function looks at its arguments when it is called, and never again. One that began with
+/// a loop did so at each turn.
+#[test]
+fn a_strict_function_may_forget_its_argument() {
+    let (_dir, db) = open();
+    let mut client = db.client().unwrap();
+    client
+        .query(
+            "create function forgets(n int) returns int strict language plpgsql as $$
+             begin
+               loop
+                 exit when n is null;
+                 n := null;
+               end loop;
+               return 7;
+             end $$",
+        )
+        .unwrap();
+    assert_eq!(rows(&mut client, "select forgets(1)"), ["7"]);
+    assert_eq!(rows(&mut client, "select forgets(null)"), ["-"]);
+}

@@ -223,6 +223,16 @@ pub fn resolve(name: &str, args: &[SqlType]) -> SqlResult<Resolved> {
     }
 }
 
+/// The function or operator of this name whose declared parameters are these. `given`: types of arguments,
+/// for families that declare none.
+pub fn declared(name: &str, declared: &[SqlType], given: &[SqlType]) -> Option<&'static Function> {
+    let mut named = BY_NAME.get(name).into_iter().flatten().copied();
+    let resolved = || resolve(name, given).ok().map(|resolved| resolved.function);
+    named
+        .find(|function| function.args == declared)
+        .or_else(|| resolved().filter(|function| function.args == declared))
+}
+
 fn finish(function: &'static Function, args: &[SqlType]) -> Resolved {
     let types =
         args.iter()

@@ -21,7 +21,10 @@
 //! | `statement` | queries, inserts, updates, deletes; procedures |
 //! | `point` | statements about one row, flat |
 //! | `ddl` | physical work that a schema change asks an engine to do |
-//! | `explain` | the printed form |
+//! | `explain` | statements as EXPLAIN prints them |
+//! | `routine`, `code` | steps of routines: as a tree, and flat |
+//! | `text` | programs as text that reads back |
+//! | `validate` | whether a program is one |
 
 pub mod aggregate;
 pub mod cast;
@@ -38,6 +41,8 @@ pub mod point;
 pub mod routine;
 pub mod schema;
 pub mod statement;
+pub mod text;
+pub mod validate;
 
 pub use eval::{Host, eval, eval_predicate};
 pub use expr::{CompareOp, Expr};

@@ -369,7 +369,7 @@ impl Program {
     /// The routines as flat code.
     pub fn code(&self) -> &[Code] {
         self.code
-            .get_or_init(|| self.routines.iter().map(Code::new).collect())
+            .get_or_init(|| self.routines.iter().map(flattened).collect())
     }
 
     /// True if a call is over soon: no loop whose end only its own steps decide. Ranges that a routine
@@ -399,6 +399,16 @@ impl Program {
         }
         writes
     }
+}
+
+fn flattened(routine: &Routine) -> Code {
+    let code = Code::new(routine);
+    if cfg!(debug_assertions)
+        && let Err(fault) = crate::validate::code(&code, routine)
+    {
+        panic!("a routine was flattened wrongly: {fault}");
+    }
+    code
 }
 
 /// Which routine, not what it does: expressions are compared by their printed form.
@@ -499,23 +509,25 @@ pub fn subscript_out_of_range() -> SqlError {
     .hint("Arrays begin at 1 here.")
 }
 
-/// The value of an array with one element changed: NULL is an empty array, which grows as far as it must.
-/// `None` if the index is outside of what an array of ours can have.
-pub fn with_element(array: Value, element: SqlType, index: i64, value: Value) -> Option<Value> {
-    let mut array = match array {
-        Value::Array(array) => array,
-        _ => Box::new(quintet_base::value::Array {
-            element,
-            values: Vec::new(),
-        }),
-    };
+/// Changes one element of an array: NULL is an empty one, which grows as far as it must. `None` if the index
+/// is outside of what an array of ours can have; then nothing is changed.
+pub fn set_element(array: &mut Value, element: SqlType, index: i64, value: Value) -> Option<()> {
     let at = usize::try_from(index).ok()?.checked_sub(1)?;
     if at >= quintet_base::limits::ARRAY_ELEMENTS_MAX {
         return None;
     }
+    if !matches!(array, Value::Array(_)) {
+        *array = Value::Array(Box::new(quintet_base::value::Array {
+            element,
+            values: Vec::new(),
+        }));
+    }
+    let Value::Array(array) = array else {
+        unreachable!("it has just been made one");
+    };
     if array.values.len() <= at {
         array.values.resize(at + 1, Value::Null);
     }
     array.values[at] = value;
-    Some(Value::Array(array))
+    Some(())
 }

@@ -8,7 +8,7 @@ use super::text::count;
 use super::{Function, Resolved, builtin as new, does_not_exist, fail, int, str, wrong_type};
 use crate::cast::{common_type, is_implicit};
 use crate::eval::Host;
-use crate::routine::{subscript_out_of_range, with_element};
+use crate::routine::{set_element, subscript_out_of_range};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Str, Value, text_format};
 
@@ -183,7 +183,7 @@ fn with_slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     let new = from.values.iter().take(count as usize);
     let mut all = whole.clone();
     for (index, value) in (low..).zip(new) {
-        all = with_element(all, from.element, index, value.clone())
+        set_element(&mut all, from.element, index, value.clone())
             .ok_or_else(subscript_out_of_range)?;
     }
     Ok(all)

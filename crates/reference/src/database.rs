@@ -1,0 +1,107 @@
+//! Tables as maps from key to row.
+//!
+//! Relies on: `Value::order`, which is the order of keys.  Promises: a clone is a snapshot; it costs a
+//! pointer per table until one of the two is changed.  Does not: keep index entries: an index is an order
+//! in which rows may be asked for.
+
+use quintet_base::{SpaceId, SqlType, Value};
+use quintet_ir::TableDef;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// All rows of all tables.
+#[derive(Clone, Debug, Default)]
+pub struct Database {
+    tables: BTreeMap<SpaceId, Arc<Table>>,
+}
+
+/// Rows are the table's frame: its columns, and the row id behind them if there is no primary key.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    rows: BTreeMap<Key, Vec<Value>>,
+    row_ids: i64,
+}
+
+/// Values of some columns of a row, as they compare.
+#[derive(Clone, Debug)]
+pub(crate) struct Key(pub Vec<Value>);
+
+impl Database {
+    /// The rows of a table in the order of their keys, as its frame.
+    pub fn rows(&self, table: &TableDef) -> impl Iterator<Item = &Vec<Value>> {
+        let table = self.tables.get(&table.space);
+        table.into_iter().flat_map(|table| table.rows.values())
+    }
+
+    /// A row goes where its key says.
+    pub(crate) fn put(&mut self, table: &TableDef, row: Vec<Value>) {
+        let key = Key::of_row(table, &row);
+        self.table(table).rows.insert(key, row);
+    }
+
+    pub(crate) fn remove(&mut self, table: &TableDef, key: &Key) {
+        self.table(table).rows.remove(key);
+    }
+
+    /// A number that no row of the table has.
+    pub(crate) fn row_id(&mut self, table: &TableDef) -> i64 {
+        let table = self.table(table);
+        table.row_ids += 1;
+        table.row_ids
+    }
+
+    fn table(&mut self, table: &TableDef) -> &mut Table {
+        Arc::make_mut(self.tables.entry(table.space).or_default())
+    }
+}
+
+impl Key {
+    /// The key that a row is kept by.
+    pub fn of_row(table: &TableDef, row: &[Value]) -> Key {
+        Key::of(table, &table.key_columns(), row)
+    }
+
+    /// The values of these columns.
+    pub fn of(table: &TableDef, columns: &[usize], row: &[Value]) -> Key {
+        let value = |column: &usize| as_compared(row[*column].clone(), table.frame_type(*column));
+        Key(columns.iter().map(value).collect())
+    }
+
+    /// NULL equals nothing, so such a key is nobody else's.
+    pub fn has_null(&self) -> bool {
+        self.0.iter().any(Value::is_null)
+    }
+}
+
+/// `char(n)` compares without its trailing blanks.
+pub(crate) fn as_compared(value: Value, ty: SqlType) -> Value {
+    match value {
+        Value::Text(text) if ty == SqlType::Bpchar => Value::text(text.trim_end_matches(' ')),
+        value => value,
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Key) -> Ordering {
+        let pairs = self.0.iter().zip(&other.0);
+        let mut orders = pairs.map(|(a, b)| a.order(b));
+        orders
+            .find(|order| order.is_ne())
+            .unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Key {}

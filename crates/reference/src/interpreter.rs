@@ -1,0 +1,178 @@
+//! Who runs a procedure, and how expressions call functions.
+//!
+//! Relies on: `routine`, `statement`.  Promises: a procedure that fails leaves the database as it was.
+//! Does not: know what a step does.
+
+use crate::database::Database;
+use crate::routine;
+use quintet_base::text_format::FormatContext;
+use quintet_base::{SequenceId, SqlError, SqlResult, Value};
+use quintet_ir::routine::{Callee, Output};
+use quintet_ir::statement::Body;
+use quintet_ir::{Host, Procedure, Program};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// What a procedure, or a statement, came to.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// The result; of a statement that writes, what RETURNING gives.
+    pub rows: Vec<Vec<Value>>,
+    /// How many rows there were, or were written.
+    pub count: u64,
+}
+
+/// Runs a procedure with values for its parameters.
+///
+/// # Errors
+/// What its steps and statements say; the database is as it was then.
+pub fn run(
+    database: &mut Database,
+    procedure: &Procedure,
+    params: &[Value],
+    session: &dyn Host,
+) -> SqlResult<Answer> {
+    let shared = RefCell::new(database.clone());
+    let interpreter = Interpreter {
+        database: &shared,
+        session,
+        program: None,
+    };
+    let answer = match &procedure.body {
+        Body::Statement(statement) => interpreter.statement(statement, params, u64::MAX)?,
+        Body::Call { program, arguments } => {
+            let values = interpreter.values(arguments, &[], params)?;
+            let rows = interpreter.call(program, 0, values)?;
+            Answer {
+                count: rows.len() as u64,
+                rows,
+            }
+        }
+    };
+    *database = shared.into_inner();
+    Ok(answer)
+}
+
+/// The database and the session, as the statements of one routine see them.
+#[derive(Clone, Copy)]
+pub(crate) struct Interpreter<'a> {
+    /// Borrowed for moments only: a function that an expression calls changes it, too.
+    pub database: &'a RefCell<Database>,
+    pub session: &'a dyn Host,
+    /// The program whose routine is running, where functions are found by their numbers.
+    pub program: Option<&'a Arc<Program>>,
+}
+
+impl Interpreter<'_> {
+    /// Calls a routine of a program: a row for each that it gives.
+    pub fn call(
+        &self,
+        program: &Arc<Program>,
+        number: usize,
+        arguments: Vec<Value>,
+    ) -> SqlResult<Vec<Vec<Value>>> {
+        let inside = Interpreter {
+            program: Some(program),
+            ..*self
+        };
+        routine::call(inside, program, number, arguments)
+    }
+
+    /// Calls a function of the catalogue. One that gives nothing has one row, too.
+    pub fn call_named(&self, callee: &Callee, arguments: Vec<Value>) -> SqlResult<Vec<Vec<Value>>> {
+        let found = match (&callee.program, self.program) {
+            (Some(program), _) => Some((program, 0)),
+            (None, Some(program)) => program.numbers.get(&callee.id).map(|n| (program, *n)),
+            (None, None) => None,
+        };
+        let Some((program, number)) = found else {
+            let message = format!("function {} is not linked to its caller", callee.name);
+            return Err(SqlError::internal(message));
+        };
+        let rows = self.call(program, number, arguments)?;
+        Ok(match program.routines[number].output {
+            Output::Nothing => vec![vec![callee.nothing.clone()]],
+            Output::Row | Output::Rows => rows,
+        })
+    }
+}
+
+impl Host for Interpreter<'_> {
+    /// The first column of the first row; NULL if there is none.
+    fn call(&self, callee: &Callee, arguments: Vec<Value>) -> SqlResult<Value> {
+        let rows = self.call_named(callee, arguments)?;
+        let value = rows
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next());
+        Ok(value.unwrap_or_default())
+    }
+
+    fn transaction_time(&self) -> i64 {
+        self.session.transaction_time()
+    }
+
+    fn statement_time(&self) -> i64 {
+        self.session.statement_time()
+    }
+
+    fn clock_time(&self) -> i64 {
+        self.session.clock_time()
+    }
+
+    fn format(&self) -> &FormatContext {
+        self.session.format()
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.session.setting(name)
+    }
+
+    fn user(&self) -> &str {
+        self.session.user()
+    }
+
+    fn database(&self) -> &str {
+        self.session.database()
+    }
+
+    fn schema(&self) -> &str {
+        self.session.schema()
+    }
+
+    fn random(&self) -> u64 {
+        self.session.random()
+    }
+
+    fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        self.session.nextval(sequence)
+    }
+
+    fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        self.session.currval(sequence)
+    }
+
+    fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
+        self.session.setval(sequence, value, is_called)
+    }
+
+    fn process_id(&self) -> i32 {
+        self.session.process_id()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.session.is_read_only()
+    }
+
+    fn notice(&self, severity: &'static str, message: SqlError) {
+        self.session.notice(severity, message);
+    }
+
+    fn notices(&self) -> usize {
+        self.session.notices()
+    }
+
+    fn forget_notices(&self, from: usize) {
+        self.session.forget_notices(from);
+    }
+}
