@@ -17,12 +17,14 @@
 //! | `fold` | constants computed once |
 //! | `cast` | conversions between types, and which of them are implicit |
 //! | `aggregate` | what an aggregate means |
+//! | `ahead` | keys that are known before a call begins |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
 //! | `ddl` | physical work that a schema change asks an engine to do |
 //! | `explain` | the printed form |
 
 pub mod aggregate;
+pub mod ahead;
 pub mod cast;
 pub mod code;
 pub mod condition;
