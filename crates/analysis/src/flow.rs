@@ -17,7 +17,7 @@ use crate::graph::{Constraint, Graph, Loop, Why};
 use crate::known::{Known, either, known};
 use crate::operation::{Operation, Touch, What};
 use crate::state::{Source, State};
-use quintet_base::TableId;
+use quintet_base::{TableId, Value};
 use quintet_ir::routine::{Action, Callee, Into, Severity, Step, each_step};
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Program, Routine, Statement};
@@ -95,6 +95,10 @@ impl<'p> Walk<'p> {
 
     pub fn steps(&mut self, steps: &'p [Step]) {
         for step in steps {
+            // What nothing leads to is not run.
+            if !self.state.reachable {
+                return;
+            }
             let line = std::mem::replace(&mut self.line, step.line);
             self.step(&step.action);
             self.line = line;
@@ -103,6 +107,13 @@ impl<'p> Walk<'p> {
 
     fn step(&mut self, action: &'p Action) {
         match action {
+            // How every variable begins; nothing waits for it.
+            Action::Assign {
+                slot,
+                value: value @ Expr::Const(..),
+            } if self.line == 0 || matches!(value, Expr::Const(Value::Null, _)) => {
+                self.state.set(*slot, &[], Some(Known::new(value.clone())));
+            }
             Action::Assign { slot, value } => {
                 let value_known = known(value, &self.state);
                 let made = self.plain(action, &[value]);
@@ -333,6 +344,15 @@ impl<'p> Walk<'p> {
         for (state, why) in left.exits {
             self.state.join(&state, &[why], |_, _| None);
         }
+        self.forget_leaving();
+    }
+
+    /// Behind the outermost loop or block nothing can be left any more.
+    pub fn forget_leaving(&mut self) {
+        if self.around.is_empty() {
+            let left = self.state.left();
+            self.state.set(left, &[], None);
+        }
     }
 
     /// EXIT and CONTINUE.
@@ -413,6 +433,7 @@ impl<'p> Walk<'p> {
             writes,
             locks: false,
             keys: Vec::new(),
+            outer: Vec::new(),
             path: None,
         };
         tables.into_iter().map(touch).collect()
@@ -427,8 +448,12 @@ impl<'p> Walk<'p> {
             while let Some(source) = next.pop() {
                 match source {
                     Source::Operation(from) => {
+                        let [maker, user] = [from, *to].map(|n| &self.operations[n].loops);
+                        let turns = |(number, _): &(usize, usize)| {
+                            maker.contains(number) && user.contains(number)
+                        };
                         // What leaves a loop decides its next turns.
-                        let carried = from >= *to || !seen.is_empty();
+                        let carried = from >= *to || seen.iter().any(turns);
                         constraints.insert(Constraint {
                             from,
                             to: *to,

@@ -43,11 +43,13 @@ impl Groups {
         // what is before it in the same turn.
         let mut before = vec![0; count];
         let round_after = |before: &[usize], n: usize| before[n] + usize::from(reads(n));
+        // Of a circle with reads: what is outside waits for all of its turns.
+        let mut behind = vec![0; count];
         for members in &circles.in_order {
             let incoming = || waits.iter().filter(|c| members.contains(&c.to));
             let outside = incoming()
                 .filter(|c| !members.contains(&c.from))
-                .map(|c| round_after(&before, c.from));
+                .map(|c| round_after(&before, c.from).max(behind[circles.of[c.from]]));
             let base = outside.max().unwrap_or(0);
             for &member in members {
                 before[member] = base;
@@ -61,6 +63,11 @@ impl Groups {
                         .filter(|c| !c.carried && members.contains(&c.from))
                         .map(|c| round_after(&before, c.from));
                     before[member] = base.max(earlier.max().unwrap_or(0));
+                }
+                let circle = circles.of[members[0]];
+                if circle_reads[circle] {
+                    let rounds = members.iter().map(|n| round_after(&before, *n));
+                    behind[circle] = rounds.max().unwrap_or(0);
                 }
             }
         }

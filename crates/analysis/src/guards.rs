@@ -35,7 +35,9 @@ impl<'p> Walk<'p> {
             }
             self.state
                 .add(self.state.count(), Source::Operation(head));
-            self.state.add(self.state.left(), Source::Operation(head));
+            if !self.around.is_empty() {
+                self.state.add(self.state.left(), Source::Operation(head));
+            }
             if let Some(found) = self.routine.found {
                 self.state.add(found, Source::Operation(head));
             }

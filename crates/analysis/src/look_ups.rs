@@ -21,11 +21,31 @@ pub fn look_ups(program: &Program) -> Ahead {
     let graph = Graph::new(program, 0);
     let groups = Groups::new(&graph);
     let operations = graph.operations.iter().enumerate();
-    let look_ups = operations.filter_map(|(number, _)| of_operation(&graph, &groups, number).ok());
+    let found = operations.filter_map(|(number, _)| of_operation(&graph, &groups, number).ok());
+    let mut look_ups: Vec<LookUp> = Vec::new();
+    for look_up in found.flatten() {
+        if !look_ups.iter().any(|other| is_same(other, &look_up)) {
+            look_ups.push(look_up);
+        }
+    }
     Ahead {
-        look_ups: look_ups.flatten().collect(),
+        look_ups,
         places: graph.symbol(graph.loops.len()),
     }
+}
+
+/// True if both bring the same rows.
+fn is_same(one: &LookUp, other: &LookUp) -> bool {
+    let said = |look_up: &LookUp| {
+        let LookUp {
+            key,
+            turns,
+            only_if,
+            ..
+        } = look_up;
+        format!("{key:?} {turns:?} {only_if:?}")
+    };
+    (one.table.id, one.index) == (other.table.id, other.index) && said(one) == said(other)
 }
 
 /// Why a read is not looked up ahead.

@@ -100,7 +100,15 @@ impl<'p> Walk<'p> {
 
         let mut assigned = assigned(parts.body);
         assigned.extend(self.routine.found);
-        assigned.extend([self.state.count(), self.state.behind(), self.state.left()]);
+        assigned.insert(self.state.count());
+        let (behind, left) = (self.state.behind(), self.state.left());
+        each_step(parts.body, &mut |step| match step.action {
+            Action::Guard { .. } => assigned.extend([behind, left]),
+            Action::Exit { .. } | Action::Continue { .. } | Action::Return(_) => {
+                assigned.insert(left);
+            }
+            _ => {}
+        });
         for &slot in &assigned {
             self.state.add(slot, Source::Carried(number, slot));
         }
@@ -122,12 +130,12 @@ impl<'p> Walk<'p> {
             ..Leavable::default()
         });
         self.steps(parts.body);
-        let mut left = self.around.pop().expect("pushed above");
+        let mut ended = self.around.pop().expect("pushed above");
         self.inside.pop();
 
         // The next turn begins where this one has ended, or was continued.
         let mut end = self.state.clone();
-        for (state, why) in left.turns.drain(..) {
+        for (state, why) in ended.turns.drain(..) {
             end.join(&state, &[why], |_, _| None);
         }
         if end.reachable {
@@ -137,15 +145,16 @@ impl<'p> Walk<'p> {
             }
         }
         self.state = over_by_itself;
-        for (state, _) in left.exits.drain(..) {
+        for (state, _) in ended.exits.drain(..) {
             self.state.join(&state, &[head], |_, _| None);
         }
         for slot in assigned {
-            // What left the loop is behind it.
-            if slot != self.state.left() {
+            // How many turns there were makes no difference to these.
+            if ![behind, left].contains(&slot) {
                 self.state.add(slot, Source::Operation(head));
             }
         }
+        self.forget_leaving();
     }
 
     /// What a loop goes through, over the arguments.

@@ -64,6 +64,9 @@ pub struct Touch<'p> {
     pub locks: bool,
     /// By which rows; several: any of these. None: any row of the table.
     pub keys: Vec<Key<'p>>,
+    /// What the columns of the rows are called that the keys may look at: those found before them, in the same
+    /// statement.
+    pub outer: Vec<String>,
     /// How rows are found; none for added ones and those of called routines.
     pub path: Option<&'p Path>,
 }

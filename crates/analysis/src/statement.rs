@@ -16,6 +16,7 @@ use crate::flow::Walk;
 use crate::graph::Why;
 use crate::known::known;
 use crate::operation::{Bound, Key, Part, Template, Touch, What};
+use quintet_ir::explain::frame_names;
 use quintet_ir::plan::{KeyRange, Path, Plan};
 use quintet_ir::routine::{Action, Callee, Into};
 use quintet_ir::schema::TableRef;
@@ -23,10 +24,17 @@ use quintet_ir::statement::{Arbiter, ConflictAction, Insert};
 use quintet_ir::{Access, Expr, Statement};
 use std::collections::BTreeSet;
 
+/// What the inner side of a join sees of the outer one.
+#[derive(Default)]
+struct Outer {
+    reads: Vec<usize>,
+    names: Vec<String>,
+}
+
 impl<'p> Walk<'p> {
     /// Adds a statement. Gives the operations that its rows come from.
     pub fn statement(&mut self, statement: &'p Statement, into: Option<&'p Into>) -> Vec<usize> {
-        let reads = self.plan(source(statement), &[], false);
+        let reads = self.plan(source(statement), &Outer::default(), false);
         let mut rest: Vec<&'p Expr> = Vec::new();
         each_of_statement(statement, &mut |expr, used| {
             if used == Use::Rest {
@@ -66,7 +74,7 @@ impl<'p> Walk<'p> {
     }
 
     /// The reads of a plan, which may look at the rows of `outer`.
-    fn plan(&mut self, plan: &'p Plan, outer: &[usize], locks: bool) -> Vec<usize> {
+    fn plan(&mut self, plan: &'p Plan, outer: &Outer, locks: bool) -> Vec<usize> {
         match plan {
             Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } => Vec::new(),
             Plan::Scan(access) => vec![self.read(access, outer, locks)],
@@ -77,7 +85,7 @@ impl<'p> Walk<'p> {
                 let arguments: Vec<&Expr> = arguments.iter().collect();
                 let made = self.add(What::Call(&callee.name), touches, &arguments);
                 if arguments.iter().any(|argument| argument.uses_columns()) {
-                    outer.iter().for_each(|from| self.after(*from, made, Why::Rows));
+                    outer.reads.iter().for_each(|from| self.after(*from, made, Why::Rows));
                 }
                 vec![made]
             }
@@ -85,7 +93,10 @@ impl<'p> Walk<'p> {
                 outer: left, inner, ..
             } => {
                 let mut reads = self.plan(left, outer, locks);
-                let seen = [outer, &reads].concat();
+                let seen = Outer {
+                    reads: [&outer.reads[..], &reads].concat(),
+                    names: [&outer.names[..], &frame_names(left)].concat(),
+                };
                 reads.extend(self.plan(inner, &seen, locks));
                 reads
             }
@@ -104,7 +115,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn read(&mut self, access: &'p Access, outer: &[usize], locks: bool) -> usize {
+    fn read(&mut self, access: &'p Access, outer: &Outer, locks: bool) -> usize {
         let keys = self.keys(access);
         let exprs: Vec<&Expr> = keys
             .iter()
@@ -115,11 +126,12 @@ impl<'p> Walk<'p> {
             writes: false,
             locks,
             keys,
+            outer: outer.names.clone(),
             path: Some(&access.path),
         };
         let made = self.add(What::Read, vec![touch], &exprs);
         if exprs.iter().any(|expr| expr.uses_columns()) {
-            outer.iter().for_each(|from| self.after(*from, made, Why::Rows));
+            outer.reads.iter().for_each(|from| self.after(*from, made, Why::Rows));
         }
         made
     }
@@ -211,6 +223,7 @@ impl<'p> Walk<'p> {
             writes: true,
             locks: false,
             keys,
+            outer: Vec::new(),
             path: None,
         };
         if let Some(ConflictAction::Update { assignments, .. }) =
@@ -252,6 +265,7 @@ fn changed<'p>(table: &TableRef, plan: &'p Plan, walk: &Walk<'p>) -> Touch<'p> {
         writes: true,
         locks: false,
         keys: access.map_or_else(Vec::new, |access| walk.keys(access)),
+        outer: Vec::new(),
         path: None,
     }
 }

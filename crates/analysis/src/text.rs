@@ -5,7 +5,7 @@
 
 mod names;
 
-use crate::graph::{Graph, Why};
+use crate::graph::{Constraint, Graph, Why};
 use crate::groups::Groups;
 use crate::look_ups::{Unfit, of_operation};
 use crate::operation::{Bound, Key, Operation, Template, Touch, What};
@@ -60,13 +60,10 @@ impl Printer<'_, '_> {
         let number_width = operations.len().to_string().len();
         for (number, (operation, what)) in operations.iter().zip(what).enumerate() {
             let line = match operation.line {
-                0 => String::new(),
-                line => line.to_string(),
+                0 => " ".repeat("line ".len() + line_width),
+                line => format!("line {line:>line_width$}"),
             };
-            let head = format!(
-                "  {:>number_width$}  line {line:>line_width$}  ",
-                number + 1
-            );
+            let head = format!("  {:>number_width$}  {line}  ", number + 1);
             match (self.after(number), what.chars().count() <= width) {
                 (None, _) => lines.push(head + &what),
                 (Some(after), true) => lines.push(format!("{head}{what:width$}  after {after}")),
@@ -83,7 +80,8 @@ impl Printer<'_, '_> {
     /// What an operation waits for: `3 (v_id), 7 (turn)`.
     fn after(&self, number: usize) -> Option<String> {
         let mut reasons: BTreeMap<(bool, usize), Vec<String>> = BTreeMap::new();
-        for constraint in self.graph.constraints.iter().filter(|c| c.to == number) {
+        let incoming = self.graph.constraints.iter().filter(|c| c.to == number);
+        for constraint in incoming.filter(|constraint| !self.is_implied(constraint)) {
             let why = match constraint.why {
                 Why::Value(slot) => self.names.slot(slot),
                 Why::Rows => "rows".to_string(),
@@ -110,8 +108,25 @@ impl Printer<'_, '_> {
         (!texts.is_empty()).then(|| texts.join(", "))
     }
 
+    /// Whether two others say it: a third operation on the table stands in between.
+    fn is_implied(&self, constraint: &Constraint) -> bool {
+        let Constraint {
+            from, to, carried, ..
+        } = *constraint;
+        let is_there = |from, to| {
+            let mut all = self.graph.constraints.iter();
+            all.any(|c| {
+                (c.from, c.to, c.carried) == (from, to, false)
+                    && matches!(c.why, Why::Table | Why::Rows)
+            })
+        };
+        constraint.why == Why::Table
+            && !carried
+            && (from + 1..to).any(|between| is_there(from, between) && is_there(between, to))
+    }
+
     fn expr(&self, expr: &Expr) -> String {
-        self.names.expr(expr)
+        self.names.expr(expr, &[])
     }
 
     fn what(&self, operation: &Operation<'_>) -> String {
@@ -184,7 +199,7 @@ impl Printer<'_, '_> {
                 Bound::Upper { inclusive: true } => "<=",
                 Bound::Upper { inclusive: false } => "<",
             };
-            format!("{column} {op} {}", self.expr(part.value))
+            format!("{column} {op} {}", self.names.expr(part.value, &touch.outer))
         });
         let parts: Vec<String> = parts.collect();
         match parts.is_empty() {
@@ -287,8 +302,9 @@ impl Printer<'_, '_> {
             lines.push(format!("  {}  {}", number + 1, members.join(", ")));
         }
         lines.extend(self.early());
-        let notes = rounds.iter().flatten().filter_map(|read| self.note(*read));
-        lines.extend(notes);
+        let reads = 0..self.graph.operations.len();
+        let reads = reads.filter(|number| self.groups.rounds[*number].is_some());
+        lines.extend(reads.filter_map(|read| self.note(read)));
         lines
     }
 
@@ -328,7 +344,7 @@ impl Printer<'_, '_> {
             .collect();
         (!early.is_empty()).then(|| {
             format!(
-                "Looked up when the call begins, from STORE before there is a snapshot: {}",
+                "Looked up together when the call begins, in STORE without a snapshot: {}",
                 early.join(", ")
             )
         })

@@ -23,7 +23,7 @@ const SETTING: &str = "quintet.group_reads";
 /// would only displace what others need.
 const KEYS_MAX: usize = 128;
 
-/// Turns and keys that are looked at: a loop may have many turns and no key to announce.
+/// Turns and keys of one look-up that are tried: a loop may have many turns and no key to announce.
 const TRIED_MAX: usize = 4 * KEYS_MAX;
 
 /// Announces what a call with these arguments will read. They are the same afterwards.
@@ -40,6 +40,7 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
     arguments.resize(ahead.places.max(given), Value::Null);
     let mut found = Found::default();
     for look_up in wanted {
+        found.tried = 0;
         // What cannot be evaluated is left out.
         let _ = found.add(look_up, &look_up.turns, arguments, context.host);
     }
@@ -66,7 +67,7 @@ fn space(look_up: &LookUp) -> SpaceId {
 struct Found {
     keys: Vec<(SpaceId, usize, usize)>,
     bytes: Vec<u8>,
-    /// Turns and keys so far.
+    /// Turns and keys of the look-up at hand.
     tried: usize,
 }
 

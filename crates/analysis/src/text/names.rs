@@ -14,8 +14,7 @@ pub(super) struct Names<'p> {
     names: Vec<String>,
 }
 
-/// Frames of statements are narrower than this. A column prints as its number: it is a row's of the same
-/// statement.
+/// Frames of statements are narrower than this; in a wider one the last columns have the slots' names.
 const COLUMNS_MAX: usize = 4096;
 
 impl<'p> Names<'p> {
@@ -42,11 +41,20 @@ impl<'p> Names<'p> {
         }
     }
 
-    /// An expression, without the parentheses around it.
-    pub fn expr(&self, expr: &Expr) -> String {
+    /// An expression over a frame, without the parentheses around it.
+    pub fn expr(&self, expr: &Expr, frame: &[String]) -> String {
         let mut expr = expr.clone();
         rename(&mut expr);
-        let text = expr_text(&expr, &self.names);
+        let text = match frame.is_empty() {
+            true => expr_text(&expr, &self.names),
+            false => {
+                let mut names = self.names.clone();
+                for (name, known) in names.iter_mut().zip(frame).take(COLUMNS_MAX) {
+                    name.clone_from(known);
+                }
+                expr_text(&expr, &names)
+            }
+        };
         bare(&plain_subscripts(&text)).to_string()
     }
 }
