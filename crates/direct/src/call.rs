@@ -14,6 +14,7 @@
 //! ```
 //! Hot path: an operation makes nothing but what its statement makes.
 
+use crate::ahead;
 use crate::context::{Around, Context, Env, Stop, Workspace, row_bytes};
 use crate::direct::Direct;
 use crate::guard::{Guard, Handling};
@@ -80,7 +81,8 @@ impl Call {
         arguments: &[Expr],
         context: &mut Context<'_>,
     ) -> SqlResult<Call> {
-        let values = values(arguments, context.params, context)?;
+        let mut values = values(arguments, context.params, context)?;
+        ahead::announce(program, &mut values, context);
         Call::begin(program, 0, values, 0)
     }
 

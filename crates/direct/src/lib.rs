@@ -21,6 +21,7 @@
 //! |---|---|
 //! | `run` | [`Run`]: one execution of a statement; restarts |
 //! | `call`, `guard`, `turns`, `raise`, `into` | calls of routines, step by step |
+//! | `ahead` | what a call will read is announced before it begins |
 //! | `nested`, `called` | functions that expressions and FROM items call |
 //! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
 //! | `cursor` | pulling frames through a plan; the small operators |
@@ -38,6 +39,7 @@
 //! leaves: nothing else is taken while one of them is held.
 
 mod aggregate;
+mod ahead;
 mod call;
 mod called;
 mod context;

@@ -17,6 +17,7 @@
 //! | `fold` | constants computed once |
 //! | `cast` | conversions between types, and which of them are implicit |
 //! | `aggregate` | what an aggregate means |
+//! | `ahead` | keys that are known before a call begins |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
 //! | `point` | statements about one row, flat |
@@ -27,6 +28,7 @@
 //! | `validate` | whether a program is one |
 
 pub mod aggregate;
+pub mod ahead;
 pub mod cast;
 pub mod code;
 pub mod condition;

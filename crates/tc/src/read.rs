@@ -116,6 +116,37 @@ impl Shared {
         Ok(())
     }
 
+    /// Says that these keys will be read soon: what memory has of them is on its way to the processor when
+    /// this returns, and STORE has been told of the others. Needs no snapshot, and leaves nothing behind.
+    pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
+        let mut missed = Vec::new();
+        for keys in keys.chunks(TOGETHER) {
+            let mut hashes = [0; TOGETHER];
+            let guard = quintet_index::pin();
+            for (slot, (space, key)) in hashes.iter_mut().zip(keys) {
+                *slot = hash(*space, key);
+                self.table.prefetch(*slot, &guard);
+            }
+            for hash in &hashes[..keys.len()] {
+                self.table.prefetch_entry(*hash, &guard);
+            }
+            for (hash, (space, key)) in hashes.iter().zip(keys) {
+                match self.table.find(*hash, *space, key, &guard) {
+                    Some(entry) => entry.prefetch_value(),
+                    None if self.space(*space).is_whole() => {}
+                    None => missed.push((*space, *key)),
+                }
+            }
+        }
+        // A lone read is as fast unannounced.
+        if missed.len() > 1 {
+            let kept = self.generations.of(self.end());
+            for (space, key) in missed {
+                kept.generation.announce(space, key);
+            }
+        }
+    }
+
     /// The next rows in memory of a range, as of the snapshot: removed ones, too, but nothing for
     /// keys of which memory has no version for this snapshot.
     pub fn table_chunk(

@@ -375,6 +375,17 @@ impl Txn {
         })
     }
 
+    /// Says that these keys will be read soon, so that what is not in memory is fetched side by side. A
+    /// hint: nothing is read by it, and nothing refused.
+    pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
+        self.shared.announce(keys);
+    }
+
+    /// False if memory has all of a space, so that no read of it comes to STORE.
+    pub fn may_miss(&self, space: SpaceId) -> bool {
+        !self.shared.space(space).is_whole()
+    }
+
     /// What this transaction has written at a key (`Some(None)`: removed it).
     fn own(&self, space: SpaceId, key: &[u8]) -> Option<Option<&[u8]>> {
         if self.writes.is_empty() {

@@ -222,6 +222,12 @@ impl Session {
                     Err(pause) => return Ok(Some(Step::Wait(pause))),
                 }
             }
+            Command::ExplainRoutine(program) => {
+                let lines = quintet_analysis::explain(program);
+                let rows = lines.into_iter().map(|line| vec![Value::text(line)]);
+                portal.state = PortalState::Rows(rows.collect());
+                return Ok(None);
+            }
             Command::Nothing { checkpoint } => {
                 if *checkpoint {
                     self.db.tc.compact().map_err(|failure| {

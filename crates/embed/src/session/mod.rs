@@ -594,7 +594,8 @@ impl Session {
             Command::Ddl(_)
             | Command::CopyFrom(_)
             | Command::CopyTo(_)
-            | Command::Explain { .. } => false,
+            | Command::Explain { .. }
+            | Command::ExplainRoutine(_) => false,
             Command::Execute { .. } | Command::Fetch { .. } | Command::Nothing { .. } => false,
             _ => true,
         };
