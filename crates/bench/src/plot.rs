@@ -27,8 +27,12 @@ pub struct Curves {
 impl Curves {
     /// Of a run's intervals and its curve of latencies.
     pub(crate) fn new(timeline: Option<&Timeline>, latency: &[(f64, f64)]) -> Curves {
-        let intervals = timeline.map_or(&[][..], |timeline| &timeline.intervals);
-        let points = intervals.iter().map(|i| (i.at, i.committed_per_second));
+        let points = timeline.iter().flat_map(|timeline| {
+            // In the middle of the interval that it is the mean of.
+            let half = timeline.interval_seconds / 2.0;
+            let intervals = timeline.intervals.iter();
+            intervals.map(move |i| (i.at + half, i.committed_per_second))
+        });
         Curves {
             throughput: points.collect(),
             latency: latency.to_vec(),
