@@ -73,12 +73,15 @@ fn usage(message: &str) -> Exit {
 /// A target that is ready to be called.
 enum Opened {
     Server(Postgres),
-    Embedded {
-        system: Embedded,
-        database: Database,
-        /// Gone at the end, if it was made for this.
-        _directory: Option<tempfile::TempDir>,
-    },
+    Embedded(Box<Here>),
+}
+
+/// A database in this process.
+struct Here {
+    system: Embedded,
+    database: Database,
+    /// Gone at the end, if it was made for this.
+    _directory: Option<tempfile::TempDir>,
 }
 
 impl Opened {
@@ -96,11 +99,11 @@ impl Opened {
                     ..DatabaseConfig::new(data)
                 };
                 let (database, _) = open(config)?;
-                Ok(Opened::Embedded {
+                Ok(Opened::Embedded(Box::new(Here {
                     system: Embedded::new(database.clone(), arguments.level),
                     database,
                     _directory: temporary,
-                })
+                })))
             }
         }
     }
@@ -114,7 +117,7 @@ impl Opened {
         let clock = Arc::new(RealClock);
         let report = match self {
             Opened::Server(system) => run.execute(system, workload, clock, tell),
-            Opened::Embedded { system, .. } => run.execute(system, workload, clock, tell),
+            Opened::Embedded(here) => run.execute(&here.system, workload, clock, tell),
         };
         report.map_err(failed)
     }
@@ -122,7 +125,7 @@ impl Opened {
     fn close(self) -> Result<(), Exit> {
         match self {
             Opened::Server(_) => Ok(()),
-            Opened::Embedded { database, .. } => close(&database),
+            Opened::Embedded(here) => close(&here.database),
         }
     }
 }
