@@ -72,7 +72,7 @@ fn usage(message: &str) -> Exit {
 
 /// A target that is ready to be called.
 enum Opened {
-    Server(Postgres),
+    Server(Box<Postgres>),
     Embedded(Box<Here>),
 }
 
@@ -89,7 +89,7 @@ impl Opened {
         match target {
             Target::Url(url) => {
                 let system = Postgres::new(url, arguments.level).map_err(failed)?;
-                Ok(Opened::Server(system))
+                Ok(Opened::Server(Box::new(system)))
             }
             Target::Embedded => {
                 let (temporary, data) = directory(arguments.data.as_deref())?;
@@ -116,7 +116,7 @@ impl Opened {
     ) -> Result<Option<CallReport>, Exit> {
         let clock = Arc::new(RealClock);
         let report = match self {
-            Opened::Server(system) => run.execute(system, workload, clock, tell),
+            Opened::Server(system) => run.execute(&**system, workload, clock, tell),
             Opened::Embedded(here) => run.execute(&here.system, workload, clock, tell),
         };
         report.map_err(failed)
