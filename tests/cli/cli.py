@@ -18,7 +18,7 @@ def help_names_every_command_and_exit_code():
     out = quintet("--help")
     for word in ("serve", "sql", "bench", "inspect", "Exit codes"):
         check(word in out, word, "is missing in", out)
-    for command in (["serve"], ["sql"], ["bench", "ycsb"], ["bench", "tpcc"], ["inspect"]):
+    for command in (["serve"], ["sql"], ["bench", "ycsb"], ["bench", "tpcc"], ["bench", "compare"], ["inspect"]):
         out = quintet(*command, "--help")
         check("Examples:" in out, command)
     check(quintet("--version").startswith("quintet "))
@@ -169,6 +169,34 @@ def bench_reports_json():
         check(report["syncs_per_second"] > 0 and report["log_bytes_per_second"] > 0, report)
         equal(list(path.iterdir()), [], "the temporary directory is gone:")
         quintet("bench", "ycsb", "--theta", "1.5", cwd=path, expected=2)
+
+
+@test
+def a_run_says_how_it_goes_on_standard_error_alone():
+    import os
+    import pty
+    import subprocess
+
+    flags = ["--mix", "first", "--cold-rows", "1000", "--seconds", "2.5", "--warmup", "0.2", "--json"]
+    command = [BINARY, "bench", "hotrow", *flags, "--durability", "async"]
+    with directory() as path:
+        master, slave = pty.openpty()
+        process = subprocess.Popen(command, cwd=path, stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+        said = b""
+        try:
+            while block := os.read(master, 4096):
+                said += block
+        except OSError:
+            pass  # The other side is gone: the program has ended.
+        out = process.stdout.read().decode()
+        equal(process.wait(), 0, said)
+        os.close(master)
+        seconds = [part for part in said.decode().split("\r") if "committed/s, p99 " in part and "lost/s" in part]
+        check(len(seconds) >= 2, said)
+        # The report and nothing else.
+        equal(len(out.splitlines()), 1, out)
+        check(json.loads(out)["committed_per_second"] > 0, out)
 
 
 @test

@@ -4,7 +4,9 @@
 //! common with the key-value report has the same name there.  Does not: round in JSON.
 
 use crate::driver::{Figures, RunConfig};
-use crate::report::KEPT_UP;
+use crate::history::Verdict;
+use crate::plot::Curves;
+use crate::report::{KEPT_UP, latency_curve};
 use crate::timeline::Timeline;
 use hdrhistogram::Histogram;
 use quintet_base::Level;
@@ -74,8 +76,12 @@ pub struct CallReport {
     pub syncs_per_second: Option<f64>,
     /// Checks held before and after the run; none if nobody asked.
     pub checked: Option<bool>,
+    /// What the history of the run says; none if its workload takes none down.
+    pub history: Option<Verdict>,
     /// Interval by interval, if asked for.
     pub timeline: Option<Timeline>,
+    /// Shares of the committed transactions, and the latency in microseconds that so many did not exceed.
+    pub latency_curve: Vec<(f64, f64)>,
 }
 
 /// One procedure.
@@ -115,6 +121,7 @@ pub(crate) struct CallSetting {
     pub durability: Option<&'static str>,
     pub seed: u64,
     pub checked: Option<bool>,
+    pub history: Option<Verdict>,
 }
 
 fn microseconds(latency: &Histogram<u64>, quantile: f64) -> f64 {
@@ -182,8 +189,15 @@ impl CallReport {
             log_bytes_per_second: log.map(|log| rate(log.log_bytes)),
             syncs_per_second: log.map(|log| rate(log.syncs)),
             checked: setting.checked,
+            history: setting.history,
             timeline: figures.timeline.clone(),
+            latency_curve: latency_curve(&figures.latency),
         }
+    }
+
+    /// What is drawn of it.
+    pub fn curves(&self) -> Curves {
+        Curves::new(self.timeline.as_ref(), &self.latency_curve)
     }
 
     /// One line of JSON.
@@ -273,6 +287,9 @@ impl fmt::Display for CallReport {
         if self.checked == Some(true) {
             write!(f, "\n  checks held before and after")?;
         }
+        if let Some(history) = &self.history {
+            write!(f, "\n  {history}")?;
+        }
         match &self.timeline {
             Some(timeline) => write!(f, "\n{timeline}"),
             None => Ok(()),
@@ -281,13 +298,13 @@ impl fmt::Display for CallReport {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::calls::CallTotals;
     use crate::worker::latencies;
     use quintet_workloads::tpcc::{Mix, Scale, Tpcc};
 
-    fn report(rate: Option<f64>) -> CallReport {
+    pub(crate) fn report(rate: Option<f64>) -> CallReport {
         let mut calls = CallTotals::new(5);
         calls.kinds[0].committed = 990;
         calls.kinds[0].refused = 10;
@@ -317,6 +334,7 @@ mod tests {
             durability: None,
             seed: 42,
             checked: Some(true),
+            history: None,
         };
         let run = RunConfig {
             rate,

@@ -7,9 +7,12 @@ use crate::Error;
 use crate::call_report::{CallReport, CallSetting};
 use crate::crew::{run_calls, runtime};
 use crate::driver::RunConfig;
+use crate::history::judge;
 use crate::loading::{self, Moment};
+use crate::stage::{Second, Stage};
 use crate::system::{Connection, System};
 use quintet_base::Level;
+use quintet_engine::history::Recorder;
 use quintet_rt::Clock;
 use quintet_workloads::Workload;
 use std::sync::Arc;
@@ -36,22 +39,6 @@ pub struct CallRun {
     pub check: bool,
 }
 
-/// What a run is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// So many of so many pieces are loaded.
-    Loading {
-        /// Loaded so far.
-        pieces: u32,
-        /// All.
-        of: u32,
-    },
-    /// The checks are under way.
-    Checking,
-    /// The clients run: first to warm up, then measured.
-    Running,
-}
-
 impl CallRun {
     /// Carries it out; without a report if nothing was to be measured (zero seconds).
     ///
@@ -65,19 +52,23 @@ impl CallRun {
         progress: &mut dyn FnMut(Stage),
     ) -> Result<Option<CallReport>, Error> {
         let measured = self.run.seconds > 0.0;
+        // A history begins on new tables.
+        let load = self.load || workload.recorder().is_some();
+        workload.recorder().map(Recorder::take);
         let before = blocking(async {
             let mut connection = system.connect().await?;
-            if self.load {
-                let of = workload.pieces();
+            if load {
+                let of = u64::from(workload.pieces());
                 loading::load(&mut connection, workload, &mut |pieces| {
-                    progress(Stage::Loading { pieces, of })
+                    let done = u64::from(pieces);
+                    progress(Stage::Loading { done, of })
                 })
                 .await?;
             }
             let before = match self.check {
                 true => {
                     progress(Stage::Checking);
-                    let moment = match self.load {
+                    let moment = match load {
                         true => Moment::Loaded,
                         false => Moment::Used,
                     };
@@ -94,8 +85,11 @@ impl CallRun {
             return Ok(None);
         }
         progress(Stage::Running);
-        let figures = run_calls(system, workload, self.run, self.clients, self.seed, clock)?;
-        let (name, durability) = blocking(async {
+        let mut tell = |second| progress(Stage::Second(second));
+        let tell: Option<&mut dyn FnMut(Second)> = Some(&mut tell);
+        let (clients, seed) = (self.clients, self.seed);
+        let figures = run_calls(system, workload, self.run, clients, seed, clock, tell)?;
+        let (name, durability, verdict) = blocking(async {
             let mut connection = system.connect().await?;
             if let Some(before) = &before {
                 progress(Stage::Checking);
@@ -103,12 +97,20 @@ impl CallRun {
                 let moment = Moment::Ran { before, counted };
                 loading::check(&mut connection, workload, moment).await?;
             }
+            let mut verdict = None;
+            if let Some(recorder) = workload.recorder() {
+                progress(Stage::Checking);
+                let (process, level) = (self.clients, self.level);
+                let judged = judge(&mut connection, workload, recorder, process, level);
+                verdict = Some(judged.await?);
+            }
             let version = word(&mut connection, "SELECT version()").await?;
             let durability = match self.durability {
                 Some(known) => Some(known),
                 None => durability(&mut connection).await?,
             };
-            Ok((version.unwrap_or_else(|| "unknown".into()), durability))
+            let version = version.unwrap_or_else(|| "unknown".into());
+            Ok((version, durability, verdict))
         })?;
         // The rest says for which machine and by which compiler.
         let system = name.split(" on ").next().unwrap_or_default();
@@ -120,6 +122,7 @@ impl CallRun {
             durability,
             seed: self.seed,
             checked: self.check.then_some(true),
+            history: verdict,
         };
         Ok(Some(CallReport::new(
             workload, &self.run, setting, &figures,

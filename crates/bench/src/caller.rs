@@ -13,11 +13,12 @@
 
 use crate::Error;
 use crate::driver::{Phase, Progress};
+use crate::live::Seen;
 use crate::pace::Pace;
 use crate::system::{Connection, Reply};
 use crate::worker::Tally;
 use quintet_rt::Clock;
-use quintet_workloads::{Call, Calls, Ending, Procedure};
+use quintet_workloads::{Call, CallEnd, Calls, Ending, Procedure};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,20 +90,30 @@ impl<C: Connection> Caller<'_, C> {
         let procedure = &self.procedures[call.procedure];
         loop {
             let failure = match self.connection.call(call).await? {
-                Reply::Done(counted) if call.ending != Ending::Refusal => {
+                Reply::Done(_) | Reply::Said(_) if call.ending == Ending::Refusal => {
+                    return Err(wrong(procedure, call, "it committed".into()));
+                }
+                Reply::Done(counted) => {
+                    self.calls.ended(CallEnd::Committed { answer: None });
                     return Ok(End::Committed(counted));
                 }
-                Reply::Done(_) => return Err(wrong(procedure, call, "it committed".into())),
+                Reply::Said(text) => {
+                    let answer = Some(text.as_str());
+                    self.calls.ended(CallEnd::Committed { answer });
+                    return Ok(End::Committed(0));
+                }
                 Reply::Failed(failure) => failure,
             };
             if may_be_run_again(&failure.state) {
                 *lost += 1;
                 self.count_lost(failure.state);
-                if self.progress.phase() == Phase::Stopped {
-                    return Ok(End::Left);
-                }
-                if *lost == TRIES_MAX {
-                    return Ok(End::GivenUp);
+                let end = match self.progress.phase() {
+                    Phase::Stopped => Some(End::Left),
+                    _ => (*lost == TRIES_MAX).then_some(End::GivenUp),
+                };
+                if let Some(end) = end {
+                    self.calls.ended(CallEnd::Undone);
+                    return Ok(end);
                 }
                 if *lost >= HASTY_TRIES {
                     tokio::time::sleep(REST).await;
@@ -116,6 +127,7 @@ impl<C: Connection> Caller<'_, C> {
                 .iter()
                 .any(|state| state.as_bytes() == failure.state);
             if by_its_rules && call.ending != Ending::Commit {
+                self.calls.ended(CallEnd::Undone);
                 return Ok(End::Refused);
             }
             let ending = format!("{} ({})", failure.message, failure.state_text());
@@ -124,10 +136,11 @@ impl<C: Connection> Caller<'_, C> {
     }
 
     fn count_lost(&self, state: [u8; 5]) {
+        let mut tally = self.tally.borrow_mut();
+        tally.live.see(&self.progress.board, Seen::Lost);
         if self.progress.phase() != Phase::Measuring {
             return;
         }
-        let mut tally = self.tally.borrow_mut();
         tally.aborted += 1;
         *tally.calls.lost.entry(state).or_default() += 1;
         if let Some(slice) = tally.slice(self.progress, self.clock.monotonic_nanos()) {
@@ -137,8 +150,14 @@ impl<C: Connection> Caller<'_, C> {
 
     fn count(&self, call: &Call, end: End, lost: u32, latency: u64, now: u64) {
         let tally = &mut *self.tally.borrow_mut();
-        if let End::Committed(counted) = end {
-            tally.calls.counted += counted;
+        let board = &self.progress.board;
+        match end {
+            End::Committed(counted) => {
+                tally.calls.counted += counted;
+                tally.live.see(board, Seen::Committed(latency));
+            }
+            End::Refused | End::GivenUp => tally.live.see(board, Seen::Refused),
+            End::Left => {}
         }
         if self.progress.phase() != Phase::Measuring {
             return;

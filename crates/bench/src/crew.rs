@@ -16,6 +16,7 @@ use crate::caller::Caller;
 use crate::calls::CallTotals;
 use crate::driver::{Figures, Phase, Probes, Progress, RunConfig, conduct, slices};
 use crate::pace::Pace;
+use crate::stage::Second;
 use crate::system::{Connection, System};
 use crate::worker::Tally;
 use futures_util::StreamExt;
@@ -72,13 +73,14 @@ pub(crate) fn run_calls<S: System>(
     clients: u32,
     seed: u64,
     clock: Arc<dyn Clock>,
+    tell: Option<&mut dyn FnMut(Second)>,
 ) -> Result<Figures, Error> {
     assert!(
         clients > 0 && config.threads > 0,
         "a run needs a client and a thread"
     );
     let threads = config.threads.min(clients);
-    let progress = Progress::new(config.interval_ns());
+    let progress = Progress::new(config.interval_ns(), tell.is_some());
     let crew = Crew {
         system,
         workload,
@@ -124,7 +126,7 @@ pub(crate) fn run_calls<S: System>(
             counters: &|| system.counters(),
             compaction: &|| system.compaction(),
         };
-        conduct(probes, config, crew.clock, crew.progress, handles)
+        conduct(probes, config, crew.clock, crew.progress, handles, tell)
     })
 }
 
@@ -327,7 +329,8 @@ mod tests {
 
     fn run(system: &Slow, config: RunConfig, clients: u32) -> Result<Figures, Error> {
         let workload = HotRow::new(Mix::First);
-        run_calls(&system, &workload, config, clients, 1, Arc::new(RealClock))
+        let clock = Arc::new(RealClock);
+        run_calls(&system, &workload, config, clients, 1, clock, None)
     }
 
     // Twenty clients on two threads: each waits by itself, so they do more than two could, who would

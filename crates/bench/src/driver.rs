@@ -11,7 +11,9 @@
 
 use crate::Error;
 use crate::calls::CallTotals;
+use crate::live::{Board, Teller};
 use crate::pace::Pace;
+use crate::stage::Second;
 use crate::target::{Compaction, Counters, Target};
 use crate::timeline::{Slice, Timeline, Watch};
 use crate::worker::{Tally, Worker};
@@ -88,11 +90,14 @@ pub(crate) struct Progress {
     origin: AtomicU64,
     /// Zero: no intervals.
     interval_ns: u64,
+    /// Where workers say what they do right now.
+    pub board: Board,
 }
 
 impl Progress {
-    pub fn new(interval_ns: u64) -> Progress {
+    pub fn new(interval_ns: u64, watched: bool) -> Progress {
         Progress {
+            board: Board::new(watched),
             phase: AtomicU8::new(Phase::Warming as u8),
             origin: AtomicU64::new(0),
             interval_ns,
@@ -130,10 +135,23 @@ pub fn run<T: Target>(
     config: RunConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<Figures, Error> {
+    run_telling(target, config, clock, None)
+}
+
+/// As [`run`]; about once a second, what the clients did in it is told.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_telling<T: Target>(
+    target: &T,
+    config: RunConfig,
+    clock: Arc<dyn Clock>,
+    tell: Option<&mut dyn FnMut(Second)>,
+) -> Result<Figures, Error> {
     assert!(config.threads > 0, "a run needs a client");
     assert!(config.outstanding > 0, "a run without commits");
     let interval_ns = config.interval_ns();
-    let progress = Progress::new(interval_ns);
+    let progress = Progress::new(interval_ns, tell.is_some());
     thread::scope(|scope| {
         let mut threads = Vec::new();
         let origin = clock.monotonic_nanos();
@@ -164,7 +182,7 @@ pub fn run<T: Target>(
             counters: &|| target.counters(),
             compaction: &|| target.compaction(),
         };
-        conduct(probes, config, &*clock, &progress, threads)
+        conduct(probes, config, &*clock, &progress, threads, tell)
     })
 }
 
@@ -196,19 +214,31 @@ pub(crate) fn conduct(
     clock: &dyn Clock,
     progress: &Progress,
     threads: Vec<ScopedJoinHandle<'_, Result<Tally, Error>>>,
+    tell: Option<&mut dyn FnMut(Second)>,
 ) -> Result<Figures, Error> {
     let failed = || threads.iter().any(ScopedJoinHandle::is_finished);
-    pause(clock, config.warmup_seconds, failed);
+    let mut nobody = |_| {};
+    let tell = tell.unwrap_or(&mut nobody);
+    let now = clock.monotonic_nanos();
+    let mut teller = Teller::new(&progress.board, now, tell);
+    teller.begin(now, config.warmup_seconds, true);
+    pause(clock, config.warmup_seconds, || {
+        teller.look(clock.monotonic_nanos());
+        failed()
+    });
     let (before, began) = ((probes.counters)(), clock.monotonic_nanos());
     let mut watch = match progress.interval_ns {
         0 => None,
         ns => Some(Watch::new(ns, (probes.compaction)())),
     };
+    teller.begin(began, config.seconds, false);
     progress.origin.store(began, Ordering::Relaxed);
     progress.enter(Phase::Measuring);
     let mut look = || {
+        let now = clock.monotonic_nanos();
+        teller.look(now);
         if let Some(watch) = &mut watch {
-            watch.look(clock.monotonic_nanos() - began, (probes.compaction)());
+            watch.look(now - began, (probes.compaction)());
         }
         failed()
     };

@@ -9,7 +9,7 @@ use crate::system::{Connection, Failure, Reply, System, TextRows};
 use crate::target::{Compaction, Counters};
 use quintet_base::{Array, Level, Numeric, SqlError, SqlType, Value};
 use quintet_embed::{Answer, Client, Database, Progress, Step};
-use quintet_workloads::{Argument, Call, Piece, Procedure};
+use quintet_workloads::{Answers, Argument, Call, Piece, Procedure};
 
 /// A database that is open in this process.
 pub struct Embedded {
@@ -154,12 +154,19 @@ impl Connection for EmbeddedConnection {
     async fn call(&mut self, call: &Call) -> Result<Reply, Error> {
         let procedure = &self.procedures[call.procedure];
         match self.prepared(procedure.name, call).await {
-            Ok(answers) if procedure.counts => {
+            Ok(answers) => {
                 let row = answers.first().and_then(|answer| answer.rows.first());
-                let counted = row.and_then(|row| row.first()).and_then(Value::as_i64);
-                Ok(Reply::Done(counted.unwrap_or(0)))
+                let first = row.and_then(|row| row.first());
+                Ok(match procedure.answers {
+                    Answers::Nothing => Reply::Done(0),
+                    Answers::Count => Reply::Done(first.and_then(Value::as_i64).unwrap_or(0)),
+                    Answers::Text => {
+                        let rows = answers.first().map(Answer::text_rows).unwrap_or_default();
+                        let text = rows.into_iter().flatten().next().flatten();
+                        Reply::Said(text.unwrap_or_default())
+                    }
+                })
             }
-            Ok(_) => Ok(Reply::Done(0)),
             Err(error) => Ok(Reply::Failed(failure(error))),
         }
     }

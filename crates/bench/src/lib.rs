@@ -11,6 +11,7 @@
 //! | `target` | what the driver drives: clients, and the answers to their commits |
 //! | `driver` | threads, warm-up, measurement |
 //! | `worker` | one client's loop |
+//! | `stage`, `live` | what a run is doing, and what its clients did in the last second |
 //! | `pace` | when a transaction is due |
 //! | `timeline` | short intervals, inside and outside of compactions |
 //! | `report` | the figures, as text and as JSON |
@@ -19,7 +20,10 @@
 //! | `postgres`, `embedded` | the two of them |
 //! | `caller`, `crew` | one client that calls procedures; many of them on few threads |
 //! | `loading` | tables, rows, procedures and checks of a workload |
+//! | `history` | what a run's history says of the database |
 //! | `call_run`, `calls`, `call_report` | a whole run of calls; what it counts; its report |
+//! | `compare` | several targets in turn, and their ratios |
+//! | `plot` | throughput over time and latency by percentile, as SVG |
 //!
 //! Without the feature `embedded` the database is left out, without `calls` everything that speaks SQL: the
 //! driver and the report alone, with which `bench/peers` measures other systems in the same loop.
@@ -32,17 +36,24 @@ mod call_run;
 mod caller;
 mod calls;
 #[cfg(feature = "calls")]
+mod compare;
+#[cfg(feature = "calls")]
 mod crew;
 mod driver;
 #[cfg(all(feature = "calls", feature = "embedded"))]
 mod embedded;
 mod error;
 #[cfg(feature = "calls")]
+mod history;
+mod live;
+#[cfg(feature = "calls")]
 pub mod loading;
 mod pace;
+pub mod plot;
 #[cfg(feature = "calls")]
 mod postgres;
 mod report;
+mod stage;
 #[cfg(feature = "calls")]
 mod system;
 mod target;
@@ -54,15 +65,20 @@ mod ycsb;
 #[cfg(feature = "calls")]
 pub use call_report::{CallReport, KindReport};
 #[cfg(feature = "calls")]
-pub use call_run::{CallRun, Stage};
+pub use call_run::CallRun;
 pub use calls::{CallTotals, KindTotals};
-pub use driver::{Figures, RunConfig, run};
+#[cfg(feature = "calls")]
+pub use compare::{Compared, Comparison, Spread, order};
+pub use driver::{Figures, RunConfig, run, run_telling};
 #[cfg(all(feature = "calls", feature = "embedded"))]
 pub use embedded::{Embedded, EmbeddedConnection};
 pub use error::Error;
 #[cfg(feature = "calls")]
+pub use history::Verdict;
+#[cfg(feature = "calls")]
 pub use postgres::{Postgres, PostgresConnection};
 pub use report::{Report, Setting};
+pub use stage::{Second, Stage};
 #[cfg(feature = "calls")]
 pub use system::{Connection, Failure, Reply, System, TextRows};
 pub use target::{Answer, Client, Compaction, Counters, Outcome, Target};

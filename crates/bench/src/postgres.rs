@@ -9,10 +9,10 @@ use crate::system::{Connection, Failure, Reply, System, TextRows};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::SinkExt;
 use quintet_base::Level;
-use quintet_workloads::{Argument, Call, ParameterType, Piece, Procedure};
+use quintet_workloads::{Answers, Argument, Call, ParameterType, Piece, Procedure};
 use std::error::Error as StdError;
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, Statement};
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, Statement};
 
 /// Bytes of COPY data in one message.
 const COPY_BYTES: usize = 64 << 10;
@@ -60,8 +60,8 @@ impl System for Postgres {
 /// A connection to a [`Postgres`].
 pub struct PostgresConnection {
     client: Client,
-    /// One per procedure, and whether it counts.
-    statements: Vec<(Statement, bool)>,
+    /// One per procedure, and what it answers.
+    statements: Vec<(Statement, Answers)>,
 }
 
 impl Connection for PostgresConnection {
@@ -72,25 +72,25 @@ impl Connection for PostgresConnection {
             let prepared = self.client.prepare_typed(procedure.statement, &types).await;
             let doing = || format!("preparing {}", procedure.statement);
             let statement = answered(prepared)?.map_err(|failure| failure.into_error(doing()))?;
-            self.statements.push((statement, procedure.counts));
+            self.statements.push((statement, procedure.answers));
         }
         Ok(())
     }
 
     async fn call(&mut self, call: &Call) -> Result<Reply, Error> {
-        let (statement, counts) = &self.statements[call.procedure];
+        let (statement, answers) = &self.statements[call.procedure];
         let bound: Vec<Bound<'_>> = call.arguments.iter().map(Bound).collect();
         let arguments: Vec<&(dyn ToSql + Sync)> =
             bound.iter().map(|b| b as &(dyn ToSql + Sync)).collect();
         match answered(self.client.query(statement, &arguments).await)? {
-            Ok(rows) if *counts => {
-                let counted = match rows.first() {
-                    Some(row) => row.try_get::<_, Option<i64>>(0).map_err(gone)?,
-                    None => None,
-                };
-                Ok(Reply::Done(counted.unwrap_or(0)))
+            Ok(rows) => {
+                let row = rows.first();
+                Ok(match answers {
+                    Answers::Nothing => Reply::Done(0),
+                    Answers::Count => Reply::Done(first(row)?.unwrap_or(0)),
+                    Answers::Text => Reply::Said(first(row)?.unwrap_or_default()),
+                })
             }
-            Ok(_) => Ok(Reply::Done(0)),
             Err(failure) => Ok(Reply::Failed(failure)),
         }
     }
@@ -127,6 +127,11 @@ impl Connection for PostgresConnection {
         }
         Ok(answered(sink.finish().await)?.map(drop))
     }
+}
+
+/// The first field of a row.
+fn first<'r, T: FromSql<'r>>(row: Option<&'r Row>) -> Result<Option<T>, Error> {
+    row.map_or(Ok(None), |row| row.try_get(0)).map_err(gone)
 }
 
 /// Tells what the database said from what went wrong on the way.

@@ -4,7 +4,9 @@
 //! Does not: round in JSON.
 
 use crate::driver::{Figures, RunConfig};
+use crate::plot::Curves;
 use crate::timeline::Timeline;
+use hdrhistogram::Histogram;
 use quintet_base::{Durability, Level};
 use quintet_workloads::YcsbConfig;
 use serde::Serialize;
@@ -76,6 +78,18 @@ pub struct Report {
     pub log_bytes_per_transaction: Option<f64>,
     /// Interval by interval, if asked for.
     pub timeline: Option<Timeline>,
+    /// Shares of the committed transactions, and the latency in microseconds that so many did not exceed.
+    pub latency_curve: Vec<(f64, f64)>,
+}
+
+/// The shares that a curve of latencies is drawn through: each nine is cut into ten.
+pub(crate) fn latency_curve(latency: &Histogram<u64>) -> Vec<(f64, f64)> {
+    let count = latency.len() as f64;
+    let nines = (0..=60).map(|tenth| 1.0 - 0.1f64.powf(f64::from(tenth) / 10.0));
+    // Beyond one of the count there is only the slowest.
+    let told = nines.filter(|share| (1.0 - share) * count >= 1.0);
+    told.map(|share| (share, latency.value_at_quantile(share) as f64 / 1000.0))
+        .collect()
 }
 
 /// How the database was asked to run the transactions.
@@ -134,7 +148,13 @@ impl Report {
             transactions_per_sync: log.and_then(|log| per(log.logged, log.syncs)),
             log_bytes_per_transaction: log.and_then(|log| per(log.log_bytes, log.logged)),
             timeline: figures.timeline.clone(),
+            latency_curve: latency_curve(&figures.latency),
         }
+    }
+
+    /// What is drawn of it.
+    pub fn curves(&self) -> Curves {
+        Curves::new(self.timeline.as_ref(), &self.latency_curve)
     }
 
     /// One line of JSON.

@@ -17,6 +17,8 @@ use std::future::Future;
 pub enum Reply {
     /// Committed and, as far as the setting asks, durable; with what it counted, if its procedure counts.
     Done(i64),
+    /// Committed likewise, with the text that its procedure answers.
+    Said(String),
     /// Undone.
     Failed(Failure),
 }

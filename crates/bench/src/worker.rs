@@ -20,6 +20,7 @@
 use crate::Error;
 use crate::calls::CallTotals;
 use crate::driver::{Phase, Progress};
+use crate::live::{Own, Seen};
 use crate::pace::Pace;
 use crate::target::{Answer, Client, Outcome};
 use crate::timeline::{LATENCY_MAX_NS, Slice};
@@ -46,6 +47,8 @@ pub(crate) struct Tally {
     pub slices: Vec<Slice>,
     /// Empty if the transactions are not calls.
     pub calls: CallTotals,
+    /// What is told while the run goes on.
+    pub live: Own,
 }
 
 impl Tally {
@@ -56,6 +59,7 @@ impl Tally {
             latency: latencies(),
             slices,
             calls: CallTotals::default(),
+            live: Own::new(),
         }
     }
 
@@ -152,10 +156,12 @@ impl<C: Client> Worker<'_, C> {
     }
 
     fn count_committed(&mut self, due: u64, now: u64) {
+        let latency = (now - due).max(1);
+        let live = &mut self.tally.live;
+        live.see(&self.progress.board, Seen::Committed(latency));
         if self.progress.phase() != Phase::Measuring {
             return;
         }
-        let latency = (now - due).max(1);
         self.tally.committed += 1;
         self.tally.latency.saturating_record(latency);
         if let Some(slice) = self.tally.slice(self.progress, now) {
@@ -164,6 +170,7 @@ impl<C: Client> Worker<'_, C> {
     }
 
     fn count_aborted(&mut self, now: u64) {
+        self.tally.live.see(&self.progress.board, Seen::Lost);
         if self.progress.phase() != Phase::Measuring {
             return;
         }

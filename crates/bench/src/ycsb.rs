@@ -11,8 +11,9 @@
 //! each value written.
 
 use crate::Error;
-use crate::driver::{RunConfig, run};
+use crate::driver::{RunConfig, run_telling};
 use crate::report::{Report, Setting};
+use crate::stage::Stage;
 use crate::target::{Answer, Client, Compaction, Counters, Outcome, Target};
 use quintet_base::{Durability, Level};
 use quintet_embed::{Bucket, CommitError, Database, Pending, Transaction};
@@ -45,8 +46,7 @@ pub struct YcsbRun {
 }
 
 impl YcsbRun {
-    /// Loads if need be, warms up, measures. `progress` is called while loading, with the records
-    /// loaded so far.
+    /// Loads if need be, warms up, measures; and says what it is doing.
     ///
     /// # Errors
     /// See [`Error`].
@@ -54,10 +54,15 @@ impl YcsbRun {
         &self,
         database: &Database,
         clock: Arc<dyn Clock>,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut dyn FnMut(Stage),
     ) -> Result<Report, Error> {
-        let target = YcsbTarget::load(database, self, progress)?;
-        let figures = run(&target, self.run, clock)?;
+        let of = self.workload.records;
+        let target = YcsbTarget::load(database, self, &mut |done| {
+            progress(Stage::Loading { done, of })
+        })?;
+        progress(Stage::Running);
+        let mut tell = |second| progress(Stage::Second(second));
+        let figures = run_telling(&target, self.run, clock, Some(&mut tell))?;
         let setting = Setting {
             system: "quintet",
             durability: self.durability,
@@ -390,8 +395,10 @@ mod tests {
         let run = small(Level::Serializable, 0.5);
         let mut loaded = Vec::new();
         let report = run
-            .execute(&database, Arc::new(RealClock), &mut |records| {
-                loaded.push(records)
+            .execute(&database, Arc::new(RealClock), &mut |stage| {
+                if let Stage::Loading { done, .. } = stage {
+                    loaded.push(done)
+                }
             })
             .unwrap();
         assert_eq!(loaded, [50]);

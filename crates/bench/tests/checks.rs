@@ -4,15 +4,19 @@
 #![allow(clippy::unwrap_used)] // a test: helpers fail it as its own lines do
 
 use quintet_bench::loading::{Moment, check, load};
-use quintet_bench::{CallRun, Connection, Embedded, RunConfig, System};
+use quintet_bench::plot::{Line, svg};
+use quintet_bench::{
+    CallReport, CallRun, Comparison, Connection, Embedded, Error, Failure, Reply, RunConfig, Stage,
+    System, TextRows, order,
+};
 use quintet_embed::{Database, DatabaseConfig, Durability, Level};
 use quintet_rt::RealClock;
 use quintet_workloads::hot_row::{self, HotRow};
 use quintet_workloads::tpcc::{Mix, Scale};
 use quintet_workloads::ycsb_sql::{self, YcsbSql};
 use quintet_workloads::{
-    Argument, Call, Calls, Check, Ecommerce, Ending, Expected, ParameterType, Piece, Procedure,
-    SmallBank, Table, Tpcc, Workload,
+    Answers, AppendConfig, AppendSql, Argument, Call, Calls, Check, Ecommerce, Ending, Expected,
+    ParameterType, Piece, Procedure, SmallBank, Table, Tpcc, Workload,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -157,7 +161,7 @@ const ADD: [Procedure; 1] = [Procedure {
     statement: "UPDATE counter SET n = n + $1 WHERE id = 1 RETURNING $1",
     parameters: &[ParameterType::BigInt],
     refusals: &[],
-    counts: true,
+    answers: Answers::Count,
 }];
 
 const COUNTER: [Table; 1] = [Table {
@@ -231,6 +235,24 @@ impl Calls for Adding {
     }
 }
 
+fn run_at(level: Level) -> CallRun {
+    CallRun {
+        run: RunConfig {
+            threads: 2,
+            warmup_seconds: 0.1,
+            seconds: 0.5,
+            ..RunConfig::default()
+        },
+        clients: 4,
+        level,
+        durability: Some("async"),
+        target: "embedded",
+        seed: 1,
+        load: true,
+        check: true,
+    }
+}
+
 // Four clients on two threads add to one row of a database in this process. What lost is run again, no
 // addition is lost or doubled, and each client gets its turns although a call may not wait for anything.
 #[test]
@@ -242,21 +264,7 @@ fn calls_of_an_embedded_database_are_run_again_and_counted() {
             ..DatabaseConfig::new(directory.path())
         };
         let (database, _) = Database::open(config).unwrap();
-        let run = CallRun {
-            run: RunConfig {
-                threads: 2,
-                warmup_seconds: 0.1,
-                seconds: 0.5,
-                ..RunConfig::default()
-            },
-            clients: 4,
-            level,
-            durability: Some("async"),
-            target: "embedded",
-            seed: 1,
-            load: true,
-            check: true,
-        };
+        let run = run_at(level);
         let system = Embedded::new(database, level);
         let report = run.execute(&system, &OneCounter, Arc::new(RealClock), &mut |_| {});
         let report = report.unwrap().expect("half a second was to be measured");
@@ -265,4 +273,182 @@ fn calls_of_an_embedded_database_are_run_again_and_counted() {
         assert!(report.log_bytes_per_second.is_some_and(|bytes| bytes > 0.0));
         assert_eq!(report.given_up, 0);
     }
+}
+
+// Few lists and eight clients, so that they meet. The history must be whole, and fit the level.
+#[test]
+fn list_append_histories_fit_their_level() {
+    let workload = AppendSql::new(AppendConfig {
+        lists_in_use: 3,
+        transactions_per_list: 8,
+        operations_max: 6,
+    });
+    for level in Level::ALL {
+        let directory = tempfile::tempdir().unwrap();
+        let config = DatabaseConfig {
+            durability: Durability::Async,
+            ..DatabaseConfig::new(directory.path())
+        };
+        let (database, _) = Database::open(config).unwrap();
+        let run = CallRun {
+            clients: 8,
+            load: false,
+            ..run_at(level)
+        };
+        let system = Embedded::new(database, level);
+        // Twice: a second run must not find the first one's values.
+        for _ in 0..2 {
+            let report = run.execute(&system, &workload, Arc::new(RealClock), &mut |_| {});
+            let report = report.unwrap_or_else(|error| panic!("{level}: {error}"));
+            let report = report.expect("half a second was to be measured");
+            println!("{report}");
+            let history = report.history.expect("the workload takes a history down");
+            let measured = report.committed_per_second * report.seconds;
+            assert!(
+                history.committed as f64 > measured,
+                "the warm-up counts, too"
+            );
+            assert!(
+                history.dependencies > history.committed / 2,
+                "they hardly met"
+            );
+            if level == Level::Serializable {
+                assert!(history.anomalies.is_empty(), "{history}");
+            }
+        }
+    }
+}
+
+/// A database that once tells a reader an old state: every hundredth text that is answered lacks its last
+/// value.
+struct Forgetful(Embedded);
+
+struct ForgetfulConnection(quintet_bench::EmbeddedConnection, u32);
+
+impl System for Forgetful {
+    type Connection = ForgetfulConnection;
+
+    const BLOCKS: bool = true;
+
+    async fn connect(&self) -> Result<ForgetfulConnection, Error> {
+        Ok(ForgetfulConnection(self.0.connect().await?, 0))
+    }
+}
+
+impl Connection for ForgetfulConnection {
+    async fn prepare(&mut self, procedures: &'static [Procedure]) -> Result<(), Error> {
+        self.0.prepare(procedures).await
+    }
+
+    async fn call(&mut self, call: &Call) -> Result<Reply, Error> {
+        let reply = self.0.call(call).await?;
+        let Reply::Said(text) = reply else {
+            return Ok(reply);
+        };
+        self.1 += 1;
+        Ok(Reply::Said(match text.rsplit_once(',') {
+            Some((rest, _)) if self.1.is_multiple_of(100) => format!("{rest};"),
+            _ => text,
+        }))
+    }
+
+    async fn run(&mut self, sql: &str) -> Result<Result<(), Failure>, Error> {
+        self.0.run(sql).await
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<Result<TextRows, Failure>, Error> {
+        self.0.query(sql).await
+    }
+
+    async fn copy(&mut self, piece: &Piece) -> Result<Result<(), Failure>, Error> {
+        self.0.copy(piece).await
+    }
+}
+
+#[test]
+fn a_history_that_does_not_fit_ends_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = DatabaseConfig {
+        durability: Durability::None,
+        ..DatabaseConfig::new(directory.path())
+    };
+    let (database, _) = Database::open(config).unwrap();
+    let level = Level::Serializable;
+    let system = Forgetful(Embedded::new(database, level));
+    let workload = AppendSql::new(AppendConfig::default());
+    let result = run_at(level).execute(&system, &workload, Arc::new(RealClock), &mut |_| {});
+    let error = result.unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            Error::Inconsistent {
+                check: "history",
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+// Two databases take turns with a tiny hot row; the second holds the same and so is about as fast. Then the
+// picture of it.
+#[test]
+fn two_databases_are_compared_in_turn() {
+    let workload = HotRow {
+        cold_rows: 1000,
+        ..HotRow::new(hot_row::Mix::First)
+    };
+    let level = Level::Snapshot;
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let systems = directories.each_ref().map(|directory| {
+        let config = DatabaseConfig {
+            durability: Durability::None,
+            ..DatabaseConfig::new(directory.path())
+        };
+        Embedded::new(Database::open(config).unwrap().0, level)
+    });
+    let mut reports: [Vec<CallReport>; 2] = Default::default();
+    let mut told = 0;
+    for round in 0..3 {
+        for at in order(round, systems.len()) {
+            let mut run = run_at(level);
+            run.run.timeline_seconds = Some(0.1);
+            run.run.seconds = 1.2;
+            run.load = round == 0;
+            let mut tell = |stage| told += u32::from(matches!(stage, Stage::Second(_)));
+            let report = run.execute(&systems[at], &workload, Arc::new(RealClock), &mut tell);
+            reports[at].extend(report.unwrap());
+        }
+    }
+    assert_eq!(told, 6, "a second of each run is told");
+    let lines = ["a", "b"]
+        .into_iter()
+        .zip(&reports)
+        .map(|(name, reports)| Line {
+            name: name.to_owned(),
+            runs: reports.iter().map(CallReport::curves).collect(),
+        });
+    let picture = svg("hot row", &lines.collect::<Vec<_>>());
+    let [a, b] = reports;
+    let comparison = Comparison::new(vec![("a".into(), a), ("b".into(), b)]);
+    println!("{comparison}");
+    let [a, b] = &comparison.targets[..] else {
+        panic!("two targets")
+    };
+    assert_eq!((a.throughput_ratio.min, a.throughput_ratio.max), (1.0, 1.0));
+    assert_eq!((a.rounds.len(), b.rounds.len()), (3, 3));
+    // The same database: on a busy machine one may be slow, but not by an order of magnitude in the middle.
+    let ratio = b.throughput_ratio;
+    assert!((0.1..10.0).contains(&ratio.median), "{ratio:?}");
+    assert!(ratio.min <= ratio.median && ratio.median <= ratio.max);
+    // Six lines of throughput with ten intervals or more, and six of latency.
+    let curves: Vec<&str> = picture
+        .lines()
+        .filter(|line| line.contains("stroke-linejoin"))
+        .collect();
+    assert_eq!(curves.len(), 12);
+    assert!(
+        curves.iter().all(|curve| curve.matches('L').count() >= 9),
+        "{picture}"
+    );
 }

@@ -6,7 +6,7 @@
 
 use crate::options::Options;
 use crate::quantity::Size;
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use quintet_base::{Durability, Level};
 use quintet_workloads::{hot_row, tpcc, ycsb_sql};
 use std::path::PathBuf;
@@ -125,6 +125,12 @@ pub enum BenchCommand {
     /// YCSB as a procedure
     #[command(after_help = CALL_EXAMPLES)]
     YcsbSql(YcsbSqlArguments),
+    /// Lists that are read and appended to, as a procedure; the history is checked for anomalies
+    #[command(after_help = APPEND_EXAMPLES)]
+    ListAppend(AppendArguments),
+    /// One workload on several targets in turn, with the ratios
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArguments),
 }
 
 const CALL_EXAMPLES: &str = "\
@@ -133,6 +139,7 @@ Examples:
   quintet bench tpcc --warehouses 10 --target postgres://me@127.0.0.1:5433/quintet --clients 32
   quintet bench tpcc --mix neworder-payment --target embedded --threads 2 --clients 2 --durability async
   quintet bench tpcc --warehouses 1 --target embedded --data ./data --load --check --seconds 0
+  quintet bench tpcc --target postgres://me@127.0.0.1:5432/bench --clients 8 --plot tpcc.svg
 
 The same SQL text runs on PostgreSQL and on Quintet: tables, procedures, calls and checks are in
 crates/workloads. --load drops the workload's tables and makes them anew. Procedures are made anew for each
@@ -140,14 +147,75 @@ run; with --seconds 0 there is no run, and they are left alone.
 A call that loses (40001, 40P01) is run again with the same arguments; its latency is to the last answer. With
 --rate calls are due at fixed moments, and latency is from then.
 --check runs the workload's consistency checks before and after; the run fails if one fails.
+While a run goes on, standard error says what the last second did. Several targets are measured in turn, as
+`quintet bench compare` does.
 Embedded without --data, everything is loaded into a temporary directory inside the current one.";
+
+const APPEND_EXAMPLES: &str = "\
+Examples:
+  quintet bench list-append --clients 8 --level snapshot
+  quintet bench list-append --target postgres://me@127.0.0.1:5433/quintet --clients 16 --seconds 30
+  quintet bench list-append --lists 2 --operations-max 8 --transactions-per-list 4
+
+Each transaction reads whole lists and appends values that are unique in the run, so that every list that
+somebody reads tells the order of its writers. What clients did and saw is kept, with all lists read once more at
+the end, and is checked for anomalies (lost, torn and aborted reads, cycles of dependencies, also against the order
+of real time): one that the level forbids fails the run, those that it allows are counted. The tables are made anew
+for each run. The history is kept in memory, some hundred bytes for a read: mind long runs.";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  quintet bench compare --workload tpcc --warehouses 2 --load --clients 8 --rounds 5 \\
+      --target postgres://me@127.0.0.1:5432/bench --target postgres://me@127.0.0.1:5433/quintet
+  quintet bench compare --workload hotrow --target embedded --target embedded --plot hotrow.svg
+
+Everything that `quintet bench WORKLOAD` takes may follow; --target comes two to four times. All targets are loaded
+first (with --load; embedded ones always), then they take turns, backwards every second round. The table has
+the median, least and greatest of the rounds; ratios are against the first target, round by round. With --json it is one line,
+every round's report in it. Two embedded targets are alike: what they differ by is the noise of the machine.";
+
+/// `quintet bench compare`.
+#[derive(Args, Debug)]
+pub struct CompareArguments {
+    /// tpcc, smallbank, hotrow, ecommerce, ycsb-sql or list-append
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// Options of the workload, with --target two to four times, and --rounds
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "OPTIONS"
+    )]
+    pub options: Vec<String>,
+}
+
+/// `quintet bench list-append`.
+#[derive(Args, Debug)]
+pub struct AppendArguments {
+    /// Lists that are touched at one time; few make much conflict
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub lists: u64,
+    /// Transactions of a client after which it leaves the oldest list for a new one
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub transactions_per_list: u64,
+    /// Most operations of a transaction
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub operations_max: u64,
+    /// What every workload takes.
+    #[command(flatten)]
+    pub calls: CallArguments,
+}
 
 /// What every workload of calls takes.
 #[derive(Args, Debug)]
+#[command(group = intervals())]
 pub struct CallArguments {
-    /// What to call: embedded, or the postgres:// URL of a server
+    /// What to call: embedded, or the postgres:// URL of a server; several are compared
     #[arg(long, value_name = "TARGET", default_value = "embedded", value_parser = target)]
-    pub target: Target,
+    pub target: Vec<Target>,
+    /// Several targets: how often each has its turn [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
     /// Connections
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub clients: u32,
@@ -176,8 +244,11 @@ pub struct CallArguments {
     #[arg(long)]
     pub timeline: bool,
     /// Length of such an interval
-    #[arg(long, value_name = "MS", default_value_t = 250, requires = "timeline", value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    #[arg(long, value_name = "MS", default_value_t = 250, requires = "intervals", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub interval_ms: u32,
+    /// Draw throughput over time and latency by percentile into this SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Seed of rows and calls
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
@@ -354,6 +425,7 @@ For the disk's part compare --durability sync with none; with sync more threads 
 
 /// `quintet bench ycsb`.
 #[derive(Args, Debug)]
+#[command(group = intervals())]
 pub struct YcsbArguments {
     /// Directory that keeps the records [default: a temporary one]
     #[arg(long, value_name = "DIR")]
@@ -401,8 +473,11 @@ pub struct YcsbArguments {
     #[arg(long)]
     pub timeline: bool,
     /// Length of such an interval
-    #[arg(long, value_name = "MS", default_value_t = 250, requires = "timeline", value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    #[arg(long, value_name = "MS", default_value_t = 250, requires = "intervals", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub interval_ms: u32,
+    /// Draw throughput over time and latency by percentile into this SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Post to the store in pieces of so much log, rather than all at once when much has come
     #[arg(long, value_name = "SIZE")]
     pub post_piece: Option<Size>,
@@ -421,6 +496,12 @@ pub struct YcsbArguments {
     /// One line of JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+/// What an interval has a length for.
+fn intervals() -> ArgGroup {
+    let group = ArgGroup::new("intervals").args(["timeline", "plot"]);
+    group.multiple(true)
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -490,7 +571,7 @@ mod tests {
             panic!("not hotrow")
         };
         assert_eq!((hot.mix, hot.calls.clients), (hot_row::Mix::Last, 2));
-        assert_eq!(hot.calls.target, Target::Embedded);
+        assert_eq!(hot.calls.target, [Target::Embedded]);
         let arguments = parse(&[
             "quintet", "serve", "--user", "ann:x", "--user", "bob:y", "--memory", "1GiB",
         ])

@@ -1,22 +1,16 @@
-//! `quintet bench` of workloads whose transactions are procedures: on a server, or in this process.
+//! `quintet bench` of workloads whose transactions are procedures: which workload the command line means.
 //!
-//! Relies on: `quintet_bench`, `quintet_workloads`.  Promises: progress on standard error, the report
-//! alone on standard output.  Does not: start a server.
+//! Relies on: `quintet_workloads`; `compare` for running it.  Promises: progress on standard error, the
+//! report alone on standard output.  Does not: measure.
 
 use crate::arguments::{
-    CallArguments, EcommerceArguments, HotRowArguments, SmallBankArguments, Target, TpccArguments,
+    AppendArguments, EcommerceArguments, HotRowArguments, SmallBankArguments, TpccArguments,
     YcsbSqlArguments,
 };
-use crate::database::{close, open};
-use crate::exit::{Code, Exit};
-use crate::measure::directory;
-use quintet_bench::{CallReport, CallRun, Embedded, Error, Postgres, RunConfig, Stage};
-use quintet_embed::DatabaseConfig;
-use quintet_rt::RealClock;
+use crate::compare::measure;
+use crate::exit::Exit;
 use quintet_workloads::tpcc::Scale;
-use quintet_workloads::{Ecommerce, HotRow, SmallBank, Tpcc, Workload, YcsbSql};
-use std::io::Write;
-use std::sync::Arc;
+use quintet_workloads::{AppendConfig, AppendSql, Ecommerce, HotRow, SmallBank, Tpcc, YcsbSql};
 
 /// `quintet bench tpcc`.
 ///
@@ -77,77 +71,15 @@ pub fn ycsb_sql(arguments: &YcsbSqlArguments) -> Result<(), Exit> {
     measure(&workload, &arguments.calls)
 }
 
-fn measure(workload: &dyn Workload, arguments: &CallArguments) -> Result<(), Exit> {
-    let clock = Arc::new(RealClock);
-    let mut run = CallRun {
-        run: RunConfig {
-            threads: arguments.threads,
-            outstanding: 1,
-            rate: arguments.rate,
-            timeline_seconds: arguments
-                .timeline
-                .then(|| f64::from(arguments.interval_ms) / 1000.0),
-            warmup_seconds: arguments.warmup,
-            seconds: arguments.seconds,
-        },
-        clients: arguments.clients,
-        level: arguments.level,
-        durability: None,
-        target: "wire",
-        seed: arguments.seed,
-        load: arguments.load,
-        check: arguments.check,
-    };
-    let report = match &arguments.target {
-        Target::Url(url) => {
-            let system = Postgres::new(url, arguments.level).map_err(failed)?;
-            run.execute(&system, workload, clock, &mut tell)
-        }
-        Target::Embedded => {
-            let (_temporary, data) = directory(arguments.data.as_deref())?;
-            let config = DatabaseConfig {
-                memory_bytes: arguments.memory.0 as usize,
-                durability: arguments.durability,
-                ..DatabaseConfig::new(data)
-            };
-            let (database, _) = open(config)?;
-            run.target = "embedded";
-            run.durability = Some(arguments.durability.name());
-            run.load |= arguments.data.is_none();
-            let system = Embedded::new(database.clone(), arguments.level)
-                .group_reads(arguments.group_reads);
-            let report = run.execute(&system, workload, clock, &mut tell);
-            close(&database)?;
-            report
-        }
-    };
-    match report.map_err(failed)? {
-        Some(report) => print(&report, arguments),
-        None => Ok(()),
-    }
-}
-
-fn print(report: &CallReport, arguments: &CallArguments) -> Result<(), Exit> {
-    let text = match arguments.json {
-        true => report.to_json(),
-        false => report.to_string(),
-    };
-    writeln!(std::io::stdout(), "{text}")
-        .map_err(|error| Exit::from_error(Code::Failed, "writing the report", &error))
-}
-
-fn failed(error: Error) -> Exit {
-    Exit::from_error(Code::Failed, "the benchmark failed", &error)
-}
-
-/// With standard error gone there is nobody left to tell.
-fn tell(stage: Stage) {
-    let mut errors = std::io::stderr().lock();
-    let _ = match stage {
-        // Twenty lines at most.
-        Stage::Loading { pieces, of } if pieces * 20 / of == (pieces - 1) * 20 / of => Ok(()),
-        Stage::Loading { pieces, of } => writeln!(errors, "loaded {} %", pieces * 100 / of),
-        Stage::Checking => writeln!(errors, "checking"),
-        Stage::Running => writeln!(errors, "running"),
-    };
+/// `quintet bench list-append`.
+///
+/// # Errors
+/// As [`tpcc`]; with code 1 also if the history has an anomaly that the level forbids.
+pub fn list_append(arguments: &AppendArguments) -> Result<(), Exit> {
+    let workload = AppendSql::new(AppendConfig {
+        lists_in_use: arguments.lists,
+        transactions_per_list: arguments.transactions_per_list,
+        operations_max: arguments.operations_max,
+    });
+    measure(&workload, &arguments.calls)
 }

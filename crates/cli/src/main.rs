@@ -12,13 +12,15 @@
 //! | `serve` | `quintet serve`: start, signals, shutdown |
 //! | `shell`, `input`, `script`, `table` | `quintet sql` |
 //! | `measure` | `quintet bench ycsb` |
-//! | `call` | `quintet bench` of workloads of calls |
+//! | `call`, `compare` | `quintet bench` of workloads of calls: which, and on which targets in turn |
+//! | `progress` | what a benchmark is doing, on standard error |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
 //! | `exit` | exit codes |
 
 mod arguments;
 mod call;
+mod compare;
 mod database;
 mod exit;
 mod input;
@@ -27,6 +29,7 @@ mod logging;
 mod measure;
 mod options;
 mod posts;
+mod progress;
 mod quantity;
 mod script;
 mod serve;
@@ -50,17 +53,25 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Serve(serve) => serve::serve(serve),
         Command::Sql(sql) => database::sql(&sql),
-        Command::Bench(BenchCommand::Ycsb(ycsb)) => measure::ycsb(&ycsb),
-        Command::Bench(BenchCommand::Tpcc(tpcc)) => call::tpcc(&tpcc),
-        Command::Bench(BenchCommand::Smallbank(bank)) => call::smallbank(&bank),
-        Command::Bench(BenchCommand::Hotrow(hot)) => call::hotrow(&hot),
-        Command::Bench(BenchCommand::Ecommerce(shop)) => call::ecommerce(&shop),
-        Command::Bench(BenchCommand::YcsbSql(ycsb)) => call::ycsb_sql(&ycsb),
+        Command::Bench(command) => bench(&command),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit) => report(&exit),
+    }
+}
+
+fn bench(command: &BenchCommand) -> Result<(), Exit> {
+    match command {
+        BenchCommand::Ycsb(ycsb) => measure::ycsb(ycsb),
+        BenchCommand::Tpcc(tpcc) => call::tpcc(tpcc),
+        BenchCommand::Smallbank(bank) => call::smallbank(bank),
+        BenchCommand::Hotrow(hot) => call::hotrow(hot),
+        BenchCommand::Ecommerce(shop) => call::ecommerce(shop),
+        BenchCommand::YcsbSql(ycsb) => call::ycsb_sql(ycsb),
+        BenchCommand::ListAppend(append) => call::list_append(append),
+        BenchCommand::Compare(compare) => bench(&compare::named(compare)?),
     }
 }
 

@@ -4,8 +4,11 @@
 //! name keeps its records.  Does not: compare with other systems; `bench/` has scripts for that.
 
 use crate::arguments::YcsbArguments;
-use crate::database::{Progress, close, open};
+use crate::compare::draw;
+use crate::database::{close, open};
 use crate::exit::{Code, Exit};
+use crate::progress::RunProgress;
+use quintet_bench::plot::Line;
 use quintet_bench::{Error, RunConfig, YcsbRun};
 use quintet_embed::{DatabaseConfig, Posting};
 use quintet_rt::RealClock;
@@ -33,14 +36,24 @@ pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
         ..DatabaseConfig::new(data)
     };
     let (database, _) = open(config)?;
-    let mut progress = Progress::new(run.workload.records);
-    let report = run.execute(&database, Arc::new(RealClock), &mut |records| {
-        progress.step(records)
-    });
+    let mut progress = RunProgress::new(String::new());
+    let mut tell = |stage| progress.tell(stage);
+    let report = run.execute(&database, Arc::new(RealClock), &mut tell);
     drop(progress);
-    let report =
+    let mut report =
         report.map_err(|error| Exit::from_error(Code::Failed, "the benchmark failed", &error))?;
     close(&database)?;
+    if let Some(path) = &arguments.plot {
+        let line = Line {
+            name: format!("{} threads, {}", report.threads, report.durability),
+            runs: vec![report.curves()],
+        };
+        let title = format!("ycsb, {} records, {}", report.records, report.level);
+        draw(path, &title, &[line])?;
+        if !arguments.timeline {
+            report.timeline = None;
+        }
+    }
     let text = if arguments.json {
         report.to_json()
     } else {
@@ -70,8 +83,7 @@ fn run_of(arguments: &YcsbArguments) -> Result<YcsbRun, Exit> {
             threads: arguments.threads,
             outstanding: arguments.outstanding,
             rate: arguments.rate,
-            timeline_seconds: arguments
-                .timeline
+            timeline_seconds: (arguments.timeline || arguments.plot.is_some())
                 .then(|| f64::from(arguments.interval_ms) / 1000.0),
             warmup_seconds: arguments.warmup,
             seconds: arguments.seconds,

@@ -160,6 +160,14 @@ impl Recorder {
         }
     }
 
+    /// What has been taken down, which begins anew; transactions still open count as unknown.
+    pub fn take(&self) -> History {
+        let state = std::mem::take(&mut *self.state.lock());
+        History {
+            transactions: state.transactions,
+        }
+    }
+
     /// What has been taken down so far; transactions still open count as unknown.
     pub fn history(&self) -> History {
         History {

@@ -316,6 +316,15 @@ impl<'b, 'a> Binder<'b, 'a> {
             let parts = row.args.iter().map(|part| self.is_null(part, negated));
             return Ok(and(parts.collect::<SqlResult<Vec<Expr>>>()?));
         }
+        if let Some(NodeEnum::ColumnRef(_)) = inner(arg)
+            && let Some(row) = self.row(arg)?
+        {
+            let parts = row.fields.into_iter().map(|field| Expr::IsNull {
+                input: Box::new(field.expr),
+                negated,
+            });
+            return Ok(and(parts.collect()));
+        }
         self.is_null(arg, negated)
     }
 
@@ -397,6 +406,12 @@ impl<'b, 'a> Binder<'b, 'a> {
     fn subscript(&self, indirection: &protobuf::AIndirection) -> SqlResult<Expr> {
         let node = required(indirection.arg.as_deref())?;
         let place = names::location(node);
+        if let [part] = indirection.indirection.as_slice()
+            && let Some(name) = names::string(part)
+            && let Some(row) = self.row(node)?
+        {
+            return row.field(name).map_err(self.planner.at(place));
+        }
         let indices = match indirection.indirection.as_slice() {
             [part] => match inner(part) {
                 Some(NodeEnum::AIndices(indices)) => Some(indices),

@@ -7,13 +7,14 @@
 use crate::coerce;
 use crate::expr::Binder;
 use crate::from::{From, Source, alias_or, rename_columns, starting_at};
-use crate::names::{self, inner};
+use crate::names::{self, inner, required};
 use crate::planner::Planner;
-use crate::routine::{Matched, callee, is_routine, matched};
+use crate::routine::{Matched, callee, callee_of_record, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::types;
 use crate::unnest::side_by_side;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
+use pg_query::protobuf::{FuncCall, Node, RangeFunction};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::function::is_function_name;
@@ -30,9 +31,6 @@ pub(crate) fn bind_function(
     if item.ordinality {
         return Err(SqlError::unsupported("WITH ORDINALITY"));
     }
-    if !item.coldeflist.is_empty() {
-        return Err(SqlError::unsupported("a column definition list"));
-    }
     let [function] = item.functions.as_slice() else {
         return Err(SqlError::unsupported("ROWS FROM with several functions"));
     };
@@ -45,9 +43,13 @@ pub(crate) fn bind_function(
         && !names::built_in(&call.funcname).is_some_and(is_known)
         && is_routine(planner, call)
     {
-        add_routine(&binder, call, item.alias.as_ref(), &mut from)?;
+        add_routine(&binder, call, item, &mut from)?;
         rename_columns(planner, &mut from, item.alias.as_ref())?;
         return Ok(from);
+    }
+    if !item.coldeflist.is_empty() {
+        let message = "a column definition list is only allowed for functions returning \"record\"";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
     }
     let (own_name, plan, ty) = match inner(node) {
         Some(NodeEnum::FuncCall(call)) => {
@@ -116,15 +118,40 @@ fn is_known(name: &str) -> bool {
 fn add_routine(
     binder: &Binder,
     call: &FuncCall,
-    alias: Option<&Alias>,
+    item: &RangeFunction,
     from: &mut From,
 ) -> SqlResult<()> {
     let Matched {
         signature,
         arguments,
     } = matched(binder, call, false)?;
-    let name = alias_or(alias, &signature.name).to_string();
-    let mut columns = signature.columns.clone();
+    let name = alias_or(item.alias.as_ref(), &signature.name).to_string();
+    let said = |message: &str| {
+        let error = SqlError::new(SqlState::SYNTAX_ERROR, message);
+        binder.planner.at(call.location)(error)
+    };
+    let mut columns = match (signature.record, item.coldeflist.as_slice()) {
+        (true, []) => {
+            let message = "a column definition list is required for functions returning \"record\"";
+            return Err(said(message));
+        }
+        (true, list) => defined_columns(binder.planner, list)?,
+        (false, []) => signature.columns.clone(),
+        (false, _) if signature.is_row => {
+            let message =
+                "a column definition list is redundant for a function with OUT parameters";
+            return Err(said(message));
+        }
+        (false, _) => {
+            let message =
+                "a column definition list is only allowed for functions returning \"record\"";
+            return Err(said(message));
+        }
+    };
+    let callee = match signature.record {
+        true => callee_of_record(binder.planner, &signature, columns.clone())?,
+        false => callee(binder.planner, &signature)?,
+    };
     match columns.as_mut_slice() {
         [] => columns.push(OutputColumn {
             name: name.clone(),
@@ -132,12 +159,12 @@ fn add_routine(
             modifier: TypeMod::NONE,
             origin: None,
         }),
-        [only] if !signature.of_parameters => only.name = name.clone(),
+        [only] if !signature.of_parameters && !signature.record => only.name = name.clone(),
         _ => {}
     }
     let types: Vec<SqlType> = columns.iter().map(|column| column.ty).collect();
     let plan = Plan::Call {
-        callee: callee(binder.planner, &signature)?,
+        callee,
         arguments,
         types: types.clone(),
     };
@@ -155,6 +182,23 @@ fn add_routine(
         columns: columns.collect(),
     });
     Ok(())
+}
+
+/// `(name type, …)` behind AS.
+fn defined_columns(planner: &Planner, list: &[Node]) -> SqlResult<Vec<OutputColumn>> {
+    let columns = list.iter().map(|node| {
+        let Some(NodeEnum::ColumnDef(column)) = inner(node) else {
+            return Err(SqlError::internal("a column definition of another kind"));
+        };
+        let (ty, modifier) = types::resolve(planner, required(column.type_name.as_ref())?)?;
+        Ok(OutputColumn {
+            name: column.colname.clone(),
+            ty,
+            modifier,
+            origin: None,
+        })
+    });
+    columns.collect()
 }
 
 fn series(planner: &Planner, binder: &Binder, args: Vec<Expr>) -> SqlResult<(Plan, SqlType)> {

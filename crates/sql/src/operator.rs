@@ -29,6 +29,14 @@ pub(crate) fn comparison(symbol: &str) -> Option<CompareOp> {
     })
 }
 
+/// A name or ROW(…); a call is not bound twice to see whether it is a row.
+fn may_be_row(node: &Node) -> bool {
+    matches!(
+        inner(node),
+        Some(NodeEnum::RowExpr(_) | NodeEnum::ColumnRef(_))
+    )
+}
+
 impl Binder<'_, '_> {
     /// Binds what the grammar calls an operator expression.
     pub(crate) fn operator(&self, expr: &AExpr) -> SqlResult<Expr> {
@@ -49,6 +57,14 @@ impl Binder<'_, '_> {
                     (inner(left), inner(right))
                 {
                     return self.rows(symbol, a, b, location);
+                }
+                if let Some(op) = comparison(symbol)
+                    && may_be_row(left)
+                    && may_be_row(right)
+                    && let Some(left) = self.row(left)?
+                    && let Some(right) = self.row(right)?
+                {
+                    return self.same_rows(op, left, right).map_err(here);
                 }
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
                 self.binary(symbol, left, right).map_err(here)
@@ -120,7 +136,12 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn same_type(&self, op: CompareOp, left: Expr, right: Expr) -> SqlResult<(Expr, Expr)> {
+    pub(crate) fn same_type(
+        &self,
+        op: CompareOp,
+        left: Expr,
+        right: Expr,
+    ) -> SqlResult<(Expr, Expr)> {
         if left.ty() == right.ty() && left.ty() != SqlType::Unknown {
             return Ok((left, right));
         }

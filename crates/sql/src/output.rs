@@ -44,6 +44,18 @@ pub(crate) fn bind_targets(binder: &Binder, nodes: &[Node]) -> SqlResult<Vec<Tar
             )?;
             continue;
         }
+        if let Some(NodeEnum::AIndirection(part)) = inner(value)
+            && let Some(NodeEnum::AStar(_)) = part.indirection.last().and_then(inner)
+            && let ([_], Some(node)) = (part.indirection.as_slice(), part.arg.as_deref())
+            && let Some(row) = binder.row(node)?
+        {
+            targets.extend(row.fields.into_iter().map(|field| Target {
+                name: field.name,
+                expr: field.expr,
+                location: target.location,
+            }));
+            continue;
+        }
         targets.push(Target {
             name: output_name(target),
             expr: binder.bind(value)?,

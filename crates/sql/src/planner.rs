@@ -130,8 +130,14 @@ impl<'a> Planner<'a> {
         let place = usize::try_from(number - 1)
             .ok()
             .filter(|&n| n < limits::PARAMETERS_MAX)
-            .filter(|&n| self.variables.is_none_or(|known| n < known.arguments));
-        let Some(place) = place else {
+            .and_then(|n| match self.variables {
+                Some(known) => known.numbered.get(n).copied(),
+                None => Some(Some(n)),
+            });
+        if let Some(None) = place {
+            return Err(self.unsupported(format!("${number}, a row"), location));
+        }
+        let Some(Some(place)) = place else {
             let message = format!("there is no parameter ${number}");
             return Err(self.error(SqlState::UNDEFINED_PARAMETER, message, location));
         };

@@ -47,11 +47,11 @@ use quintet_ir::Program;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use block::plan_do;
-pub(crate) use call::{Calls, callee, plan_call, plan_select_of_routine};
+pub(crate) use call::{Calls, callee, callee_of_record, plan_call, plan_select_of_routine};
 pub(crate) use create::{plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use hold::hold;
-pub(crate) use matching::{Matched, check_schema, is_routine, matched};
+pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
 pub(crate) use signature::Signature;
 
 /// A routine in the catalogue. What it becomes is made when somebody asks.

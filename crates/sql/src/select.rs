@@ -23,6 +23,7 @@ use crate::planner::Planner;
 use crate::rewrite::{same, transform};
 use crate::scope::Output;
 use crate::set_operation::plan_set_operation;
+use crate::sets::sets_in_from;
 use crate::subquery::Subqueries;
 use crate::values::plan_values;
 use crate::with;
@@ -78,6 +79,8 @@ fn plan_select(
     select: &SelectStmt,
     wanted: Option<&[SqlType]>,
 ) -> SqlResult<Query> {
+    let moved = sets_in_from(planner, select)?;
+    let select = moved.as_ref().unwrap_or(select);
     refuse_parts(planner, select)?;
     let mut from = From::default();
     from.add_items(planner, &select.from_clause)?;

@@ -14,8 +14,8 @@ pub(crate) struct Variables {
     pub slots: Vec<Slot>,
     /// Their modifiers.
     pub modifiers: Vec<TypeMod>,
-    /// How many of them `$n` may name.
-    pub arguments: usize,
+    /// The slots that `$n` names, from `$1` on; none for a row.
+    pub numbered: Vec<Option<usize>>,
     /// What a name means that is a column's too.
     pub conflict: Conflict,
     blocks: Vec<Block>,
@@ -135,6 +135,15 @@ impl Variables {
                 _ => Ok(None),
             },
             _ => Ok(None),
+        }
+    }
+
+    /// What a name stands for as a whole: a variable, with its block's name before it or without.
+    pub fn whole(&self, name: &[&str]) -> Option<&Shape> {
+        match *name {
+            [name] => self.innermost(name),
+            [label, name] => self.labelled(label, name),
+            _ => None,
         }
     }
 

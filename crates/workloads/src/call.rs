@@ -17,8 +17,19 @@ pub struct Procedure {
     pub parameters: &'static [ParameterType],
     /// SQLSTATEs with which it may refuse by its own rules, as an overdrawn account.
     pub refusals: &'static [&'static str],
-    /// The first column of its answer is a number (`bigint`) that its effect can be checked by.
-    pub counts: bool,
+    /// What the first column of its answer says.
+    pub answers: Answers,
+}
+
+/// What the first column of a procedure's answer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// Nothing that anybody looks at here.
+    Nothing,
+    /// A number (`bigint`) that the call's effect can be checked by.
+    Count,
+    /// A text that the stream of calls is told, see [`Calls::ended`].
+    Text,
 }
 
 /// Types of arguments.
@@ -148,10 +159,25 @@ impl Call {
     }
 }
 
+/// How a call ended, once it was run for the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEnd<'a> {
+    /// It committed.
+    Committed {
+        /// What its procedure answered, if that is [`Answers::Text`].
+        answer: Option<&'a str>,
+    },
+    /// It left nothing behind: refused, or lost so often that it was given up.
+    Undone,
+}
+
 /// An endless stream of calls: what one client does.
 pub trait Calls: Send {
-    /// The next call.
+    /// The next call. The one before has ended.
     fn next_call(&mut self) -> Call;
+
+    /// How it ended. Not called if the run ends because the connection is lost.
+    fn ended(&mut self, _: CallEnd<'_>) {}
 }
 
 #[cfg(test)]
@@ -165,7 +191,7 @@ mod tests {
             statement: "SELECT p($2, $1, $3, $10, NULL)",
             parameters: &[],
             refusals: &[],
-            counts: false,
+            answers: Answers::Nothing,
         };
         let mut arguments = vec![
             Argument::Int(Some(-7)),

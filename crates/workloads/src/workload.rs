@@ -10,6 +10,7 @@
 
 use crate::call::{Calls, Procedure};
 use crate::load::{Piece, Table};
+use quintet_engine::history::Recorder;
 
 /// Everything about one workload.
 pub trait Workload: Send + Sync {
@@ -46,6 +47,17 @@ pub trait Workload: Send + Sync {
     /// What a client does; clients and seeds tell streams apart.
     fn calls(&self, client: u32, seed: u64) -> Box<dyn Calls>;
 
+    /// Where its calls take down what they did and saw, if they do: the history of one run, which begins on new
+    /// tables and is judged at its end.
+    fn recorder(&self) -> Option<&Recorder> {
+        None
+    }
+
+    /// With a recorder: a query for all lists, each with its number and its values with commas between them.
+    fn last_read(&self) -> &'static str {
+        ""
+    }
+
     /// Drops the tables, if they are there.
     fn drop_text(&self) -> String {
         let names: Vec<&str> = self.tables().iter().map(|table| table.name).collect();
@@ -72,7 +84,7 @@ pub enum Expected {
     /// No rows while no call has been made since loading.
     NoRowsWhenLoaded,
     /// One number, which grows by just what the committed calls counted (see
-    /// [`Procedure::counts`]).
+    /// [`Answers::Count`](crate::Answers::Count)).
     GrowsByCounted,
 }
 

@@ -16,8 +16,8 @@
 //! statement, which is run whole.
 
 use super::hold::hold;
-use super::link::Linker;
-use super::matching::{Matched, is_routine, matched};
+use super::link::{Linker, program_of_record};
+use super::matching::{Matched, is_routine, matched, named};
 use super::signature::Signature;
 use crate::command::{Command, Planned};
 use crate::expr::Binder;
@@ -25,11 +25,13 @@ use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
 use crate::rewrite::is_volatile;
+use crate::row_value::{Field, Row};
 use crate::scope::Scope;
-use pg_query::NodeEnum;
+use crate::sets::sets_in_from;
 use pg_query::protobuf::{CallStmt, FuncCall, Node, SelectStmt, SetOperation};
+use pg_query::{NodeEnum, NodeRef};
 use quintet_base::limits::PARAMETERS_MAX;
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlType};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlType, Value};
 use quintet_ir::routine::{Action, Callee, Into, Output, Slot, Step};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Expr, Plan, Program, Routine, Statement};
@@ -66,8 +68,8 @@ enum Form {
 pub(crate) struct Called {
     pub signature: Arc<Signature>,
     pub arguments: Vec<Expr>,
-    /// Of its result.
-    pub ty: SqlType,
+    /// Of what it gives: one slot each.
+    pub types: Vec<SqlType>,
 }
 
 impl Calls {
@@ -107,6 +109,24 @@ impl Calls {
         }
     }
 
+    /// One more call; the first slot of its results, when those of all begin at `base`.
+    fn add(
+        &self,
+        base: usize,
+        signature: Arc<Signature>,
+        arguments: Vec<Expr>,
+        types: Vec<SqlType>,
+    ) -> usize {
+        let mut found = self.found.borrow_mut();
+        let before: usize = found.iter().map(|called| called.types.len()).sum();
+        found.push(Called {
+            signature,
+            arguments,
+            types,
+        });
+        base + before
+    }
+
     /// Binds something that is evaluated only under a condition.
     pub fn under_condition<T>(&self, bind: impl FnOnce() -> T) -> T {
         self.conditions.set(self.conditions.get() + 1);
@@ -137,6 +157,7 @@ impl Binder<'_, '_> {
             arguments,
         } = matched(self, call, false)?;
         let ty = match signature.columns.as_slice() {
+            _ if signature.record => return refuse("whose record is one value"),
             // void
             [] => SqlType::Void,
             [column] => column.ty,
@@ -146,13 +167,8 @@ impl Binder<'_, '_> {
             return refuse("that returns a set, among others");
         }
         if let (Form::Step(base), 0) = (form, calls.conditions.get()) {
-            let mut found = calls.found.borrow_mut();
-            found.push(Called {
-                signature,
-                arguments,
-                ty,
-            });
-            return Ok(Some(Expr::Param(base + found.len() - 1, ty)));
+            let slot = calls.add(base, signature, arguments, vec![ty]);
+            return Ok(Some(Expr::Param(slot, ty)));
         }
         Ok(Some(Expr::Routine {
             callee: Box::new(callee(self.planner, &signature)?),
@@ -160,6 +176,51 @@ impl Binder<'_, '_> {
             ty,
         }))
     }
+}
+
+impl Binder<'_, '_> {
+    /// The row that a call gives, where calls are steps; `None` if it gives none, or as one value.
+    pub(crate) fn row_of_call(&self, call: &FuncCall) -> SqlResult<Option<Row>> {
+        let calls = &self.planner.calls;
+        let (Form::Step(base), 0) = (calls.form.get(), calls.conditions.get()) else {
+            return Ok(None);
+        };
+        if !is_routine(self.planner, call) || !gives_row(self.planner, call)? {
+            return Ok(None);
+        }
+        let Matched {
+            signature,
+            arguments,
+        } = matched(self, call, false)?;
+        let columns = signature.columns.clone();
+        let types = columns.iter().map(|column| column.ty).collect();
+        let first = calls.add(base, signature, arguments, types);
+        let fields = columns.into_iter().enumerate();
+        let fields = fields.map(|(number, column)| Field {
+            name: column.name,
+            expr: Expr::Param(first + number, column.ty),
+            modifier: column.modifier,
+        });
+        Ok(Some(Row {
+            fields: fields.collect(),
+            table: None,
+        }))
+    }
+}
+
+/// Whether the functions of a call's name give one row of several columns; those of one name that differ in
+/// that are told apart by nobody.
+fn gives_row(planner: &Planner, call: &FuncCall) -> SqlResult<bool> {
+    let mut gives = false;
+    for stored in named(planner, call) {
+        let signature = stored.signature(planner.catalog())?;
+        let row = signature.output == Output::Row && signature.is_row;
+        if !row {
+            return Ok(false);
+        }
+        gives = true;
+    }
+    Ok(gives)
 }
 
 /// A function as an expression or a FROM item calls it.
@@ -180,17 +241,75 @@ pub(crate) fn callee(planner: &Planner, signature: &Signature) -> SqlResult<Call
     })
 }
 
+/// A function that returns record, whose columns its caller says.
+pub(crate) fn callee_of_record(
+    planner: &Planner,
+    signature: &Signature,
+    columns: Vec<OutputColumn>,
+) -> SqlResult<Callee> {
+    if planner.variables.is_some() {
+        // Its program would have to be part of one that may call it with other columns.
+        let what = "a column definition list inside a routine";
+        return Err(SqlError::unsupported(what));
+    }
+    planner.calls.inline.set(true);
+    let program = program_of_record(signature.id, columns, planner.context)?;
+    Ok(Callee {
+        id: signature.id,
+        name: signature.name.clone(),
+        program: Some(Arc::new(program)),
+        nothing: Value::Null,
+    })
+}
+
 fn program_of<'a>(planner: &Planner<'a>, signature: &Signature) -> SqlResult<&'a Arc<Program>> {
     let gone = || SqlError::internal("a routine that was found is not in the catalogue");
     let stored = planner.catalog().routine(signature.id);
     stored.ok_or_else(gone)?.program(planner.catalog())
 }
 
-/// The step that makes a call, its result going to a slot.
+/// Calls with the first slots of their results, in the order in which they are made: as they are written,
+/// except that what is STABLE or IMMUTABLE, and needs no result of what may write, comes before what may. So it sees
+/// the state in which its statement began.
+pub(crate) fn in_order(calls: Vec<Called>, first: usize) -> Vec<(Called, usize)> {
+    let (mut early, mut late) = (Vec::new(), Vec::new());
+    let mut late_slots = Vec::new();
+    let mut next = first;
+    for called in calls {
+        let slot = next;
+        next += called.types.len();
+        let mut depends = false;
+        for argument in &called.arguments {
+            depends |= names_any(argument, &late_slots);
+        }
+        if called.signature.may_write || depends {
+            late_slots.extend(slot..next);
+            late.push((called, slot));
+        } else {
+            early.push((called, slot));
+        }
+    }
+    early.append(&mut late);
+    early
+}
+
+/// Whether an expression names one of some slots.
+pub(crate) fn names_any(expr: &Expr, slots: &[usize]) -> bool {
+    let mut names = matches!(expr, Expr::Param(slot, _) if slots.contains(slot));
+    expr.for_each_part(&mut |part| names = names || names_any(part, slots));
+    names
+}
+
+/// The step that makes a call, its results going to slots from one on.
 pub(crate) fn call_step(called: Called, slot: usize, line: u32, linker: &mut Linker) -> Step {
-    let value = match called.signature.columns.is_empty() {
-        true => Expr::Const(called.signature.nothing(), SqlType::Void),
-        false => Expr::Column(0, called.ty),
+    let targets = match called.signature.columns.is_empty() {
+        true => vec![(slot, Expr::Const(called.signature.nothing(), SqlType::Void))],
+        false => {
+            let types = called.types.iter().enumerate();
+            types
+                .map(|(number, ty)| (slot + number, Expr::Column(number, *ty)))
+                .collect()
+        }
     };
     Step {
         line,
@@ -198,7 +317,7 @@ pub(crate) fn call_step(called: Called, slot: usize, line: u32, linker: &mut Lin
             routine: linker.number(called.signature.id),
             arguments: called.arguments,
             into: Into {
-                targets: vec![(slot, value)],
+                targets,
                 strict: false,
                 silent: true,
             },
@@ -309,6 +428,9 @@ pub(crate) fn plan_select_of_routine(
     if has_subquery(select) || !calls_routine(planner, select) {
         return Ok(None);
     }
+    if select.target_list.len() > 1 && sets_in_from(planner, select)?.is_some() {
+        return Ok(None);
+    }
     if let [target] = select.target_list.as_slice()
         && let Some(NodeEnum::ResTarget(target)) = inner(target)
         && let Some(NodeEnum::FuncCall(call)) = target.val.as_deref().and_then(inner)
@@ -353,10 +475,13 @@ fn plan_wrapped(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Plan
     let mut slots: Vec<Slot> = params.iter().map(|ty| Slot::hidden(*ty)).collect();
     let mut linker = Linker::behind(1);
     let mut body = Vec::new();
-    for mut called in calls {
-        called.arguments = called.arguments.into_iter().map(moved).collect();
-        let slot = slots.len();
-        slots.push(Slot::hidden(called.ty));
+    let types = calls.iter().flat_map(|called| &called.types);
+    slots.extend(types.map(|ty| Slot::hidden(*ty)));
+    let calls = calls.into_iter().map(|called| Called {
+        arguments: called.arguments.into_iter().map(moved).collect(),
+        ..called
+    });
+    for (called, slot) in in_order(calls.collect(), count) {
         body.push(call_step(called, slot, 0, &mut linker));
     }
     let mut row: Vec<Expr> = targets
@@ -466,7 +591,7 @@ fn plan_from_routine(
         false,
     )?;
     let mut columns = found.signature.columns.clone();
-    if columns.is_empty() || planner.calls.has_inline() {
+    if columns.is_empty() || found.signature.record || planner.calls.has_inline() {
         return Ok(None);
     }
     if let Some(alias) = &function.alias {
@@ -541,17 +666,24 @@ pub(crate) fn is_bare(select: &SelectStmt) -> bool {
 /// Whether a subquery stands somewhere in a SELECT.
 pub(crate) fn has_subquery(select: &SelectStmt) -> bool {
     let node = NodeEnum::SelectStmt(Box::new(select.clone()));
-    let found = node.nodes();
-    found
-        .iter()
-        .any(|(node, ..)| matches!(node, pg_query::NodeRef::SubLink(_)))
+    any_node(&node, &|node| matches!(node, NodeRef::SubLink(_)))
 }
 
 fn calls_routine(planner: &Planner, select: &SelectStmt) -> bool {
     let node = NodeEnum::SelectStmt(Box::new(select.clone()));
-    let found = node.nodes();
-    found.iter().any(|(node, ..)| match node {
-        pg_query::NodeRef::FuncCall(call) => is_routine(planner, call),
+    any_node(&node, &|node| match node {
+        NodeRef::FuncCall(call) => is_routine(planner, call),
         _ => false,
+    })
+}
+
+/// Whether some node of a tree is such. The parser's own walk does not go into elements and fields.
+fn any_node(node: &NodeEnum, is_such: &dyn Fn(&NodeRef) -> bool) -> bool {
+    node.nodes().iter().any(|(node, ..)| {
+        let inside = match node {
+            NodeRef::AIndirection(part) => part.arg.as_deref().and_then(inner),
+            _ => None,
+        };
+        is_such(node) || inside.is_some_and(|inside| any_node(inside, is_such))
     })
 }

@@ -5,7 +5,7 @@
 //! calls a routine that is dropped or replaced; who does is made again, and says then what it lacks.
 
 use super::matching::{check_schema, default};
-use super::signature::{Resolved, Signature, describe, resolve};
+use super::signature::{ROW, Resolved, Signature, describe, resolve};
 use crate::catalog::Catalog;
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -290,7 +290,10 @@ fn key(planner: &Planner, object: &ObjectWithArgs) -> SqlResult<Vec<SqlType>> {
     let mut add = |name: &pg_query::protobuf::TypeName| -> SqlResult<()> {
         match resolve(planner, &plpgsql::data_type(name)?)? {
             Resolved::Scalar(ty, _) => types.push(ty),
-            _ => return Err(SqlError::unsupported("a parameter that is a row")),
+            Resolved::Row(_) => types.push(ROW),
+            Resolved::Record => {
+                return Err(SqlError::unsupported("a parameter of type record"));
+            }
         }
         Ok(())
     };

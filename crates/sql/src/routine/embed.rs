@@ -4,7 +4,7 @@
 //! a query before it, one that calls routines gets their results before it; neither says anything to FOUND.
 //! Does not: know PL/pgSQL's statements.
 
-use super::call::{Called, call_step, has_subquery, is_bare};
+use super::call::{Called, call_step, has_subquery, in_order, is_bare};
 use super::link::Linker;
 use crate::coerce;
 use crate::command::Command;
@@ -14,6 +14,7 @@ use crate::output;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
 use crate::scope::Scope;
+use crate::sets::sets_in_from;
 use crate::statement::plan_statement;
 use crate::variables::Variables;
 use pg_query::NodeEnum;
@@ -105,10 +106,55 @@ impl Embedding<'_, '_> {
         Ok(Expr::Param(slot, ty))
     }
 
+    /// The fields of an expression that is a row, ROW(…) or a variable or what a function gives; `None` if it
+    /// is something else. A literal is text.
+    ///
+    /// # Errors
+    /// As [`Embedding::expression`].
+    pub fn row(&mut self, text: &str) -> SqlResult<Option<Vec<(OutputColumn, Expr)>>> {
+        let source = format!("SELECT {text}");
+        let select = select(&source)?;
+        let [target] = select.target_list.as_slice() else {
+            return Ok(None);
+        };
+        if !is_bare(&select) || !select.from_clause.is_empty() || has_subquery(&select) {
+            return Ok(None);
+        }
+        let Some(NodeEnum::ResTarget(target)) = inner(target) else {
+            return required(None);
+        };
+        let planner = Planner::inside(self.context, &source, &self.variables);
+        planner.calls.open(self.variables.slots.len());
+        let scope = Scope::empty();
+        let binder = Binder::new(&planner, &scope, "expressions");
+        let Some(row) = binder.row(required(target.val.as_deref())?)? else {
+            return Ok(None);
+        };
+        let Some(calls) = planner.calls.close() else {
+            return Ok(None);
+        };
+        let fields = row.fields.into_iter().map(|field| {
+            let expr = fold(coerce::settle(&planner, field.expr)?);
+            let column = OutputColumn {
+                name: field.name,
+                ty: expr.ty(),
+                modifier: field.modifier,
+                origin: None,
+            };
+            Ok((column, expr))
+        });
+        let fields = fields.collect::<SqlResult<Vec<_>>>()?;
+        self.call(calls);
+        Ok(Some(fields))
+    }
+
     /// Adds the calls that an expression needs; their slots are the next ones.
     fn call(&mut self, calls: Vec<Called>) {
-        for called in calls {
-            let slot = self.variables.hidden(called.ty);
+        let first = self.variables.slots.len();
+        for ty in calls.iter().flat_map(|called| &called.types) {
+            self.variables.hidden(*ty);
+        }
+        for (called, slot) in in_order(calls, first) {
             let step = call_step(called, slot, self.line, self.linker);
             self.steps.push(step);
         }
@@ -216,9 +262,12 @@ impl Embedding<'_, '_> {
         }
     }
 
-    /// A SELECT of values, which may call routines; `None` if one is called under a condition.
+    /// A SELECT of values, which may call routines; `None` if one is called under a condition, or gives a set.
     fn targets(&mut self, source: &str, select: &SelectStmt) -> SqlResult<Option<Planned>> {
         let planner = Planner::inside(self.context, source, &self.variables);
+        if sets_in_from(&planner, select)?.is_some() {
+            return Ok(None);
+        }
         planner.calls.open(self.variables.slots.len());
         let scope = Scope::empty();
         let binder = Binder::new(&planner, &scope, "SELECT");

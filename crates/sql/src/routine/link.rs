@@ -4,11 +4,13 @@
 //! circle they call one another; how deep a chain of calls is takes no stack.  Does not: share routines
 //! between programs.
 
+use super::signature::Signature;
 use super::{lower, query, statement};
 use crate::planner::PlanContext;
 use crate::plpgsql;
 use quintet_base::{RoutineId, SqlError, SqlResult};
 use quintet_ir::routine::{Action, Output, Step};
+use quintet_ir::statement::OutputColumn;
 use quintet_ir::{Program, Routine};
 use std::collections::BTreeMap;
 
@@ -19,6 +21,8 @@ pub(crate) struct Linker {
     order: Vec<RoutineId>,
     /// Routines made by whoever makes the program, before those of the catalogue.
     own: usize,
+    /// The columns that a caller wants of the first routine, which returns record.
+    wanted: Option<(RoutineId, Vec<OutputColumn>)>,
 }
 
 impl Linker {
@@ -71,6 +75,23 @@ pub(crate) fn program(id: RoutineId, context: &PlanContext) -> SqlResult<Program
     linker.finish(Vec::new(), context)
 }
 
+/// The same of a function that returns record, whose columns its caller says.
+///
+/// # Errors
+/// As [`program`].
+pub(crate) fn program_of_record(
+    id: RoutineId,
+    columns: Vec<OutputColumn>,
+    context: &PlanContext,
+) -> SqlResult<Program> {
+    let mut linker = Linker {
+        wanted: Some((id, columns)),
+        ..Linker::default()
+    };
+    linker.number(id);
+    linker.finish(Vec::new(), context)
+}
+
 /// A routine that cannot be made as the schema is.
 fn failing(error: SqlError) -> SqlResult<Routine> {
     let fail = Action::Fail(Box::new(lower::for_later(error)?));
@@ -91,7 +112,13 @@ fn failing(error: SqlError) -> SqlResult<Routine> {
 fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResult<Routine> {
     let gone = || SqlError::internal("a routine that is called is not in the catalogue");
     let stored = context.catalog.routine(id).ok_or_else(gone)?;
-    let signature = stored.signature(context.catalog)?;
+    let mut signature = Signature::clone(stored.signature(context.catalog)?);
+    if let Some((wanting, columns)) = &linker.wanted
+        && *wanting == id
+    {
+        signature.columns = columns.clone();
+    }
+    let signature = &signature;
     let statement = statement(&stored.record.text)?;
     match plpgsql::language(&statement).as_deref() {
         Some("sql") => query::routine(signature, &statement, &stored.record.text, context, linker),

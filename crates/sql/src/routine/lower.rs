@@ -107,7 +107,7 @@ pub(crate) fn routine(
     Ok(Routine {
         name: signature.describe(),
         slots: lowering.at.variables.slots,
-        arguments: signature.parameters.len(),
+        arguments: signature.slots(),
         strict: signature.strict,
         found: Some(found),
         body: lowering.at.steps,
@@ -120,6 +120,25 @@ pub(crate) fn parameters(signature: &Signature) -> Variables {
     let mut variables = Variables::default();
     variables.enter(Some(&signature.name));
     for (number, parameter) in signature.parameters.iter().enumerate() {
+        if let Some(table) = &parameter.row {
+            let named = parameter.name.as_deref().unwrap_or_default();
+            let fields = table.visible_columns().map(|(_, column)| {
+                let slot = Slot {
+                    name: format!("{named}.{}", column.name),
+                    ty: column.ty,
+                    not_null: false,
+                };
+                let slot = variables.add_slot(slot, column.modifier);
+                (column.name.clone(), slot)
+            });
+            let fields = fields.collect();
+            variables.reshape(number, Shape::Row(fields));
+            variables.numbered.push(None);
+            if let Some(name) = &parameter.name {
+                variables.declare(name, number);
+            }
+            continue;
+        }
         let slot = variables.add_slot(
             Slot {
                 name: parameter.name.clone().unwrap_or_default(),
@@ -129,21 +148,28 @@ pub(crate) fn parameters(signature: &Signature) -> Variables {
             parameter.modifier,
         );
         variables.reshape(number, Shape::Scalar(slot));
+        variables.numbered.push(Some(slot));
         if let Some(name) = &parameter.name {
             variables.declare(name, number);
         }
     }
-    variables.arguments = signature.parameters.len();
     variables
 }
 
 /// The row that a routine's parameters are as its result.
 fn row_of_parameters(signature: &Signature) -> Vec<Expr> {
-    let parameters = signature.parameters.iter().enumerate();
-    parameters
-        .filter(|(_, parameter)| parameter.mode.is_result())
-        .map(|(slot, parameter)| Expr::Param(slot, parameter.ty))
-        .collect()
+    let mut slot = 0;
+    let mut row = Vec::new();
+    for parameter in &signature.parameters {
+        if parameter.mode.is_result() {
+            row.push(Expr::Param(slot, parameter.ty));
+        }
+        slot += match &parameter.row {
+            Some(table) => table.visible_columns().count(),
+            None => 1,
+        };
+    }
+    row
 }
 
 /// A query whose columns are converted to those that were promised.
@@ -370,7 +396,10 @@ impl Lowering<'_, '_, '_> {
             }
             StatementKind::ReturnQuery(query) => {
                 let planned = self.at.statement(&query.text)?;
-                let statement = fitted(&self.at, planned, &self.signature.columns)?;
+                let statement = match self.signature.is_open() {
+                    true => planned.statement,
+                    false => fitted(&self.at, planned, &self.signature.columns)?,
+                };
                 self.at.add(Action::ReturnQuery(statement));
                 Ok(())
             }

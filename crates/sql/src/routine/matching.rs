@@ -3,22 +3,25 @@
 //! Relies on: signatures, `ir::function` for the choice among overloads.  Promises: PostgreSQL's rules;
 //! defaults fill in what is left out; names may stand before arguments.  Does not: VARIADIC.
 
-use super::signature::{Parameter, Signature};
+use super::StoredRoutine;
+use super::signature::{Parameter, ROW, Signature};
 use crate::coerce;
 use crate::expr::Binder;
 use crate::names::{inner, required};
 use crate::planner::Planner;
 use crate::plpgsql::ParameterMode;
+use crate::row_value::Row;
 use crate::scope::Scope;
 use pg_query::NodeEnum;
-use pg_query::protobuf::FuncCall;
+use pg_query::protobuf::{FuncCall, Node};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Expr;
 use quintet_ir::cast::CastContext;
 use quintet_ir::function::{Choice, choose_among};
+use quintet_ir::schema::TableDef;
 use std::sync::Arc;
 
-/// A call that has found its routine: one expression per parameter, of its type.
+/// A call that has found its routine: one expression per slot of its parameters, of its type.
 pub(crate) struct Matched {
     pub signature: Arc<Signature>,
     pub arguments: Vec<Expr>,
@@ -27,15 +30,54 @@ pub(crate) struct Matched {
 /// An argument as it is written.
 struct Given {
     name: Option<String>,
-    expr: Expr,
+    value: Argument,
+}
+
+/// What is given.
+enum Argument {
+    Value(Expr),
+    Row(Row),
+}
+
+impl Argument {
+    /// Its type; of a row, what stands for rows among types, see [`Parameter::ty`].
+    fn ty(&self) -> SqlType {
+        match self {
+            Argument::Value(expr) => expr.ty(),
+            Argument::Row(_) => ROW,
+        }
+    }
+
+    /// Whether it may be a parameter's value, as far as one of them is a row.
+    fn fits(&self, parameter: &Parameter) -> bool {
+        match (self, &parameter.row) {
+            (Argument::Value(_), None) => true,
+            (Argument::Value(expr), Some(_)) => is_null(expr),
+            (Argument::Row(_), None) => false,
+            (Argument::Row(row), Some(table)) => match row.table {
+                Some(id) => id == table.id,
+                None => row.fields.len() == table.visible_columns().count(),
+            },
+        }
+    }
+}
+
+/// A NULL without a type.
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Const(Value::Null, SqlType::Unknown))
 }
 
 /// True if some routine has this name.
 pub(crate) fn is_routine(planner: &Planner, call: &FuncCall) -> bool {
+    !named(planner, call).is_empty()
+}
+
+/// The routines that a call may mean by its name.
+pub(crate) fn named<'a>(planner: &Planner<'a>, call: &FuncCall) -> Vec<&'a Arc<StoredRoutine>> {
     let Some((schema, name)) = parts(planner, call) else {
-        return false;
+        return Vec::new();
     };
-    !planner.catalog().routines(schema, name).is_empty()
+    planner.catalog().routines(schema, name)
 }
 
 fn parts<'n>(planner: &'n Planner, call: &'n FuncCall) -> Option<(&'n str, &'n str)> {
@@ -62,12 +104,16 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
         )));
     };
     check_schema(schema).map_err(&here)?;
+    let argument = |node: &Node| match binder.row(node)? {
+        Some(row) => Ok::<_, SqlError>(Argument::Row(row)),
+        None => binder.bind(node).map(Argument::Value),
+    };
     let mut given: Vec<Given> = Vec::with_capacity(call.args.len());
     for node in &call.args {
         given.push(match inner(node) {
             Some(NodeEnum::NamedArgExpr(named)) => Given {
                 name: Some(named.name.clone()),
-                expr: binder.bind(required(named.arg.as_deref())?)?,
+                value: argument(required(named.arg.as_deref())?)?,
             },
             _ if given.last().is_some_and(|given| given.name.is_some()) => {
                 let message = "positional argument cannot follow named argument";
@@ -75,11 +121,11 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
             }
             _ => Given {
                 name: None,
-                expr: binder.bind(node)?,
+                value: argument(node)?,
             },
         });
     }
-    let types: Vec<SqlType> = given.iter().map(|given| given.expr.ty()).collect();
+    let types: Vec<SqlType> = given.iter().map(|given| given.value.ty()).collect();
     let mut candidates = Vec::new();
     for stored in planner.catalog().routines(schema, name) {
         let signature = stored.signature(planner.catalog())?;
@@ -107,11 +153,27 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
     if signature.procedure != procedure {
         return Err(here(other_kind(&written(name, &given), procedure)));
     }
-    let mut given: Vec<Option<Expr>> = given.into_iter().map(|given| Some(given.expr)).collect();
+    let given = given.into_iter().map(|given| Some(given.value));
+    let mut given: Vec<Option<Argument>> = given.collect();
     let mut arguments = Vec::with_capacity(places.len());
     for (place, parameter) in places.iter().zip(&signature.parameters) {
-        let expr = match place {
+        if let Some(table) = &parameter.row {
+            let row = match place {
+                Place::Given(number) => given[*number].take(),
+                _ => None,
+            };
+            arguments.extend(fields(planner, row, table).map_err(&here)?);
+            continue;
+        }
+        let taken = match place {
             Place::Given(number) => match given[*number].take() {
+                Some(Argument::Value(expr)) => Some(expr),
+                _ => None,
+            },
+            _ => None,
+        };
+        let expr = match place {
+            Place::Given(_) => match taken {
                 Some(expr) if parameter.is_input() => {
                     coerce::implicit(planner, expr, parameter.ty).map_err(&here)?
                 }
@@ -131,6 +193,26 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
         signature: Arc::clone(signature),
         arguments,
     })
+}
+
+/// The fields of a row that is given for a parameter; all NULL if NULL is.
+fn fields(planner: &Planner, row: Option<Argument>, table: &TableDef) -> SqlResult<Vec<Expr>> {
+    let columns = table.visible_columns().map(|(_, column)| column);
+    let Some(Argument::Row(row)) = row else {
+        return Ok(columns
+            .map(|column| Expr::Const(Value::Null, column.ty))
+            .collect());
+    };
+    let pairs = row.fields.into_iter().zip(columns);
+    pairs
+        .map(|(field, column)| {
+            let expr = coerce::convert(planner, field.expr, column.ty, CastContext::Assignment)?;
+            Ok(match field.modifier == column.modifier {
+                true => expr,
+                false => coerce::with_length(expr, column.ty, column.modifier),
+            })
+        })
+        .collect()
 }
 
 /// Where a parameter's value comes from.
@@ -156,7 +238,7 @@ fn places(signature: &Signature, given: &[Given]) -> Option<Vec<Place>> {
                 .enumerate()
                 .find(|(_, parameter)| takes(parameter) && parameter.name.as_ref() == Some(name))?,
         };
-        if places[at].is_some() {
+        if places[at].is_some() || !given.value.fits(&signature.parameters[at]) {
             return None;
         }
         places[at] = Some(Place::Given(number));
@@ -186,10 +268,13 @@ fn types_by_argument(signature: &Signature, places: &[Place], count: usize) -> V
 /// `name(a => type, ...)`, as a call that does not fit is described.
 fn written(name: &str, given: &[Given]) -> String {
     let arguments = given.iter().map(|given| {
-        let ty = given.expr.ty();
+        let ty = match &given.value {
+            Argument::Value(expr) => expr.ty().to_string(),
+            Argument::Row(_) => "record".to_string(),
+        };
         match &given.name {
             Some(name) => format!("{name} => {ty}"),
-            None => ty.to_string(),
+            None => ty,
         }
     });
     format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))

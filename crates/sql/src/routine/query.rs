@@ -55,7 +55,7 @@ pub(crate) fn routine(
     Ok(Routine {
         name: signature.describe(),
         slots: at.variables.slots,
-        arguments: signature.parameters.len(),
+        arguments: signature.slots(),
         strict: signature.strict,
         found: None,
         body: at.steps,
@@ -108,7 +108,13 @@ fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlR
         let detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.";
         return Err(mismatch(detail.to_string()));
     };
-    let (found, wanted) = (planned.columns.len(), signature.columns.len());
+    // Until somebody says which columns he wants, all that are given are.
+    let own = planned.columns.clone();
+    let columns = match signature.is_open() {
+        true => &own,
+        false => &signature.columns,
+    };
+    let (found, wanted) = (planned.columns.len(), columns.len());
     if found != wanted {
         return Err(mismatch(match wanted {
             1 => "Final statement must return exactly one column.".to_string(),
@@ -117,7 +123,7 @@ fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlR
         }));
     }
     let mut row = Vec::with_capacity(wanted);
-    for (number, (from, to)) in planned.columns.iter().zip(&signature.columns).enumerate() {
+    for (number, (from, to)) in planned.columns.iter().zip(columns).enumerate() {
         let value = Expr::Column(number, from.ty);
         let value = at.assigned(value, to.ty, to.modifier).map_err(|_| {
             mismatch(match wanted {
@@ -138,10 +144,10 @@ fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlR
         return Ok(());
     }
     let mut targets = Vec::with_capacity(wanted);
-    for (value, column) in row.into_iter().zip(&signature.columns) {
+    for (value, column) in row.into_iter().zip(columns) {
         targets.push((at.variables.hidden(column.ty), value));
     }
-    let row = targets.iter().zip(&signature.columns);
+    let row = targets.iter().zip(columns);
     let row = row.map(|((slot, _), column)| Expr::Param(*slot, column.ty));
     let row = row.collect();
     at.add(Action::Run {

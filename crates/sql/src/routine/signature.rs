@@ -32,6 +32,10 @@ pub(crate) struct Signature {
     pub columns: Vec<OutputColumn>,
     /// The row is the parameters that give results; else it is what RETURN says.
     pub of_parameters: bool,
+    /// What it gives is a row, even of one column: of a table, or of several parameters.
+    pub is_row: bool,
+    /// RETURNS record: who calls it says the columns; until then there are none.
+    pub record: bool,
 }
 
 /// A parameter.
@@ -39,10 +43,16 @@ pub(crate) struct Signature {
 pub(crate) struct Parameter {
     pub name: Option<String>,
     pub mode: ParameterMode,
+    /// [`ROW`] for a row.
     pub ty: SqlType,
     pub modifier: TypeMod,
     pub default: Option<Node>,
+    /// The table whose rows it takes: a slot for each of the columns.
+    pub row: Option<TableRef>,
 }
+
+/// What stands for all rows where a type is asked for; no value of a call has it.
+pub(crate) const ROW: SqlType = SqlType::Void;
 
 /// What a type in a routine may be.
 pub(crate) enum Resolved {
@@ -75,9 +85,26 @@ impl Signature {
         let mut parameters = Vec::with_capacity(header.parameters.len());
         for parameter in &header.parameters {
             let resolved = resolve(&planner, &parameter.data_type).map_err(of_parameter)?;
-            let Resolved::Scalar(ty, _) = resolved else {
-                return Err(SqlError::unsupported("a parameter that is a row"));
+            let (ty, row) = match resolved {
+                Resolved::Scalar(ty, _) => (ty, None),
+                Resolved::Row(table)
+                    if parameter.mode == ParameterMode::In && parameter.default.is_none() =>
+                {
+                    (ROW, Some(table))
+                }
+                Resolved::Row(_) => {
+                    let what = "an OUT parameter that is a row, or a default for one";
+                    return Err(SqlError::unsupported(what));
+                }
+                Resolved::Record => {
+                    return Err(SqlError::unsupported("a parameter of type record"));
+                }
             };
+            if row.is_some() && header.strict {
+                // A row of NULLs is not NULL, and here nothing tells one from the other.
+                let what = "a strict function of a row";
+                return Err(SqlError::unsupported(what));
+            }
             parameters.push(Parameter {
                 name: parameter.name.clone(),
                 mode: parameter.mode,
@@ -85,8 +112,24 @@ impl Signature {
                 // As in PostgreSQL, lengths of parameters are not kept.
                 modifier: TypeMod::NONE,
                 default: parameter.default.clone(),
+                row,
             });
         }
+        let is_row = match &header.returns {
+            Returns::Value(ty) | Returns::SetOf(ty) => {
+                matches!(resolve(&planner, ty)?, Resolved::Row(_))
+            }
+            _ => {
+                let results = parameters.iter().filter(|p| p.mode.is_result());
+                results.count() > 1
+            }
+        };
+        let record = match &header.returns {
+            Returns::Value(ty) | Returns::SetOf(ty) => {
+                matches!(resolve(&planner, ty)?, Resolved::Record)
+            }
+            _ => false,
+        };
         let (output, of_parameters, columns) = result(&planner, &header, &name, &parameters)?;
         Ok(Signature {
             id,
@@ -99,6 +142,8 @@ impl Signature {
             output,
             columns,
             of_parameters,
+            is_row,
+            record,
         })
     }
 
@@ -123,7 +168,30 @@ impl Signature {
 
     /// `name(types)`, for messages.
     pub fn describe(&self) -> String {
-        describe(&self.name, &self.key())
+        let inputs = self.parameters.iter().filter(|p| p.is_input());
+        let names = inputs.map(|parameter| match &parameter.row {
+            Some(table) => table.name.clone(),
+            None => format_type(parameter.ty, TypeMod::NONE),
+        });
+        let names: Vec<String> = names.collect();
+        format!("{}({})", self.name, names.join(", "))
+    }
+
+    /// True while nobody has said which columns the record that it returns has.
+    pub fn is_open(&self) -> bool {
+        self.record && self.columns.is_empty()
+    }
+
+    /// How many slots the arguments take.
+    pub fn slots(&self) -> usize {
+        let widths = self
+            .parameters
+            .iter()
+            .map(|parameter| match &parameter.row {
+                Some(table) => table.visible_columns().count(),
+                None => 1,
+            });
+        widths.sum()
     }
 }
 
@@ -179,9 +247,7 @@ fn columns_of(planner: &Planner, ty: &DataType, name: &str) -> SqlResult<Vec<Out
             .visible_columns()
             .map(|(_, known)| column(&known.name, known.ty, known.modifier))
             .collect()),
-        Resolved::Record => Err(SqlError::unsupported(
-            "a function that returns record without OUT parameters",
-        )),
+        Resolved::Record => Ok(Vec::new()),
     }
 }
 

@@ -6,7 +6,7 @@
 //! the names and the small latencies: tables, columns and shares are ours, chosen read-mostly as it
 //! describes.
 
-use crate::call::{Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
+use crate::call::{Answers, Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
 use crate::keys::Keys;
 use crate::load::{Lines, Piece, Table};
 use crate::workload::{Check, Expected, Workload, client_seed, drawn};
@@ -38,28 +38,28 @@ const PROCEDURES: [Procedure; 4] = [
         statement: "SELECT * FROM on_click($1)",
         parameters: &[Type::Int],
         refusals: &[],
-        counts: false,
+        answers: Answers::Nothing,
     },
     Procedure {
         name: "add-cart",
         statement: "CALL add_cart($1, $2, $3)",
         parameters: &[Type::Int, Type::Int, Type::Int],
         refusals: &[DUPLICATE],
-        counts: false,
+        answers: Answers::Nothing,
     },
     Procedure {
         name: "add-favorite",
         statement: "CALL add_favorite($1, $2)",
         parameters: &[Type::Int, Type::Int],
         refusals: &[DUPLICATE],
-        counts: false,
+        answers: Answers::Nothing,
     },
     Procedure {
         name: "purchase",
         statement: "CALL purchase_item($1, $2, $3, NULL)",
         parameters: &[Type::Int, Type::Int, Type::Int],
         refusals: &["EC001"],
-        counts: true,
+        answers: Answers::Count,
     },
 ];
 

@@ -4,7 +4,7 @@
 //! that only the hot one makes transactions wait; all counters together say how many additions there
 //! were.  Does not: think: a transaction is nothing but its updates.
 
-use crate::call::{Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
+use crate::call::{Answers, Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
 use crate::load::{Lines, Piece, Table};
 use crate::workload::{Check, Expected, Workload, client_seed};
 use quintet_rt::Rand;
@@ -48,21 +48,21 @@ const PROCEDURES: [Procedure; 3] = [
         statement: "CALL hot_first($1, $2, NULL)",
         parameters: &[Type::Int, Type::Ints],
         refusals: &[],
-        counts: true,
+        answers: Answers::Count,
     },
     Procedure {
         name: "hot-last",
         statement: "CALL hot_last($1, $2, NULL)",
         parameters: &[Type::Int, Type::Ints],
         refusals: &[],
-        counts: true,
+        answers: Answers::Count,
     },
     Procedure {
         name: "hot-none",
         statement: "CALL hot_none($1, NULL)",
         parameters: &[Type::Ints],
         refusals: &[],
-        counts: true,
+        answers: Answers::Count,
     },
 ];
 

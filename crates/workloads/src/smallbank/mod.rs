@@ -10,7 +10,7 @@
 //! savings fall below zero does not at READ COMMITTED, where what was read may have changed before it is
 //! written.
 
-use crate::call::{Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
+use crate::call::{Answers, Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
 use crate::keys::Keys;
 use crate::load::{Lines, Piece, Table};
 use crate::workload::{Check, Expected, Workload, client_seed, drawn};
@@ -41,42 +41,42 @@ const PROCEDURES: [Procedure; 6] = [
         statement: "SELECT balance($1)",
         parameters: &[Type::Text],
         refusals: &[],
-        counts: false,
+        answers: Answers::Nothing,
     },
     Procedure {
         name: "deposit-checking",
         statement: "CALL deposit_checking($1, $2, NULL)",
         parameters: &[Type::Text, Type::BigInt],
         refusals: &[],
-        counts: true,
+        answers: Answers::Count,
     },
     Procedure {
         name: "transact-savings",
         statement: "CALL transact_savings($1, $2, NULL)",
         parameters: &[Type::Text, Type::BigInt],
         refusals: &["SB001"],
-        counts: true,
+        answers: Answers::Count,
     },
     Procedure {
         name: "amalgamate",
         statement: "CALL amalgamate($1, $2, NULL)",
         parameters: &[Type::Text, Type::Text],
         refusals: &[],
-        counts: true,
+        answers: Answers::Count,
     },
     Procedure {
         name: "write-check",
         statement: "CALL write_check($1, $2, NULL)",
         parameters: &[Type::Text, Type::BigInt],
         refusals: &[],
-        counts: true,
+        answers: Answers::Count,
     },
     Procedure {
         name: "send-payment",
         statement: "CALL send_payment($1, $2, $3, NULL)",
         parameters: &[Type::Text, Type::Text, Type::BigInt],
         refusals: &["SB001"],
-        counts: true,
+        answers: Answers::Count,
     },
 ];
 

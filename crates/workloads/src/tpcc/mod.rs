@@ -25,7 +25,7 @@ mod terminal;
 
 pub use random::last_name;
 
-use crate::call::{Calls, ParameterType as Type, Procedure};
+use crate::call::{Answers, Calls, ParameterType as Type, Procedure};
 use crate::load::{Piece, Table};
 use crate::workload::{Check, Workload, client_seed};
 use quintet_rt::Rand;
@@ -138,7 +138,7 @@ const PROCEDURES: [Procedure; 5] = [
             Type::Ints,
         ],
         refusals: &["TPC01"],
-        counts: false,
+        answers: Answers::Nothing,
     },
     Procedure {
         name: "payment",
@@ -153,28 +153,28 @@ const PROCEDURES: [Procedure; 5] = [
             Type::Cents,
         ],
         refusals: &[],
-        counts: false,
+        answers: Answers::Nothing,
     },
     Procedure {
         name: "order-status",
         statement: "SELECT * FROM order_status($1, $2, $3, $4)",
         parameters: &[Type::Int, Type::Int, Type::Int, Type::Text],
         refusals: &[],
-        counts: false,
+        answers: Answers::Nothing,
     },
     Procedure {
         name: "delivery",
         statement: "CALL delivery($1, $2, NULL)",
         parameters: &[Type::Int, Type::Int],
         refusals: &[],
-        counts: false,
+        answers: Answers::Nothing,
     },
     Procedure {
         name: "stock-level",
         statement: "SELECT stock_level($1, $2, $3)",
         parameters: &[Type::Int, Type::Int, Type::Int],
         refusals: &[],
-        counts: false,
+        answers: Answers::Nothing,
     },
 ];
 

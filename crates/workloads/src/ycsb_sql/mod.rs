@@ -10,7 +10,7 @@
 //! | `deuteronomy` | 4 operations, each a read with 84 %, else a write that does not look | the Deuteronomy slides |
 //! | `qstore` | 8 reads and 8 read-modify-writes | the Q-Store slides |
 
-use crate::call::{Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
+use crate::call::{Answers, Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
 use crate::keys::Keys;
 use crate::load::{Lines, Piece, Table};
 use crate::workload::{Check, Expected, Workload, client_seed};
@@ -58,7 +58,7 @@ const PROCEDURES: [Procedure; 1] = [Procedure {
     statement: "CALL ycsb($1, $2, $3, $4, NULL, NULL)",
     parameters: &[Type::BigInts, Type::BigInts, Type::BigInts, Type::Text],
     refusals: &[],
-    counts: true,
+    answers: Answers::Count,
 }];
 
 const TABLES: [Table; 1] = [Table {

@@ -3,14 +3,16 @@
 //! Relies on: `lower`.  Promises: a value is converted to its variable's type; a row is taken apart field by
 //! field.  Does not: let a record change its fields where the order of the text does not tell which it has.
 
+use super::super::call::names_any;
 use super::super::embed::Planned;
 use super::{Lowering, row_of_parameters};
 use crate::plpgsql::{self, Diagnostic, RowTarget, SqlText, Target};
 use crate::variables::{Shape, field};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
-use quintet_ir::Expr;
+use quintet_ir::plan::Plan;
 use quintet_ir::routine::{self, Action, Into, Output};
 use quintet_ir::statement::OutputColumn;
+use quintet_ir::{Expr, Statement};
 
 impl Lowering<'_, '_, '_> {
     /// `target := value`.
@@ -50,32 +52,64 @@ impl Lowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// `row := row`, or `row := (SELECT …)` of several columns, is taken as INTO.
+    /// `row := row`: field by field, in the order of the fields; a declared row's that gets none is NULL.
     fn assign_row(&mut self, target: &Target, value: &SqlText) -> SqlResult<()> {
-        let name = value.text.trim();
-        let Some(Shape::Row(from)) = self.at.variables.innermost(name).cloned() else {
-            return Err(SqlError::unsupported("this value for a row variable"));
+        let fields = match self.at.row(&value.text)? {
+            Some(fields) => fields,
+            None if value.text.trim().eq_ignore_ascii_case("null") => Vec::new(),
+            None => return Err(SqlError::unsupported("this value for a row variable")),
         };
-        let columns: Vec<OutputColumn> = from
-            .iter()
-            .map(|(name, slot)| {
-                let (ty, modifier) = self.slot_type(*slot);
-                OutputColumn {
-                    name: name.clone(),
-                    ty,
-                    modifier,
-                    origin: None,
-                }
-            })
-            .collect();
+        let (columns, values): (Vec<OutputColumn>, Vec<Expr>) = fields.into_iter().unzip();
+        if columns.is_empty() && self.is_record(target.variable.0) {
+            return Err(SqlError::unsupported("NULL for a record"));
+        }
         let to = self.row_slots(target.variable.0, &columns)?;
-        for ((_, from), to) in from.iter().zip(to) {
-            let (ty, modifier) = self.slot_type(to);
-            let value = Expr::Param(*from, self.slot_type(*from).0);
+        let overwritten = |value: &Expr| values.len() > 1 && names_any(value, &to);
+        if values.iter().any(overwritten) {
+            return self.assign_at_once(to, values);
+        }
+        let mut values = values.into_iter();
+        for slot in to {
+            let (ty, modifier) = self.slot_type(slot);
+            let value = values.next().unwrap_or(Expr::Const(Value::Null, ty));
             let value = self.at.converted(value, ty, modifier)?;
-            self.at.add(Action::Assign { slot: to, value });
+            self.at.add(Action::Assign { slot, value });
         }
         Ok(())
+    }
+
+    /// Values of which some are made of what they are assigned to.
+    fn assign_at_once(&mut self, to: Vec<usize>, values: Vec<Expr>) -> SqlResult<()> {
+        let types: Vec<SqlType> = values.iter().map(Expr::ty).collect();
+        let mut targets = Vec::with_capacity(to.len());
+        for (number, slot) in to.into_iter().enumerate() {
+            let (ty, modifier) = self.slot_type(slot);
+            let value = match types.get(number) {
+                Some(from) => Expr::Column(number, *from),
+                None => Expr::Const(Value::Null, ty),
+            };
+            targets.push((slot, self.at.converted(value, ty, modifier)?));
+        }
+        self.at.add(Action::Run {
+            statement: Statement::Query(Plan::Values {
+                rows: vec![values],
+                types,
+            }),
+            into: Into {
+                targets,
+                strict: false,
+                silent: true,
+            },
+        });
+        Ok(())
+    }
+
+    /// Whether a variable is a record, whose fields are those of what it was last assigned.
+    fn is_record(&self, number: usize) -> bool {
+        matches!(
+            &self.tree.body.variables[number].kind,
+            plpgsql::VariableKind::Declared(plpgsql::DataType::Record)
+        )
     }
 
     /// The slot of a variable or a field.
@@ -99,10 +133,7 @@ impl Lowering<'_, '_, '_> {
     fn row_slots(&mut self, number: usize, columns: &[OutputColumn]) -> SqlResult<Vec<usize>> {
         self.assigned[number] = true;
         let variable = &self.tree.body.variables[number];
-        let is_record = matches!(
-            &variable.kind,
-            plpgsql::VariableKind::Declared(plpgsql::DataType::Record)
-        );
+        let is_record = self.is_record(number);
         if let Shape::Row(fields) = self.at.variables.shape(number) {
             let same = fields.len() == columns.len()
                 && fields.iter().zip(columns).all(|((name, slot), column)| {
@@ -210,33 +241,37 @@ impl Lowering<'_, '_, '_> {
         for (target, item) in items {
             let slot = self.slot(target)?;
             let (ty, modifier) = self.slot_type(slot);
-            let (from, action): (SqlType, fn(usize, routine::Diagnostic) -> Action) = match item {
-                Diagnostic::RowCount => (SqlType::Int8, |slot, _| Action::RowCount { slot }),
-                _ => (SqlType::Text, |slot, item| Action::Diagnose { slot, item }),
-            };
             let item = match item {
-                Diagnostic::RowCount => routine::Diagnostic::Message, // not looked at
-                Diagnostic::ReturnedSqlState => routine::Diagnostic::State,
-                Diagnostic::MessageText => routine::Diagnostic::Message,
-                Diagnostic::ExceptionDetail => routine::Diagnostic::Detail,
-                Diagnostic::ExceptionHint => routine::Diagnostic::Hint,
-                Diagnostic::ExceptionContext => routine::Diagnostic::Context,
-                Diagnostic::ColumnName => routine::Diagnostic::Column,
-                Diagnostic::ConstraintName => routine::Diagnostic::Constraint,
-                Diagnostic::DataTypeName => routine::Diagnostic::DataType,
-                Diagnostic::TableName => routine::Diagnostic::Table,
-                Diagnostic::SchemaName => routine::Diagnostic::Schema,
-                Diagnostic::Context if stacked => routine::Diagnostic::Context,
+                Diagnostic::RowCount => None,
+                Diagnostic::ReturnedSqlState => Some(routine::Diagnostic::State),
+                Diagnostic::MessageText => Some(routine::Diagnostic::Message),
+                Diagnostic::ExceptionDetail => Some(routine::Diagnostic::Detail),
+                Diagnostic::ExceptionHint => Some(routine::Diagnostic::Hint),
+                Diagnostic::ExceptionContext => Some(routine::Diagnostic::Context),
+                Diagnostic::ColumnName => Some(routine::Diagnostic::Column),
+                Diagnostic::ConstraintName => Some(routine::Diagnostic::Constraint),
+                Diagnostic::DataTypeName => Some(routine::Diagnostic::DataType),
+                Diagnostic::TableName => Some(routine::Diagnostic::Table),
+                Diagnostic::SchemaName => Some(routine::Diagnostic::Schema),
+                Diagnostic::Context if stacked => Some(routine::Diagnostic::Context),
                 Diagnostic::Context => {
                     return Err(SqlError::unsupported("GET DIAGNOSTICS … PG_CONTEXT"));
                 }
             };
+            let from = match item {
+                None => SqlType::Int8,
+                Some(_) => SqlType::Text,
+            };
+            let action = |slot| match item {
+                None => Action::RowCount { slot },
+                Some(item) => Action::Diagnose { slot, item },
+            };
             if ty == from {
-                self.at.add(action(slot, item));
+                self.at.add(action(slot));
                 continue;
             }
             let between = self.at.variables.hidden(from);
-            self.at.add(action(between, item));
+            self.at.add(action(between));
             let value = Expr::Param(between, from);
             let value = self.at.converted(value, ty, modifier)?;
             self.at.add(Action::Assign { slot, value });
@@ -260,6 +295,40 @@ impl Lowering<'_, '_, '_> {
             false => "()?",
         };
         self.at.apply(name, fields.collect()).map(Some)
+    }
+
+    /// A row as the result's.
+    fn returned(&mut self, fields: Vec<(OutputColumn, Expr)>) -> SqlResult<Vec<Expr>> {
+        let signature = self.signature;
+        let mismatch = |detail: String| {
+            let message = "returned record type does not match expected record type";
+            SqlError::new(SqlState::DATATYPE_MISMATCH, message).detail(detail)
+        };
+        if signature.is_open() {
+            // Nobody has said yet which columns he wants.
+            return Ok(fields.into_iter().map(|(_, value)| value).collect());
+        }
+        if fields.len() != signature.columns.len() {
+            return Err(mismatch(format!(
+                "Number of returned columns ({}) does not match expected column count ({}).",
+                fields.len(),
+                signature.columns.len()
+            )));
+        }
+        let mut row = Vec::with_capacity(fields.len());
+        for (number, ((from, value), to)) in fields.into_iter().zip(&signature.columns).enumerate()
+        {
+            if signature.record && from.ty != to.ty {
+                return Err(mismatch(format!(
+                    "Returned type {} does not match expected type {} in column {}.",
+                    from.ty,
+                    to.ty,
+                    number + 1
+                )));
+            }
+            row.push(self.at.converted(value, to.ty, to.modifier)?);
+        }
+        Ok(row)
     }
 
     /// RETURN.
@@ -318,18 +387,8 @@ impl Lowering<'_, '_, '_> {
             let message = format!("{what} cannot have a parameter in function with OUT parameters");
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
         }
-        if let Some(Shape::Row(fields)) = self.at.variables.innermost(text.text.trim()) {
-            let slots: Vec<usize> = fields.iter().map(|(_, slot)| *slot).collect();
-            if slots.len() != signature.columns.len() {
-                let message = "returned record type does not match expected record type";
-                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
-            }
-            let mut row = Vec::with_capacity(slots.len());
-            for (slot, column) in slots.into_iter().zip(&signature.columns) {
-                let value = Expr::Param(slot, self.slot_type(slot).0);
-                row.push(self.at.converted(value, column.ty, column.modifier)?);
-            }
-            return Ok(row);
+        if let Some(fields) = self.at.row(&text.text)? {
+            return self.returned(fields);
         }
         let [column] = signature.columns.as_slice() else {
             return Err(SqlError::unsupported(format!("{what} of this as a row")));

@@ -1,0 +1,145 @@
+//! Rows as a whole in expressions: `ROW(…)`, a row variable, a table's row, what a function gives.
+//!
+//! Relies on: `scope`, `variables`, `routine` for calls.  Promises: a row is its fields, bound one by one, so
+//! that nothing below the binder knows rows; a column's name comes before a variable's, and that before a
+//! table's.  Does not: make a row one value: it stands where it is compared, tested, taken apart,
+//! assigned or passed, and is refused elsewhere.
+
+use crate::expr::{Binder, and};
+use crate::names::{self, inner, required};
+use crate::variables::Shape;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{ColumnRef, Node};
+use quintet_base::{SqlError, SqlResult, SqlState, TableId, TypeMod};
+use quintet_ir::{CompareOp, Expr};
+
+/// A row.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub fields: Vec<Field>,
+    /// The table whose row it is, if that is known.
+    pub table: Option<TableId>,
+}
+
+/// A field of a row.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub name: String,
+    pub expr: Expr,
+    pub modifier: TypeMod,
+}
+
+impl Row {
+    /// The field of a name.
+    ///
+    /// # Errors
+    /// `42703`.
+    pub fn field(self, name: &str) -> SqlResult<Expr> {
+        let found = self.fields.into_iter().find(|field| field.name == name);
+        found.map(|field| field.expr).ok_or_else(|| {
+            let message = format!("column \"{name}\" not found in data type record");
+            SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+        })
+    }
+}
+
+impl Binder<'_, '_> {
+    /// The fields of an expression that is a row; `None` if it is none, or not in this form.
+    ///
+    /// # Errors
+    /// What its parts say.
+    pub(crate) fn row(&self, node: &Node) -> SqlResult<Option<Row>> {
+        match required(inner(node))? {
+            NodeEnum::RowExpr(row) => {
+                let fields = row.args.iter().enumerate().map(|(number, part)| {
+                    Ok(Field {
+                        name: format!("f{}", number + 1),
+                        expr: self.bind(part)?,
+                        modifier: TypeMod::NONE,
+                    })
+                });
+                Ok(Some(Row {
+                    fields: fields.collect::<SqlResult<_>>()?,
+                    table: None,
+                }))
+            }
+            NodeEnum::ColumnRef(column) => self.named_row(column),
+            NodeEnum::FuncCall(call) => self.row_of_call(call),
+            _ => Ok(None),
+        }
+    }
+
+    fn named_row(&self, column: &ColumnRef) -> SqlResult<Option<Row>> {
+        let name = names::strings(&column.fields);
+        if self.scope.resolve(self.planner, &name, -1).is_ok() {
+            return Ok(None);
+        }
+        if let Some(variables) = self.planner.variables
+            && let Some(shape) = variables.whole(&name)
+        {
+            let Shape::Row(fields) = shape else {
+                return Ok(None);
+            };
+            let fields = fields.iter().map(|(name, slot)| {
+                let (place, ty) = self.planner.slot(*slot);
+                Field {
+                    name: name.clone(),
+                    expr: Expr::Param(place, ty),
+                    modifier: variables.modifiers[*slot],
+                }
+            });
+            return Ok(Some(Row {
+                fields: fields.collect(),
+                table: None,
+            }));
+        }
+        let [name] = name.as_slice() else {
+            return Ok(None);
+        };
+        let Some(table) = self.scope.tables.iter().find(|table| table.name == *name) else {
+            return Ok(None);
+        };
+        let fields = table.columns.iter().map(|column| {
+            if let Expr::Column(place, _) = column.expr {
+                self.planner.name_column(place, -1);
+            }
+            Field {
+                name: column.name.clone(),
+                expr: column.expr.clone(),
+                modifier: column.modifier,
+            }
+        });
+        Ok(Some(Row {
+            fields: fields.collect(),
+            table: table.columns.first().and_then(|c| c.origin).map(|o| o.0),
+        }))
+    }
+
+    /// `left = right` of two rows of which one has a type of its own: NULL is like NULL then.
+    ///
+    /// # Errors
+    /// `0A000` for an order among them, `42804` if they have not the same number of fields.
+    pub(crate) fn same_rows(&self, op: CompareOp, left: Row, right: Row) -> SqlResult<Expr> {
+        if !matches!(op, CompareOp::Eq | CompareOp::Ne) {
+            return Err(SqlError::unsupported("an order among rows"));
+        }
+        if left.fields.len() != right.fields.len() {
+            let message = "cannot compare record types with different numbers of columns";
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+        let pairs = left.fields.into_iter().zip(right.fields);
+        let same = pairs.map(|(left, right)| {
+            let (left, right) = self.same_type(CompareOp::Eq, left.expr, right.expr)?;
+            Ok(Expr::Distinct {
+                left: Box::new(left),
+                right: Box::new(right),
+                negated: true,
+            })
+        });
+        let same = and(same.collect::<SqlResult<Vec<Expr>>>()?);
+        Ok(match op {
+            CompareOp::Ne => Expr::Not(Box::new(same)),
+            _ => same,
+        })
+    }
+}
