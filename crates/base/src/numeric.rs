@@ -43,11 +43,23 @@ const FORM_NAN: u8 = 65;
 const FORM_NEGATIVE_INFINITY: u8 = 66;
 const FORM_INFINITY: u8 = 67;
 
-/// PostgreSQL's `numeric`.
+/// PostgreSQL's `numeric`: 16 bytes, and no others for what most columns hold.
 #[derive(Clone)]
-pub struct Numeric(Form);
+pub struct Numeric(Kept);
 
-/// The order of the variants is not the order of values; `cmp` ranks them.
+/// How a number is kept. A finite one is `Short` if it can be.
+#[derive(Clone)]
+enum Kept {
+    Short { mantissa: i64, scale: u16 },
+    Long(Box<(Integer, u16)>),
+    NegativeInfinity,
+    Infinity,
+    NaN,
+}
+
+const _: () = assert!(size_of::<Numeric>() == 16);
+
+/// How it is computed with. The order of the variants is not the order of values; `cmp` ranks them.
 #[derive(Clone)]
 enum Form {
     Finite { mantissa: Integer, scale: u16 },
@@ -65,27 +77,47 @@ pub(crate) fn overflow() -> SqlError {
 
 impl Numeric {
     /// Zero, scale 0.
-    pub const ZERO: Numeric = Numeric(Form::Finite {
-        mantissa: Integer::ZERO,
+    pub const ZERO: Numeric = Numeric(Kept::Short {
+        mantissa: 0,
         scale: 0,
     });
     /// One, scale 0.
-    pub const ONE: Numeric = Numeric(Form::Finite {
-        mantissa: Integer::Small(1),
+    pub const ONE: Numeric = Numeric(Kept::Short {
+        mantissa: 1,
         scale: 0,
     });
     /// Not a number: equal to itself, above everything else.
-    pub const NAN: Numeric = Numeric(Form::NaN);
+    pub const NAN: Numeric = Numeric(Kept::NaN);
     /// Above every finite number.
-    pub const INFINITY: Numeric = Numeric(Form::Infinity);
+    pub const INFINITY: Numeric = Numeric(Kept::Infinity);
     /// Below every finite number.
-    pub const NEGATIVE_INFINITY: Numeric = Numeric(Form::NegativeInfinity);
+    pub const NEGATIVE_INFINITY: Numeric = Numeric(Kept::NegativeInfinity);
 
     fn small(mantissa: i128, scale: u16) -> Numeric {
-        Numeric(Form::Finite {
-            mantissa: Integer::Small(mantissa),
-            scale,
+        Numeric::of(Integer::Small(mantissa), scale)
+    }
+
+    fn of(mantissa: Integer, scale: u16) -> Numeric {
+        Numeric(match mantissa.to_i64() {
+            Some(mantissa) => Kept::Short { mantissa, scale },
+            None => Kept::Long(Box::new((mantissa, scale))),
         })
+    }
+
+    fn form(&self) -> Form {
+        match &self.0 {
+            Kept::Short { mantissa, scale } => Form::Finite {
+                mantissa: Integer::Small(i128::from(*mantissa)),
+                scale: *scale,
+            },
+            Kept::Long(long) => Form::Finite {
+                mantissa: long.0.clone(),
+                scale: long.1,
+            },
+            Kept::NegativeInfinity => Form::NegativeInfinity,
+            Kept::Infinity => Form::Infinity,
+            Kept::NaN => Form::NaN,
+        }
     }
 
     /// A finite number, refused if it has more digits than the format holds.
@@ -98,10 +130,7 @@ impl Numeric {
         if matches!(mantissa, Integer::Big(_)) && mantissa.digits() > INTEGER_DIGITS_MAX + scale {
             return Err(overflow());
         }
-        Ok(Numeric(Form::Finite {
-            mantissa,
-            scale: scale_u16,
-        }))
+        Ok(Numeric::of(mantissa, scale_u16))
     }
 
     /// An integer, scale 0.
@@ -213,7 +242,7 @@ impl Numeric {
 
     /// Rounded to the nearest integer, a half away from zero; `None` if that is no `i64`.
     pub fn to_i64(&self) -> Option<i64> {
-        match &self.0 {
+        match &self.form() {
             Form::Finite { mantissa, scale } => mantissa
                 .scale_down(u32::from(*scale), Rounding::HalfAway)
                 .to_i64(),
@@ -225,7 +254,7 @@ impl Numeric {
     pub fn to_f64(&self) -> f64 {
         /// Integers up to here are exact in a double.
         const EXACT_INTEGER: i128 = 1 << 53;
-        match &self.0 {
+        match &self.form() {
             // Both sides exact, so the one division rounds correctly. 10^22 is the largest power
             // of ten that a double holds exactly.
             Form::Finite {
@@ -246,7 +275,7 @@ impl Numeric {
 
     /// Digits after the point, trailing zeros included; 0 for NaN and the infinities.
     pub fn scale(&self) -> u16 {
-        match self.0 {
+        match self.form() {
             Form::Finite { scale, .. } => scale,
             _ => 0,
         }
@@ -254,12 +283,12 @@ impl Numeric {
 
     /// True for NaN.
     pub fn is_nan(&self) -> bool {
-        matches!(self.0, Form::NaN)
+        matches!(self.form(), Form::NaN)
     }
 
     /// True for everything but NaN and the infinities.
     pub fn is_finite(&self) -> bool {
-        matches!(self.0, Form::Finite { .. })
+        matches!(self.form(), Form::Finite { .. })
     }
 
     /// True for zero of any scale.
@@ -274,7 +303,7 @@ impl Numeric {
 
     /// -1, 0 or 1; 1 for NaN, which sorts above everything.
     fn signum(&self) -> i32 {
-        match &self.0 {
+        match &self.form() {
             Form::Finite { mantissa, .. } => mantissa.signum(),
             Form::NegativeInfinity => -1,
             Form::Infinity | Form::NaN => 1,
@@ -284,13 +313,10 @@ impl Numeric {
     /// The same value with the smallest scale that prints all of it.
     #[must_use]
     pub fn trim_scale(&self) -> Numeric {
-        match &self.0 {
+        match &self.form() {
             Form::Finite { mantissa, scale } => {
                 let (mantissa, stripped) = mantissa.strip_zeros(u32::from(*scale));
-                Numeric(Form::Finite {
-                    mantissa,
-                    scale: scale - stripped as u16,
-                })
+                Numeric::of(mantissa, scale - stripped as u16)
             }
             _ => self.clone(),
         }
@@ -308,7 +334,7 @@ impl Numeric {
             )
             .detail(detail)
         };
-        match &self.0 {
+        match &self.form() {
             Form::NaN => Ok(Numeric::NAN),
             Form::Infinity | Form::NegativeInfinity => Err(refuse(format!(
                 "A field with precision {precision}, scale {scale} cannot hold an infinite value."
@@ -348,7 +374,7 @@ impl Numeric {
 
     /// Appends the stored form.
     pub fn write_bytes(&self, out: &mut Vec<u8>) {
-        match &self.0 {
+        match &self.form() {
             Form::Finite { mantissa, scale } => {
                 if *scale < u16::from(FORM_LONG_SCALE) {
                     out.push(*scale as u8);
@@ -385,7 +411,7 @@ impl Numeric {
     /// The finite number as sign and decimal digits without leading zeros, to be read with the
     /// scale; for the binary and key formats. `None` for NaN and the infinities.
     pub(crate) fn digits(&self) -> Option<(bool, String)> {
-        match &self.0 {
+        match &self.form() {
             Form::Finite { mantissa, .. } => Some((mantissa.signum() < 0, mantissa.digit_string())),
             _ => None,
         }
@@ -424,7 +450,8 @@ fn parse_exponent(text: &str) -> Option<i64> {
 
 impl fmt::Display for Numeric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mantissa, scale) = match &self.0 {
+        let form = self.form();
+        let (mantissa, scale) = match &form {
             Form::Finite { mantissa, scale } => (mantissa, usize::from(*scale)),
             Form::NaN => return f.write_str("NaN"),
             Form::Infinity => return f.write_str("Infinity"),
@@ -466,14 +493,14 @@ impl PartialOrd for Numeric {
 impl Ord for Numeric {
     fn cmp(&self, other: &Numeric) -> Ordering {
         fn rank(n: &Numeric) -> u8 {
-            match n.0 {
+            match n.form() {
                 Form::NegativeInfinity => 0,
                 Form::Finite { .. } => 1,
                 Form::Infinity => 2,
                 Form::NaN => 3,
             }
         }
-        match (&self.0, &other.0) {
+        match (&self.form(), &other.form()) {
             (
                 Form::Finite {
                     mantissa: a,
@@ -498,7 +525,7 @@ impl Ord for Numeric {
 
 impl Hash for Numeric {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        match self.trim_scale().0 {
+        match self.trim_scale().form() {
             Form::Finite { mantissa, scale } => (0u8, mantissa, scale).hash(state),
             Form::NegativeInfinity => 1u8.hash(state),
             Form::Infinity => 2u8.hash(state),

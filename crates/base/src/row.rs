@@ -239,6 +239,37 @@ impl RowLayout {
     }
 }
 
+/// Some columns of a layout, as whoever read a row has looked at them.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    layout: RowLayout,
+    columns: Vec<usize>,
+}
+
+impl Glance {
+    /// At these columns of rows of this layout.
+    pub fn new(layout: RowLayout, columns: Vec<usize>) -> Glance {
+        Glance { layout, columns }
+    }
+
+    /// Whether two rows look alike: each of the columns is kept in the same bytes. False as well if one of
+    /// them lacks columns of the layout, or is damaged.
+    pub fn is_same(&self, left: &[u8], right: &[u8]) -> bool {
+        let whole = |row: &RowReader<'_>| row.n == self.layout.columns.len();
+        let open = |bytes| self.layout.open(bytes).ok().filter(whole);
+        let (Some(left), Some(right)) = (open(left), open(right)) else {
+            return false;
+        };
+        let mut columns = self.columns.iter();
+        columns.all(
+            |column| match (left.bytes_of(*column), right.bytes_of(*column)) {
+                (Some(left), Some(right)) => left == right,
+                _ => false,
+            },
+        )
+    }
+}
+
 /// A stored row opened for reading.
 #[derive(Clone, Copy, Debug)]
 pub struct RowReader<'a> {
@@ -276,6 +307,25 @@ impl RowReader<'_> {
                 read_variable(ty, bytes)
             }
         }
+    }
+
+    /// What a column is kept in, for comparing; a NULL's are unlike those of any value. `None` if they are
+    /// out of bounds.
+    fn bytes_of(&self, column: usize) -> Option<(bool, &[u8])> {
+        let is_null = self.bytes[2 + column / 8] & (1 << (column % 8)) != 0;
+        let bytes = match self.layout.slots[column] {
+            _ if is_null => &[],
+            Slot::Fixed(offset) => {
+                let at = self.fixed_at + offset;
+                self.bytes
+                    .get(at..at + fixed_width(self.layout.columns[column])?)?
+            }
+            Slot::Variable(number) => {
+                let (from, to) = (self.start_of(number), self.end_of(number));
+                self.bytes.get(self.body_at + from..self.body_at + to)?
+            }
+        };
+        Some((is_null, bytes))
     }
 
     /// Where a variable column ends in the body.
@@ -481,6 +531,31 @@ mod tests {
                 // Refused or not, no panic.
                 let _ = layout.patch(&old[..cut], &[(1, Value::text("new"))], &mut out);
             }
+        }
+    }
+
+    #[test]
+    fn a_glance_sees_its_columns_and_no_others() {
+        let layout = RowLayout::new(vec![SqlType::Int4, SqlType::Text, SqlType::Text]);
+        let row = |a, b: Option<&str>, c: &str| {
+            let b = b.map_or(Value::Null, Value::text);
+            layout.encode(&[Value::Int4(a), b, Value::text(c)]).unwrap()
+        };
+        let old = row(1, Some(""), "c");
+        let same = |columns: &[usize], new: &[u8]| {
+            Glance::new(layout.clone(), columns.to_vec()).is_same(&old, new)
+        };
+        assert!(same(&[0, 1], &row(1, Some(""), "another")));
+        assert!(!same(&[0, 1], &row(2, Some(""), "c")));
+        assert!(!same(&[1], &row(1, None, "c")), "NULL is no empty text");
+        assert!(same(&[2], &row(7, Some("longer"), "c")));
+        assert!(!same(&[2], &row(1, Some(""), "d")));
+        assert!(same(&[], &row(7, None, "")));
+        let shorter = RowLayout::new(vec![SqlType::Int4]);
+        assert!(!same(&[0], &shorter.encode(&[Value::Int4(1)]).unwrap()));
+        for cut in 0..old.len() {
+            // The last columns may be cut away behind what is looked at.
+            let _ = same(&[0, 1, 2], &old[..cut]);
         }
     }
 

@@ -39,7 +39,7 @@ pub enum Value {
     /// double precision
     Float8(f64),
     /// numeric
-    Numeric(Box<Numeric>),
+    Numeric(Numeric),
     /// text, varchar, char(n), name, "char"
     Text(Str),
     /// bytea
@@ -73,7 +73,7 @@ impl Value {
 
     /// A numeric value.
     pub fn numeric(numeric: Numeric) -> Value {
-        Value::Numeric(Box::new(numeric))
+        Value::Numeric(numeric)
     }
 
     /// The natural type of the value, `Unknown` for NULL, `Text` for all text.

@@ -1,7 +1,7 @@
 //! What a call will read is announced before it begins (Solar's grouped reads).
 //!
-//! Relies on: `analysis`, which says which keys are known from the arguments; `tc`, which has STORE fetch what
-//! is not in memory, all of it side by side.  Promises: the call does what it does without this, no
+//! Relies on: `analysis`, which says which keys are known from the arguments; `tc`, which has the processor
+//! fetch what is in memory and STORE what is not, all of it side by side.  Promises: the call does what it does without this, no
 //! more and no less: an error in evaluating a key is left to the statement, and nothing is read.
 //! Does not: announce ranges, or keys that the call must read for.
 //!
@@ -29,22 +29,17 @@ const TRIED_MAX: usize = 4 * KEYS_MAX;
 /// Announces what a call with these arguments will read. They are the same afterwards.
 pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &Context<'_>) {
     let ahead = program.ahead(quintet_analysis::look_ups);
-    // In memory there is nothing to fetch.
-    let is_wanted = |look_up: &&LookUp| context.txn.may_miss(space(look_up));
-    let mut wanted = ahead.look_ups.iter().filter(is_wanted).peekable();
     let is_on = || {
-        context
-            .host
-            .setting(SETTING)
-            .is_none_or(|value| value == "on")
+        let setting = context.host.setting(SETTING);
+        setting.is_none_or(|value| value == "on")
     };
-    if wanted.peek().is_none() || !is_on() {
+    if ahead.look_ups.is_empty() || !is_on() {
         return;
     }
     let given = arguments.len();
     arguments.resize(ahead.places.max(given), Value::Null);
     let mut found = Found::default();
-    for look_up in wanted {
+    for look_up in &ahead.look_ups {
         found.tried = 0;
         // What cannot be evaluated is left out.
         let _ = found.add(look_up, &look_up.turns, arguments, context.host);
@@ -134,12 +129,13 @@ impl Found {
             }
         }
         let table = &look_up.table;
-        let columns = match look_up.index {
-            None => table.key_columns(),
-            Some(index) => table.indexes[index].columns.clone(),
+        let columns = match (look_up.index, &table.primary_key) {
+            (Some(index), _) => &table.indexes[index].columns[..],
+            (None, Some(primary)) => &primary.columns[..],
+            (None, None) => return None,
         };
         let from = self.bytes.len();
-        for (expr, column) in look_up.key.iter().zip(columns) {
+        for (expr, &column) in look_up.key.iter().zip(columns) {
             let value = quintet_ir::eval(expr, &[], slots, host).ok()?;
             if value.is_null() {
                 // No row, or a way on which the key is not known.

@@ -105,7 +105,8 @@ impl Scratch {
         }
         let (params, host) = (context.params, context.host);
         let frame = &mut self.frame;
-        let found = context.txn.read(row.table.space, &self.key, |stored| {
+        let place = (row.table.space, &self.key[..]);
+        let found = context.txn.read_columns(place, &row.glance, |stored| {
             if !decode(row, stored, frame)? {
                 return Ok(false);
             }

@@ -19,6 +19,8 @@ use crate::plan::{Access, Path, Plan};
 use crate::schema::{TableDef, TableRef};
 use crate::statement::{Delete, Insert, Statement, Update};
 use quintet_base::SqlType;
+use quintet_base::row::Glance;
+use std::sync::Arc;
 
 /// A statement about one row. See the module.
 #[derive(Clone, Debug)]
@@ -61,6 +63,8 @@ pub struct PointRow {
     pub output: Vec<Expr>,
     /// What comes out is the frame, as far as it goes.
     pub is_frame: bool,
+    /// The columns once more, to see whether another row would have looked the same.
+    pub glance: Arc<Glance>,
 }
 
 impl Point {
@@ -201,6 +205,7 @@ impl PointRow {
             .all(|(place, expr)| matches!(expr, Expr::Column(column, _) if *column == place));
         Some(PointRow {
             is_frame,
+            glance: Arc::new(Glance::new(table.layout.clone(), columns.clone())),
             table: TableRef::clone(table),
             key: range.equal.iter().cloned().zip(types).collect(),
             columns,

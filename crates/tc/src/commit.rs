@@ -23,7 +23,7 @@
 //! position in the same log, and a reader's answer waits for what it read ([`Committed::durable_at`]).
 
 use crate::component::Shared;
-use crate::entry::{Locked, RecordEntry};
+use crate::entry::{Found, Locked, RecordEntry};
 use crate::error::{ConflictKind, Error};
 use crate::locks::{Strength, WaitPolicy};
 use crate::record::{self, Change, CommitRecord};
@@ -307,9 +307,22 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
     let changed = |entry: &RecordEntry| entry.changed_since(snapshot, mine, seat, &shared.seats);
     let reads = txn.reads.borrow();
     let forget = sim::plants(Planted::ForgetKeys);
-    for (hash, space, key) in reads.keys().filter(|_| !forget) {
+    for (hash, space, key, glance) in reads.keys().filter(|_| !forget) {
         let entry = shared.table.find(hash, space, key, guard);
-        if let Some(winner) = entry.and_then(changed) {
+        // Changed where it was not looked at: read now, it would have been the same. Waits for who is about
+        // to install and has an earlier timestamp, who waits for none that has a later one.
+        let looks_alike = |entry: &RecordEntry| {
+            let Some(glance) = glance else {
+                return false;
+            };
+            let at = |timestamp| entry.read_at(timestamp, &shared.seats, guard);
+            match (at(snapshot), at(Timestamp(mine.0 - 1))) {
+                (Found::Row(read, _), Found::Row(now, _)) => glance.is_same(read, now),
+                _ => false,
+            }
+        };
+        let winner = entry.and_then(|entry| changed(entry).filter(|_| !looks_alike(entry)));
+        if let Some(winner) = winner {
             return Err(Error::Conflict {
                 kind: ConflictKind::ReadWrite,
                 space,

@@ -133,7 +133,7 @@ impl Shared {
             for (hash, (space, key)) in hashes.iter().zip(keys) {
                 match self.table.find(*hash, *space, key, &guard) {
                     Some(entry) => entry.prefetch_value(),
-                    None if self.space(*space).is_whole() => {}
+                    None if self.is_whole(*space) => {}
                     None => missed.push((*space, *key)),
                 }
             }

@@ -20,6 +20,7 @@ use crate::snapshot::Snapshot;
 use crate::table::hash;
 use crate::writes::WriteSet;
 use quintet_base::limits::KEY_BYTES_MAX;
+use quintet_base::row::Glance;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use quintet_dc::{Direction, KeyRange};
 use std::cell::{Cell, RefCell};
@@ -33,29 +34,48 @@ const READ_KEYS_MAX: usize = 1 << 20;
 /// A record is marked as in use by one read of a transaction in so many.
 const TOUCH_EVERY: u32 = 8;
 
+/// A read of one row.
+struct ReadKey {
+    hash: u64,
+    space: SpaceId,
+    /// Its key, in [`ReadSet::key_bytes`], begins where that of the one before ends.
+    key_end: usize,
+    /// Number of what was looked at, or [`WHOLE`].
+    glance: u32,
+}
+
+/// All of the row counts.
+const WHOLE: u32 = u32::MAX;
+
+/// A call has few statements: beyond so many, one may be kept twice.
+const GLANCES_COMPARED: usize = 32;
+
 /// What a serializable transaction has read.
 #[derive(Default)]
 pub(crate) struct ReadSet {
-    /// Hash, space, and where the key ends in `key_bytes`.
-    keys: Vec<(u64, SpaceId, usize)>,
+    keys: Vec<ReadKey>,
     key_bytes: Vec<u8>,
+    /// What rows were looked at for; each once, as far as that is cheap to know.
+    glances: Vec<Arc<Glance>>,
     pub ranges: Vec<ReadRange>,
 }
 
 impl ReadSet {
     /// The keys that were read.
-    pub fn keys(&self) -> impl Iterator<Item = (u64, SpaceId, &[u8])> {
+    pub fn keys(&self) -> impl Iterator<Item = (u64, SpaceId, &[u8], Option<&Glance>)> {
         let mut from = 0;
-        self.keys.iter().map(move |(hash, space, to)| {
-            let key = &self.key_bytes[from..*to];
-            from = *to;
-            (*hash, *space, key)
+        self.keys.iter().map(move |read| {
+            let key = &self.key_bytes[from..read.key_end];
+            from = read.key_end;
+            let glance = self.glances.get(read.glance as usize);
+            (read.hash, read.space, key, glance.map(|glance| &**glance))
         })
     }
 
-    fn note(&mut self, hash: u64, space: SpaceId, key: &[u8]) {
+    /// Keys read whole have no glance.
+    fn note(&mut self, hash: u64, space: SpaceId, key: &[u8], glance: Option<&Arc<Glance>>) {
         if self.keys.len() >= READ_KEYS_MAX {
-            let mut spaces: Vec<SpaceId> = self.keys.drain(..).map(|(_, space, _)| space).collect();
+            let mut spaces: Vec<SpaceId> = self.keys.drain(..).map(|read| read.space).collect();
             self.key_bytes.clear();
             spaces.sort();
             spaces.dedup();
@@ -67,7 +87,23 @@ impl ReadSet {
                 }));
         }
         self.key_bytes.extend_from_slice(key);
-        self.keys.push((hash, space, self.key_bytes.len()));
+        let glance = match glance {
+            None => WHOLE,
+            Some(glance) => {
+                let mut known = self.glances.iter().take(GLANCES_COMPARED);
+                let known = known.position(|known| Arc::ptr_eq(known, glance));
+                known.unwrap_or_else(|| {
+                    self.glances.push(Arc::clone(glance));
+                    self.glances.len() - 1
+                }) as u32
+            }
+        };
+        self.keys.push(ReadKey {
+            hash,
+            space,
+            key_end: self.key_bytes.len(),
+            glance,
+        });
     }
 }
 
@@ -262,13 +298,36 @@ impl Txn {
         key: &[u8],
         see: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, Error> {
+        self.read_for((space, key), None, see)
+    }
+
+    /// As [`Txn::read`], for who looks at some columns of the row and at whether it is there. At
+    /// SERIALIZABLE, another's commit that leaves those columns as they are does no harm.
+    ///
+    /// # Errors
+    /// As [`Txn::get`].
+    pub fn read_columns<R>(
+        &self,
+        place: (SpaceId, &[u8]),
+        glance: &Arc<Glance>,
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
+        self.read_for(place, Some(glance), see)
+    }
+
+    fn read_for<R>(
+        &self,
+        (space, key): (SpaceId, &[u8]),
+        glance: Option<&Arc<Glance>>,
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
         let hash = hash(space, key);
         if let Some(own) = self.writes.get(hash, space, key) {
             return Ok(see(own));
         }
         self.check_fence(space)?;
         if self.level == Level::Serializable {
-            self.reads.borrow_mut().note(hash, space, key);
+            self.reads.borrow_mut().note(hash, space, key, glance);
         }
         self.read_stored((hash, space, key), see)
     }
@@ -286,22 +345,20 @@ impl Txn {
         })
     }
 
-    /// Claims a row that is about to be written: locks it, unless the transaction is optimistic, and makes
-    /// sure that it has not changed since the snapshot.
+    /// Claims a row that is about to be written: locks it, unless the transaction is optimistic, whose commit
+    /// will find out whether the row has changed since the snapshot.
     ///
     /// # Errors
     /// As [`Txn::lock`].
     pub fn claim(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
-        if !self.is_optimistic() {
-            let key = (space, key.clone());
-            self.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)?;
+        match self.is_optimistic() {
+            true => Ok(()),
+            false => self.lock(space, key, Strength::Exclusive, WaitPolicy::Queue),
         }
-        self.check_unchanged_for_lock((hash(space, key), space, key))
     }
 
-    /// Claims a row that is about to be written and shows it to `see`: locks it, unless the transaction is
-    /// optimistic, and makes sure that it has not changed since the snapshot. What is written in the end
-    /// is validated as a write; a row that is not must be noted ([`Txn::note_read`]).
+    /// Claims a row that is about to be written ([`Txn::claim`]) and shows it to `see`. What is written in the
+    /// end is validated as a write; a row that is not must be noted ([`Txn::note_read`]).
     ///
     /// # Errors
     /// As [`Txn::lock`] and [`Txn::get`].
@@ -317,13 +374,13 @@ impl Txn {
         }
         self.check_fence(space)?;
         if !self.is_optimistic() {
-            let key = (space, Bytes::copy_from_slice(key));
-            self.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)?;
+            let row = (space, Bytes::copy_from_slice(key));
+            self.take_lock(row, Strength::Exclusive, WaitPolicy::Queue)?;
+            self.check_unchanged_for_lock((hash, space, key))?;
         }
-        self.check_unchanged_for_lock((hash, space, key))?;
         // A write that may be taken back leaves a read that nobody would validate.
         if self.level == Level::Serializable && self.writes.is_marked() {
-            self.reads.borrow_mut().note(hash, space, key);
+            self.reads.borrow_mut().note(hash, space, key, None);
         }
         self.read_stored((hash, space, key), see)
     }
@@ -331,7 +388,8 @@ impl Txn {
     /// The row at a key has been read.
     pub fn note_read(&self, space: SpaceId, key: &[u8]) {
         if self.level == Level::Serializable {
-            self.reads.borrow_mut().note(hash(space, key), space, key);
+            let hash = hash(space, key);
+            self.reads.borrow_mut().note(hash, space, key, None);
         }
     }
 
@@ -364,7 +422,8 @@ impl Txn {
                 checked = Some(*space);
             }
             if self.level == Level::Serializable && self.own(*space, key).is_none() {
-                self.reads.borrow_mut().note(hash(*space, key), *space, key);
+                let hash = hash(*space, key);
+                self.reads.borrow_mut().note(hash, *space, key, None);
             }
         }
         let snapshot = self.snapshot.timestamp;
@@ -379,11 +438,6 @@ impl Txn {
     /// hint: nothing is read by it, and nothing refused.
     pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
         self.shared.announce(keys);
-    }
-
-    /// False if memory has all of a space, so that no read of it comes to STORE.
-    pub fn may_miss(&self, space: SpaceId) -> bool {
-        !self.shared.space(space).is_whole()
     }
 
     /// What this transaction has written at a key (`Some(None)`: removed it).
@@ -496,11 +550,7 @@ impl Txn {
         let table = &self.shared.table;
         let guard = quintet_index::pin();
         let newest = table.find(hash, space, key, &guard);
-        let newest = newest.map_or(Timestamp::ZERO, |entry| match self.is_optimistic() {
-            // The commit will look again.
-            true => entry.newest(),
-            false => entry.newest_settled(),
-        });
+        let newest = newest.map_or(Timestamp::ZERO, |entry| entry.newest_settled());
         if newest > snapshot {
             return Err(Error::Conflict {
                 kind: ConflictKind::WriteWrite,

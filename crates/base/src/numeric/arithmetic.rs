@@ -46,7 +46,7 @@ impl Numeric {
     /// # Errors
     /// `22003` if it has too many digits.
     pub fn add(&self, other: &Numeric) -> SqlResult<Numeric> {
-        match (&self.0, &other.0) {
+        match (&self.form(), &other.form()) {
             (
                 Form::Finite {
                     mantissa: a,
@@ -88,7 +88,7 @@ impl Numeric {
     /// # Errors
     /// `22003` if it has too many digits.
     pub fn mul(&self, other: &Numeric) -> SqlResult<Numeric> {
-        match (&self.0, &other.0) {
+        match (&self.form(), &other.form()) {
             (
                 Form::Finite {
                     mantissa: a,
@@ -120,7 +120,7 @@ impl Numeric {
     /// # Errors
     /// `22012` for a zero divisor, `22003` if the result has too many digits.
     pub fn div(&self, divisor: &Numeric) -> SqlResult<Numeric> {
-        match (&self.0, &divisor.0) {
+        match (&self.form(), &divisor.form()) {
             (
                 Form::Finite {
                     mantissa: a,
@@ -176,7 +176,7 @@ impl Numeric {
     /// # Errors
     /// `22012` for a zero divisor.
     pub fn rem(&self, divisor: &Numeric) -> SqlResult<Numeric> {
-        match (&self.0, &divisor.0) {
+        match (&self.form(), &divisor.form()) {
             (
                 Form::Finite {
                     mantissa: a,
@@ -207,7 +207,7 @@ impl Numeric {
     /// # Errors
     /// `22012` for a zero divisor, `22003` if the result has too many digits.
     pub fn div_trunc(&self, divisor: &Numeric) -> SqlResult<Numeric> {
-        match (&self.0, &divisor.0) {
+        match (&self.form(), &divisor.form()) {
             (
                 Form::Finite {
                     mantissa: a,
@@ -245,10 +245,11 @@ impl Numeric {
     }
 
     fn rescale(&self, scale: i32, rounding: Rounding) -> SqlResult<Numeric> {
+        let form = self.form();
         let Form::Finite {
             mantissa,
             scale: own,
-        } = &self.0
+        } = &form
         else {
             return Ok(self.clone());
         };
@@ -303,15 +304,12 @@ impl Numeric {
     /// Negated.
     #[must_use]
     pub fn neg(&self) -> Numeric {
-        Numeric(match &self.0 {
-            Form::Finite { mantissa, scale } => Form::Finite {
-                mantissa: mantissa.negate(),
-                scale: *scale,
-            },
-            Form::NegativeInfinity => Form::Infinity,
-            Form::Infinity => Form::NegativeInfinity,
-            Form::NaN => Form::NaN,
-        })
+        match &self.form() {
+            Form::Finite { mantissa, scale } => Numeric::of(mantissa.negate(), *scale),
+            Form::NegativeInfinity => Numeric::INFINITY,
+            Form::Infinity => Numeric::NEGATIVE_INFINITY,
+            Form::NaN => Numeric::NAN,
+        }
     }
 
     /// -1, 0 or 1 with scale 0; NaN for NaN.
@@ -325,7 +323,7 @@ impl Numeric {
 
     /// True for a finite number without a fraction.
     pub fn is_integral(&self) -> bool {
-        match &self.0 {
+        match &self.form() {
             Form::Finite { mantissa, scale } => {
                 mantissa.is_zero() || mantissa.strip_zeros(u32::from(*scale)).1 == u32::from(*scale)
             }

@@ -167,7 +167,8 @@ impl Numeric {
                 "cannot take square root of a negative number",
             ));
         }
-        let Form::Finite { mantissa, scale } = &self.0 else {
+        let form = self.form();
+        let Form::Finite { mantissa, scale } = &form else {
             return Ok(self.clone());
         };
         let (weight, _) = leading_digit(mantissa, *scale);
@@ -206,7 +207,8 @@ impl Numeric {
                 "cannot take logarithm of zero",
             ));
         }
-        let Form::Finite { mantissa, scale } = &self.0 else {
+        let form = self.form();
+        let Form::Finite { mantissa, scale } = &form else {
             return Ok(self.clone());
         };
         let result_scale = (SIGNIFICANT_DIGITS_MIN - ln_weight(mantissa, *scale))
@@ -221,7 +223,8 @@ impl Numeric {
     /// # Errors
     /// `22003` if the result is too large.
     pub fn exp(&self) -> SqlResult<Numeric> {
-        let (mantissa, scale) = match &self.0 {
+        let form = self.form();
+        let (mantissa, scale) = match &form {
             Form::Finite { mantissa, scale } => (mantissa, *scale),
             Form::NegativeInfinity => return Ok(Numeric::ZERO),
             Form::Infinity | Form::NaN => return Ok(self.clone()),
@@ -262,6 +265,7 @@ impl Numeric {
                 "a negative number raised to a non-integer power yields a complex result",
             ));
         }
+        let forms = (self.form(), exponent.form());
         let (
             Form::Finite {
                 mantissa: base,
@@ -271,7 +275,7 @@ impl Numeric {
                 mantissa: power,
                 scale: power_scale,
             },
-        ) = (&self.0, &exponent.0)
+        ) = &forms
         else {
             return Ok(self.power_of_infinities(exponent));
         };

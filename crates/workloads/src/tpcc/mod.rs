@@ -302,6 +302,7 @@ impl Workload for Tpcc {
         Box::new(Terminal {
             scale: self.scale,
             mix: self.mix,
+            home: 1 + u64::from(client) % self.scale.warehouses,
             rand: Rand::seeded(client_seed(client, seed)),
         })
     }

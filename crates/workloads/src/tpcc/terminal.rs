@@ -3,9 +3,9 @@
 //!
 //! Relies on: `random`.  Promises: the shares of the clauses: 1 % unused items, 1 % remote items,
 //! 15 % remote payments, 60 % by last name; the lines of an order come sorted by item, so that two
-//! orders that share stock lock it in one order on databases that lock; the unused item is the last.
-//! Does not: stay at one warehouse: a few connections stand for many terminals, so each call comes from
-//! any of them.
+//! orders that share stock lock it in one order on databases that lock; the unused item is the last; a
+//! terminal stays at its home warehouse (2.4.1.1).
+//! Does not: stay at one district: a connection stands for the ten terminals of a warehouse.
 
 use super::random::{self, C_LAST_RUN, uniform};
 use super::{DELIVERY, DISTRICTS, Mix, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL, Scale};
@@ -18,6 +18,8 @@ use quintet_rt::Rand;
 pub(super) struct Terminal {
     pub scale: Scale,
     pub mix: Mix,
+    /// The home warehouse.
+    pub home: u64,
     pub rand: Rand,
 }
 
@@ -27,7 +29,7 @@ fn int(number: u64) -> Argument {
 
 impl Calls for Terminal {
     fn next_call(&mut self) -> Call {
-        let warehouse = uniform(&mut self.rand, 1, self.scale.warehouses);
+        let warehouse = self.home;
         let procedure = drawn(&self.mix.weights(), &mut self.rand);
         match procedure {
             NEW_ORDER => self.new_order(warehouse),
@@ -171,6 +173,7 @@ mod tests {
         Terminal {
             scale,
             mix,
+            home: 1 + seed % scale.warehouses,
             rand: Rand::seeded(seed),
         }
     }
