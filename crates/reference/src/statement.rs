@@ -70,6 +70,18 @@ struct Change {
     joined: Vec<Value>,
 }
 
+impl Change {
+    fn moves(&self, table: &TableDef) -> bool {
+        Key::of_row(table, &self.old) != Key::of_row(table, &self.new)
+    }
+
+    /// Whether the row goes on with what it had of a unique key.
+    fn keeps(&self, table: &TableDef, unique: Arbiter) -> bool {
+        let claims = [&self.old, &self.new].map(|row| claim(table, unique, row));
+        !self.moves(table) && claims[0] == claims[1]
+    }
+}
+
 impl Run<'_> {
     fn query(&self, plan: &Plan, most: u64) -> SqlResult<Answer> {
         let mut answer = Answer::default();
@@ -176,12 +188,12 @@ impl Run<'_> {
         touch(touched, Key::of_row(table, &old))?;
         let new = self.assigned(&old, assignments, &frame)?;
         self.check_row(table, &new)?;
-        let moves = Key::of_row(table, &old) != Key::of_row(table, &new);
         let change = Change {
             old,
             new: new.clone(),
             joined: Vec::new(),
         };
+        let moves = change.moves(table);
         self.change(table, &[change])?;
         if moves {
             touch(touched, Key::of_row(table, &new))?;
@@ -249,7 +261,7 @@ impl Run<'_> {
     }
 
     /// All changes of one statement: first every row gives up what it claims no longer, so that rows may
-    /// exchange their keys.
+    /// exchange their keys. A row whose own key changes gives up everything.
     fn change(&self, table: &TableDef, changes: &[Change]) -> SqlResult<()> {
         let mut database = self.interpreter.database.borrow_mut();
         for change in changes {
@@ -258,14 +270,12 @@ impl Run<'_> {
         for (number, change) in changes.iter().enumerate() {
             for unique in unique_keys(table) {
                 let claimed = claim(table, unique, &change.new);
-                if claimed.is_none() || claim(table, unique, &change.old) == claimed {
+                if claimed.is_none() || change.keeps(table, unique) {
                     continue;
                 }
-                // A row that comes later has what it does not give up.
                 let mut later = changes[number + 1..].iter();
                 let kept = later.any(|other| {
-                    let kept = claim(table, unique, &other.old);
-                    kept == claimed && kept == claim(table, unique, &other.new)
+                    other.keeps(table, unique) && claim(table, unique, &other.new) == claimed
                 });
                 if kept || holder(&database, table, unique, &change.new).is_some() {
                     return Err(is_taken(table, unique));

@@ -65,7 +65,7 @@ impl Case {
     pub fn difference(
         &self,
         direct: &Direct,
-        planted: Option<&dyn Fn(&mut Vec<Routine>)>,
+        planted: Option<fn(&mut Vec<Routine>)>,
     ) -> Option<String> {
         let mut theirs = self.routines.clone();
         if let Some(plant) = planted {
@@ -174,7 +174,8 @@ impl Case {
             writeln!(text, "{:#?}", made.table).expect("a string takes it");
         }
         for routine in &self.routines {
-            writeln!(text, "{routine:#?}").expect("a string takes it");
+            let routine = quintet_ir::text::write_routine(routine);
+            writeln!(text, "{routine}").expect("a string takes it");
         }
         writeln!(text, "{:?} at {:?}", self.calls, self.level).expect("a string takes it");
         text

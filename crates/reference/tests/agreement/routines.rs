@@ -392,6 +392,10 @@ impl<'a> Author<'a> {
         let table = self.plans().table();
         let frame = frame_types(&table);
         let (source, point) = self.rows_to_change(&table, &frame);
+        let frame = match point {
+            true => frame,
+            false => source.frame_types(),
+        };
         let assignments = self.assignments(&table, &frame);
         let (returning, into) = self.returning(&frame, !point);
         Action::Run {
@@ -415,6 +419,10 @@ impl<'a> Author<'a> {
         let point = point && table.primary_key.is_some();
         if point && self.dice.one_in(4) {
             access.filter = Some(Exprs::new(self.dice, &self.types, frame).condition(2));
+        }
+        if self.dice.one_in(7) {
+            // FROM or USING: a row may come several times, and is changed once.
+            return (self.plans().join_to(access), false);
         }
         (Plan::Scan(access), point)
     }
@@ -510,7 +518,7 @@ impl<'a> Author<'a> {
         let table = self.plans().table();
         let frame = frame_types(&table);
         let (source, point) = self.rows_to_change(&table, &frame);
-        let (returning, into) = self.returning(&frame, !point);
+        let (returning, into) = self.returning(&source.frame_types(), !point);
         Action::Run {
             statement: Statement::Delete(Delete {
                 table,
