@@ -341,21 +341,26 @@ impl Numeric {
 
     /// The stored form; layout in the file header.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(12);
+        self.write_bytes(&mut out);
+        out
+    }
+
+    /// Appends the stored form.
+    pub fn write_bytes(&self, out: &mut Vec<u8>) {
         match &self.0 {
             Form::Finite { mantissa, scale } => {
-                let mut out = Vec::with_capacity(12);
                 if *scale < u16::from(FORM_LONG_SCALE) {
                     out.push(*scale as u8);
                 } else {
                     out.push(FORM_LONG_SCALE);
                     out.extend_from_slice(&scale.to_le_bytes());
                 }
-                out.extend_from_slice(&mantissa.to_le_bytes());
-                out
+                mantissa.write_le_bytes(out);
             }
-            Form::NaN => vec![FORM_NAN],
-            Form::NegativeInfinity => vec![FORM_NEGATIVE_INFINITY],
-            Form::Infinity => vec![FORM_INFINITY],
+            Form::NaN => out.push(FORM_NAN),
+            Form::NegativeInfinity => out.push(FORM_NEGATIVE_INFINITY),
+            Form::Infinity => out.push(FORM_INFINITY),
         }
     }
 

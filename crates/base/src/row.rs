@@ -91,15 +91,25 @@ impl RowLayout {
     /// # Errors
     /// `54000` if the row is longer than [`crate::limits::ROW_BYTES_MAX`].
     pub fn encode(&self, values: &[Value]) -> SqlResult<Vec<u8>> {
+        let mut out = Vec::new();
+        self.encode_into(values, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`RowLayout::encode`], in the place of what was in `out`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn encode_into(&self, values: &[Value], out: &mut Vec<u8>) -> SqlResult<()> {
         assert_eq!(values.len(), self.columns.len(), "one value per column");
         let n = values.len();
         let bitmap = n.div_ceil(8);
         let (fixed, variable) = self.prefix[n];
-        let head = 2 + bitmap + fixed;
-        let mut out = vec![0u8; head + 4 * variable];
+        let mut ends_at = 2 + bitmap + fixed;
+        let body_at = ends_at + 4 * variable;
+        out.clear();
+        out.resize(body_at, 0);
         out[..2].copy_from_slice(&(n as u16).to_le_bytes());
-        let mut ends_at = head;
-        let body_start = head + 4 * variable;
         for (i, value) in values.iter().enumerate() {
             if value.is_null() {
                 out[2 + i / 8] |= 1 << (i % 8);
@@ -107,24 +117,83 @@ impl RowLayout {
             match self.slots[i] {
                 Slot::Fixed(offset) => write_fixed(&mut out[2 + bitmap + offset..], value),
                 Slot::Variable(_) => {
-                    write_variable(&mut out, value);
-                    let end = (out.len() - body_start) as u32;
-                    out[ends_at..ends_at + 4].copy_from_slice(&end.to_le_bytes());
+                    write_variable(out, value);
+                    put_end(out, ends_at, body_at);
                     ends_at += 4;
                 }
             }
         }
-        if out.len() > crate::limits::ROW_BYTES_MAX {
-            return Err(SqlError::new(
-                SqlState::PROGRAM_LIMIT_EXCEEDED,
-                format!(
-                    "row of {} bytes exceeds the maximum of {}",
-                    out.len(),
-                    crate::limits::ROW_BYTES_MAX
-                ),
-            ));
+        check_length(out.len())
+    }
+
+    /// Writes the row that `old` becomes when some columns change, in the place of what was in `out`: the
+    /// others are copied as they are. `changes`: by column, ascending, each once. False, and nothing
+    /// written, if the old row lacks columns of the layout, or is damaged.
+    ///
+    /// # Errors
+    /// As [`RowLayout::encode`].
+    pub fn patch(
+        &self,
+        old: &[u8],
+        changes: &[(usize, Value)],
+        out: &mut Vec<u8>,
+    ) -> SqlResult<bool> {
+        let Some(row) = self
+            .open(old)
+            .ok()
+            .filter(|row| row.n == self.columns.len())
+        else {
+            return Ok(false);
+        };
+        out.clear();
+        // Up to the first variable column that changes, everything keeps its place.
+        let varies = |(column, _): &(usize, Value)| match self.slots[*column] {
+            Slot::Fixed(_) => None,
+            Slot::Variable(number) => Some(number),
+        };
+        let stays = match changes.iter().find_map(varies) {
+            None => old.len(),
+            Some(first) => row.body_at + row.start_of(first),
+        };
+        let Some(head) = old.get(..stays) else {
+            return Ok(false);
+        };
+        out.extend_from_slice(head);
+        // The variable column that is copied next.
+        let mut next = changes.iter().find_map(varies);
+        for (column, value) in changes {
+            let bit = 1 << (column % 8);
+            match value.is_null() {
+                true => out[2 + column / 8] |= bit,
+                false => out[2 + column / 8] &= !bit,
+            }
+            match self.slots[*column] {
+                Slot::Fixed(offset) => {
+                    let at = row.fixed_at + offset;
+                    if value.is_null() {
+                        let width = fixed_width(self.columns[*column]).expect("a fixed column");
+                        out[at..at + width].fill(0);
+                    }
+                    write_fixed(&mut out[at..], value);
+                }
+                Slot::Variable(number) => {
+                    let from = next.expect("there is one");
+                    if !row.copy_variable(from, number, out) {
+                        return Ok(false);
+                    }
+                    write_variable(out, value);
+                    put_end(out, row.ends_at + 4 * number, row.body_at);
+                    next = Some(number + 1);
+                }
+            }
         }
-        Ok(out)
+        let (_, variable) = self.prefix[row.n];
+        if let Some(from) = next
+            && !row.copy_variable(from, variable, out)
+        {
+            return Ok(false);
+        }
+        check_length(out.len()).map(|()| true)
     }
 
     /// Opens a stored row for reading.
@@ -200,19 +269,66 @@ impl RowReader<'_> {
         match self.layout.slots[i] {
             Slot::Fixed(offset) => Ok(read_fixed(ty, &self.bytes[self.fixed_at + offset..])),
             Slot::Variable(number) => {
-                let end_of = |k: usize| {
-                    let at = self.ends_at + 4 * k;
-                    u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("4 bytes")) as usize
-                };
-                let start = if number == 0 { 0 } else { end_of(number - 1) };
                 let bytes = self
                     .bytes
-                    .get(self.body_at + start..self.body_at + end_of(number))
+                    .get(self.body_at + self.start_of(number)..self.body_at + self.end_of(number))
                     .ok_or_else(|| corrupt("variable column out of bounds"))?;
                 read_variable(ty, bytes)
             }
         }
     }
+
+    /// Where a variable column ends in the body.
+    fn end_of(&self, number: usize) -> usize {
+        let at = self.ends_at + 4 * number;
+        u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("4 bytes")) as usize
+    }
+
+    /// Where a variable column begins in the body.
+    fn start_of(&self, number: usize) -> usize {
+        number
+            .checked_sub(1)
+            .map_or(0, |before| self.end_of(before))
+    }
+
+    /// Appends the variable columns `from..to` to a row of the same shape; false if the row is damaged.
+    fn copy_variable(&self, from: usize, to: usize, out: &mut Vec<u8>) -> bool {
+        if from >= to {
+            return true;
+        }
+        let start = self.start_of(from);
+        let Some(bytes) = self
+            .bytes
+            .get(self.body_at + start..self.body_at + self.end_of(to - 1))
+        else {
+            return false;
+        };
+        let moved = (out.len() - self.body_at).wrapping_sub(start);
+        out.extend_from_slice(bytes);
+        for number in from..to {
+            let end = self.end_of(number).wrapping_add(moved) as u32;
+            let at = self.ends_at + 4 * number;
+            out[at..at + 4].copy_from_slice(&end.to_le_bytes());
+        }
+        true
+    }
+}
+
+fn check_length(bytes: usize) -> SqlResult<()> {
+    let limit = crate::limits::ROW_BYTES_MAX;
+    if bytes <= limit {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        SqlState::PROGRAM_LIMIT_EXCEEDED,
+        format!("row of {bytes} bytes exceeds the maximum of {limit}"),
+    ))
+}
+
+/// Notes at `at` that a variable column ends where `out` ends now.
+fn put_end(out: &mut [u8], at: usize, body_at: usize) {
+    let end = (out.len() - body_at) as u32;
+    out[at..at + 4].copy_from_slice(&end.to_le_bytes());
 }
 
 fn write_fixed(out: &mut [u8], value: &Value) {
@@ -256,7 +372,7 @@ fn write_variable(out: &mut Vec<u8>, value: &Value) {
         Value::Null => {}
         Value::Text(s) => out.extend_from_slice(s.as_bytes()),
         Value::Bytea(b) => out.extend_from_slice(b),
-        Value::Numeric(n) => out.extend_from_slice(&n.to_bytes()),
+        Value::Numeric(n) => n.write_bytes(out),
         Value::Array(_) => crate::binary_format::write(value, out),
         other => panic!("{other:?} in a variable column: the binder let a wrong type through"),
     }
@@ -313,6 +429,59 @@ mod tests {
         let mut out = vec![];
         new.decode_into(&bytes, &mut out).unwrap();
         assert_eq!(out, row);
+    }
+
+    #[test]
+    fn a_patched_row_is_the_row_written_anew() {
+        let seed = std::process::id() as u64;
+        println!("seed {seed}");
+        let mut state = seed | 1;
+        let mut below = |n: usize| {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            (state >> 33) as usize % n
+        };
+        let types = [
+            SqlType::Int4,
+            SqlType::Text,
+            SqlType::Numeric,
+            SqlType::Int8,
+            SqlType::Bytea,
+            SqlType::Text,
+            SqlType::Bool,
+            SqlType::Varchar,
+            SqlType::Timestamp,
+        ];
+        let layout = RowLayout::new(types.to_vec());
+        let mut value = |ty: SqlType| match (below(4), ty) {
+            (0, _) => Value::Null,
+            (_, SqlType::Int4) => Value::Int4(below(1000) as i32 - 500),
+            (_, SqlType::Int8) => Value::Int8(below(1000) as i64),
+            (_, SqlType::Bool) => Value::Bool(below(2) == 1),
+            (_, SqlType::Timestamp) => Value::Timestamp(below(1000) as i64),
+            (_, SqlType::Numeric) => {
+                Value::numeric(Numeric::from_i64((below(100_000) as i64 - 50_000) * 77))
+            }
+            (_, SqlType::Bytea) => Value::Bytea(vec![7; below(20)].into()),
+            (_, _) => Value::text("x".repeat(below(40))),
+        };
+        let mut out = Vec::new();
+        for round in 0..2000 {
+            let mut row: Vec<Value> = types.iter().map(|ty| value(*ty)).collect();
+            let old = layout.encode(&row).unwrap();
+            let changes: Vec<(usize, Value)> = (0..types.len())
+                .filter(|column| (round >> column) & 1 == 1)
+                .map(|column| (column, value(types[column])))
+                .collect();
+            assert!(layout.patch(&old, &changes, &mut out).unwrap());
+            for (column, new) in changes {
+                row[column] = new;
+            }
+            assert_eq!(out, layout.encode(&row).unwrap(), "round {round}");
+            for cut in 0..old.len() {
+                // Refused or not, no panic.
+                let _ = layout.patch(&old[..cut], &[(1, Value::text("new"))], &mut out);
+            }
+        }
     }
 
     #[test]

@@ -15,12 +15,26 @@ use quintet_workloads::{Argument, Call, Piece, Procedure};
 pub struct Embedded {
     database: Database,
     level: Level,
+    group_reads: bool,
 }
 
 impl Embedded {
     /// Every transaction is of this level.
     pub fn new(database: Database, level: Level) -> Embedded {
-        Embedded { database, level }
+        Embedded {
+            database,
+            level,
+            group_reads: true,
+        }
+    }
+
+    /// Whether calls announce their reads.
+    #[must_use]
+    pub fn group_reads(self, group_reads: bool) -> Embedded {
+        Embedded {
+            group_reads,
+            ..self
+        }
     }
 }
 
@@ -37,9 +51,12 @@ impl System for Embedded {
             procedures: &[],
         };
         let level = self.level.sql_name();
-        let sql = format!("SET default_transaction_isolation TO '{level}'");
+        let group_reads = if self.group_reads { "on" } else { "off" };
+        let sql = format!(
+            "SET default_transaction_isolation TO '{level}'; SET quintet.group_reads TO {group_reads}"
+        );
         let set = connection.run(&sql).await?;
-        set.map_err(|failure| failure.into_error("setting the isolation level"))?;
+        set.map_err(|failure| failure.into_error("setting the session up"))?;
         Ok(connection)
     }
 

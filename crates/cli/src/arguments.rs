@@ -193,6 +193,17 @@ pub struct CallArguments {
     /// Embedded: when a commit is answered: sync, async or none
     #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
     pub durability: Durability,
+    /// Embedded: whether a call announces its reads before it begins: on or off
+    #[arg(long, value_name = "SWITCH", default_value = "on", value_parser = switch)]
+    pub group_reads: bool,
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("on or off".into()),
+    }
 }
 
 /// What is called.

@@ -88,6 +88,14 @@ impl TabletFile {
         })
     }
 
+    /// Has the system fetch a part that will be read soon.
+    pub fn will_need(self: &Arc<TabletFile>, files: &OpenFiles, offset: u64, bytes: u64) {
+        // What cannot be opened is reported by who reads.
+        if let Ok(file) = self.open(files) {
+            file.will_need(offset, bytes);
+        }
+    }
+
     fn open(self: &Arc<TabletFile>, files: &OpenFiles) -> Result<Arc<dyn DiskFile>, Error> {
         let mut open = self.open.lock();
         if let Some(file) = &*open {

@@ -55,6 +55,12 @@ impl Generation for LsmGeneration {
         }
     }
 
+    fn announce(&self, space: SpaceId, key: &[u8]) {
+        if let Some(pinned) = self.spaces.get(&space) {
+            pinned.tablets.announce(key, pinned.at);
+        }
+    }
+
     fn scan(
         &self,
         space: SpaceId,

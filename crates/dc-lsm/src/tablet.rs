@@ -127,6 +127,40 @@ impl Tablet {
         Ok(None)
     }
 
+    /// Has the system fetch the first block that may have a key.
+    pub fn announce(&self, key: &[u8], at: SeqNo) {
+        let at = at.saturating_sub(self.table.global_seqno());
+        let Ok(Some(handle)) = self.block_of(key, at) else {
+            return;
+        };
+        let cache = &self.shared.cache;
+        if cache.get_block(self.id, handle.offset()).is_none() {
+            let bytes = u64::from(handle.size());
+            self.file
+                .will_need(&self.shared.open_files, *handle.offset(), bytes);
+        }
+    }
+
+    /// The first data block that may have a key.
+    fn block_of(&self, key: &[u8], at: SeqNo) -> Result<Option<BlockHandle>, Error> {
+        let regions = &self.table.regions;
+        let compression = self.table.metadata.index_block_compression;
+        let top = self.top(&self.index, regions.tli, compression)?;
+        let first = |index: &IndexBlock| {
+            let mut blocks = index.iter();
+            let found = blocks.seek(key, at).then(|| blocks.next()).flatten();
+            found.map(|block| BlockHandle::new(block.offset, block.size))
+        };
+        if regions.index.is_none() {
+            return Ok(first(top));
+        }
+        let Some(part) = first(top) else {
+            return Ok(None);
+        };
+        let part = IndexBlock::new(self.kept(part, BlockType::Index, compression)?);
+        Ok(first(&part))
+    }
+
     fn search(&self, part: &IndexBlock, key: &[u8], at: SeqNo) -> Result<Search, Error> {
         let mut blocks = part.iter();
         if !blocks.seek(key, at) {

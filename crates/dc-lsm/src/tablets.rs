@@ -52,6 +52,22 @@ impl Tablets {
         self.get_since(0, key, at)
     }
 
+    /// Has the system fetch the block that a read of a key will come to. What says which block that is, of
+    /// indexes and filters, is read here if it is not in memory. Errors are left to the read.
+    pub fn announce(&self, key: &[u8], at: SeqNo) {
+        let hash = Builder::get_hash(key);
+        for run in &self.0 {
+            let Some(tablet) = run.find(key) else {
+                continue;
+            };
+            if run.is_deepest || tablet.may_have(key, hash).unwrap_or(false) {
+                // A filter is wrong in a hundredth of its answers: then the read waits, as without this.
+                tablet.announce(key, at);
+                return;
+            }
+        }
+    }
+
     /// As [`Tablets::get`], but as if tablets of merges before `since` were not there.
     pub fn get_since(&self, since: SeqNo, key: &[u8], at: SeqNo) -> Result<Option<Slice>, Error> {
         let hash = Builder::get_hash(key);

@@ -335,6 +335,13 @@ pub trait Generation: Any + Send + Sync {
     /// The medium failed or is damaged.
     fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Record>, Error>;
 
+    /// Says that a key will be asked for soon. A store on a slow medium may begin to fetch what it needs for
+    /// that, so that the reads of several keys take place side by side; nothing else comes of it. Does not
+    /// wait for data that it announces.
+    fn announce(&self, space: SpaceId, key: &[u8]) {
+        let _ = (space, key);
+    }
+
     /// The records of a range, in order. The scan keeps what it reads alive, also when the
     /// generation is dropped.
     ///

@@ -14,12 +14,14 @@
 //! ```
 //! Hot path: an operation makes nothing but what its statement makes.
 
+use crate::ahead;
 use crate::context::{Around, Context, Env, Stop, Workspace, row_bytes};
 use crate::direct::Direct;
 use crate::guard::{Guard, Handling};
 use crate::into::{
     check_rows, check_strict, each_row, fill, first_row, keep, note_found, over_row, store,
 };
+use crate::point;
 use crate::raise;
 use crate::run::Restarts;
 use crate::turns::Turns;
@@ -32,7 +34,6 @@ use std::sync::Arc;
 
 /// See the module.
 pub(crate) struct Call {
-    program: Arc<Program>,
     activations: Vec<Activation>,
     restarts: Restarts,
     /// Operations since the last look at the cancel flag.
@@ -80,19 +81,19 @@ impl Call {
         arguments: &[Expr],
         context: &mut Context<'_>,
     ) -> SqlResult<Call> {
-        let values = values(arguments, context.params, context)?;
-        Call::begin(Arc::clone(program), 0, values, 0)
+        let mut values = values(arguments, context.params, context)?;
+        ahead::announce(program, &mut values, context);
+        Call::begin(program, 0, values, 0)
     }
 
     /// A call of one of a program's routines. `kept`: bytes that count as kept already.
     pub fn begin(
-        program: Arc<Program>,
+        program: &Program,
         routine: usize,
         arguments: Vec<Value>,
         kept: usize,
     ) -> SqlResult<Call> {
         let mut call = Call {
-            program,
             activations: Vec::new(),
             restarts: Restarts::default(),
             operations: 0,
@@ -100,27 +101,28 @@ impl Call {
             frame: Vec::new(),
             lost: false,
         };
-        call.enter(routine, arguments)?;
+        call.enter(program, routine, arguments)?;
         Ok(call)
     }
 
-    /// Goes on to the end. Gives the rows of the result.
+    /// Goes on to the end. Gives the rows of the result. `program`: the one it was begun with; lent, so
+    /// that threads that run one program do not count its users in one place.
     pub fn run(
         &mut self,
+        program: &Arc<Program>,
         direct: &Direct,
         context: &mut Context<'_>,
         workspace: &mut Workspace,
     ) -> Result<Vec<Vec<Value>>, Stop> {
-        let program = Arc::clone(&self.program);
         loop {
-            match self.step(&program, direct, context, workspace) {
+            match self.step(program, direct, context, workspace) {
                 Ok(Next::On) => self.top().place += 1,
                 Ok(Next::At(place)) => self.top().place = place,
                 Ok(Next::Switched) => {}
                 Ok(Next::Over(rows)) => return Ok(rows),
                 Err(Stop::Error(error)) => {
-                    self.lost = error.state.is_retryable() && !self.raises(&program);
-                    self.handle(&program, error, context)?;
+                    self.lost = error.state.is_retryable() && !self.raises(program);
+                    self.handle(program, error, context)?;
                 }
                 Err(blocked) => return Err(blocked),
             }
@@ -144,7 +146,7 @@ impl Call {
     }
 
     /// A routine begins.
-    fn enter(&mut self, routine: usize, arguments: Vec<Value>) -> SqlResult<()> {
+    fn enter(&mut self, program: &Program, routine: usize, arguments: Vec<Value>) -> SqlResult<()> {
         if self.activations.len() >= CALL_DEPTH_MAX {
             return Err(SqlError::new(
                 SqlState::STATEMENT_TOO_COMPLEX,
@@ -154,10 +156,10 @@ impl Call {
                 "Routines call one another more than {CALL_DEPTH_MAX} deep."
             )));
         }
-        let called = &self.program.routines[routine];
+        let called = &program.routines[routine];
         // A strict one that is given a NULL is over before it begins.
         let place = match called.strict && arguments.iter().any(Value::is_null) {
-            true => self.program.code()[routine].operations.len(),
+            true => program.code()[routine].operations.len(),
             false => 0,
         };
         let mut slots = arguments;
@@ -221,7 +223,12 @@ impl Call {
                     })
                     .ok_or_else(routine::subscript_out_of_range)?;
             }
-            Operation::Run { statement, into } => {
+            Operation::Run {
+                statement,
+                point,
+                into,
+                plain,
+            } => {
                 let Activation { slots, count, .. } = at;
                 let mut inner = Context {
                     txn: &mut *context.txn,
@@ -229,20 +236,29 @@ impl Call {
                     params: slots,
                     cancel: context.cancel,
                 };
-                let found = first_row(
-                    (around, statement),
-                    &mut inner,
-                    workspace,
-                    (&mut self.restarts, &mut self.frame),
-                    into,
-                )?;
+                let done = match point {
+                    Some(point) => {
+                        point::run(point, direct, &mut inner, workspace, &mut self.frame)?
+                    }
+                    None => None,
+                };
+                let found = match done {
+                    Some(found) => found,
+                    None => first_row(
+                        (around, statement),
+                        &mut inner,
+                        workspace,
+                        (&mut self.restarts, &mut self.frame),
+                        into,
+                    )?,
+                };
                 check_rows(into, found, statement)?;
                 if !into.silent {
                     *count = found;
                     note_found(routine, slots, found > 0);
                 }
-                let row = (found > 0).then_some(self.frame.as_slice());
-                fill(routine, slots, into, row, context.host)?;
+                let row = (found > 0).then_some(self.frame.as_mut_slice());
+                fill(routine, slots, (into, *plain), row, context.host)?;
             }
             Operation::Call {
                 routine: called,
@@ -250,7 +266,7 @@ impl Call {
                 ..
             } => {
                 let arguments = values(arguments, &at.slots, context)?;
-                self.enter(*called, arguments)?;
+                self.enter(program, *called, arguments)?;
                 return Ok(Next::Switched);
             }
             Operation::Jump(place) => return Ok(Next::At(*place)),
@@ -432,12 +448,13 @@ impl Call {
             caller.count = found;
             note_found(calling, &mut caller.slots, found > 0);
         }
+        let mut rows = rows;
         let row = match routine.output {
-            Output::Nothing => Some(&[][..]),
-            Output::Row | Output::Rows => rows.first().map(Vec::as_slice),
+            Output::Nothing => Some(&mut [][..]),
+            Output::Row | Output::Rows => rows.first_mut().map(Vec::as_mut_slice),
         };
         let row = row.filter(|row| !row.is_empty() || routine.output == Output::Nothing);
-        fill(calling, &mut caller.slots, into, row, context.host)?;
+        fill(calling, &mut caller.slots, (into, false), row, context.host)?;
         caller.place += 1;
         Ok(Next::Switched)
     }

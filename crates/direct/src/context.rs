@@ -6,6 +6,7 @@
 
 use crate::direct::Direct;
 use crate::nested::{Calling, Inside};
+use crate::point::Scratch;
 use crate::translate::halt;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::routine::Callee;
@@ -67,6 +68,8 @@ pub(crate) struct Workspace {
     pub kept: usize,
     /// For keys of point reads: no allocation per row.
     pub key: Vec<u8>,
+    /// For statements about one row.
+    pub point: Scratch,
     /// What a function that an expression calls has to wait for; the expression has failed with an
     /// error that nobody sees.
     pub blocked: Option<quintet_tc::Wait>,

@@ -16,8 +16,11 @@ use std::sync::Arc;
 /// The direct engine. Clones share it.
 #[derive(Clone)]
 pub struct Direct {
-    shared: Arc<Shared>,
+    handle: Arc<Handle>,
 }
+
+/// A step between, so that sessions can count their users apart: see [`Direct::own`].
+struct Handle(Arc<Shared>);
 
 /// What clones share.
 pub(crate) struct Shared {
@@ -35,18 +38,26 @@ impl Direct {
             sequences: Sequences::default(),
         };
         Direct {
-            shared: Arc::new(shared),
+            handle: Arc::new(Handle(Arc::new(shared))),
+        }
+    }
+
+    /// One whose clones are counted where no other thread counts: for a session, which clones it for
+    /// each statement.
+    pub fn own(&self) -> Direct {
+        Direct {
+            handle: Arc::new(Handle(Arc::clone(&self.handle.0))),
         }
     }
 
     /// The component it runs on.
     pub fn tc(&self) -> &Tc {
-        &self.shared.tc
+        &self.shared().tc
     }
 
     /// Begins a transaction.
     pub fn begin(&self, level: Level) -> Txn {
-        self.shared.tc.begin(level)
+        self.shared().tc.begin(level)
     }
 
     /// The next value of a sequence. Not part of any transaction: a value once given is never given
@@ -55,7 +66,8 @@ impl Direct {
     /// # Errors
     /// `2200H` at the end of a sequence that does not cycle; storage errors.
     pub fn nextval(&self, sequence: &SequenceDef) -> SqlResult<i64> {
-        self.shared.sequences.next(sequence, &self.shared.tc)
+        let shared = self.shared();
+        shared.sequences.next(sequence, &shared.tc)
     }
 
     /// Sets a sequence: the next value is `value` if it is not `is_called`, else the one after.
@@ -63,9 +75,9 @@ impl Direct {
     /// # Errors
     /// `22003` if the value is out of the sequence's bounds; storage errors.
     pub fn setval(&self, sequence: &SequenceDef, value: i64, is_called: bool) -> SqlResult<i64> {
-        self.shared
-            .sequences
-            .set(sequence, value, is_called, &self.shared.tc)
+        let shared = self.shared();
+        let sequences = &shared.sequences;
+        sequences.set(sequence, value, is_called, &shared.tc)
     }
 
     /// The physical part of a schema change, inside the transaction that changes the catalogue.
@@ -80,6 +92,6 @@ impl Direct {
     }
 
     pub(crate) fn shared(&self) -> &Shared {
-        &self.shared
+        &self.handle.0
     }
 }

@@ -153,7 +153,7 @@ impl Inserter<'_> {
             row.push(env.eval(value, source)?);
         }
         if table.primary_key.is_none() {
-            row.push(Value::Int8(self.row_id(env)?));
+            row.push(Value::Int8(new_row_id(self.direct, table, env)?));
         }
         check_row(table, &row, env)?;
         let key = row_key(table, &row);
@@ -182,18 +182,6 @@ impl Inserter<'_> {
             self.touch(key, env)?;
         }
         self.written.add(returning.as_deref(), &row, env)
-    }
-
-    fn row_id(&self, env: &Env<'_>) -> Result<i64, Halt> {
-        let shared = self.direct.shared();
-        let table = &self.insert.table;
-        shared
-            .row_ids
-            .next(table.space, &shared.tc)
-            .map_err(|no_id| match no_id {
-                NoId::Unreadable(error) => env.halt(error, &table.name),
-                NoId::Impossible(error) => Halt::Error(error),
-            })
     }
 
     fn touch(&mut self, key: Bytes, env: &mut Env<'_>) -> Result<(), Halt> {
@@ -268,6 +256,18 @@ impl Inserter<'_> {
         }
         self.written.add(returning.as_deref(), &change.new, env)
     }
+}
+
+/// A row id for a table without a primary key.
+pub(crate) fn new_row_id(direct: &Direct, table: &TableDef, env: &Env<'_>) -> Result<i64, Halt> {
+    let shared = direct.shared();
+    shared
+        .row_ids
+        .next(table.space, &shared.tc)
+        .map_err(|no_id| match no_id {
+            NoId::Unreadable(error) => env.halt(error, &table.name),
+            NoId::Impossible(error) => Halt::Error(error),
+        })
 }
 
 /// The old row with the assigned columns replaced.

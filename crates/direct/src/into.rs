@@ -101,18 +101,20 @@ pub(crate) fn over_row(
     }
 }
 
-/// Gives the targets their values over a row; NULLs if there is none.
+/// Gives the targets their values over a row, NULLs if there is none. `plain`: they are its columns in order,
+/// and are taken out of it.
 pub(crate) fn fill(
     routine: &Routine,
     slots: &mut [Value],
-    into: &Into,
-    row: Option<&[Value]>,
+    (into, plain): (&Into, bool),
+    mut row: Option<&mut [Value]>,
     host: &dyn quintet_ir::Host,
 ) -> SqlResult<()> {
-    for (slot, value) in &into.targets {
-        let value = match row {
-            Some(row) => over_row(value, row, slots, host)?,
-            None => Value::Null,
+    for (place, (slot, value)) in into.targets.iter().enumerate() {
+        let value = match (&mut row, value) {
+            (None, _) => Value::Null,
+            (Some(row), _) if plain => row.get_mut(place).map(std::mem::take).unwrap_or_default(),
+            (Some(row), value) => over_row(value, row, slots, host)?,
         };
         store(routine, slots, *slot, value)?;
     }

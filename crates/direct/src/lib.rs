@@ -21,6 +21,7 @@
 //! |---|---|
 //! | `run` | [`Run`]: one execution of a statement; restarts |
 //! | `call`, `guard`, `turns`, `raise`, `into` | calls of routines, step by step |
+//! | `ahead` | what a call will read is announced before it begins |
 //! | `nested`, `called` | functions that expressions and FROM items call |
 //! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
 //! | `cursor` | pulling frames through a plan; the small operators |
@@ -29,6 +30,7 @@
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
 //! | `insert`, `update` | the writing statements |
+//! | `point` | statements of a routine about one row by its key |
 //! | `rowid`, `sequence` | numbers that are given out once |
 //! | `work` | the physical part of schema changes |
 //! | `translate` | `tc`'s errors in SQL's words |
@@ -37,6 +39,7 @@
 //! leaves: nothing else is taken while one of them is held.
 
 mod aggregate;
+mod ahead;
 mod call;
 mod called;
 mod context;
@@ -49,6 +52,7 @@ mod join;
 mod keys;
 mod lock;
 mod nested;
+mod point;
 mod raise;
 mod rowid;
 mod rows;

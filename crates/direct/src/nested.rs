@@ -20,7 +20,6 @@ use quintet_ir::Host;
 use quintet_ir::routine::{Callee, Output};
 use quintet_tc::Txn;
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What a call needs of the statement that it stands in.
@@ -68,9 +67,9 @@ impl Inside<'_> {
             cancel: self.cancel,
         };
         let floor = workspace.floor();
-        let rows = Call::begin(Arc::clone(program), routine, arguments, floor)
+        let rows = Call::begin(program, routine, arguments, floor)
             .map_err(Stop::Error)
-            .and_then(|mut call| call.run(around.direct, &mut context, &mut workspace));
+            .and_then(|mut call| call.run(program, around.direct, &mut context, &mut workspace));
         self.txn.return_to_snapshot(snapshot);
         let rows = rows.map_err(|stop| match stop {
             Stop::Blocked(wait) => Halt::Blocked(wait),

@@ -4,7 +4,7 @@
 //! flight, have the same id.  Does not: keep ids dense, or keep the counter over a restart (the
 //! greatest id in the space is looked up again).
 
-use parking_lot::RwLock;
+use arc_swap::ArcSwap;
 use quintet_base::{Level, SpaceId, SqlError, SqlState, SqlType, key};
 use quintet_dc::{Direction, KeyRange};
 use quintet_tc::{Error, Tc};
@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// One counter per space.
 #[derive(Default)]
 pub(crate) struct RowIds {
-    /// Last id given, by space. Written at a space's first use, read by every insert. A dropped
+    /// Last id given, by space. Replaced at a space's first use, read by every insert. A dropped
     /// space leaves its few bytes here until the next start.
-    counters: RwLock<HashMap<SpaceId, Arc<AtomicI64>>>,
+    counters: ArcSwap<HashMap<SpaceId, Arc<AtomicI64>>>,
 }
 
 /// Why there is no id.
@@ -31,23 +31,23 @@ pub(crate) enum NoId {
 impl RowIds {
     /// An id that nobody else has.
     pub fn next(&self, space: SpaceId, tc: &Tc) -> Result<i64, NoId> {
-        let known = self.counters.read().get(&space).cloned();
-        let counter = match known {
-            Some(counter) => counter,
+        // Relaxed: the number alone matters; the row it goes to is published by its commit.
+        let next = |counter: &Arc<AtomicI64>| counter.fetch_add(1, Ordering::Relaxed);
+        let last = self.counters.load().get(&space).map(next);
+        let last = match last {
+            Some(last) => last,
             None => {
                 // Nobody has an id of this process yet, or it is in the map by the time we come to
                 // it: then that counter is used and this look-up was for nothing.
-                let greatest = greatest(space, tc)?;
-                let mut counters = self.counters.write();
-                Arc::clone(
+                let fresh = Arc::new(AtomicI64::new(greatest(space, tc)?));
+                self.counters.rcu(|counters| {
+                    let mut counters = HashMap::clone(counters);
+                    counters.entry(space).or_insert_with(|| Arc::clone(&fresh));
                     counters
-                        .entry(space)
-                        .or_insert_with(|| Arc::new(AtomicI64::new(greatest))),
-                )
+                });
+                next(&self.counters.load()[&space])
             }
         };
-        // Relaxed: the number alone matters; the row it goes to is published by its commit.
-        let last = counter.fetch_add(1, Ordering::Relaxed);
         last.checked_add(1).ok_or_else(|| {
             NoId::Impossible(SqlError::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,

@@ -114,20 +114,25 @@ impl Run {
                     }
                 }
             }
-            Stage::Calling(call) => match call.run(&self.direct, context, &mut self.workspace) {
-                Ok(rows) => {
-                    self.affected = rows.len() as u64;
-                    self.stage = Stage::Ready(rows.into_iter());
-                    self.next(context)
-                }
-                Err(stop) => {
-                    if let Stop::Error(_) = stop {
-                        self.lost = call.is_lost();
-                        self.stage = Stage::Done;
+            Stage::Calling(call) => {
+                let Body::Call { program, .. } = &self.procedure.body else {
+                    unreachable!("only a call is called");
+                };
+                match call.run(program, &self.direct, context, &mut self.workspace) {
+                    Ok(rows) => {
+                        self.affected = rows.len() as u64;
+                        self.stage = Stage::Ready(rows.into_iter());
+                        self.next(context)
                     }
-                    Err(stop)
+                    Err(stop) => {
+                        if let Stop::Error(_) = stop {
+                            self.lost = call.is_lost();
+                            self.stage = Stage::Done;
+                        }
+                        Err(stop)
+                    }
                 }
-            },
+            }
             Stage::Ready(rows) => match rows.next() {
                 Some(row) => {
                     self.frame = row;

@@ -13,8 +13,8 @@
 use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
 use crate::direct::Direct;
+use crate::insert::new_row_id;
 use crate::keys::{check_length, entry_key, primary_name, row_key};
-use crate::rowid::NoId;
 use crate::rows::{about, check_row, duplicate_rows, encode_row};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
 use quintet_ir::ddl::Work;
@@ -136,20 +136,13 @@ fn rewrite(
     columns: &[Expr],
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
-    let shared = direct.shared();
     for_each_row(from, env, |old, env| {
         let mut row = Vec::with_capacity(to.frame_width());
         for column in columns {
             row.push(env.eval_plain(column, old)?);
         }
         if to.primary_key.is_none() {
-            let id = shared
-                .row_ids
-                .next(to.space, &shared.tc)
-                .map_err(|no_id| match no_id {
-                    NoId::Unreadable(error) => env.halt(error, &to.name),
-                    NoId::Impossible(error) => Halt::Error(error),
-                })?;
+            let id = new_row_id(direct, to, env)?;
             row.push(Value::Int8(id));
         }
         check_row(to, &row, env)?;

@@ -11,7 +11,6 @@ use crate::rows::{duplicate_key, encode_row};
 use quintet_base::{Bytes, Value};
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{IndexDef, TableDef};
-use quintet_tc::{Strength, WaitPolicy};
 
 /// Who has a key already.
 pub(crate) struct Taken {
@@ -28,10 +27,8 @@ pub(crate) fn lock_key(
     key: &Bytes,
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
-    let locked = env
-        .txn
-        .lock(space, key, Strength::Exclusive, WaitPolicy::Queue);
-    locked.map_err(|error| env.halt(error, &table.name))
+    let claimed = env.txn.claim(space, key);
+    claimed.map_err(|error| env.halt(error, &table.name))
 }
 
 /// Locks a row's key and says whether it is taken.

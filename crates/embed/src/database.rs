@@ -14,7 +14,8 @@
 //! key-value buckets. Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
 
 use crate::session::{Session, SessionOptions};
-use parking_lot::{Condvar, Mutex, RwLock};
+use arc_swap::{ArcSwap, Guard};
+use parking_lot::{Condvar, Mutex};
 use quintet_base::{Durability, Level, SpaceId, SqlError, SqlResult, Timestamp, limits};
 use quintet_dc::{DataComponent, Direction, KeyRange};
 use quintet_dc_lsm::{LsmConfig, LsmStore};
@@ -142,7 +143,7 @@ pub(crate) struct Inner {
     pub store: Arc<dyn DataComponent>,
     pub tc: Tc,
     pub direct: Direct,
-    schema: RwLock<Arc<Schema>>,
+    schema: ArcSwap<Schema>,
     revisions: AtomicU64,
     /// Calls that were run again after a lost conflict.
     pub retries: AtomicU64,
@@ -265,7 +266,7 @@ impl Database {
         let inner = Inner {
             durability: config.durability,
             direct: Direct::new(tc.clone()),
-            schema: RwLock::new(Arc::new(schema)),
+            schema: ArcSwap::from_pointee(schema),
             retries: AtomicU64::new(0),
             revisions: AtomicU64::new(2),
             publishing: Default::default(),
@@ -350,7 +351,16 @@ impl Database {
 impl Inner {
     /// The newest committed schema.
     pub fn schema(&self) -> Arc<Schema> {
-        Arc::clone(&self.schema.read())
+        self.schema.load_full()
+    }
+
+    /// Puts the newest committed schema in the place of an older one. If it is there already, no thread
+    /// notices that another asks.
+    pub fn refresh(&self, schema: &mut Arc<Schema>) {
+        let newest = self.schema.load();
+        if !Arc::ptr_eq(&newest, schema) {
+            *schema = Guard::into_inner(newest);
+        }
     }
 
     pub fn next_revision(&self) -> u64 {
@@ -358,7 +368,7 @@ impl Inner {
     }
 
     pub fn publish(&self, schema: Schema) {
-        *self.schema.write() = Arc::new(schema);
+        self.schema.store(Arc::new(schema));
         let _guard = self.publishing.0.lock();
         self.publishing.1.notify_all();
     }
@@ -366,11 +376,11 @@ impl Inner {
     /// A schema change is visible a moment before its schema is published; nobody may plan with the
     /// old one after that. The moment is a few instructions of the committing thread.
     pub fn wait_for_schema(&self) {
-        if self.schema.read().timestamp >= self.tc.last_fence() {
+        if self.schema.load().timestamp >= self.tc.last_fence() {
             return;
         }
         let mut guard = self.publishing.0.lock();
-        while self.schema.read().timestamp < self.tc.last_fence() {
+        while self.schema.load().timestamp < self.tc.last_fence() {
             self.publishing.1.wait(&mut guard);
         }
     }

@@ -183,6 +183,13 @@ const KNOWN: &[Known] = &[
         "Bytes of an identifier.",
     ),
     known(
+        "quintet.group_reads",
+        "on",
+        Kind::Bool,
+        None,
+        "Whether the reads of a call are announced to storage before it begins.",
+    ),
+    known(
         "search_path",
         "\"$user\", public",
         Kind::Text,

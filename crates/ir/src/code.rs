@@ -19,6 +19,7 @@
 //! heights are known at every place. A jump out of several goes through one `Leave`.
 
 use crate::expr::Expr;
+use crate::point::Point;
 use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Step};
 use crate::statement::Statement;
 use quintet_base::SqlError;
@@ -57,9 +58,13 @@ pub enum Operation {
         index: Expr,
         value: Expr,
     },
+    /// `point`: the same statement, flat, if it has that form. `plain`: the targets are the row's columns in
+    /// order.
     Run {
         statement: Statement,
+        point: Option<Box<Point>>,
         into: Into,
+        plain: bool,
     },
     Call {
         routine: usize,
@@ -139,6 +144,11 @@ struct Leavable {
     exits: Vec<Place>,
 }
 
+fn is_plain(into: &Into) -> bool {
+    let mut targets = into.targets.iter().enumerate();
+    targets.all(|(place, (_, value))| matches!(value, Expr::Column(column, _) if *column == place))
+}
+
 #[derive(Default)]
 struct Writer {
     operations: Vec<Operation>,
@@ -202,7 +212,9 @@ impl Writer {
             Action::Run { statement, into } => {
                 self.add(Operation::Run {
                     statement: statement.clone(),
+                    point: Point::of(statement).map(Box::new),
                     into: into.clone(),
+                    plain: is_plain(into),
                 });
             }
             Action::Call {

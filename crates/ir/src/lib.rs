@@ -17,8 +17,10 @@
 //! | `fold` | constants computed once |
 //! | `cast` | conversions between types, and which of them are implicit |
 //! | `aggregate` | what an aggregate means |
+//! | `ahead` | keys that are known before a call begins |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
+//! | `point` | statements about one row, flat |
 //! | `ddl` | physical work that a schema change asks an engine to do |
 //! | `explain` | statements as EXPLAIN prints them |
 //! | `routine`, `code` | steps of routines: as a tree, and flat |
@@ -26,6 +28,7 @@
 //! | `validate` | whether a program is one |
 
 pub mod aggregate;
+pub mod ahead;
 pub mod cast;
 pub mod code;
 pub mod condition;
@@ -36,6 +39,7 @@ pub mod expr;
 pub mod fold;
 pub mod function;
 pub mod plan;
+pub mod point;
 pub mod routine;
 pub mod schema;
 pub mod statement;

@@ -14,6 +14,7 @@
 //!
 //! **Leaving.** EXIT and CONTINUE count outwards: 0 is the innermost loop or labelled block around.
 
+use crate::ahead::Ahead;
 use crate::code::Code;
 use crate::expr::Expr;
 use crate::statement::Statement;
@@ -31,6 +32,8 @@ pub struct Program {
     pub numbers: BTreeMap<RoutineId, usize>,
     /// Made at the first call.
     code: OnceLock<Vec<Code>>,
+    /// Made at the first call, by who can.
+    ahead: OnceLock<Ahead>,
 }
 
 /// The routine that an expression or a source of rows calls.
@@ -363,6 +366,7 @@ impl Program {
             routines,
             numbers,
             code: OnceLock::new(),
+            ahead: OnceLock::new(),
         }
     }
 
@@ -370,6 +374,11 @@ impl Program {
     pub fn code(&self) -> &[Code] {
         self.code
             .get_or_init(|| self.routines.iter().map(flattened).collect())
+    }
+
+    /// What a call of the first routine may look up before it begins; `make` says it once.
+    pub fn ahead(&self, make: impl FnOnce(&Program) -> Ahead) -> &Ahead {
+        self.ahead.get_or_init(|| make(self))
     }
 
     /// True if a call is over soon: no loop whose end only its own steps decide. Ranges that a routine

@@ -104,6 +104,12 @@ pub trait DiskFile: Send + Sync + Debug {
     /// What the system says.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, Error>;
 
+    /// Says that these bytes will be read soon: the system may begin to fetch them while the caller does
+    /// something else. Nothing else comes of it, and nothing of it not being done.
+    fn will_need(&self, offset: u64, bytes: u64) {
+        let _ = (offset, bytes);
+    }
+
     /// Writes all of `bytes` at `offset`, making the file longer as needed.
     ///
     /// # Errors

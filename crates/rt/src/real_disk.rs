@@ -145,6 +145,22 @@ impl DiskFile for RealFile {
         Ok(done)
     }
 
+    fn will_need(&self, offset: u64, bytes: u64) {
+        #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+        if let Some(bytes) = std::num::NonZeroU64::new(bytes) {
+            // A file system that takes no advice reads when it is asked to.
+            rustix::fs::fadvise(
+                &self.file,
+                offset,
+                Some(bytes),
+                rustix::fs::Advice::WillNeed,
+            )
+            .ok();
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+        let _ = (offset, bytes);
+    }
+
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
         self.file
             .write_all_at(bytes, offset)

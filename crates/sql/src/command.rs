@@ -5,6 +5,7 @@
 
 use crate::catalog::CatalogChange;
 use quintet_base::{Level, SqlError, SqlType};
+use quintet_ir::Program;
 use quintet_ir::ddl::Work;
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableRef;
@@ -133,6 +134,8 @@ pub enum Command {
         /// What is explained: only `Run` for now.
         inner: Box<Planned>,
     },
+    /// EXPLAIN PROCEDURE and FUNCTION: the routine with those it calls.
+    ExplainRoutine(Arc<Program>),
     /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE in a weak mode and the like: accepted, nothing to do
     /// (CHECKPOINT asks for a compaction).
     Nothing {

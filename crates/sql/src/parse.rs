@@ -13,6 +13,7 @@
 //! taken for an error of PL/pgSQL's parser, which then frees what it did not allocate: the same guard
 //! holds the standard library's lock on it.
 
+use crate::routine::{self, Explained};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, TransactionStmtKind};
 use quintet_base::{SqlError, SqlResult, SqlState};
@@ -40,6 +41,8 @@ pub struct Parsed {
     start: usize,
     end: usize,
     node: Option<NodeEnum>,
+    /// Instead of a tree: a statement of our own.
+    explained: Option<Explained>,
 }
 
 impl Parsed {
@@ -50,6 +53,7 @@ impl Parsed {
             start: 0,
             end: 0,
             node: None,
+            explained: None,
         }
     }
 
@@ -68,7 +72,7 @@ impl Parsed {
 
     /// True if there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.node.is_none()
+        self.node.is_none() && self.explained.is_none()
     }
 
     /// True for what a failed transaction still takes: COMMIT, ROLLBACK, ROLLBACK TO.
@@ -96,6 +100,11 @@ impl Parsed {
         self.node.as_ref()
     }
 
+    /// EXPLAIN PROCEDURE, EXPLAIN FUNCTION.
+    pub(crate) fn explained(&self) -> Option<&Explained> {
+        self.explained.as_ref()
+    }
+
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
@@ -106,7 +115,10 @@ impl Parsed {
 /// # Errors
 /// `42601` with PostgreSQL's message and the position, `54001` for too deep a nesting.
 pub fn parse(text: &str) -> SqlResult<Vec<Parsed>> {
-    let tree = parse_tree(text)?;
+    let (tree, ours) = match routine::readable(text) {
+        Some((readable, ours)) => (parse_tree(&readable)?, ours),
+        None => (parse_tree(text)?, Vec::new()),
+    };
     let source: Arc<str> = Arc::from(text);
     let statements = tree.stmts.into_iter().map(|raw| {
         let start = usize::try_from(raw.stmt_location).unwrap_or(0);
@@ -116,14 +128,23 @@ pub fn parse(text: &str) -> SqlResult<Vec<Parsed>> {
         } else {
             start + length
         };
-        Parsed {
+        let mut node = raw.stmt.and_then(|node| node.node);
+        let mut explained = None;
+        if let Some(NodeEnum::DropStmt(statement)) = &node
+            && ours.iter().any(|place| (start..end).contains(place))
+        {
+            explained = Some(Explained::new(statement)?);
+            node = None;
+        }
+        Ok(Parsed {
             source: Arc::clone(&source),
             start,
             end,
-            node: raw.stmt.and_then(|node| node.node),
-        }
+            node,
+            explained,
+        })
     });
-    Ok(statements.collect())
+    statements.collect()
 }
 
 fn parse_tree(text: &str) -> SqlResult<protobuf::ParseResult> {

@@ -8,7 +8,7 @@
 use crate::catalog::Catalog;
 use crate::command::{Command, Notice, Planned};
 use crate::parse::{self, Parsed};
-use crate::routine::{Calls, hold};
+use crate::routine::{Calls, hold, plan_explain};
 use crate::scope::Scope;
 use crate::variables::Variables;
 use quintet_base::text_format::FormatContext;
@@ -270,6 +270,9 @@ pub fn plan(parsed: &Parsed, context: &PlanContext, param_types: &[SqlType]) -> 
         text: parsed.text(),
         ..Planner::new(context, parsed.source(), param_types)
     };
+    if let Some(explained) = parsed.explained() {
+        return plan_explain(&planner, explained);
+    }
     match parsed.node() {
         None => Ok(planner.command(Command::Empty, "")),
         Some(node) => crate::statement::plan_statement(&planner, node),

@@ -14,6 +14,7 @@
 //! | `signature` | parameters and result, by types |
 //! | `create` | CREATE and DROP |
 //! | `block` | DO |
+//! | `explain` | EXPLAIN PROCEDURE and FUNCTION |
 //! | `matching` | which routine a call means, and its arguments |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
 //! | `hold` | statements whose expressions call functions |
@@ -26,6 +27,7 @@ mod block;
 mod call;
 mod create;
 mod embed;
+mod explain;
 mod hold;
 mod link;
 mod lower;
@@ -47,6 +49,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) use block::plan_do;
 pub(crate) use call::{Calls, callee, plan_call, plan_select_of_routine};
 pub(crate) use create::{plan_create, plan_drop};
+pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched};
 pub(crate) use signature::Signature;

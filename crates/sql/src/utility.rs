@@ -250,7 +250,7 @@ fn show(planner: &Planner, name: &str) -> Planned {
 }
 
 /// A column of a result that the session makes.
-fn text_column(name: &str) -> OutputColumn {
+pub(crate) fn text_column(name: &str) -> OutputColumn {
     OutputColumn {
         name: name.to_string(),
         ty: SqlType::Text,

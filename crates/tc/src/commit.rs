@@ -29,8 +29,8 @@ use crate::locks::{Strength, WaitPolicy};
 use crate::record::{self, Change, CommitRecord};
 use crate::seats::Seat;
 use crate::sim::{self, Planted, Point};
-use crate::table::hash;
 use crate::transaction::{Committed, ReadRange, Txn, space_lock};
+use crate::writes::Write;
 use quintet_base::limits::SCAN_CHUNK_ROWS;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use quintet_index::{Entry, Guard};
@@ -63,9 +63,12 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     let mut section = Section {
         shared: &shared,
         seat: &seat,
-        locked: Vec::new(),
+        entries: Vec::with_capacity(txn.writes.len()),
+        locked: Vec::with_capacity(txn.writes.len()),
     };
-    if let Some(space) = shared.closed_to(txn.id, txn.writes.keys().copied()) {
+    if let Some(space) =
+        shared.closed_to(txn.id, txn.writes.spaces().iter().map(|(space, _)| *space))
+    {
         drop(section);
         drop(alone);
         drop(guard);
@@ -149,12 +152,10 @@ fn read_only(txn: &Txn, shared: &Shared, durability: Durability) -> Committed {
 
 /// What the record will say, in the order it will say it.
 fn changes(txn: &Txn) -> impl Iterator<Item = Change<'_>> {
-    txn.writes.iter().flat_map(|(space, writes)| {
-        writes.rows.iter().map(|(key, value)| Change {
-            space: *space,
-            key,
-            value: value.as_deref(),
-        })
+    txn.writes.iter().map(|write| Change {
+        space: write.space,
+        key: write.key,
+        value: write.value,
     })
 }
 
@@ -162,19 +163,25 @@ fn changes(txn: &Txn) -> impl Iterator<Item = Change<'_>> {
 fn lock_rows(txn: &mut Txn) -> Result<(), Error> {
     // Taken out for the loop because locking needs the transaction itself.
     let writes = std::mem::take(&mut txn.writes);
-    let result = writes.iter().try_for_each(|(space, writes)| {
-        writes.rows.keys().try_for_each(|key| {
-            let key = (*space, key.clone());
-            txn.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)
-        })
+    let mut keys: Vec<_> = writes
+        .iter()
+        .map(|write| (write.space, write.key))
+        .collect();
+    // In one order for all, so that fewer rings close.
+    keys.sort_unstable();
+    let result = keys.into_iter().try_for_each(|(space, key)| {
+        let key = (space, Bytes::copy_from_slice(key));
+        txn.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)
     });
     txn.writes = writes;
     result
 }
 
 fn check_fences(txn: &Txn, shared: &Shared) -> Result<(), Error> {
-    for (space, writes) in &txn.writes {
-        if let Some(winner) = shared.fence_above(*space, writes.schema) {
+    for (space, schema) in txn.writes.spaces() {
+        if let Some(winner) = shared.fence_above(*space, *schema)
+            && txn.writes.iter().any(|write| write.space == *space)
+        {
             return Err(Error::Conflict {
                 kind: ConflictKind::Schema,
                 space: *space,
@@ -192,74 +199,92 @@ struct Section<'a> {
     shared: &'a Shared,
     seat: &'a Seat,
     /// In the order of the write set, each with its hash.
-    locked: Vec<(&'a RecordEntry, u64)>,
+    entries: Vec<(&'a RecordEntry, u64)>,
+    /// Numbers of those that are locked.
+    locked: Vec<u32>,
 }
 
 impl<'a> Section<'a> {
     /// Locks the entries of the write set, and above READ COMMITTED sees to it that the first
     /// committer wins.
+    ///
+    /// Entries are made in the order of writing, neighbours after one another, and locked in the order of
+    /// hashes, which is cheap to compare. All commits lock in that order, so no ring can close; they wait
+    /// for each other a matter of microseconds, and for upkeep, which never waits for anybody.
     fn lock_entries(&mut self, txn: &Txn, guard: &'a Guard) -> Result<(), Error> {
         let snapshot = txn.snapshot.timestamp;
-        for (space, writes) in &txn.writes {
-            for key in writes.rows.keys() {
-                let entry = self.lock_entry(*space, key, guard);
-                if txn.level != Level::ReadCommitted && !sim::plants(Planted::LastCommitterWins) {
-                    let newest = entry.newest();
-                    if newest > snapshot {
-                        return Err(Error::Conflict {
-                            kind: ConflictKind::WriteWrite,
-                            space: *space,
-                            key: Some(key.clone()),
-                            winner: newest,
-                        });
-                    }
-                    if newest == Timestamp::ZERO && snapshot < self.shared.table.floor() {
-                        return Err(Error::SnapshotTooOld);
-                    }
+        let writes: Vec<Write<'_>> = txn.writes.iter().collect();
+        for write in &writes {
+            let entry = self.find_or_make(write, guard);
+            self.entries.push((entry, write.hash));
+        }
+        let mut order: Vec<u32> = (0..writes.len() as u32).collect();
+        order.sort_unstable_by(|a, b| {
+            let (a, b) = (&writes[*a as usize], &writes[*b as usize]);
+            (a.hash, a.space, a.key).cmp(&(b.hash, b.space, b.key))
+        });
+        for number in order {
+            let write = &writes[number as usize];
+            let entry = self.lock_entry(number, write, guard);
+            if txn.level != Level::ReadCommitted && !sim::plants(Planted::LastCommitterWins) {
+                let newest = entry.newest();
+                if newest > snapshot {
+                    return Err(Error::Conflict {
+                        kind: ConflictKind::WriteWrite,
+                        space: write.space,
+                        key: Some(Bytes::copy_from_slice(write.key)),
+                        winner: newest,
+                    });
+                }
+                if newest == Timestamp::ZERO && snapshot < self.shared.table.floor() {
+                    return Err(Error::SnapshotTooOld);
                 }
             }
         }
         Ok(())
     }
 
-    /// Whether somebody else has locked one of the rows, or waits for it.
-    fn is_in_the_way(&self, txn: &Txn) -> bool {
-        let rows = txn
-            .writes
-            .iter()
-            .flat_map(|(space, writes)| writes.rows.keys().map(move |key| (*space, key)));
-        let locks = &self.shared.locks;
-        // Pairs with the fence in `LockTable::acquire`.
-        fence(Ordering::SeqCst);
-        rows.zip(&self.locked)
-            .any(|((space, key), (_, hash))| locks.is_wanted(*hash, space, key, txn.id))
+    fn find_or_make(&self, write: &Write<'_>, guard: &'a Guard) -> &'a RecordEntry {
+        let in_store = || self.shared.in_store(write.space);
+        let table = &self.shared.table;
+        table.find_or_make(write.hash, write.space, write.key, in_store, guard)
     }
 
-    /// Waits for upkeep, which never waits for anybody, and for other commits, a matter of
-    /// microseconds. All lock in the order of spaces and keys, so no ring can close.
-    fn lock_entry(&mut self, space: SpaceId, key: &Bytes, guard: &'a Guard) -> &'a RecordEntry {
-        let hash = hash(space, key);
+    fn lock_entry(&mut self, number: u32, write: &Write<'_>, guard: &'a Guard) -> &'a RecordEntry {
         let mut spins = 0;
         loop {
-            let in_store = || self.shared.in_store(space);
-            let entry = self
-                .shared
-                .table
-                .find_or_make(hash, space, key, in_store, guard);
+            let (entry, _) = self.entries[number as usize];
             match entry.lock_for_commit(self.seat.number()) {
                 Locked::Yes => {
-                    self.locked.push((entry, hash));
+                    self.locked.push(number);
                     return entry;
                 }
-                Locked::Busy | Locked::Dead => crate::entry::pause(&mut spins),
+                Locked::Busy => crate::entry::pause(&mut spins),
+                Locked::Dead => {
+                    crate::entry::pause(&mut spins);
+                    self.entries[number as usize].0 = self.find_or_make(write, guard);
+                }
             }
         }
     }
 
+    /// Whether somebody else has locked one of the rows, or waits for it.
+    fn is_in_the_way(&self, txn: &Txn) -> bool {
+        let locks = &self.shared.locks;
+        // Pairs with the fence in `LockTable::acquire`.
+        fence(Ordering::SeqCst);
+        let mut writes = txn.writes.iter();
+        writes.any(|write| locks.is_wanted(write.hash, write.space, write.key, txn.id))
+    }
+
     fn install(&self, written: &CommitRecord<'_>, timestamp: Timestamp, guard: &Guard) {
-        assert_eq!(written.len(), self.locked.len(), "an entry for each change");
+        assert_eq!(
+            written.len(),
+            self.entries.len(),
+            "an entry for each change"
+        );
         let low_water = self.shared.low_water();
-        for ((entry, hash), change) in self.locked.iter().zip(written.changes()) {
+        for ((entry, hash), change) in self.entries.iter().zip(written.changes()) {
             let more = entry.install_logged(timestamp, change.value, low_water, guard);
             self.shared.table.weigh(*hash, more);
         }
@@ -268,7 +293,9 @@ impl<'a> Section<'a> {
 
 impl Drop for Section<'_> {
     fn drop(&mut self) {
-        self.locked.iter().for_each(|(entry, _)| entry.unlock());
+        for number in &self.locked {
+            self.entries[*number as usize].0.unlock();
+        }
         self.seat.set_none();
     }
 }
@@ -280,8 +307,8 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
     let changed = |entry: &RecordEntry| entry.changed_since(snapshot, mine, seat, &shared.seats);
     let reads = txn.reads.borrow();
     let forget = sim::plants(Planted::ForgetKeys);
-    for (space, key) in reads.keys().filter(|_| !forget) {
-        let entry = shared.table.find(hash(space, key), space, key, guard);
+    for (hash, space, key) in reads.keys().filter(|_| !forget) {
+        let entry = shared.table.find(hash, space, key, guard);
         if let Some(winner) = entry.and_then(changed) {
             return Err(Error::Conflict {
                 kind: ConflictKind::ReadWrite,

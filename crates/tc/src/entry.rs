@@ -113,7 +113,8 @@ unsafe impl Sync for RecordEntry {}
 
 impl RecordEntry {
     fn layout(key_len: usize) -> Layout {
-        let size = (KEY_AT + key_len).max(size_of::<RecordEntry>());
+        // Whole lines: what the allocator gives for them is aligned as it comes.
+        let size = (KEY_AT + key_len).next_multiple_of(align_of::<RecordEntry>());
         Layout::from_size_align(size, align_of::<RecordEntry>()).expect("a key is short")
     }
 

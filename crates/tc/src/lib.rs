@@ -89,6 +89,7 @@ mod sync;
 mod table;
 mod transaction;
 mod warm;
+mod writes;
 
 pub use component::Tc;
 pub use config::{Posting, TcConfig, TcStats};

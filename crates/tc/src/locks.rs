@@ -137,15 +137,15 @@ impl LockTable {
     /// Whether others hold the lock of a record or wait for it, so that `txn` has to queue up. For
     /// who has the record's entry locked, after a sequentially consistent fence: who takes the lock
     /// later looks at the entry afterwards ([`LockTable::acquire`]), so one of the two sees the other.
-    pub fn is_wanted(&self, hash: u64, space: SpaceId, key: &Bytes, txn: TxnId) -> bool {
+    pub fn is_wanted(&self, hash: u64, space: SpaceId, key: &[u8], txn: TxnId) -> bool {
         let shard = self.shard_of(hash);
         if shard.count.load(Ordering::Relaxed) == 0 {
             return false;
         }
+        let key = (space, Bytes::copy_from_slice(key));
         let locks = shard.locks.lock();
-        // Cloning a key counts a reference, no more.
         locks
-            .get(&(space, key.clone()))
+            .get(&key)
             .is_some_and(|lock| lock.held_by(txn) != Some(Strength::Exclusive))
     }
 

@@ -44,12 +44,10 @@ impl Shared {
     pub fn read<R>(
         &self,
         snapshot: Timestamp,
-        space: SpaceId,
-        key: &[u8],
+        (hash, space, key): (u64, SpaceId, &[u8]),
         touch: bool,
         see: impl FnOnce(Option<&[u8]>, Timestamp) -> R,
     ) -> Result<R, Error> {
-        let hash = hash(space, key);
         {
             let guard = quintet_index::pin();
             if let Some(entry) = self.table.find(hash, space, key, &guard) {
@@ -63,7 +61,7 @@ impl Shared {
                 }
             }
             // Under the same pin; see `Wholeness`.
-            if self.space(space).is_whole() {
+            if self.is_whole(space) {
                 return Ok(see(None, Timestamp::ZERO));
             }
         }
@@ -109,13 +107,44 @@ impl Shared {
                     }
                 }
             }
-            for (at, (space, key)) in keys.iter().enumerate() {
-                self.read(snapshot, *space, key, at == 0, |row, timestamp| {
+            for (at, ((space, key), hash)) in keys.iter().zip(hashes).enumerate() {
+                self.read(snapshot, (hash, *space, key), at == 0, |row, timestamp| {
                     see(batch * TOGETHER + at, row, timestamp)
                 })?;
             }
         }
         Ok(())
+    }
+
+    /// Says that these keys will be read soon: what memory has of them is on its way to the processor when
+    /// this returns, and STORE has been told of the others. Needs no snapshot, and leaves nothing behind.
+    pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
+        let mut missed = Vec::new();
+        for keys in keys.chunks(TOGETHER) {
+            let mut hashes = [0; TOGETHER];
+            let guard = quintet_index::pin();
+            for (slot, (space, key)) in hashes.iter_mut().zip(keys) {
+                *slot = hash(*space, key);
+                self.table.prefetch(*slot, &guard);
+            }
+            for hash in &hashes[..keys.len()] {
+                self.table.prefetch_entry(*hash, &guard);
+            }
+            for (hash, (space, key)) in hashes.iter().zip(keys) {
+                match self.table.find(*hash, *space, key, &guard) {
+                    Some(entry) => entry.prefetch_value(),
+                    None if self.space(*space).is_whole() => {}
+                    None => missed.push((*space, *key)),
+                }
+            }
+        }
+        // A lone read is as fast unannounced.
+        if missed.len() > 1 {
+            let kept = self.generations.of(self.end());
+            for (space, key) in missed {
+                kept.generation.announce(space, key);
+            }
+        }
     }
 
     /// The next rows in memory of a range, as of the snapshot: removed ones, too, but nothing for
@@ -167,6 +196,14 @@ impl Shared {
             Some(last) if !ended => Progress::At(Bytes::copy_from_slice(last.key())),
             _ => Progress::End,
         }
+    }
+
+    /// Whether memory has everything of a space. See [`Space::is_whole`].
+    fn is_whole(&self, id: SpaceId) -> bool {
+        let known = self
+            .table
+            .with_space(id, |space| space.map(Space::is_whole));
+        known.unwrap_or_else(|| self.space(id).is_whole())
     }
 
     /// A space; whole unless STORE has it already.

@@ -69,6 +69,9 @@ pub(crate) struct Space {
     pub wholeness: Wholeness,
 }
 
+/// By their numbers, which nobody outside chooses.
+type Spaces = HashMap<SpaceId, Arc<Space>, foldhash::fast::FixedState>;
+
 #[repr(align(64))]
 #[derive(Default)]
 struct Stripe(AtomicI64);
@@ -76,7 +79,7 @@ struct Stripe(AtomicI64);
 /// All records in memory.
 pub(crate) struct Table {
     points: PointIndex<RecordEntry>,
-    spaces: ArcSwap<HashMap<SpaceId, Arc<Space>>>,
+    spaces: ArcSwap<Spaces>,
     /// Held while a space is added or dropped.
     changing: Mutex<()>,
     bytes: [Stripe; STRIPES],
@@ -124,7 +127,7 @@ impl Table {
     pub fn new() -> Table {
         Table {
             points: PointIndex::new(),
-            spaces: ArcSwap::from_pointee(HashMap::new()),
+            spaces: ArcSwap::from_pointee(Spaces::default()),
             changing: Mutex::new(()),
             bytes: std::array::from_fn(|_| Stripe::default()),
             evicted: AtomicU64::new(0),
@@ -160,6 +163,12 @@ impl Table {
         self.spaces.load().get(&space).cloned()
     }
 
+    /// Shows a space that has or had records in memory: nothing is counted, so threads that use one space
+    /// do not meet.
+    pub fn with_space<R>(&self, space: SpaceId, see: impl FnOnce(Option<&Space>) -> R) -> R {
+        see(self.spaces.load().get(&space).map(|space| &**space))
+    }
+
     /// The space, which is whole from its beginning unless `in_store` says that STORE has it.
     pub fn space_or_new(&self, space: SpaceId, in_store: impl FnOnce() -> bool) -> Arc<Space> {
         if let Some(known) = self.space(space) {
@@ -173,7 +182,7 @@ impl Table {
             ordered: OrderedIndex::new(),
             wholeness: Wholeness::new(!in_store()),
         });
-        let mut spaces = HashMap::clone(&self.spaces.load());
+        let mut spaces = Spaces::clone(&self.spaces.load());
         spaces.insert(space, Arc::clone(&made));
         self.spaces.store(Arc::new(spaces));
         made
@@ -191,10 +200,17 @@ impl Table {
         if let Some(entry) = self.find(hash, id, key, guard) {
             return entry;
         }
-        let space = self.space_or_new(id, in_store);
         let make = || Some(RecordEntry::new(id, key));
-        self.put(hash, id, key, &space, make, guard)
-            .expect("make does not decline")
+        let put = |space: &Space| self.put(hash, id, key, space, make, guard);
+        let made = self.with_space(id, |known| known.map(put));
+        let made = match made {
+            Some(made) => made,
+            None => {
+                let space = self.space_or_new(id, in_store);
+                self.put(hash, id, key, &space, make, guard)
+            }
+        };
+        made.expect("make does not decline")
     }
 
     /// Remembers what STORE has at a key, as of the newest generation at `generation`, unless the
@@ -325,7 +341,7 @@ impl Table {
     pub fn drop_space(&self, id: SpaceId) {
         {
             let _changing = self.changing.lock();
-            let mut spaces = HashMap::clone(&self.spaces.load());
+            let mut spaces = Spaces::clone(&self.spaces.load());
             if spaces.remove(&id).is_none() {
                 return;
             }

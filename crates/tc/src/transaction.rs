@@ -18,11 +18,11 @@ use crate::read::{Progress, Row, as_slice, is_empty};
 use crate::scan::Scan;
 use crate::snapshot::Snapshot;
 use crate::table::hash;
+use crate::writes::WriteSet;
 use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use quintet_dc::{Direction, KeyRange};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -33,40 +33,29 @@ const READ_KEYS_MAX: usize = 1 << 20;
 /// A record is marked as in use by one read of a transaction in so many.
 const TOUCH_EVERY: u32 = 8;
 
-/// Buffered writes of one space.
-pub(crate) struct SpaceWrites {
-    /// Timestamp of the oldest schema that a write to the space was planned with.
-    pub schema: Timestamp,
-    /// Key to row (`None`: removed).
-    pub rows: BTreeMap<Bytes, Option<Bytes>>,
-}
-
-/// Buffered writes in the order the log will have them.
-pub(crate) type WriteSet = BTreeMap<SpaceId, SpaceWrites>;
-
 /// What a serializable transaction has read.
 #[derive(Default)]
 pub(crate) struct ReadSet {
-    /// Space, and where the key ends in `key_bytes`.
-    keys: Vec<(SpaceId, usize)>,
+    /// Hash, space, and where the key ends in `key_bytes`.
+    keys: Vec<(u64, SpaceId, usize)>,
     key_bytes: Vec<u8>,
     pub ranges: Vec<ReadRange>,
 }
 
 impl ReadSet {
     /// The keys that were read.
-    pub fn keys(&self) -> impl Iterator<Item = (SpaceId, &[u8])> {
+    pub fn keys(&self) -> impl Iterator<Item = (u64, SpaceId, &[u8])> {
         let mut from = 0;
-        self.keys.iter().map(move |(space, to)| {
+        self.keys.iter().map(move |(hash, space, to)| {
             let key = &self.key_bytes[from..*to];
             from = *to;
-            (*space, key)
+            (*hash, *space, key)
         })
     }
 
-    fn note(&mut self, space: SpaceId, key: &[u8]) {
+    fn note(&mut self, hash: u64, space: SpaceId, key: &[u8]) {
         if self.keys.len() >= READ_KEYS_MAX {
-            let mut spaces: Vec<SpaceId> = self.keys.drain(..).map(|(space, _)| space).collect();
+            let mut spaces: Vec<SpaceId> = self.keys.drain(..).map(|(_, space, _)| space).collect();
             self.key_bytes.clear();
             spaces.sort();
             spaces.dedup();
@@ -78,7 +67,7 @@ impl ReadSet {
                 }));
         }
         self.key_bytes.extend_from_slice(key);
-        self.keys.push((space, self.key_bytes.len()));
+        self.keys.push((hash, space, self.key_bytes.len()));
     }
 }
 
@@ -119,12 +108,8 @@ pub struct Txn {
     /// A statement has used the present snapshot; the next one at READ COMMITTED takes a new one.
     snapshot_used: bool,
     pub(crate) writes: WriteSet,
-    pub(crate) write_bytes: usize,
-    /// Somebody has a mark and may roll back to it.
-    marked: Cell<bool>,
-    /// What to put back, newest last: (space, key, what the write set held before). Kept only from
-    /// the first mark on.
-    undo: Vec<(SpaceId, Bytes, Option<Option<Bytes>>)>,
+    /// Rows are written without being locked first.
+    optimistic: bool,
     /// Locks held or queued for; each is owed a release.
     held: Vec<LockKey>,
     waited: bool,
@@ -152,10 +137,8 @@ impl Txn {
             level,
             snapshot: Arc::new(snapshot),
             snapshot_used: false,
-            writes: WriteSet::new(),
-            write_bytes: 0,
-            marked: Cell::new(false),
-            undo: Vec::new(),
+            writes: WriteSet::default(),
+            optimistic: false,
             held: Vec::new(),
             waited: false,
             deadlocked: false,
@@ -207,11 +190,16 @@ impl Txn {
 
     /// Begins a statement: a new snapshot at READ COMMITTED, and a mark to undo the statement to.
     pub fn begin_statement(&mut self) -> Mark {
+        self.begin_point();
+        self.mark()
+    }
+
+    /// Begins a statement that will have nothing to undo.
+    pub fn begin_point(&mut self) {
         if self.level == Level::ReadCommitted && self.snapshot_used {
             self.renew_snapshot();
         }
         self.snapshot_used = true;
-        self.mark()
     }
 
     /// Reads at now from here on. A cursor that is open keeps what it has.
@@ -235,9 +223,8 @@ impl Txn {
 
     /// A point to roll back to.
     pub fn mark(&self) -> Mark {
-        self.marked.set(true);
         Mark {
-            undo: self.undo.len(),
+            undo: self.writes.mark(),
             fenced: self.fenced.len(),
             dropped: self.dropped.len(),
         }
@@ -248,26 +235,7 @@ impl Txn {
     pub fn rollback_to(&mut self, mark: Mark) {
         self.fenced.truncate(mark.fenced);
         self.dropped.truncate(mark.dropped);
-        while self.undo.len() > mark.undo {
-            let (space, key, before) = self.undo.pop().expect("longer than the mark");
-            let writes = self
-                .writes
-                .get_mut(&space)
-                .expect("the space was written, or nothing to undo");
-            let restored = before
-                .as_ref()
-                .and_then(Option::as_ref)
-                .map_or(0, Bytes::len);
-            let now = match before {
-                Some(before) => writes.rows.insert(key, before),
-                None => writes.rows.remove(&key),
-            };
-            self.write_bytes += restored;
-            self.write_bytes -= now.flatten().map_or(0, |value| value.len());
-            if writes.rows.is_empty() {
-                self.writes.remove(&space);
-            }
-        }
+        self.writes.rollback_to(mark.undo);
     }
 
     /// What follows was planned with a schema of this age. Spaces that were fenced after it can no
@@ -294,20 +262,89 @@ impl Txn {
         key: &[u8],
         see: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, Error> {
-        if let Some(own) = self.own(space, key) {
+        let hash = hash(space, key);
+        if let Some(own) = self.writes.get(hash, space, key) {
             return Ok(see(own));
         }
         self.check_fence(space)?;
         if self.level == Level::Serializable {
-            self.reads.borrow_mut().note(space, key);
+            self.reads.borrow_mut().note(hash, space, key);
         }
+        self.read_stored((hash, space, key), see)
+    }
+
+    fn read_stored<R>(
+        &self,
+        key: (u64, SpaceId, &[u8]),
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
         let touch = self.touches();
         let snapshot = self.snapshot.timestamp;
-        self.shared
-            .read(snapshot, space, key, touch, |row, timestamp| {
-                self.note_version(timestamp);
-                see(row)
-            })
+        self.shared.read(snapshot, key, touch, |row, timestamp| {
+            self.note_version(timestamp);
+            see(row)
+        })
+    }
+
+    /// Claims a row that is about to be written: locks it, unless the transaction is optimistic, and makes
+    /// sure that it has not changed since the snapshot.
+    ///
+    /// # Errors
+    /// As [`Txn::lock`].
+    pub fn claim(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+        if !self.is_optimistic() {
+            let key = (space, key.clone());
+            self.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)?;
+        }
+        self.check_unchanged_for_lock((hash(space, key), space, key))
+    }
+
+    /// Claims a row that is about to be written and shows it to `see`: locks it, unless the transaction is
+    /// optimistic, and makes sure that it has not changed since the snapshot. What is written in the end
+    /// is validated as a write; a row that is not must be noted ([`Txn::note_read`]).
+    ///
+    /// # Errors
+    /// As [`Txn::lock`] and [`Txn::get`].
+    pub fn read_claimed<R>(
+        &mut self,
+        space: SpaceId,
+        key: &[u8],
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
+        let hash = hash(space, key);
+        if let Some(own) = self.writes.get(hash, space, key) {
+            return Ok(see(own));
+        }
+        self.check_fence(space)?;
+        if !self.is_optimistic() {
+            let key = (space, Bytes::copy_from_slice(key));
+            self.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)?;
+        }
+        self.check_unchanged_for_lock((hash, space, key))?;
+        // A write that may be taken back leaves a read that nobody would validate.
+        if self.level == Level::Serializable && self.writes.is_marked() {
+            self.reads.borrow_mut().note(hash, space, key);
+        }
+        self.read_stored((hash, space, key), see)
+    }
+
+    /// The row at a key has been read.
+    pub fn note_read(&self, space: SpaceId, key: &[u8]) {
+        if self.level == Level::Serializable {
+            self.reads.borrow_mut().note(hash(space, key), space, key);
+        }
+    }
+
+    /// Rows that are written are not locked before the commit, which is refused if anybody else has
+    /// written them: less work where that is rare. Until [`Txn::restart`]; not at READ COMMITTED, where
+    /// a statement that finds a row changed must be able to wait for it.
+    pub fn write_optimistically(&mut self) {
+        self.optimistic = true;
+    }
+
+    /// See [`Txn::write_optimistically`].
+    pub fn is_optimistic(&self) -> bool {
+        self.optimistic && self.level != Level::ReadCommitted
     }
 
     /// Shows the rows of many keys to `see`, with their places in `keys`, in that order. Faster
@@ -327,7 +364,7 @@ impl Txn {
                 checked = Some(*space);
             }
             if self.level == Level::Serializable && self.own(*space, key).is_none() {
-                self.reads.borrow_mut().note(*space, key);
+                self.reads.borrow_mut().note(hash(*space, key), *space, key);
             }
         }
         let snapshot = self.snapshot.timestamp;
@@ -338,10 +375,23 @@ impl Txn {
         })
     }
 
+    /// Says that these keys will be read soon, so that what is not in memory is fetched side by side. A
+    /// hint: nothing is read by it, and nothing refused.
+    pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
+        self.shared.announce(keys);
+    }
+
+    /// False if memory has all of a space, so that no read of it comes to STORE.
+    pub fn may_miss(&self, space: SpaceId) -> bool {
+        !self.shared.space(space).is_whole()
+    }
+
     /// What this transaction has written at a key (`Some(None)`: removed it).
     fn own(&self, space: SpaceId, key: &[u8]) -> Option<Option<&[u8]>> {
-        let own = self.writes.get(&space)?.rows.get(key)?;
-        Some(own.as_deref())
+        if self.writes.is_empty() {
+            return None;
+        }
+        self.writes.get(hash(space, key), space, key)
     }
 
     fn note_version(&self, timestamp: Timestamp) {
@@ -404,7 +454,11 @@ impl Txn {
         policy: WaitPolicy,
     ) -> Result<(), Error> {
         self.take_lock((space, key.clone()), strength, policy)?;
-        match (self.check_unchanged(space, key), self.level) {
+        self.check_unchanged_for_lock((hash(space, key), space, key))
+    }
+
+    fn check_unchanged_for_lock(&self, key: (u64, SpaceId, &[u8])) -> Result<(), Error> {
+        match (self.check_unchanged(key), self.level) {
             (Err(Error::Conflict { .. } | Error::SnapshotTooOld), Level::ReadCommitted) => {
                 Err(Error::Stale)
             }
@@ -437,18 +491,21 @@ impl Txn {
 
     /// First committer wins: nobody committed to the key after this snapshot. The row's lock is
     /// held, so whoever is about to had the record's entry locked before, and is waited for.
-    pub(crate) fn check_unchanged(&self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+    fn check_unchanged(&self, (hash, space, key): (u64, SpaceId, &[u8])) -> Result<(), Error> {
         let snapshot = self.snapshot.timestamp;
         let table = &self.shared.table;
         let guard = quintet_index::pin();
-        let newest = table
-            .find(hash(space, key), space, key, &guard)
-            .map_or(Timestamp::ZERO, |entry| entry.newest_settled());
+        let newest = table.find(hash, space, key, &guard);
+        let newest = newest.map_or(Timestamp::ZERO, |entry| match self.is_optimistic() {
+            // The commit will look again.
+            true => entry.newest(),
+            false => entry.newest_settled(),
+        });
         if newest > snapshot {
             return Err(Error::Conflict {
                 kind: ConflictKind::WriteWrite,
                 space,
-                key: Some(key.clone()),
+                key: Some(Bytes::copy_from_slice(key)),
                 winner: newest,
             });
         }
@@ -462,43 +519,34 @@ impl Txn {
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::Key`].
-    pub fn put(&mut self, space: SpaceId, key: Bytes, value: Bytes) -> Result<(), Error> {
-        self.write(space, key, Some(value))
+    pub fn put(
+        &mut self,
+        space: SpaceId,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<(), Error> {
+        self.write(space, key.as_ref(), Some(value.as_ref()))
     }
 
     /// Buffers a removal.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::Key`].
-    pub fn delete(&mut self, space: SpaceId, key: Bytes) -> Result<(), Error> {
-        self.write(space, key, None)
+    pub fn delete(&mut self, space: SpaceId, key: impl AsRef<[u8]>) -> Result<(), Error> {
+        self.write(space, key.as_ref(), None)
     }
 
-    fn write(&mut self, space: SpaceId, key: Bytes, value: Option<Bytes>) -> Result<(), Error> {
+    fn write(&mut self, space: SpaceId, key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
             return Err(Error::Key { bytes: key.len() });
         }
-        let added = value.as_ref().map_or(0, Bytes::len);
+        let added = value.map_or(0, <[u8]>::len);
         let limit = self.shared.config.transaction_bytes_max;
-        if self.write_bytes + added > limit {
+        if self.writes.value_bytes() + added > limit {
             return Err(Error::TooLarge { limit });
         }
-        let schema = self.schema;
-        let writes = self.writes.entry(space).or_insert_with(|| SpaceWrites {
-            schema,
-            rows: BTreeMap::new(),
-        });
-        writes.schema = writes.schema.min(schema);
-        let undo_key = self.marked.get().then(|| key.clone());
-        let before = writes.rows.insert(key, value);
-        self.write_bytes += added;
-        self.write_bytes -= before
-            .as_ref()
-            .and_then(Option::as_ref)
-            .map_or(0, Bytes::len);
-        if let Some(key) = undo_key {
-            self.undo.push((space, key, before));
-        }
+        let hash = hash(space, key);
+        self.writes.write((hash, space, key), self.schema, value);
         Ok(())
     }
 
@@ -583,8 +631,7 @@ impl Txn {
             self.shared.open_space(space);
         }
         self.writes.clear();
-        self.write_bytes = 0;
-        self.undo.clear();
+        self.optimistic = false;
         self.fenced.clear();
         self.dropped.clear();
         *self.reads.borrow_mut() = ReadSet::default();
@@ -622,7 +669,6 @@ impl Txn {
             self.shared.locks.release(self.id, &key);
         }
         self.writes.clear();
-        self.undo.clear();
     }
 
     fn check_fence(&self, space: SpaceId) -> Result<(), Error> {
@@ -678,20 +724,18 @@ impl Txn {
         limit: usize,
         into: &mut Vec<Row>,
     ) -> Progress {
-        let Some(writes) = self.writes.get(&space) else {
-            return Progress::End;
-        };
         if is_empty(lower, upper) {
             return Progress::End;
         }
-        let range = writes
-            .rows
-            .range::<[u8], _>((as_slice(lower), as_slice(upper)));
-        let copy = |(key, value): (&Bytes, &Option<Bytes>)| (key.clone(), value.clone());
-        match direction {
-            Direction::Forward => into.extend(range.take(limit).map(copy)),
-            Direction::Backward => into.extend(range.rev().take(limit).map(copy)),
-        }
+        let backward = direction == Direction::Backward;
+        let range = (as_slice(lower), as_slice(upper));
+        self.writes.range(space, range, backward, |write| {
+            if into.len() < limit {
+                let value = write.value.map(Bytes::copy_from_slice);
+                into.push((Bytes::copy_from_slice(write.key), value));
+            }
+            into.len() < limit
+        });
         match into.last() {
             Some((last, _)) if into.len() == limit => Progress::At(last.clone()),
             _ => Progress::End,

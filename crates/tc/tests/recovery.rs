@@ -59,7 +59,7 @@ fn fill(media: &Media, seed: u64, merge_at: Option<u64>) -> (Model, u64) {
                     rand.below(300)
                 };
                 let value = vec![rand.below(256) as u8; len as usize];
-                txn.put(id, bytes(&key), value.clone().into()).unwrap();
+                txn.put(id, bytes(&key), value.clone()).unwrap();
                 model.insert((id.0, key.into_bytes()), value);
             }
         }

@@ -158,7 +158,7 @@ fn an_eviction_on_the_way_keeps_the_space_from_being_whole() {
     let other = quintet_base::SpaceId(7);
     for i in 0..400 {
         let mut txn = tc.begin(Level::Snapshot);
-        txn.put(other, bytes(&format!("{i}")), vec![1; 1000].into())
+        txn.put(other, bytes(&format!("{i}")), vec![1; 1000])
             .unwrap();
         commit(tc, txn, Durability::Async).unwrap();
     }

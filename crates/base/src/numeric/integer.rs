@@ -29,6 +29,16 @@ pub(super) enum Rounding {
     HalfAway,
 }
 
+/// Bytes of the shortest two's complement; none for zero.
+fn small_len(value: i128) -> usize {
+    // One bit says the sign.
+    let bits = 129 - (value ^ (value >> 127)).leading_zeros() as usize;
+    match value {
+        0 => 0,
+        _ => bits.div_ceil(8),
+    }
+}
+
 impl Integer {
     pub(super) const ZERO: Integer = Integer::Small(0);
 
@@ -249,27 +259,17 @@ impl Integer {
     }
 
     /// Two's complement, little-endian, as short as possible; empty for zero.
-    pub(super) fn to_le_bytes(&self) -> Vec<u8> {
+    pub(super) fn write_le_bytes(&self, out: &mut Vec<u8>) {
         match self {
-            Integer::Small(0) => Vec::new(),
-            Integer::Small(v) => {
-                let bytes = v.to_le_bytes();
-                let fill = if *v < 0 { 0xFF } else { 0x00 };
-                let mut len = bytes.len();
-                // A byte may go if the one below it still says the sign.
-                while len > 1 && bytes[len - 1] == fill && (bytes[len - 2] ^ fill) < 0x80 {
-                    len -= 1;
-                }
-                bytes[..len].to_vec()
-            }
-            Integer::Big(v) => v.to_signed_bytes_le(),
+            Integer::Small(v) => out.extend_from_slice(&v.to_le_bytes()[..small_len(*v)]),
+            Integer::Big(v) => out.extend_from_slice(&v.to_signed_bytes_le()),
         }
     }
 
-    /// The inverse of [`Integer::to_le_bytes`]; `None` for bytes that it would not have written.
+    /// The inverse of [`Integer::write_le_bytes`]; `None` for bytes that it would not have written.
     pub(super) fn from_le_bytes(bytes: &[u8]) -> Option<Integer> {
-        let value = if bytes.is_empty() {
-            Integer::ZERO
+        if bytes.is_empty() {
+            Some(Integer::ZERO)
         } else if bytes.len() <= 16 {
             let fill = if bytes[bytes.len() - 1] >= 0x80 {
                 0xFF
@@ -278,11 +278,14 @@ impl Integer {
             };
             let mut wide = [fill; 16];
             wide[..bytes.len()].copy_from_slice(bytes);
-            Integer::Small(i128::from_le_bytes(wide))
+            let value = i128::from_le_bytes(wide);
+            (small_len(value) == bytes.len()).then_some(Integer::Small(value))
         } else {
-            Integer::from_big(BigInt::from_signed_bytes_le(bytes))
-        };
-        (value.to_le_bytes() == bytes).then_some(value)
+            let value = Integer::from_big(BigInt::from_signed_bytes_le(bytes));
+            let mut shortest = Vec::with_capacity(bytes.len());
+            value.write_le_bytes(&mut shortest);
+            (shortest == bytes).then_some(value)
+        }
     }
 
     pub(super) fn to_i64(&self) -> Option<i64> {

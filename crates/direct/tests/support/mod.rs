@@ -42,7 +42,15 @@ impl Media {
     }
 
     pub fn open(&self) -> Direct {
-        let store: Arc<dyn DataComponent> = Arc::new(MemoryStore::open(&self.medium));
+        self.open_over(Arc::new(self.store()))
+    }
+
+    pub fn store(&self) -> MemoryStore {
+        MemoryStore::open(&self.medium)
+    }
+
+    /// An engine over what stands before the store.
+    pub fn open_over(&self, store: Arc<dyn DataComponent>) -> Direct {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         let mut config = WalConfig::new("/log");
         config.durability = Durability::Sync;
@@ -326,11 +334,13 @@ pub fn procedure(statement: Statement) -> Arc<Procedure> {
 
 // ---- running
 
-/// A session without settings, whose sequence shows how often an expression was evaluated.
+/// A session with the settings that a test gives it, whose sequence shows how often an expression was evaluated.
 #[derive(Default)]
 pub struct TestHost {
     detached: DetachedHost,
     pub evaluations: Cell<i64>,
+    /// Names and values.
+    pub settings: Vec<(&'static str, &'static str)>,
 }
 
 impl Host for TestHost {
@@ -346,8 +356,9 @@ impl Host for TestHost {
     fn format(&self) -> &FormatContext {
         &self.detached.format
     }
-    fn setting(&self, _: &str) -> Option<String> {
-        None
+    fn setting(&self, name: &str) -> Option<String> {
+        let found = self.settings.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.to_string())
     }
     fn user(&self) -> &str {
         "tester"

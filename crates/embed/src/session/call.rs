@@ -3,14 +3,15 @@
 //! Relies on: `direct::Run`, which tells a lost conflict from an error that a routine raises itself.
 //! Promises: a call that is a transaction of its own commits before its client sees any of it, and a
 //! conflict that it loses is not the client's: it is run again, at most
-//! [`quintet_base::limits::CALL_RETRIES_MAX`] times, with the locks that it had, so that nobody overtakes it
-//! again on those rows; the locks' queues are in the order of arrival.
+//! [`quintet_base::limits::CALL_RETRIES_MAX`] times. The first attempt locks nothing; a later one queues for
+//! the row that the last was lost by, and has the locks of all before, so that nobody overtakes it again
+//! on those rows; the locks' queues are in the order of arrival.
 //! Does not: run anything again inside BEGIN, or after a deadlock with what it held.
 //!
 //! ```text
-//!   run ──► commit ──► answer
-//!    ▲ lost   │ lost
-//!    └────────┴──► lock what it was lost by (from the second time on), new snapshot, no effects
+//!   run, optimistic ──► commit ──► answer
+//!           │ lost        │ lost
+//!           └─────────────┴──► lock what it was lost by, new snapshot, no effects, run ──► commit …
 //! ```
 
 use super::execute::{Pulled, canceled};
@@ -46,12 +47,17 @@ pub(super) struct Calling {
 impl Session {
     /// A call that has not begun. `commits`: nothing else is to follow in its transaction.
     pub(super) fn begin_call(&mut self, procedure: &Arc<Procedure>, commits: bool) -> Calling {
-        let fresh = self.txn.as_ref().is_some_and(|txn| txn.is_fresh());
+        let alone = commits && self.mode == Mode::Implicit;
+        let fresh = self.txn.as_mut().filter(|txn| alone && txn.is_fresh());
+        let alone = fresh.is_some();
+        if let Some(txn) = fresh {
+            txn.write_optimistically();
+        }
         Calling {
             procedure: Arc::clone(procedure),
-            run: Run::new(&self.db.direct, Arc::clone(procedure)),
+            run: Run::new(&self.host.direct, Arc::clone(procedure)),
             rows: VecDeque::new(),
-            alone: commits && self.mode == Mode::Implicit && fresh,
+            alone,
             ended: false,
             attempts: 0,
             notices: self.host.notices.get_mut().len(),
@@ -123,9 +129,7 @@ impl Session {
                         self.end_transaction(false);
                         return Err(told);
                     }
-                    if calling.attempts > 0 {
-                        calling.contested = contested;
-                    }
+                    calling.contested = contested;
                     self.again(calling, told)?;
                 }
             }
@@ -148,7 +152,7 @@ impl Session {
         self.host.notices.get_mut().truncate(calling.notices);
         calling.rows.clear();
         calling.ended = false;
-        calling.run = Run::new(&self.db.direct, Arc::clone(&calling.procedure));
+        calling.run = Run::new(&self.host.direct, Arc::clone(&calling.procedure));
         match self.txn.as_mut() {
             // Others wait for what it holds, or held.
             Some(txn) if txn.is_deadlocked() => {

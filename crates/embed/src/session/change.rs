@@ -45,7 +45,7 @@ impl Session {
         }
         // With the turn in hand the newest schema is ours to change.
         self.db.wait_for_schema();
-        let schema = self.schema();
+        let schema = Arc::clone(self.schema());
         let again;
         let plan = if prepared.revision == schema.revision {
             &prepared.planned

@@ -79,7 +79,7 @@ impl Session {
                         PortalState::Calling(Box::new(self.begin_call(procedure, portal.commits)))
                     }
                     false => {
-                        let run = Run::new(&self.db.direct, Arc::clone(procedure));
+                        let run = Run::new(&self.host.direct, Arc::clone(procedure));
                         PortalState::Running(Box::new(run))
                     }
                 };
@@ -202,7 +202,7 @@ impl Session {
                 self.enter_statement();
                 self.ensure_schema(portal)?;
                 let copy = Arc::new(copy.clone());
-                let run = Run::new(&self.db.direct, Arc::clone(&copy.query));
+                let run = Run::new(&self.host.direct, Arc::clone(&copy.query));
                 self.begin_copy_out(&copy, sink);
                 portal.announce = false;
                 portal.state = PortalState::CopyOut(Box::new(run), copy);
@@ -221,6 +221,12 @@ impl Session {
                     }
                     Err(pause) => return Ok(Some(Step::Wait(pause))),
                 }
+            }
+            Command::ExplainRoutine(program) => {
+                let lines = quintet_analysis::explain(program);
+                let rows = lines.into_iter().map(|line| vec![Value::text(line)]);
+                portal.state = PortalState::Rows(rows.collect());
+                return Ok(None);
             }
             Command::Nothing { checkpoint } => {
                 if *checkpoint {
@@ -430,7 +436,8 @@ impl Session {
     fn ensure_schema(&mut self, portal: &mut Portal) -> SqlResult<()> {
         self.db.wait_for_schema();
         let schema = self.schema();
-        if portal.prepared.revision != schema.revision {
+        let (revision, timestamp) = (schema.revision, schema.timestamp);
+        if portal.prepared.revision != revision {
             return Err(SqlError::new(
                 SqlState::SERIALIZATION_FAILURE,
                 "the table definition changed while the statement was being started",
@@ -440,7 +447,7 @@ impl Session {
         self.ensure_txn(if self.changed_schema.is_some() {
             Timestamp::MAX
         } else {
-            schema.timestamp
+            timestamp
         });
         Ok(())
     }
@@ -608,7 +615,7 @@ impl Session {
         self.refuse_write_if_read_only(procedure, inner.tag)?;
         self.ensure_schema(portal)?;
         let started = self.host.clock.monotonic_nanos();
-        let mut run = Run::new(&self.db.direct, Arc::clone(procedure));
+        let mut run = Run::new(&self.host.direct, Arc::clone(procedure));
         let mut rows = 0;
         let params = portal.params.clone();
         match self.pull(&mut run, &params, 0, &mut rows, &mut |_| Ok(Flow::Continue))? {

@@ -185,7 +185,7 @@ impl Session {
         let settings = Settings::new(&options.user, &options.settings, db.durability)?;
         let now = db.clock.now_micros();
         let host = SessionHost {
-            direct: db.direct.clone(),
+            direct: db.direct.own(),
             clock: Arc::clone(&db.clock),
             user: options.user,
             database: options.database,
@@ -580,7 +580,7 @@ impl Session {
     // ---- plans
 
     fn plan(&mut self, source: Source) -> SqlResult<Arc<Prepared>> {
-        let schema = self.schema();
+        let schema = Arc::clone(self.schema());
         let context = PlanContext {
             catalog: &schema.catalog,
             schema: "public",
@@ -594,7 +594,8 @@ impl Session {
             Command::Ddl(_)
             | Command::CopyFrom(_)
             | Command::CopyTo(_)
-            | Command::Explain { .. } => false,
+            | Command::Explain { .. }
+            | Command::ExplainRoutine(_) => false,
             Command::Execute { .. } | Command::Fetch { .. } | Command::Nothing { .. } => false,
             _ => true,
         };
@@ -633,15 +634,14 @@ impl Session {
     }
 
     /// The schema statements are planned with: this transaction's own, else the newest committed.
-    fn schema(&mut self) -> Arc<Schema> {
-        let schema = match &self.changed_schema {
-            Some(schema) => Arc::clone(schema),
-            None => self.db.schema(),
-        };
-        if !Arc::ptr_eq(&schema, &self.host.schema) {
-            self.host.schema = Arc::clone(&schema);
+    fn schema(&mut self) -> &Arc<Schema> {
+        let known = &mut self.host.schema;
+        match &self.changed_schema {
+            Some(changed) if Arc::ptr_eq(changed, known) => {}
+            Some(changed) => *known = Arc::clone(changed),
+            None => self.db.refresh(known),
         }
-        schema
+        known
     }
 
     fn put_portal(&mut self, name: &str, portal: Portal) {

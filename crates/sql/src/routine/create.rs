@@ -229,7 +229,7 @@ fn as_written(object: &ObjectWithArgs) -> String {
     format!("{name}({})", types.join(","))
 }
 
-fn find(
+pub(super) fn find(
     planner: &Planner,
     object: &ObjectWithArgs,
     what: &str,

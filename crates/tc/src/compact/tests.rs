@@ -48,8 +48,7 @@ fn commit(tc: &Tc, mut txn: Txn) -> Committed {
 fn write(tc: &Tc, number: u64) {
     let mut txn = tc.begin(Level::ReadCommitted);
     let value = number.to_be_bytes().repeat(4);
-    txn.put(SPACE, Bytes::from_static(KEY), value.into())
-        .unwrap();
+    txn.put(SPACE, Bytes::from_static(KEY), value).unwrap();
     commit(tc, txn);
 }
 

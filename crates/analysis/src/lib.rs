@@ -1,0 +1,46 @@
+//! What a routine will do, read from its IR without running it (Solar, §"transaction compilation").
+//!
+//! Relies on: `ir::routine`, whose steps have names, types and plans decided.  Promises: what must
+//! follow what is never left out; where it is not known, more is said than is true.  Does not: run,
+//! do I/O, read a clock, know an engine or the catalogue.
+//!
+//! ```text
+//!   Routine ──flow──► Graph: operations, constraints ──groups──► reads that may go out together
+//!                       │  read  item   i_id = in_item_ids[i]        └──► look-ups for the executor
+//!                       │  write stock  …
+//!                       └─ each key: exact, iterated or unknown, over the arguments
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `graph` | [`Graph`]: operations and constraints |
+//! | `operation` | what an operation does, which rows it may touch |
+//! | `flow` | the walk over a routine's steps that makes both; `loops` and `guards` its harder turns |
+//! | `state` | what is known of the slots at a place of the walk |
+//! | `known` | values as expressions over the arguments and the loops' variables |
+//! | `statement` | the reads and writes of one statement |
+//! | `expressions` | every expression of a statement, and the slots in it |
+//! | `access` | which operations may touch the same row |
+//! | `groups` | rounds of reads |
+//! | `look_ups` | keys that can be looked up before a call begins |
+//! | `text` | the printed form |
+
+mod access;
+mod expressions;
+mod flow;
+pub mod graph;
+mod groups;
+mod guards;
+mod known;
+mod look_ups;
+mod loops;
+pub mod operation;
+mod state;
+mod statement;
+mod text;
+
+pub use graph::{Constraint, Graph, Why};
+pub use groups::Groups;
+pub use look_ups::look_ups;
+pub use operation::{Key, Operation, Part, Template, Touch, What};
+pub use text::explain;

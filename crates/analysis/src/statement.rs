@@ -1,0 +1,361 @@
+//! The operations of one statement.
+//!
+//! Relies on: `flow`, which it adds them to.  Promises: one read per table that is read, one write per
+//! statement that writes; rows are found by keys and by nothing else, so a read waits for the slots in its
+//! key only, and what is computed over the rows waits for the others.  Does not: count the look-up
+//! of an INSERT whether its key is taken.
+//!
+//! ```text
+//!   UPDATE t SET a = a + x WHERE id = y          read t: id = y ──rows──► update t
+//!   SELECT … FROM t JOIN u ON u.id = t.u_id      read t ──rows──► read u
+//!   SELECT … LIMIT n                             read … ──rows──► the rest of the query, waits for n
+//! ```
+
+use crate::expressions::{Use, callees, each_of_statement, ranges, slots, source, sources};
+use crate::flow::Walk;
+use crate::graph::Why;
+use crate::known::known;
+use crate::operation::{Bound, Key, Part, Template, Touch, What};
+use quintet_ir::explain::frame_names;
+use quintet_ir::plan::{KeyRange, Path, Plan};
+use quintet_ir::routine::{Action, Callee, Into};
+use quintet_ir::schema::TableRef;
+use quintet_ir::statement::{Arbiter, ConflictAction, Insert};
+use quintet_ir::{Access, Expr, Statement};
+use std::collections::BTreeSet;
+
+/// What the inner side of a join sees of the outer one.
+#[derive(Default)]
+struct Outer {
+    reads: Vec<usize>,
+    names: Vec<String>,
+}
+
+impl<'p> Walk<'p> {
+    /// Adds a statement. Gives the operations that its rows come from.
+    pub fn statement(&mut self, statement: &'p Statement, into: Option<&'p Into>) -> Vec<usize> {
+        let reads = self.plan(source(statement), &Outer::default(), false);
+        let mut rest: Vec<&'p Expr> = Vec::new();
+        each_of_statement(statement, &mut |expr, used| {
+            if used == Use::Rest {
+                rest.push(expr);
+            }
+        });
+        if let Some(into) = into {
+            rest.extend(into.targets.iter().map(|(_, value)| value));
+        }
+        let touches = match statement {
+            Statement::Query(_) => {
+                let mut used = BTreeSet::new();
+                rest.iter().for_each(|expr| slots(expr, &mut used));
+                let calls = rest.iter().any(|expr| expr.calls_routine());
+                if !reads.is_empty() && used.is_empty() && !calls {
+                    return reads;
+                }
+                Vec::new()
+            }
+            Statement::Insert(insert) => vec![self.inserted(insert)],
+            Statement::Update(update) => {
+                let mut touch = changed(&update.table, &update.source, self);
+                forget(&mut touch, &update.assignments);
+                vec![touch]
+            }
+            Statement::Delete(delete) => vec![changed(&delete.table, &delete.source, self)],
+        };
+        let what = match statement {
+            Statement::Query(_) => What::Query(statement),
+            _ => What::Write(statement),
+        };
+        let made = self.add(what, touches, &rest);
+        for read in reads {
+            self.after(read, made, Why::Rows);
+        }
+        vec![made]
+    }
+
+    /// The reads of a plan, which may look at the rows of `outer`.
+    fn plan(&mut self, plan: &'p Plan, outer: &Outer, locks: bool) -> Vec<usize> {
+        match plan {
+            Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } => Vec::new(),
+            Plan::Scan(access) => vec![self.read(access, outer, locks)],
+            Plan::Call {
+                callee, arguments, ..
+            } => {
+                let touches = self.called(callee);
+                let arguments: Vec<&Expr> = arguments.iter().collect();
+                let made = self.add(What::Call(&callee.name), touches, &arguments);
+                if arguments.iter().any(|argument| argument.uses_columns()) {
+                    outer.reads.iter().for_each(|from| self.after(*from, made, Why::Rows));
+                }
+                vec![made]
+            }
+            Plan::Join {
+                outer: left, inner, ..
+            } => {
+                let mut reads = self.plan(left, outer, locks);
+                let seen = Outer {
+                    reads: [&outer.reads[..], &reads].concat(),
+                    names: [&outer.names[..], &frame_names(left)].concat(),
+                };
+                reads.extend(self.plan(inner, &seen, locks));
+                reads
+            }
+            Plan::Lock { input, .. } => self.plan(input, outer, true),
+            Plan::Filter { input, .. }
+            | Plan::Project { input, .. }
+            | Plan::Aggregate { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Unique { input }
+            | Plan::Hold { input }
+            | Plan::Limit { input, .. } => self.plan(input, outer, locks),
+            Plan::Append { inputs } => {
+                let reads = inputs.iter().map(|input| self.plan(input, outer, locks));
+                reads.collect::<Vec<_>>().concat()
+            }
+        }
+    }
+
+    fn read(&mut self, access: &'p Access, outer: &Outer, locks: bool) -> usize {
+        let keys = self.keys(access);
+        let exprs: Vec<&Expr> = keys
+            .iter()
+            .flat_map(|key| key.parts.iter().map(|part| part.value))
+            .collect();
+        let touch = Touch {
+            table: TableRef::clone(&access.table),
+            writes: false,
+            locks,
+            keys,
+            outer: outer.names.clone(),
+            path: Some(&access.path),
+        };
+        let made = self.add(What::Read, vec![touch], &exprs);
+        if exprs.iter().any(|expr| expr.uses_columns()) {
+            outer.reads.iter().for_each(|from| self.after(*from, made, Why::Rows));
+        }
+        made
+    }
+
+    /// The rows that an access path names.
+    fn keys(&self, access: &'p Access) -> Vec<Key<'p>> {
+        let columns = columns(access);
+        let unique = match &access.path {
+            Path::Full | Path::Primary(_) => true,
+            Path::Index(number, _) => access.table.indexes[*number].unique,
+        };
+        let key = |range: &'p KeyRange| {
+            let mut parts: Vec<Part<'p>> = range
+                .equal
+                .iter()
+                .zip(&columns)
+                .map(|(value, column)| self.part(*column, Bound::Equal, value))
+                .collect();
+            if let Some(&column) = columns.get(range.equal.len()) {
+                parts.extend(range.lower.iter().map(|lower| {
+                    let inclusive = lower.inclusive;
+                    self.part(column, Bound::Lower { inclusive }, &lower.value)
+                }));
+                parts.extend(range.upper.iter().map(|upper| {
+                    let inclusive = upper.inclusive;
+                    self.part(column, Bound::Upper { inclusive }, &upper.value)
+                }));
+            }
+            Key {
+                single: unique && range.equal.len() == columns.len(),
+                parts,
+            }
+        };
+        ranges(&access.path).iter().map(key).collect()
+    }
+
+    fn part(&self, column: usize, bound: Bound, value: &'p Expr) -> Part<'p> {
+        Part {
+            column,
+            bound,
+            value,
+            template: self.template(value),
+        }
+    }
+
+    fn template(&self, value: &Expr) -> Template {
+        let Some(known) = known(value, &self.state) else {
+            return Template::Unknown;
+        };
+        let expr = Expr::clone(&known.expr);
+        let mut used = BTreeSet::new();
+        slots(&expr, &mut used);
+        let symbols = self.routine.slots.len()..;
+        match known.partial {
+            true => Template::Partial(expr),
+            false if used.iter().any(|slot| symbols.contains(slot)) => Template::Iterated(expr),
+            false => Template::Exact(expr),
+        }
+    }
+
+    /// The rows that an INSERT adds: by their keys if there is a list of them, else any.
+    fn inserted(&self, insert: &'p Insert) -> Touch<'p> {
+        let mut keys = Vec::new();
+        if let (Plan::Values { rows, .. }, Some(primary)) =
+            (&insert.source, &insert.table.primary_key)
+        {
+            for row in rows {
+                let parts = primary.columns.iter().map(|&column| {
+                    let value = match &insert.values[column] {
+                        Expr::Column(place, _) => &row[*place],
+                        value => value,
+                    };
+                    self.part(column, Bound::Equal, value)
+                });
+                keys.push(Key {
+                    parts: parts.collect(),
+                    single: true,
+                });
+            }
+        }
+        if let Some(conflict) = &insert.conflict
+            && conflict.arbiter != Some(Arbiter::Primary)
+        {
+            // The row that it changes instead may have any key.
+            keys.clear();
+        }
+        let mut touch = Touch {
+            table: TableRef::clone(&insert.table),
+            writes: true,
+            locks: false,
+            keys,
+            outer: Vec::new(),
+            path: None,
+        };
+        if let Some(ConflictAction::Update { assignments, .. }) =
+            insert.conflict.as_ref().map(|conflict| &conflict.action)
+        {
+            forget(&mut touch, assignments);
+        }
+        touch
+    }
+}
+
+/// A row whose key is changed is written at its old key and at its new one: what is assigned says nothing.
+fn forget(touch: &mut Touch<'_>, assignments: &[(usize, Expr)]) {
+    let is_assigned = |part: &Part<'_>| assignments.iter().any(|(column, _)| *column == part.column);
+    for key in &mut touch.keys {
+        let before = key.parts.len();
+        key.parts.retain(|part| !is_assigned(part));
+        key.single &= key.parts.len() == before;
+    }
+}
+
+/// The rows that UPDATE and DELETE change: those that their table's own read finds.
+fn changed<'p>(table: &TableRef, plan: &'p Plan, walk: &Walk<'p>) -> Touch<'p> {
+    fn target(plan: &Plan) -> Option<&Access> {
+        match plan {
+            Plan::Scan(access) => Some(access),
+            Plan::Filter { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Hold { input }
+            | Plan::Limit { input, .. }
+            | Plan::Lock { input, .. } => target(input),
+            Plan::Join { outer, .. } => target(outer),
+            _ => None,
+        }
+    }
+    let access = target(plan).filter(|access| access.table.id == table.id);
+    Touch {
+        table: TableRef::clone(table),
+        writes: true,
+        locks: false,
+        keys: access.map_or_else(Vec::new, |access| walk.keys(access)),
+        outer: Vec::new(),
+        path: None,
+    }
+}
+
+/// The table's columns that a path's ranges are over.
+fn columns(access: &Access) -> Vec<usize> {
+    match &access.path {
+        Path::Full | Path::Primary(_) => access.table.key_columns(),
+        Path::Index(number, _) => access.table.indexes[*number].columns.clone(),
+    }
+}
+
+/// The statement of a step.
+fn of_action(action: &Action) -> Option<&Statement> {
+    match action {
+        Action::Run { statement, .. }
+        | Action::ForRow { statement, .. }
+        | Action::ReturnQuery(statement) => Some(statement),
+        _ => None,
+    }
+}
+
+/// Shows the tables that a step touches by itself, and whether it writes.
+pub(crate) fn touched(action: &Action, see: &mut dyn FnMut(&TableRef, bool)) {
+    let Some(statement) = of_action(action) else {
+        return;
+    };
+    scanned(source(statement), see);
+    match statement {
+        Statement::Query(_) => {}
+        Statement::Insert(insert) => see(&insert.table, true),
+        Statement::Update(update) => see(&update.table, true),
+        Statement::Delete(delete) => see(&delete.table, true),
+    }
+}
+
+fn scanned(plan: &Plan, see: &mut dyn FnMut(&TableRef, bool)) {
+    match plan {
+        Plan::Scan(access) => see(&access.table, false),
+        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => {}
+        Plan::Join { outer, inner, .. } => {
+            scanned(outer, see);
+            scanned(inner, see);
+        }
+        Plan::Hold { input }
+        | Plan::Unique { input }
+        | Plan::Lock { input, .. }
+        | Plan::Filter { input, .. }
+        | Plan::Project { input, .. }
+        | Plan::Aggregate { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Limit { input, .. } => scanned(input, see),
+        Plan::Append { inputs } => inputs.iter().for_each(|input| scanned(input, see)),
+    }
+}
+
+/// Shows the functions of the catalogue that a step calls within its expressions and statements.
+pub(crate) fn called<'a>(action: &'a Action, see: &mut dyn FnMut(&'a Callee)) {
+    let mut found = Vec::new();
+    match action {
+        Action::Assign { value, .. } => callees(value, &mut found),
+        Action::AssignElement { index, value, .. } => {
+            callees(index, &mut found);
+            callees(value, &mut found);
+        }
+        Action::Call { arguments, .. } | Action::Return(arguments) | Action::ReturnNext(arguments) => {
+            arguments.iter().for_each(|expr| callees(expr, &mut found));
+        }
+        Action::If { branches, .. } => {
+            branches.iter().for_each(|(expr, _)| callees(expr, &mut found));
+        }
+        Action::ForInteger {
+            lower, upper, step, ..
+        } => [lower, upper, step]
+            .into_iter()
+            .for_each(|expr| callees(expr, &mut found)),
+        Action::ForElement { array, .. } => callees(array, &mut found),
+        Action::Exit { when, .. } | Action::Continue { when, .. } => {
+            when.iter().for_each(|expr| callees(expr, &mut found));
+        }
+        Action::Raise(raise) => {
+            let options = raise.options.iter().map(|(_, value)| value);
+            let exprs = raise.arguments.iter().chain(options);
+            exprs.for_each(|expr| callees(expr, &mut found));
+        }
+        _ => {}
+    }
+    if let Some(statement) = of_action(action) {
+        each_of_statement(statement, &mut |expr, _| callees(expr, &mut found));
+        sources(source(statement), &mut |callee| found.push(callee));
+    }
+    found.into_iter().for_each(see);
+}

@@ -1,0 +1,149 @@
+//! What a call will read is announced before it begins (Solar's grouped reads).
+//!
+//! Relies on: `analysis`, which says which keys are known from the arguments; `tc`, which has STORE fetch what
+//! is not in memory, all of it side by side.  Promises: the call does what it does without this, no
+//! more and no less: an error in evaluating a key is left to the statement, and nothing is read.
+//! Does not: announce ranges, or keys that the call must read for.
+//!
+//! ```text
+//!   call new_order(…)   warehouse, district, customer, items, stocks   ─announce─► STORE: 23 reads under way
+//!                       each statement reads as it always does         ◄─ read ──  most of them are there
+//! ```
+
+use crate::context::Context;
+use crate::keys;
+use quintet_base::{SpaceId, Value};
+use quintet_ir::ahead::{LookUp, Over, Turns};
+use quintet_ir::{Expr, Host, Program};
+
+/// The setting; a session that says `off` gets the same answers.
+const SETTING: &str = "quintet.group_reads";
+
+/// Keys announced for one call. Beyond, a call is long enough not to be hurried, and reading ahead of it
+/// would only displace what others need.
+const KEYS_MAX: usize = 128;
+
+/// Turns and keys of one look-up that are tried: a loop may have many turns and no key to announce.
+const TRIED_MAX: usize = 4 * KEYS_MAX;
+
+/// Announces what a call with these arguments will read. They are the same afterwards.
+pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &Context<'_>) {
+    let ahead = program.ahead(quintet_analysis::look_ups);
+    // In memory there is nothing to fetch.
+    let is_wanted = |look_up: &&LookUp| context.txn.may_miss(space(look_up));
+    let mut wanted = ahead.look_ups.iter().filter(is_wanted).peekable();
+    let is_on = || context.host.setting(SETTING).is_none_or(|value| value == "on");
+    if wanted.peek().is_none() || !is_on() {
+        return;
+    }
+    let given = arguments.len();
+    arguments.resize(ahead.places.max(given), Value::Null);
+    let mut found = Found::default();
+    for look_up in wanted {
+        found.tried = 0;
+        // What cannot be evaluated is left out.
+        let _ = found.add(look_up, &look_up.turns, arguments, context.host);
+    }
+    arguments.truncate(given);
+    if found.keys.len() > 1 {
+        let keys: Vec<(SpaceId, &[u8])> = found
+            .keys
+            .iter()
+            .map(|(space, from, to)| (*space, &found.bytes[*from..*to]))
+            .collect();
+        context.txn.announce(&keys);
+    }
+}
+
+fn space(look_up: &LookUp) -> SpaceId {
+    match look_up.index {
+        None => look_up.table.space,
+        Some(index) => look_up.table.indexes[index].space,
+    }
+}
+
+/// Keys, one behind the other.
+#[derive(Default)]
+struct Found {
+    keys: Vec<(SpaceId, usize, usize)>,
+    bytes: Vec<u8>,
+    /// Turns and keys of the look-up at hand.
+    tried: usize,
+}
+
+impl Found {
+    /// Adds the keys of a look-up for all turns of its loops; `None` if there is nothing more to add.
+    fn add(
+        &mut self,
+        look_up: &LookUp,
+        turns: &[Turns],
+        slots: &mut [Value],
+        host: &dyn Host,
+    ) -> Option<()> {
+        self.tried += 1;
+        if self.tried > TRIED_MAX {
+            return None;
+        }
+        let Some((outermost, inner)) = turns.split_first() else {
+            return self.add_key(look_up, slots, host);
+        };
+        let value = |expr: &Expr, slots: &[Value]| quintet_ir::eval(expr, &[], slots, host).ok();
+        match &outermost.over {
+            Over::Elements(array) => {
+                let Value::Array(array) = value(array, slots)? else {
+                    return None;
+                };
+                for element in array.values {
+                    slots[outermost.place] = element;
+                    self.add(look_up, inner, slots, host)?;
+                }
+            }
+            Over::Integers {
+                lower,
+                upper,
+                step,
+                reverse,
+            } => {
+                let integer = |expr: &Expr| value(expr, slots)?.as_i64();
+                let (lower, upper, step) = (integer(lower)?, integer(upper)?, integer(step)?);
+                let step = if *reverse { -step } else { step };
+                let mut at = lower;
+                while step != 0 && (if *reverse { at >= upper } else { at <= upper }) {
+                    // The variables of such loops are integers.
+                    slots[outermost.place] = Value::Int4(i32::try_from(at).ok()?);
+                    self.add(look_up, inner, slots, host)?;
+                    at += step;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn add_key(&mut self, look_up: &LookUp, slots: &[Value], host: &dyn Host) -> Option<()> {
+        if self.keys.len() >= KEYS_MAX {
+            return None;
+        }
+        for (condition, held) in &look_up.only_if {
+            if quintet_ir::eval_predicate(condition, &[], slots, host).ok()? != *held {
+                return Some(());
+            }
+        }
+        let table = &look_up.table;
+        let columns = match look_up.index {
+            None => table.key_columns(),
+            Some(index) => table.indexes[index].columns.clone(),
+        };
+        let from = self.bytes.len();
+        for (expr, column) in look_up.key.iter().zip(columns) {
+            let value = quintet_ir::eval(expr, &[], slots, host).ok()?;
+            if value.is_null() {
+                // No row, or a way on which the key is not known.
+                self.bytes.truncate(from);
+                return Some(());
+            }
+            keys::push(&value, table.frame_type(column), &mut self.bytes);
+        }
+        self.keys.push((space(look_up), from, self.bytes.len()));
+        Some(())
+    }
+}

@@ -1,0 +1,342 @@
+//! Statements of a routine about one row that its primary key names.
+//!
+//! Relies on: `ir::point`.  Promises: what the statement itself would do, row, error and all; what it does,
+//! it does with its last step, so there is nothing to undo.  Does not: stand for every such statement: where
+//! something is out of the ordinary (a NULL that is refused, a row of an older form, a row that changed
+//! under READ COMMITTED), it has done nothing and says that the statement is to be run as any other.
+//!
+//! ```text
+//!   key ─► row, where it lies ─► columns that are looked at ─► new values ─► bytes, the rest copied ─► put
+//! ```
+//! Hot path: nothing is allocated but what values need; a stored row is read in place, and never whole.
+
+use crate::context::{Context, Env, Halt, Stop, Workspace};
+use crate::direct::Direct;
+use crate::insert::new_row_id;
+use crate::keys::{check_length, entry_key, push, push_row_key};
+use crate::rows::check_row;
+use crate::run::stop_outside_a_run;
+use crate::translate::halt;
+use crate::write::{entry_taken, remove, taken_error};
+use quintet_base::limits::KEY_BYTES_MAX;
+use quintet_base::{Bytes, SqlResult, Value};
+use quintet_ir::point::{Point, PointRow};
+use quintet_ir::schema::TableRef;
+use quintet_ir::statement::Arbiter;
+use quintet_ir::{Expr, TableDef};
+
+/// What one statement after the other writes into.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    key: Vec<u8>,
+    frame: Vec<Value>,
+    changes: Vec<(usize, Value)>,
+    row: Vec<u8>,
+}
+
+/// What was found where the key leads to.
+enum Found {
+    /// No row, or one that is not meant.
+    Nothing,
+    /// The row; its frame is there.
+    Row,
+    /// One that this is no code for.
+    Unusual,
+}
+
+/// Runs the statement and leaves its row, if it gives one, in `out`. Says how many rows were found or
+/// changed; `None`: nothing has happened, the statement is to be run as any other.
+pub(crate) fn run(
+    point: &Point,
+    direct: &Direct,
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    out: &mut Vec<Value>,
+) -> Result<Option<u64>, Stop> {
+    if context.host.is_read_only() && !matches!(point, Point::Read(_)) {
+        return Ok(None);
+    }
+    context.txn.begin_point();
+    let mut scratch = std::mem::take(&mut workspace.point);
+    scratch.frame.clear();
+    let result = match point {
+        Point::Read(row) => scratch.read(row, context, out),
+        Point::Update { row, changes } => scratch.update(row, changes, context, out),
+        Point::Delete(row) => scratch.delete(row, context, workspace, out),
+        Point::Insert {
+            table,
+            values,
+            output,
+        } => scratch.insert((direct, table, values, output), context, workspace, out),
+    };
+    workspace.point = scratch;
+    match result {
+        Ok(found) => Ok(found),
+        Err(Halt::Stale) => Ok(None),
+        Err(halt) => Err(stop_outside_a_run(halt)),
+    }
+}
+
+impl Scratch {
+    /// The row's key; false if a NULL in it means that there is no such row.
+    fn key(&mut self, row: &PointRow, context: &Context<'_>) -> SqlResult<bool> {
+        self.key.clear();
+        for (expr, ty) in &row.key {
+            let value = match expr {
+                Expr::Param(slot, _) => &context.params[*slot],
+                expr => &quintet_ir::eval(expr, &[], context.params, context.host)?,
+            };
+            if value.is_null() {
+                return Ok(false);
+            }
+            push(value, *ty, &mut self.key);
+        }
+        Ok(true)
+    }
+
+    fn read(
+        &mut self,
+        row: &PointRow,
+        context: &mut Context<'_>,
+        out: &mut Vec<Value>,
+    ) -> Result<Option<u64>, Halt> {
+        if !self.key(row, context)? {
+            return Ok(Some(0));
+        }
+        let (params, host) = (context.params, context.host);
+        let frame = &mut self.frame;
+        let found = context.txn.read(row.table.space, &self.key, |stored| {
+            if !decode(row, stored, frame)? {
+                return Ok(false);
+            }
+            let filter = row.filter.as_ref();
+            filter.map_or(Ok(true), |filter| {
+                quintet_ir::eval_predicate(filter, frame, params, host)
+            })
+        });
+        let found: SqlResult<bool> = found.map_err(|error| refused(error, context, &row.table))?;
+        if !found? {
+            return Ok(Some(0));
+        }
+        self.give(row, context, out)?;
+        Ok(Some(1))
+    }
+
+    fn update(
+        &mut self,
+        row: &PointRow,
+        changes: &[(usize, Expr, Option<usize>)],
+        context: &mut Context<'_>,
+        out: &mut Vec<Value>,
+    ) -> Result<Option<u64>, Halt> {
+        if !self.key(row, context)? {
+            return Ok(Some(0));
+        }
+        let table = &*row.table;
+        let (params, host) = (context.params, context.host);
+        let Scratch {
+            key,
+            frame,
+            changes: new,
+            row: bytes,
+        } = self;
+        let found = context.txn.read_claimed(table.space, key, |stored| {
+            let Some(stored) = stored else {
+                return Ok(Found::Nothing);
+            };
+            decode(row, Some(stored), frame)?;
+            if let Some(filter) = &row.filter
+                && !quintet_ir::eval_predicate(filter, frame, params, host)?
+            {
+                return Ok(Found::Nothing);
+            }
+            new.clear();
+            // All of them see the row as it was.
+            for (column, value, _) in changes {
+                let value = quintet_ir::eval(value, frame, params, host)?;
+                if value.is_null() && table.columns[*column].not_null {
+                    return Ok(Found::Unusual);
+                }
+                new.push((*column, value));
+            }
+            Ok(match table.layout.patch(stored, new, bytes)? {
+                true => Found::Row,
+                false => Found::Unusual,
+            })
+        });
+        let found: SqlResult<Found> = found.map_err(|error| refused(error, context, table))?;
+        match found? {
+            Found::Row => {}
+            Found::Nothing => {
+                context.txn.note_read(table.space, &self.key);
+                return Ok(Some(0));
+            }
+            Found::Unusual => return Ok(None),
+        }
+        for ((_, _, place), (_, value)) in changes.iter().zip(self.changes.drain(..)) {
+            if let Some(place) = place {
+                self.frame[*place] = value;
+            }
+        }
+        self.give(row, context, out)?;
+        let put = context.txn.put(table.space, &self.key, &self.row);
+        put.map_err(|error| refused(error, context, table))?;
+        Ok(Some(1))
+    }
+
+    fn delete(
+        &mut self,
+        row: &PointRow,
+        context: &mut Context<'_>,
+        workspace: &mut Workspace,
+        out: &mut Vec<Value>,
+    ) -> Result<Option<u64>, Halt> {
+        if !self.key(row, context)? {
+            return Ok(Some(0));
+        }
+        let table = &*row.table;
+        let (params, host) = (context.params, context.host);
+        let frame = &mut self.frame;
+        let found = context.txn.read_claimed(table.space, &self.key, |stored| {
+            if !decode(row, stored, frame)? {
+                return Ok(false);
+            }
+            let filter = row.filter.as_ref();
+            filter.map_or(Ok(true), |filter| {
+                quintet_ir::eval_predicate(filter, frame, params, host)
+            })
+        });
+        let found: SqlResult<bool> = found.map_err(|error| refused(error, context, table))?;
+        if !found? {
+            context.txn.note_read(table.space, &self.key);
+            return Ok(Some(0));
+        }
+        out.clear();
+        for expr in &row.output {
+            out.push(quintet_ir::eval(expr, &self.frame, params, host)?);
+        }
+        let mut env = Env::new(context, workspace);
+        remove(
+            table,
+            &Bytes::copy_from_slice(&self.key),
+            &self.frame,
+            &mut env,
+        )?;
+        Ok(Some(1))
+    }
+
+    fn insert(
+        &mut self,
+        (direct, table, values, output): (&Direct, &TableRef, &[Expr], &[Expr]),
+        context: &mut Context<'_>,
+        workspace: &mut Workspace,
+        out: &mut Vec<Value>,
+    ) -> Result<Option<u64>, Halt> {
+        let (params, host) = (context.params, context.host);
+        let mut missing = false;
+        for (value, column) in values.iter().zip(&table.columns) {
+            let value = quintet_ir::eval(value, &[], params, host)?;
+            missing |= value.is_null() && column.not_null;
+            self.frame.push(value);
+        }
+        let mut env = Env::new(context, workspace);
+        if table.primary_key.is_none() {
+            let id = new_row_id(direct, table, &env)?;
+            self.frame.push(Value::Int8(id));
+        }
+        if missing {
+            check_row(table, &self.frame, &env)?;
+        }
+        self.key.clear();
+        push_row_key(table, &self.frame, &mut self.key);
+        if let Some(primary) = &table.primary_key {
+            if self.key.len() > KEY_BYTES_MAX {
+                check_length(&self.key, &primary.name)?;
+            }
+            let taken = env
+                .txn
+                .read_claimed(table.space, &self.key, |row| row.is_some());
+            if taken.map_err(|error| env.halt(error, &table.name))? {
+                env.txn.note_read(table.space, &self.key);
+                return Err(taken_error(table, Arbiter::Primary, &self.frame, &env));
+            }
+        }
+        if table.indexes.is_empty() {
+            table
+                .layout
+                .encode_into(&self.frame[..table.columns.len()], &mut self.row)?;
+            let put = env.txn.put(table.space, &self.key, &self.row);
+            put.map_err(|error| env.halt(error, &table.name))?;
+        } else {
+            self.put_with_entries(table, &mut env)?;
+        }
+        out.clear();
+        for expr in output {
+            out.push(quintet_ir::eval(expr, &self.frame, params, host)?);
+        }
+        Ok(Some(1))
+    }
+
+    /// Puts the new row, whose key is free, and its entries, if theirs are.
+    fn put_with_entries(&mut self, table: &TableDef, env: &mut Env<'_>) -> Result<(), Halt> {
+        let entries = table.indexes.iter();
+        let entries: Vec<_> = entries
+            .map(|index| entry_key(table, index, &self.frame, &self.key))
+            .collect();
+        for (number, entry) in entries.iter().enumerate() {
+            if let Some(taken) = entry_taken(table, number, entry, env)? {
+                return Err(taken_error(table, taken.by, &self.frame, env));
+            }
+        }
+        let key = Bytes::copy_from_slice(&self.key);
+        crate::write::put_new(table, &key, &self.frame, entries, env)
+    }
+
+    /// What comes out of the frame.
+    fn give(
+        &mut self,
+        row: &PointRow,
+        context: &Context<'_>,
+        out: &mut Vec<Value>,
+    ) -> SqlResult<()> {
+        if row.is_frame {
+            std::mem::swap(out, &mut self.frame);
+            return Ok(());
+        }
+        out.clear();
+        for expr in &row.output {
+            out.push(quintet_ir::eval(
+                expr,
+                &self.frame,
+                context.params,
+                context.host,
+            )?);
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a stored row that make up the frame; false if there is no row.
+fn decode(row: &PointRow, stored: Option<&[u8]>, frame: &mut Vec<Value>) -> SqlResult<bool> {
+    let Some(stored) = stored else {
+        return Ok(false);
+    };
+    let table = &*row.table;
+    let reader = table.layout.open(stored)?;
+    frame.clear();
+    for &number in &row.columns {
+        let column = &table.columns[number];
+        frame.push(if column.dropped {
+            Value::Null
+        } else if number < reader.stored_columns() {
+            reader.get(number)?
+        } else {
+            column.missing.clone().unwrap_or_default()
+        });
+    }
+    Ok(true)
+}
+
+fn refused(error: quintet_tc::Error, context: &Context<'_>, table: &TableDef) -> Halt {
+    halt(error, context.txn.level(), &table.name)
+}

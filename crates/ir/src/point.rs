@@ -1,0 +1,235 @@
+//! Statements about one row that its primary key names, as flat as they can be run.
+//!
+//! Relies on: `statement`; expressions keep their meaning when their columns are renumbered.
+//! Promises: what [`Point::of`] gives means what the statement means; the frame of its expressions has
+//! the columns that somebody looks at and no others.  Does not: stand for statements that lock rows, call
+//! functions of the catalogue, change keys or indexed columns, or have ON CONFLICT or CHECK to see to:
+//! those have no such form.
+//!
+//! ```text
+//!   SELECT c, b + 1 FROM t WHERE k = $1        key  $1         columns  c b       output  #0, #1 + 1
+//!   UPDATE t SET b = b + $2 WHERE k = $1       key  $1         columns  b         changes b ← #0 + $2
+//!     RETURNING a, b                           columns  b a    output   #1, #0, over the row as it is then
+//!   INSERT INTO t VALUES ($1, $2)              values $1, $2   output over all columns
+//! ```
+
+use crate::expr::Expr;
+use crate::function::Volatility;
+use crate::plan::{Access, Path, Plan};
+use crate::schema::{TableDef, TableRef};
+use crate::statement::{Delete, Insert, Statement, Update};
+use quintet_base::SqlType;
+
+/// A statement about one row. See the module.
+#[derive(Clone, Debug)]
+pub enum Point {
+    /// SELECT.
+    Read(PointRow),
+    /// UPDATE.
+    Update {
+        /// The row, and RETURNING.
+        row: PointRow,
+        /// Columns with their new values, over the row as it was; ascending, each once. Then where the
+        /// frame has the column, if it has.
+        changes: Vec<(usize, Expr, Option<usize>)>,
+    },
+    /// DELETE; the frame is the table's own, for the entries that go too.
+    Delete(PointRow),
+    /// INSERT of one row.
+    Insert {
+        /// Into which table.
+        table: TableRef,
+        /// One per table column.
+        values: Vec<Expr>,
+        /// RETURNING, over the table's frame.
+        output: Vec<Expr>,
+    },
+}
+
+/// A row, and what of it is wanted.
+#[derive(Clone, Debug)]
+pub struct PointRow {
+    /// Of which table; it has a primary key.
+    pub table: TableRef,
+    /// The key's columns with their types. A NULL: there is no such row.
+    pub key: Vec<(Expr, SqlType)>,
+    /// The table's columns that make up the frame.
+    pub columns: Vec<usize>,
+    /// Whether the row is meant.
+    pub filter: Option<Expr>,
+    /// What comes out.
+    pub output: Vec<Expr>,
+    /// What comes out is the frame, as far as it goes.
+    pub is_frame: bool,
+}
+
+impl Point {
+    /// The form of a statement, if it has one.
+    pub fn of(statement: &Statement) -> Option<Point> {
+        match statement {
+            Statement::Query(plan) => read(plan),
+            Statement::Insert(insert) => added(insert),
+            Statement::Update(update) => changed(update),
+            Statement::Delete(delete) => removed(delete),
+        }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &TableRef {
+        match self {
+            Point::Read(row) | Point::Delete(row) | Point::Update { row, .. } => &row.table,
+            Point::Insert { table, .. } => table,
+        }
+    }
+}
+
+fn read(plan: &Plan) -> Option<Point> {
+    let (access, output) = match plan {
+        Plan::Project { input, exprs } => match &**input {
+            Plan::Scan(access) => (access, exprs.clone()),
+            _ => return None,
+        },
+        Plan::Scan(access) => (access, whole_frame(&access.table)),
+        _ => return None,
+    };
+    let row = PointRow::new(access, output, Vec::new())?;
+    Some(Point::Read(row))
+}
+
+fn changed(update: &Update) -> Option<Point> {
+    let (table, access) = (&update.table, scan(&update.source)?);
+    let mut changes = update.assignments.clone();
+    changes.sort_by_key(|(column, _)| *column);
+    let keys = table
+        .primary_key
+        .iter()
+        .flat_map(|primary| &primary.columns);
+    let indexed = table.indexes.iter().flat_map(|index| &index.columns);
+    let mut fixed = keys.chain(indexed);
+    let moves = fixed.any(|column| changes.iter().any(|(changed, _)| changed == column));
+    let twice = changes.windows(2).any(|pair| pair[0].0 == pair[1].0);
+    let free = changes.iter().all(|(_, value)| is_free(value));
+    if moves || twice || !free || !table.checks.is_empty() {
+        return None;
+    }
+    let output = update.returning.clone().unwrap_or_default();
+    let mut row = PointRow::new(access, output, Vec::new())?;
+    let changes = changes
+        .into_iter()
+        .map(|(column, mut value)| {
+            renumber(&mut value, &mut row.columns);
+            (column, value)
+        })
+        .collect::<Vec<_>>();
+    let place = |column: &usize| row.columns.iter().position(|known| known == column);
+    let changes = changes
+        .into_iter()
+        .map(|(column, value)| (column, value, place(&column)))
+        .collect();
+    Some(Point::Update { row, changes })
+}
+
+fn removed(delete: &Delete) -> Option<Point> {
+    let access = scan(&delete.source)?;
+    let all = (0..access.table.columns.len()).collect();
+    let output = delete.returning.clone().unwrap_or_default();
+    PointRow::new(access, output, all).map(Point::Delete)
+}
+
+fn added(insert: &Insert) -> Option<Point> {
+    let one_row = match &insert.source {
+        Plan::Values { rows, types } => rows.len() == 1 && types.is_empty(),
+        _ => false,
+    };
+    let output = insert.returning.clone().unwrap_or_default();
+    let plain = insert
+        .values
+        .iter()
+        .chain(&output)
+        .all(|value| !value.calls_routine());
+    if !one_row || !plain || insert.conflict.is_some() || !insert.table.checks.is_empty() {
+        return None;
+    }
+    Some(Point::Insert {
+        table: TableRef::clone(&insert.table),
+        values: insert.values.clone(),
+        output,
+    })
+}
+
+fn scan(source: &Plan) -> Option<&Access> {
+    match source {
+        Plan::Scan(access) => Some(access),
+        _ => None,
+    }
+}
+
+fn whole_frame(table: &TableDef) -> Vec<Expr> {
+    let columns = 0..table.frame_width();
+    columns
+        .map(|column| Expr::Column(column, table.frame_type(column)))
+        .collect()
+}
+
+impl PointRow {
+    /// The row that an access names, with a frame of `columns` and what the expressions look at.
+    fn new(access: &Access, mut output: Vec<Expr>, mut columns: Vec<usize>) -> Option<PointRow> {
+        let table = &access.table;
+        let primary = table.primary_key.as_ref()?;
+        let Path::Primary(ranges) = &access.path else {
+            return None;
+        };
+        let [range] = ranges.as_slice() else {
+            return None;
+        };
+        let mut filter = access.filter.clone();
+        let free = range.equal.iter().all(is_free)
+            && !output.iter().chain(&filter).any(Expr::calls_routine);
+        if range.equal.len() != primary.columns.len() || access.offset != 0 || !free {
+            return None;
+        }
+        let types = primary
+            .columns
+            .iter()
+            .map(|column| table.columns[*column].ty);
+        for expr in output.iter_mut().chain(&mut filter) {
+            renumber(expr, &mut columns);
+        }
+        let places = output.iter().enumerate();
+        let is_frame = places
+            .into_iter()
+            .all(|(place, expr)| matches!(expr, Expr::Column(column, _) if *column == place));
+        Some(PointRow {
+            is_frame,
+            table: TableRef::clone(table),
+            key: range.equal.iter().cloned().zip(types).collect(),
+            columns,
+            filter,
+            output,
+        })
+    }
+}
+
+/// Lets an expression over the table's frame look at a frame of some of its columns, which it may extend.
+fn renumber(expr: &mut Expr, columns: &mut Vec<usize>) {
+    if let Expr::Column(column, _) = expr {
+        let known = columns.iter().position(|known| known == column);
+        let place = known.unwrap_or_else(|| {
+            columns.push(*column);
+            columns.len() - 1
+        });
+        *column = place;
+    }
+    expr.for_each_part_mut(&mut |part| renumber(part, columns));
+}
+
+/// True for what may be evaluated once more than it is written.
+fn is_free(expr: &Expr) -> bool {
+    let mut free = match expr {
+        Expr::NextVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
+        Expr::Call { function, .. } => function.volatility != Volatility::Volatile,
+        _ => true,
+    };
+    expr.for_each_part(&mut |part| free = free && is_free(part));
+    free
+}
