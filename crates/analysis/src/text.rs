@@ -199,7 +199,10 @@ impl Printer<'_, '_> {
                 Bound::Upper { inclusive: true } => "<=",
                 Bound::Upper { inclusive: false } => "<",
             };
-            format!("{column} {op} {}", self.names.expr(part.value, &touch.outer))
+            format!(
+                "{column} {op} {}",
+                self.names.expr(part.value, &touch.outer)
+            )
         });
         let parts: Vec<String> = parts.collect();
         match parts.is_empty() {
@@ -280,11 +283,7 @@ impl Printer<'_, '_> {
                 )
             }
             Action::ForElement { slot, array, .. } => {
-                format!(
-                    "foreach {} in {}",
-                    self.names.slot(*slot),
-                    self.expr(array)
-                )
+                format!("foreach {} in {}", self.names.slot(*slot), self.expr(array))
             }
             Action::ForRow { .. } => "for each row".to_string(),
             _ => "loop".to_string(),

@@ -65,7 +65,10 @@ fn the_words_are_read_in_any_case_between_other_statements_and_prepared() {
     // Nothing was dropped by it, and DROP is what it was.
     assert_eq!(lines(&mut c, "select v_of('x')"), ["1"]);
     c.query("DROP PROCEDURE move").unwrap();
-    assert_eq!(error(&mut c, "EXPLAIN PROCEDURE move").state.as_str(), "42883");
+    assert_eq!(
+        error(&mut c, "EXPLAIN PROCEDURE move").state.as_str(),
+        "42883"
+    );
 }
 
 #[test]
@@ -107,11 +110,7 @@ fn what_cannot_be_explained_says_why() {
             "42601",
             "EXPLAIN PROCEDURE and EXPLAIN FUNCTION name one routine and nothing else",
         ),
-        (
-            "EXPLAIN PROCEDURE",
-            "42601",
-            "syntax error at end of input",
-        ),
+        ("EXPLAIN PROCEDURE", "42601", "syntax error at end of input"),
     ] {
         let error = error(&mut c, sql);
         assert_eq!(error.state.as_str(), state, "{sql}: {error}");
@@ -120,5 +119,8 @@ fn what_cannot_be_explained_says_why() {
     let wrong = error(&mut c, "EXPLAIN PROCEDURE move(int, int) more");
     assert_eq!(wrong.position, Some(34), "{wrong}");
     // A text that only has the words in it is another's.
-    assert_eq!(lines(&mut c, "select 'EXPLAIN PROCEDURE move'")[0], "EXPLAIN PROCEDURE move");
+    assert_eq!(
+        lines(&mut c, "select 'EXPLAIN PROCEDURE move'")[0],
+        "EXPLAIN PROCEDURE move"
+    );
 }

@@ -271,7 +271,7 @@ pub const BREAKAGES: &[Breakage] = &[
     }),
 ];
 
-/// What is done to the code of a routine.
+/// What is done to the code of a routine: to its first operation, for others may never be reached.
 pub type BrokenCode = (&'static str, fn(&mut Code) -> bool);
 
 pub const BROKEN_CODE: &[BrokenCode] = &[
@@ -282,14 +282,8 @@ pub const BROKEN_CODE: &[BrokenCode] = &[
         jump(code, usize::MAX)
     }),
     ("a loop has no beginning", |code| {
-        remove(code, |operation| {
-            matches!(
-                operation,
-                Operation::BeginIntegers { .. }
-                    | Operation::BeginRows(_)
-                    | Operation::BeginElements(_)
-            )
-        })
+        code.operations[0] = Operation::NextInteger { slot: 0, end: 0 };
+        true
     }),
     ("a guard ends that has not begun", |code| {
         code.operations[0] = Operation::EndGuard;
@@ -300,17 +294,7 @@ pub const BROKEN_CODE: &[BrokenCode] = &[
     }),
 ];
 
-/// The first operation, which is always reached, becomes a jump.
 fn jump(code: &mut Code, to: usize) -> bool {
     code.operations[0] = Operation::Jump(to);
-    true
-}
-
-/// Puts something else into the place of the first such operation.
-fn remove(code: &mut Code, which: impl Fn(&Operation) -> bool) -> bool {
-    let Some(place) = code.operations.iter().position(which) else {
-        return false;
-    };
-    code.operations[place] = Operation::RowCount { slot: 0 };
     true
 }

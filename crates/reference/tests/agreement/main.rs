@@ -18,7 +18,7 @@ mod walk;
 use case::Case;
 use quintet_ir::code::Code;
 use quintet_ir::schema::TableRef;
-use quintet_ir::{Program, text, validate};
+use quintet_ir::{text, validate};
 
 /// Some seconds in a debug build.
 const CASES: u64 = 800;
@@ -97,7 +97,7 @@ fn a_program_is_valid_and_reads_back_as_it_was_written() {
             let named = |table: &&TableRef| table.schema == schema && table.name == name;
             tables.iter().find(named).cloned()
         };
-        let program = Program::new(case.routines);
+        let program = routines::program(case.routines);
         if let Err(fault) = validate::program(&program) {
             panic!("case {seed}: {fault} in\n{}", text::write(&program));
         }
@@ -125,7 +125,7 @@ fn broken_programs_are_found() {
             if !break_it(&mut routines) {
                 continue;
             }
-            let program = Program::new(routines);
+            let program = routines::program(routines);
             if validate::program(&program).is_ok() {
                 panic!("{name}, case {seed}:\n{}", text::write(&program));
             }
