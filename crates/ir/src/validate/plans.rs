@@ -159,8 +159,7 @@ impl Checker<'_> {
                 arguments,
                 types,
             } => {
-                self.each(arguments, outer)?;
-                self.called(callee, arguments, Some(types))?;
+                self.called(callee, (arguments, outer), types)?;
             }
             Plan::Hold { input } | Plan::Unique { input } => return self.plan(input, outer),
             Plan::Join {

@@ -1,6 +1,6 @@
 //! Mistakes that an executor could make, planted into the program that the fast one is given.
 //!
-//! Promises: each changes what some programs mean, and the comparison must notice.
+//! Promises: each changes what some programs mean, and the comparison must notice; types still fit.
 
 use crate::walk::{accesses, into, statements, steps, tables};
 use quintet_ir::Expr;
@@ -55,12 +55,12 @@ pub const MISTAKES: &[Mistake] = &[
             }
         });
     }),
-    ("RETURNING is given in another order", |routines| {
+    ("the last column of RETURNING is NULL", |routines| {
         statements(routines, |statement| {
             if let Statement::Update(update) = statement
-                && let Some(exprs) = &mut update.returning
+                && let Some(last) = update.returning.iter_mut().flatten().last()
             {
-                exprs.reverse();
+                *last = Expr::null(last.ty());
             }
         });
     }),

@@ -102,6 +102,8 @@ struct Author<'a> {
     found: usize,
     state: usize,
     message: usize,
+    /// ROW_COUNT, kept as often as not, so that nobody counts in vain.
+    count: usize,
     /// Of the loops (true) and labelled blocks around.
     around: Vec<bool>,
     handling: usize,
@@ -136,6 +138,7 @@ impl<'a> Author<'a> {
         slots.push(Slot::hidden(SqlType::Bool));
         slots.push(Slot::hidden(SqlType::Text));
         slots.push(Slot::hidden(SqlType::Text));
+        slots.push(Slot::hidden(SqlType::Int8));
         for _ in 0..COUNTERS {
             slots.push(Slot::hidden(SqlType::Int4));
         }
@@ -151,7 +154,8 @@ impl<'a> Author<'a> {
             types,
             arguments,
             assignable,
-            next_counter: message + 1,
+            count: message + 1,
+            next_counter: message + 2,
             found,
             state,
             message,
@@ -175,8 +179,7 @@ impl<'a> Author<'a> {
             body.clear();
         }
         while self.steps > 0 {
-            let made = self.step();
-            body.push(made);
+            self.push_step(&mut body);
         }
         let end = match self.output {
             Output::Nothing => None,
@@ -228,17 +231,25 @@ impl<'a> Author<'a> {
         let count = self.dice.between(1, most);
         let mut steps = Vec::new();
         while steps.len() < count && self.steps > 0 {
-            let made = self.step();
-            steps.push(made);
+            self.push_step(&mut steps);
         }
         steps
+    }
+
+    fn push_step(&mut self, steps: &mut Vec<Step>) {
+        let made = self.step();
+        let counted = matches!(made.action, Action::Run { .. } | Action::Call { .. });
+        steps.push(made);
+        if counted && self.dice.one_in(2) {
+            steps.push(step(Action::RowCount { slot: self.count }));
+        }
     }
 
     fn step(&mut self) -> Step {
         self.steps = self.steps.saturating_sub(1);
         let line = self.dice.below(50) as u32;
         let nested = self.around.len() + self.handling < 3 && self.steps > 0;
-        let action = match self.dice.below(40) {
+        let action = match self.dice.below(43) {
             0..=5 => self.assign(),
             6..=19 => self.run(),
             20 | 21 if nested => self.branches(),
@@ -275,13 +286,13 @@ impl<'a> Author<'a> {
                 },
                 None => self.assign(),
             },
-            37 if !self.callables.is_empty() => match self.dice.below(4) {
+            37..=40 if !self.callables.is_empty() => match self.dice.below(4) {
                 0 => self.call(),
                 1 => self.select_of_function(),
                 2 => self.update_by_function(),
                 _ => self.perform_of_functions(),
             },
-            38 => self.give(),
+            41 => self.give(),
             _ => self.run(),
         };
         if self.dice.one_in(3) && may_fail(&action) {
