@@ -418,3 +418,49 @@ fn a_strict_function_may_forget_its_argument() {
     assert_eq!(rows(&mut client, "select forgets(1)"), ["7"]);
     assert_eq!(rows(&mut client, "select forgets(null)"), ["-"]);
 }
+
+/// Goal: a query that locks, or calls, is read no further than INTO must know: one row is locked, one call
+/// made, and ROW_COUNT says so. Random programs found the count of all rows.
+#[test]
+fn into_reads_one_row_of_a_query_that_calls() {
+    let (_dir, db) = open();
+    let mut client = db.client().unwrap();
+    client
+        .query(
+            "create function first_of_all() returns text language plpgsql as $$
+             declare
+               x int;
+               n bigint;
+             begin
+               select note('seen ', id) into x from t order by id;
+               get diagnostics n = row_count;
+               perform note('kept ', id) from t where id < 3;
+               select v into x from t order by id for update;
+               get diagnostics n = row_count;
+               return x || ' of ' || n;
+             end $$",
+        )
+        .unwrap();
+    assert_eq!(rows(&mut client, "select first_of_all()"), ["10 of 1"]);
+    assert_eq!(log(&mut client), "seen 1 kept 1 kept 2");
+}
+
+#[test]
+fn zz_update_by_function() {
+    let (_dir, db) = open();
+    let mut client = db.client().unwrap();
+    client
+        .query(
+            "create index t_v on t (v);
+             create function raises(k int) returns int language plpgsql as $$
+             begin
+               update t set v = v + 1 where id = k;
+               return 100;
+             end $$",
+        )
+        .unwrap();
+    println!("{:?}", client.query("update t set v = raises(id) where id = 1").map(|a| a.last().unwrap().tag.clone()));
+    println!("{:?}", rows(&mut client, "select * from t where v = 11"));
+    println!("{:?}", rows(&mut client, "select * from t where v = 100"));
+    println!("{:?}", rows(&mut client, "select * from t where id = 1"));
+}

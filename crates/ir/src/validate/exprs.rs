@@ -138,9 +138,8 @@ impl Checker<'_> {
         if function.args.is_empty() {
             // Of a family whose types follow from each other, or without arguments.
             let resolved = function::resolve(function.name, &types);
-            let fits = resolved.is_ok_and(|resolved| {
-                std::ptr::eq(resolved.function, function) && resolved.result == ty
-            });
+            let fits = resolved
+                .is_ok_and(|resolved| resolved.function.is(function) && resolved.result == ty);
             return self.wants(fits, || {
                 format!("{}({}) does not give {ty}", function.name, given())
             });
