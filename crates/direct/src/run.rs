@@ -119,7 +119,12 @@ impl Run {
                     unreachable!("only a call is called");
                 };
                 match call.run(program, &self.direct, context, &mut self.workspace) {
-                    Ok(rows) => {
+                    Ok(mut rows) => {
+                        // Strict, and called with a NULL: a row of NULLs.
+                        let width = self.procedure.result.len();
+                        for row in rows.iter_mut().filter(|row| row.is_empty()) {
+                            row.resize(width, Value::Null);
+                        }
                         self.affected = rows.len() as u64;
                         self.stage = Stage::Ready(rows.into_iter());
                         self.next(context)

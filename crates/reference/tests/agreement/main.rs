@@ -21,7 +21,7 @@ use quintet_ir::schema::TableRef;
 use quintet_ir::{text, validate};
 
 /// Some seconds in a debug build.
-const CASES: u64 = 800;
+const CASES: u64 = 600;
 
 /// An engine keeps all tables that it was ever given.
 const CASES_PER_ENGINE: u64 = 1_000;
