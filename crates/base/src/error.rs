@@ -97,6 +97,8 @@ states! {
     IN_FAILED_SQL_TRANSACTION = b"25P02";
     /// A prepared statement that is not there.
     INVALID_SQL_STATEMENT_NAME = b"26000";
+    /// A row that a statement works on was changed by what the statement calls.
+    TRIGGERED_DATA_CHANGE_VIOLATION = b"27000";
     /// Wrong user or password.
     INVALID_PASSWORD = b"28P01";
     /// Log-in refused.

@@ -397,10 +397,19 @@ pub(crate) struct AppendCursor {
 
 /// Runs a plan to its end and keeps the rows.
 pub(crate) fn collect(plan: &Plan, env: &mut Env<'_>) -> Result<Vec<Vec<Value>>, Halt> {
+    collect_some(plan, env, usize::MAX)
+}
+
+/// The same, for at most so many rows.
+pub(crate) fn collect_some(
+    plan: &Plan,
+    env: &mut Env<'_>,
+    wanted: usize,
+) -> Result<Vec<Vec<Value>>, Halt> {
     let mut cursor = Cursor::new(plan);
     let mut frame = Vec::new();
     let mut rows = Vec::new();
-    while cursor.next(plan, env, &mut frame, 0)? {
+    while rows.len() < wanted && cursor.next(plan, env, &mut frame, 0)? {
         env.charge(row_bytes(&frame))?;
         rows.push(frame.clone());
     }

@@ -1,8 +1,8 @@
 //! What becomes of the rows of a statement inside a routine: slots, or rows that are kept.
 //!
-//! Relies on: the statement was planned over the routine's slots.  Promises: a query that only reads is read no
-//! further than somebody looks; a slot that may not be NULL never is; kept rows have a bound.  Does not:
-//! know operations.
+//! Relies on: the statement was planned over the routine's slots.  Promises: a query is read no further than
+//! somebody looks; a slot that may not be NULL never is; kept rows have a bound.  Does not: know
+//! operations.
 
 use crate::context::{Around, Context, Env, STATEMENT_MEMORY_MAX, Stop, Workspace, row_bytes};
 use crate::cursor::Cursor;
@@ -12,8 +12,7 @@ use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::routine::Into;
 use quintet_ir::{Expr, Routine, Statement};
 
-/// Runs a statement and leaves its first row in `frame`; a query that only reads is not read further than
-/// INTO must know. Says how many rows there were, or were changed.
+/// Runs a statement and leaves its first row in `frame`; a query is not read further than INTO must know. Says how many rows there were, or were changed.
 pub(crate) fn first_row(
     (around, statement): (Around<'_>, &Statement),
     context: &mut Context<'_>,
@@ -43,6 +42,12 @@ pub(crate) fn first_row(
             Ok(found)
         }
         _ => {
+            let wanted = match (into.targets.is_empty(), into.strict) {
+                (true, _) => usize::MAX,
+                (false, true) => 2,
+                (false, false) => 1,
+            };
+            let restarts = (restarts, wanted);
             let written = run_whole(around, statement, context, workspace, restarts)?;
             frame.clear();
             frame.extend(written.rows.into_iter().next().into_iter().flatten());
@@ -51,7 +56,7 @@ pub(crate) fn first_row(
     }
 }
 
-/// Runs a statement and shows its rows, at most so many; a query that only reads is not read further.
+/// Runs a statement and shows its rows, at most so many; a query is not read further.
 /// Says how many there were, or were changed.
 pub(crate) fn each_row(
     (around, statement): (Around<'_>, &Statement),
@@ -80,6 +85,7 @@ pub(crate) fn each_row(
             Ok(found)
         }
         _ => {
+            let restarts = (restarts, wanted);
             let written = run_whole(around, statement, context, workspace, restarts)?;
             for row in &written.rows {
                 see(row)?;

@@ -16,7 +16,7 @@
 
 use crate::call::Call;
 use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
-use crate::cursor::{Cursor, collect};
+use crate::cursor::{Cursor, collect_some};
 use crate::direct::Direct;
 use crate::insert::Written;
 use crate::lock::{known_target, runs_whole};
@@ -119,7 +119,12 @@ impl Run {
                     unreachable!("only a call is called");
                 };
                 match call.run(program, &self.direct, context, &mut self.workspace) {
-                    Ok(rows) => {
+                    Ok(mut rows) => {
+                        // Strict, and called with a NULL: a row of NULLs.
+                        let width = self.procedure.result.len();
+                        for row in rows.iter_mut().filter(|row| row.is_empty()) {
+                            row.resize(width, Value::Null);
+                        }
                         self.affected = rows.len() as u64;
                         self.stage = Stage::Ready(rows.into_iter());
                         self.next(context)
@@ -185,7 +190,7 @@ impl Run {
             statement,
             context,
             &mut self.workspace,
-            &mut self.restarts,
+            (&mut self.restarts, usize::MAX),
         );
         match whole {
             Ok(written) => {
@@ -203,13 +208,14 @@ impl Run {
     }
 }
 
-/// Runs a statement whole, again and again where rows change under it. Begins it.
+/// Runs a statement whole, again and again where rows change under it; a query as far as so many rows are
+/// wanted. Begins it.
 pub(crate) fn run_whole(
     around: Around<'_>,
     statement: &Statement,
     context: &mut Context<'_>,
     workspace: &mut Workspace,
-    restarts: &mut Restarts,
+    (restarts, wanted): (&mut Restarts, usize),
 ) -> Result<Written, Stop> {
     if context.host.is_read_only() {
         refuse_write(statement)?;
@@ -224,7 +230,7 @@ pub(crate) fn run_whole(
             .check_cancel()
             .map_err(Halt::from)
             .and_then(|()| lock_known_target(statement, &mut env))
-            .and_then(|()| run_once(around.direct, statement, &mut env));
+            .and_then(|()| run_once(around.direct, statement, &mut env, wanted));
         let blocked = env.workspace.blocked.take();
         let result = match (result, blocked) {
             (Err(_), Some(wait)) => Err(Halt::Blocked(wait)),
@@ -262,11 +268,16 @@ fn refuse_write(statement: &Statement) -> SqlResult<()> {
     ))
 }
 
-fn run_once(direct: &Direct, statement: &Statement, env: &mut Env<'_>) -> Result<Written, Halt> {
+fn run_once(
+    direct: &Direct,
+    statement: &Statement,
+    env: &mut Env<'_>,
+    wanted: usize,
+) -> Result<Written, Halt> {
     match statement {
         Statement::Query(plan) => {
             env.whole_rows = true;
-            let rows = collect(plan, env)?;
+            let rows = collect_some(plan, env, wanted)?;
             Ok(Written {
                 count: rows.len() as u64,
                 rows,

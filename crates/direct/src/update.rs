@@ -12,15 +12,17 @@
 //!   lone scan, keys stay      find ─► lock ─► change ─► find …
 //!   anything else             find ─► lock ─► keep … then vacate all, then occupy all
 //! ```
+//! Rows that a function changed which the statement calls are refused, as in PostgreSQL: the entries to be
+//! taken away are not those that the row was found by.
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
 use crate::insert::{Written, assigned};
 use crate::keys::row_key;
 use crate::lock::lone_scan;
-use crate::rows::{check_row, encode_row};
+use crate::rows::{check_row, encode_row, read_row};
 use crate::write::{Change, lock_key, occupy, remove, vacate};
-use quintet_base::{Bytes, Value};
+use quintet_base::{Bytes, SqlError, SqlState, Value};
 use quintet_ir::statement::{Delete, Update};
 use quintet_ir::{Path, Plan, TableDef};
 use std::collections::HashSet;
@@ -98,6 +100,11 @@ pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt
             };
             env.charge(row_bytes(&change.old) + row_bytes(&change.new) + row_bytes(&joined))?;
             kept.push((change, joined));
+        }
+    }
+    if calls_functions(&update.source) {
+        for (change, _) in &kept {
+            refuse_changed(table, &change.old_key, &change.old, "updated", env)?;
         }
     }
     for (change, _) in &kept {
@@ -210,8 +217,60 @@ pub(crate) fn delete(delete: &Delete, env: &mut Env<'_>) -> Result<Written, Halt
         }
         written.add(delete.returning.as_deref(), &source.frame, env)?;
     }
+    let calls = calls_functions(&delete.source);
     for (key, row) in kept {
+        if calls {
+            refuse_changed(table, &key, &row, "deleted", env)?;
+        }
         remove(table, &key, &row, env)?;
     }
     Ok(written)
+}
+
+/// Whether functions are called above the source or in it: their rows are held then.
+fn calls_functions(source: &Plan) -> bool {
+    match source {
+        Plan::Hold { .. } | Plan::Call { .. } => true,
+        Plan::Values { .. } | Plan::Scan(_) | Plan::Series { .. } | Plan::Unnest { .. } => false,
+        Plan::Join { outer, inner, .. } => calls_functions(outer) || calls_functions(inner),
+        Plan::Filter { input, .. }
+        | Plan::Project { input, .. }
+        | Plan::Aggregate { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Unique { input }
+        | Plan::Limit { input, .. }
+        | Plan::Lock { input, .. } => calls_functions(input),
+        Plan::Append { inputs } => inputs.iter().any(calls_functions),
+    }
+}
+
+/// `27000` if a function that the statement calls has changed the row since the statement read it: what
+/// the statement is about to take away is not what is there.
+fn refuse_changed(
+    table: &TableDef,
+    key: &Bytes,
+    old: &[Value],
+    what: &str,
+    env: &Env<'_>,
+) -> Result<(), Halt> {
+    let stored = env.txn.get(table.space, key);
+    let stored = stored.map_err(|error| env.halt(error, &table.name))?;
+    let same = match stored {
+        Some(stored) => {
+            let now = read_row(table, key, &stored)?;
+            now.iter().zip(old).all(|(now, old)| now.order(old).is_eq())
+        }
+        None => false,
+    };
+    match same {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
+            format!(
+                "tuple to be {what} was already modified by an operation triggered by the current \
+                 command"
+            ),
+        )
+        .into()),
+    }
 }

@@ -418,3 +418,69 @@ fn a_strict_function_may_forget_its_argument() {
     assert_eq!(rows(&mut client, "select forgets(1)"), ["7"]);
     assert_eq!(rows(&mut client, "select forgets(null)"), ["-"]);
 }
+
+/// Goal: a query that locks, or calls, is read no further than INTO must know: one row is locked, one call
+/// made, and ROW_COUNT says so. Random programs found the count of all rows.
+#[test]
+fn into_reads_one_row_of_a_query_that_calls() {
+    let (_dir, db) = open();
+    let mut client = db.client().unwrap();
+    client
+        .query(
+            "create function first_of_all() returns text language plpgsql as $$
+             declare
+               x int;
+               n bigint;
+             begin
+               select note('seen ', id) into x from t order by id;
+               get diagnostics n = row_count;
+               perform note('kept ', id) from t where id < 3;
+               select v into x from t order by id for update;
+               get diagnostics n = row_count;
+               return x || ' of ' || n;
+             end $$",
+        )
+        .unwrap();
+    assert_eq!(rows(&mut client, "select first_of_all()"), ["10 of 1"]);
+    assert_eq!(log(&mut client), "seen 1 kept 1 kept 2");
+}
+
+/// Goal: a row that a function changed is not changed by the statement that calls it, too: the index entry that
+/// the function made would stay behind, and lead to a row that is another by then.
+#[test]
+fn a_statement_refuses_rows_that_its_functions_changed() {
+    let (_dir, db) = open();
+    let mut client = db.client().unwrap();
+    client
+        .query(
+            "create index t_v on t (v);
+             create function raises(k int) returns int language plpgsql as $$
+             begin
+               update t set v = v + 1 where id = k;
+               return 100;
+             end $$",
+        )
+        .unwrap();
+    for statement in [
+        "update t set v = raises(id) where id = 1",
+        "delete from t where raises(id) > 0",
+    ] {
+        let error = error(&mut client, statement);
+        assert_eq!(
+            error.state,
+            SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
+            "{statement}"
+        );
+    }
+    assert!(rows(&mut client, "select * from t where v = 11").is_empty());
+    assert_eq!(rows(&mut client, "select * from t where v = 10"), ["1|10"]);
+    // Another row than the one that the function changes.
+    assert_eq!(
+        rows(
+            &mut client,
+            "update t set v = raises(2) where id = 1 returning v"
+        ),
+        ["100"]
+    );
+    assert_eq!(rows(&mut client, "select * from t where v = 21"), ["2|21"]);
+}

@@ -145,6 +145,21 @@ impl Function {
         }
     }
 
+    /// Whether it is the same function, though it may stand somewhere else.
+    pub fn is(&self, other: &Function) -> bool {
+        let Function {
+            name,
+            args,
+            variadic,
+            result,
+            strict,
+            volatility,
+            eval: _,
+        } = other;
+        (self.name, self.args, self.variadic) == (*name, *args, *variadic)
+            && (self.result, self.strict, self.volatility) == (*result, *strict, *volatility)
+    }
+
     /// True if the name is an operator's symbol.
     pub fn is_operator(&self) -> bool {
         is_operator(self.name)

@@ -222,7 +222,8 @@ pub enum Path {
 }
 
 /// A contiguous range of keys: equal on a prefix of the key columns, then a bound on the next one.
-/// Expressions have the key column's type and see the outer frame only. A NULL in it: no rows.
+/// Expressions have the key column's type, text, varchar and name being as good as one another, and see the
+/// outer frame only. A NULL in it: no rows.
 /// Several ranges of one path (IN lists) are read in the given order; duplicates among them are
 /// read once.
 #[derive(Clone, Debug, Default)]

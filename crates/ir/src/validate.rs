@@ -85,7 +85,7 @@ pub fn procedure(procedure: &Procedure) -> Result<(), Fault> {
             let rows = [];
             let mut checker = Checker::new(Some(called), &rows);
             checker.params = procedure.params.clone();
-            checker.arguments(&called.routines[0], arguments)
+            checker.arguments(&called.routines[0], arguments, &[])
         }
     }
 }
@@ -147,7 +147,12 @@ impl<'p> Checker<'p> {
     }
 
     /// The arguments of a call of a routine.
-    fn arguments(&mut self, called: &Routine, arguments: &[Expr]) -> Checked<()> {
+    fn arguments(
+        &mut self,
+        called: &Routine,
+        arguments: &[Expr],
+        frame: &[SqlType],
+    ) -> Checked<()> {
         self.wants(arguments.len() == called.arguments, || {
             let (given, wanted) = (arguments.len(), called.arguments);
             format!(
@@ -156,7 +161,7 @@ impl<'p> Checker<'p> {
             )
         })?;
         for (argument, slot) in arguments.iter().zip(&called.slots) {
-            self.typed(argument, &[], slot.ty, "an argument")?;
+            self.typed(argument, frame, slot.ty, "an argument")?;
         }
         Ok(())
     }

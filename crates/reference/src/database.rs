@@ -34,6 +34,10 @@ impl Database {
         table.into_iter().flat_map(|table| table.rows.values())
     }
 
+    pub(crate) fn row(&self, table: &TableDef, key: &Key) -> Option<&Vec<Value>> {
+        self.tables.get(&table.space)?.rows.get(key)
+    }
+
     /// A row goes where its key says.
     pub(crate) fn put(&mut self, table: &TableDef, row: Vec<Value>) {
         let key = Key::of_row(table, &row);

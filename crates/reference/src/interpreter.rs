@@ -42,7 +42,11 @@ pub fn run(
         Body::Statement(statement) => interpreter.statement(statement, params, u64::MAX)?,
         Body::Call { program, arguments } => {
             let values = interpreter.values(arguments, &[], params)?;
-            let rows = interpreter.call(program, 0, values)?;
+            let mut rows = interpreter.call(program, 0, values)?;
+            // Strict, and called with a NULL: a row of NULLs.
+            for row in rows.iter_mut().filter(|row| row.is_empty()) {
+                row.resize(procedure.result.len(), Value::Null);
+            }
             Answer {
                 count: rows.len() as u64,
                 rows,

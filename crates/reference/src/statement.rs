@@ -5,7 +5,7 @@
 //! query than are wanted.
 
 use crate::constraint::{claim, holder, is_taken, unique_keys};
-use crate::database::Key;
+use crate::database::{Database, Key};
 use crate::interpreter::{Answer, Interpreter};
 use crate::plan::{Run, Wish};
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
@@ -14,7 +14,7 @@ use quintet_ir::statement::{
     Arbiter, ConflictAction, Delete, Insert, OnConflict, Statement, Update,
 };
 use quintet_ir::{Expr, Host, Plan, TableDef};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Interpreter<'_> {
     /// Runs a statement; of a query at most so many rows.
@@ -68,6 +68,18 @@ struct Change {
     new: Vec<Value>,
     /// What the statement joins to it.
     joined: Vec<Value>,
+}
+
+impl Change {
+    fn moves(&self, table: &TableDef) -> bool {
+        Key::of_row(table, &self.old) != Key::of_row(table, &self.new)
+    }
+
+    /// Whether the row goes on with what it had of a unique key.
+    fn keeps(&self, table: &TableDef, unique: Arbiter) -> bool {
+        let claims = [&self.old, &self.new].map(|row| claim(table, unique, row));
+        !self.moves(table) && claims[0] == claims[1]
+    }
 }
 
 impl Run<'_> {
@@ -176,12 +188,12 @@ impl Run<'_> {
         touch(touched, Key::of_row(table, &old))?;
         let new = self.assigned(&old, assignments, &frame)?;
         self.check_row(table, &new)?;
-        let moves = Key::of_row(table, &old) != Key::of_row(table, &new);
         let change = Change {
             old,
             new: new.clone(),
             joined: Vec::new(),
         };
+        let moves = change.moves(table);
         self.change(table, &[change])?;
         if moves {
             touch(touched, Key::of_row(table, &new))?;
@@ -220,15 +232,17 @@ impl Run<'_> {
         let table = &delete.table;
         let width = table.frame_width();
         let mut answer = Answer::default();
-        let mut seen = BTreeSet::new();
+        let mut rows = BTreeMap::new();
         self.frames(&delete.source, &[], &mut |frame| {
-            if seen.insert(Key::of_row(table, &frame[..width])) {
+            let row = frame[..width].to_vec();
+            if rows.insert(Key::of_row(table, &row), row).is_none() {
                 self.written(&delete.returning, frame, &mut answer)?;
             }
             Ok(Wish::More)
         })?;
         let mut database = self.interpreter.database.borrow_mut();
-        for key in &seen {
+        for (key, row) in &rows {
+            refuse_changed(&database, table, key, row, "deleted")?;
             database.remove(table, key);
         }
         Ok(answer)
@@ -249,23 +263,23 @@ impl Run<'_> {
     }
 
     /// All changes of one statement: first every row gives up what it claims no longer, so that rows may
-    /// exchange their keys.
+    /// exchange their keys. A row whose own key changes gives up everything.
     fn change(&self, table: &TableDef, changes: &[Change]) -> SqlResult<()> {
         let mut database = self.interpreter.database.borrow_mut();
         for change in changes {
-            database.remove(table, &Key::of_row(table, &change.old));
+            let key = Key::of_row(table, &change.old);
+            refuse_changed(&database, table, &key, &change.old, "updated")?;
+            database.remove(table, &key);
         }
         for (number, change) in changes.iter().enumerate() {
             for unique in unique_keys(table) {
                 let claimed = claim(table, unique, &change.new);
-                if claimed.is_none() || claim(table, unique, &change.old) == claimed {
+                if claimed.is_none() || change.keeps(table, unique) {
                     continue;
                 }
-                // A row that comes later has what it does not give up.
                 let mut later = changes[number + 1..].iter();
                 let kept = later.any(|other| {
-                    let kept = claim(table, unique, &other.old);
-                    kept == claimed && kept == claim(table, unique, &other.new)
+                    other.keeps(table, unique) && claim(table, unique, &other.new) == claimed
                 });
                 if kept || holder(&database, table, unique, &change.new).is_some() {
                     return Err(is_taken(table, unique));
@@ -293,6 +307,27 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// `27000` if a function that the statement called has changed the row since the statement began.
+fn refuse_changed(
+    database: &Database,
+    table: &TableDef,
+    key: &Key,
+    found: &[Value],
+    what: &str,
+) -> SqlResult<()> {
+    let same = |now: &Vec<Value>| now.iter().zip(found).all(|(a, b)| a.order(b).is_eq());
+    if database.row(table, key).is_some_and(same) {
+        return Ok(());
+    }
+    let message = format!(
+        "tuple to be {what} was already modified by an operation triggered by the current command"
+    );
+    Err(SqlError::new(
+        SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
+        message,
+    ))
 }
 
 /// `21000` if the statement has written the row before.

@@ -262,9 +262,8 @@ pub(super) fn expr(what: &Expr) -> Form {
             let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
             let name = Form::text(function.name);
             let mut items = vec![name];
-            let usual = function::resolve(function.name, &types).is_ok_and(|resolved| {
-                std::ptr::eq(resolved.function, *function) && resolved.result == *ty
-            });
+            let usual = function::resolve(function.name, &types)
+                .is_ok_and(|resolved| resolved.function.is(function) && resolved.result == *ty);
             if !usual {
                 let declared = function.args.iter().map(|ty| self::ty(*ty));
                 items.push(Form::list("of", declared));

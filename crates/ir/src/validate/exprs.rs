@@ -64,7 +64,7 @@ impl Checker<'_> {
                 }),
             },
             Expr::Call { function, args, ty } => self.function(function, args, *ty),
-            Expr::Routine { callee, args, ty } => self.called(callee, args, Some(&[*ty])),
+            Expr::Routine { callee, args, ty } => self.called(callee, (args, frame), &[*ty]),
             Expr::Compare { left, right, .. } | Expr::Distinct { left, right, .. } => self
                 .wants(left.ty() == right.ty(), || {
                     format!("{} is compared with {}", left.ty(), right.ty())
@@ -138,9 +138,8 @@ impl Checker<'_> {
         if function.args.is_empty() {
             // Of a family whose types follow from each other, or without arguments.
             let resolved = function::resolve(function.name, &types);
-            let fits = resolved.is_ok_and(|resolved| {
-                std::ptr::eq(resolved.function, function) && resolved.result == ty
-            });
+            let fits = resolved
+                .is_ok_and(|resolved| resolved.function.is(function) && resolved.result == ty);
             return self.wants(fits, || {
                 format!("{}({}) does not give {ty}", function.name, given())
             });
@@ -168,8 +167,8 @@ impl Checker<'_> {
     pub(super) fn called(
         &mut self,
         callee: &Callee,
-        args: &[Expr],
-        row: Option<&[SqlType]>,
+        (args, frame): (&[Expr], &[SqlType]),
+        row: &[SqlType],
     ) -> Checked<()> {
         let name = &callee.name;
         if let Some(program) = &callee.program {
@@ -183,7 +182,7 @@ impl Checker<'_> {
             let Some(called) = program.routines.first() else {
                 return self.fault(format!("the program of \"{name}\" is empty"));
             };
-            return self.arguments(called, args);
+            return self.arguments(called, args, frame);
         }
         let Some(program) = self.program else {
             return self.fault(format!("function \"{name}\" has no program"));
@@ -195,11 +194,12 @@ impl Checker<'_> {
         if super::steps::is_failing(called) {
             return Ok(());
         }
-        self.arguments(called, args)?;
-        match (self.rows.get(*number), row) {
-            (Some(Some(gives)), Some(wanted)) => self.wants(gives == wanted, || {
-                format!("function \"{name}\" gives {gives:?} and not {wanted:?}")
+        self.arguments(called, args, frame)?;
+        match self.rows.get(*number) {
+            Some(Some(gives)) => self.wants(gives == row, || {
+                format!("function \"{name}\" gives {gives:?} and not {row:?}")
             }),
+            // It gives nothing, or never comes to it.
             _ => Ok(()),
         }
     }

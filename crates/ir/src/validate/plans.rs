@@ -159,8 +159,7 @@ impl Checker<'_> {
                 arguments,
                 types,
             } => {
-                self.each(arguments, outer)?;
-                self.called(callee, arguments, Some(types))?;
+                self.called(callee, (arguments, outer), types)?;
             }
             Plan::Hold { input } | Plan::Unique { input } => return self.plan(input, outer),
             Plan::Join {
@@ -288,7 +287,11 @@ impl Checker<'_> {
         let all = equal.chain(bounds.map(|bound| (next, bound)));
         for (place, value) in all {
             let ty = table.frame_type(columns[place]);
-            self.typed(value, outer, ty, "a key's value")?;
+            self.expr(value, outer)?;
+            let alike = is_plain_text(ty) && is_plain_text(value.ty());
+            self.wants(value.ty() == ty || alike, || {
+                format!("a key's value is of type {} instead of {ty}", value.ty())
+            })?;
         }
         Ok(())
     }
@@ -318,6 +321,11 @@ impl Checker<'_> {
         let mut count = count.into_iter();
         count.try_for_each(|count| self.typed(count, &[], SqlType::Int8, "a number of rows"))
     }
+}
+
+/// Text that has the same keys whichever of these it is.
+fn is_plain_text(ty: SqlType) -> bool {
+    matches!(ty, SqlType::Text | SqlType::Varchar | SqlType::Name)
 }
 
 fn name(plan: &Plan) -> String {

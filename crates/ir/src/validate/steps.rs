@@ -281,7 +281,7 @@ impl Checker<'_> {
         if is_failing(called) {
             return Ok(());
         }
-        self.arguments(called, arguments)?;
+        self.arguments(called, arguments, &[])?;
         let row = match called.output {
             Output::Nothing => Some(Vec::new()),
             Output::Row | Output::Rows => self.rows[number].clone(),

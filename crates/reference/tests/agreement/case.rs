@@ -7,13 +7,13 @@
 use crate::dice::Dice;
 use crate::engine::{self, Listener};
 use crate::plans::access;
-use crate::routines::{arguments, routines, share};
+use crate::routines::{arguments, program, routines, share};
 use crate::tables::{Made, SPACES, insert_constants, tables};
 use quintet_base::{Level, SqlError, SqlResult, Value};
 use quintet_direct::Direct;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{Body, Insert};
-use quintet_ir::{Expr, KeyRange, Path, Plan, Procedure, Program, Routine, Statement};
+use quintet_ir::{Expr, KeyRange, Path, Plan, Procedure, Routine, Statement};
 use quintet_reference::Database;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Case {
     pub fn difference(
         &self,
         direct: &Direct,
-        planted: Option<&dyn Fn(&mut Vec<Routine>)>,
+        planted: Option<fn(&mut Vec<Routine>)>,
     ) -> Option<String> {
         let mut theirs = self.routines.clone();
         if let Some(plant) = planted {
@@ -174,7 +174,8 @@ impl Case {
             writeln!(text, "{:#?}", made.table).expect("a string takes it");
         }
         for routine in &self.routines {
-            writeln!(text, "{routine:#?}").expect("a string takes it");
+            let routine = quintet_ir::text::write_routine(routine);
+            writeln!(text, "{routine}").expect("a string takes it");
         }
         writeln!(text, "{:?} at {:?}", self.calls, self.level).expect("a string takes it");
         text
@@ -195,7 +196,7 @@ fn called(routines: Vec<Routine>) -> Arc<Procedure> {
     Arc::new(Procedure {
         params,
         body: Body::Call {
-            program: Arc::new(Program::new(routines)),
+            program: Arc::new(program(routines)),
             arguments,
         },
         result: vec![],

@@ -4,6 +4,7 @@
 //! A difference prints the seed of its case; `QUINTET_AGREEMENT_SEED=seed` runs that case alone and prints
 //! all of it. `QUINTET_AGREEMENT_CASES=n` runs so many cases.
 
+mod broken;
 mod case;
 mod dice;
 mod engine;
@@ -12,13 +13,15 @@ mod plans;
 mod planted;
 mod routines;
 mod tables;
+mod walk;
 
 use case::Case;
+use quintet_ir::code::Code;
 use quintet_ir::schema::TableRef;
-use quintet_ir::{Program, text, validate};
+use quintet_ir::{text, validate};
 
 /// Some seconds in a debug build.
-const CASES: u64 = 800;
+const CASES: u64 = 600;
 
 /// An engine keeps all tables that it was ever given.
 const CASES_PER_ENGINE: u64 = 1_000;
@@ -28,6 +31,9 @@ const CASES_TO_FIND: u64 = 1_000;
 
 /// Programs that are written and read.
 const ROUND_TRIPS: u64 = 200;
+
+/// Programs that each kind of fault is planted into.
+const CASES_TO_BREAK: u64 = 40;
 
 /// So many are shown at most.
 const DIFFERENCES_MAX: usize = 8;
@@ -74,7 +80,7 @@ fn planted_mistakes_are_found() {
         let mut seeds = 0..CASES_TO_FIND;
         let found = seeds.find(|seed| {
             let case = Case::new(*seed);
-            case.difference(&direct, Some(plant)).is_some()
+            case.difference(&direct, Some(*plant)).is_some()
         });
         println!("{name}: case {found:?}");
         assert!(found.is_some(), "nobody noticed that {name}");
@@ -91,7 +97,7 @@ fn a_program_is_valid_and_reads_back_as_it_was_written() {
             let named = |table: &&TableRef| table.schema == schema && table.name == name;
             tables.iter().find(named).cloned()
         };
-        let program = Program::new(case.routines);
+        let program = routines::program(case.routines);
         if let Err(fault) = validate::program(&program) {
             panic!("case {seed}: {fault} in\n{}", text::write(&program));
         }
@@ -105,5 +111,40 @@ fn a_program_is_valid_and_reads_back_as_it_was_written() {
         );
         assert_eq!(before, after, "case {seed}: {text}");
         assert_eq!(text, text::write(&back), "case {seed}");
+    }
+}
+
+/// Goal: what is no program is not taken for one. Every kind of fault is planted into some programs, and each
+/// time the validator says so.
+#[test]
+fn broken_programs_are_found() {
+    for (name, break_it) in broken::BREAKAGES {
+        let mut found = 0;
+        for seed in 0..CASES_TO_BREAK {
+            let mut routines = Case::new(seed).routines;
+            if !break_it(&mut routines) {
+                continue;
+            }
+            let program = routines::program(routines);
+            if validate::program(&program).is_ok() {
+                panic!("{name}, case {seed}:\n{}", text::write(&program));
+            }
+            found += 1;
+        }
+        assert!(found > 0, "{name}: there was nothing to break");
+    }
+    for (name, break_it) in broken::BROKEN_CODE {
+        let mut found = 0;
+        for seed in 0..CASES_TO_BREAK {
+            for routine in Case::new(seed).routines {
+                let mut code = Code::new(&routine);
+                if break_it(&mut code) {
+                    let checked = validate::code(&code, &routine);
+                    assert!(checked.is_err(), "{name}, case {seed}");
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > 0, "{name}: there was nothing to break");
     }
 }

@@ -161,8 +161,13 @@ impl Plans<'_> {
     }
 
     /// A query of any kind. `total`: one that cannot fail but by its keys.
-    pub fn query(&mut self, types: &[SqlType], total: bool) -> Plan {
+    pub fn query(&mut self, types: &[SqlType], mut total: bool) -> Plan {
         let mut plan = self.source();
+        let scanned = match &plan {
+            Plan::Scan(access) => Some(Arc::clone(&access.table)),
+            _ => None,
+        };
+        let locked = scanned.filter(|_| self.dice.one_in(6));
         let mut frame = plan.frame_types();
         if self.dice.one_in(4) {
             let predicate = self.exprs(&frame).total().condition(2);
@@ -171,7 +176,7 @@ impl Plans<'_> {
                 predicate,
             };
         }
-        if self.dice.one_in(5) {
+        if locked.is_none() && self.dice.one_in(5) {
             plan = self.aggregate(plan, &frame);
             frame = plan.frame_types();
         }
@@ -184,6 +189,11 @@ impl Plans<'_> {
                 keys,
                 top: None,
             };
+        }
+        if let Some(table) = locked {
+            plan = lock(&table, plan);
+            // Such a query is run to its end, whatever is wanted of it.
+            total = true;
         }
         let exprs = types
             .iter()
@@ -243,8 +253,15 @@ impl Plans<'_> {
 
     /// Two tables, the second by a key that the first one gives where types allow.
     fn join(&mut self) -> Plan {
-        let (left, right) = (self.table(), self.table());
+        let left = self.table();
         let outer = self.any_access(&left);
+        self.join_to(outer)
+    }
+
+    /// Rows of a table with those of another one behind them.
+    pub fn join_to(&mut self, outer: Access) -> Plan {
+        let left = Arc::clone(&outer.table);
+        let right = self.table();
         let outer_types = frame_types(&left);
         let outer_width = outer_types.len();
         let columns = match &right.indexes[..] {

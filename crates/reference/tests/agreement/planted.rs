@@ -1,13 +1,12 @@
 //! Mistakes that an executor could make, planted into the program that the fast one is given.
 //!
-//! Promises: each changes what some programs mean, and the comparison must notice.
+//! Promises: each changes what some programs mean, and the comparison must notice; types still fit.
 
-use quintet_ir::plan::{Access, Path, Plan};
-use quintet_ir::routine::{Action, Condition, Into, Routine, Step};
-use quintet_ir::schema::TableRef;
+use crate::walk::{accesses, into, statements, steps, tables};
+use quintet_ir::Expr;
+use quintet_ir::plan::Path;
+use quintet_ir::routine::{Action, Condition, Routine};
 use quintet_ir::statement::{ConflictAction, Statement};
-use quintet_ir::{Expr, TableDef};
-use std::sync::Arc;
 
 /// A mistake: its name, and what it makes of a program.
 pub type Mistake = (&'static str, fn(&mut Vec<Routine>));
@@ -56,12 +55,12 @@ pub const MISTAKES: &[Mistake] = &[
             }
         });
     }),
-    ("RETURNING is given in another order", |routines| {
+    ("the last column of RETURNING is NULL", |routines| {
         statements(routines, |statement| {
             if let Statement::Update(update) = statement
-                && let Some(exprs) = &mut update.returning
+                && let Some(last) = update.returning.iter_mut().flatten().last()
             {
-                exprs.reverse();
+                *last = Expr::null(last.ty());
             }
         });
     }),
@@ -106,84 +105,4 @@ fn cut(expr: &mut Expr) {
         *explicit = true;
     }
     expr.for_each_part_mut(&mut cut);
-}
-
-fn steps(routines: &mut [Routine], mut change: impl FnMut(&mut Step)) {
-    for routine in routines {
-        each(&mut routine.body, &mut change);
-    }
-}
-
-fn each(steps: &mut [Step], change: &mut dyn FnMut(&mut Step)) {
-    for step in steps {
-        change(step);
-        match &mut step.action {
-            Action::If {
-                branches,
-                otherwise,
-            } => {
-                for (_, body) in branches {
-                    each(body, change);
-                }
-                each(otherwise, change);
-            }
-            Action::Loop { body }
-            | Action::ForInteger { body, .. }
-            | Action::ForRow { body, .. }
-            | Action::ForElement { body, .. }
-            | Action::Block { body } => each(body, change),
-            Action::Guard { body, handlers, .. } => {
-                each(body, change);
-                for handler in handlers {
-                    each(&mut handler.body, change);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-fn statements(routines: &mut [Routine], mut change: impl FnMut(&mut Statement)) {
-    steps(routines, |step| {
-        if let Action::Run { statement, .. } = &mut step.action {
-            change(statement);
-        }
-    });
-}
-
-fn into(routines: &mut [Routine], mut change: impl FnMut(&mut Into)) {
-    steps(routines, |step| {
-        if let Action::Run { into, .. } = &mut step.action {
-            change(into);
-        }
-    });
-}
-
-/// Tables that UPDATE and INSERT write.
-fn tables(routines: &mut [Routine], change: impl Fn(&mut TableDef)) {
-    let changed = |table: &mut TableRef| change(Arc::make_mut(table));
-    statements(routines, |statement| match statement {
-        Statement::Update(update) => changed(&mut update.table),
-        Statement::Insert(insert) => changed(&mut insert.table),
-        _ => {}
-    });
-}
-
-/// The access paths at the bottom of statements.
-fn accesses(routines: &mut [Routine], mut change: impl FnMut(&mut Access)) {
-    statements(routines, |statement| {
-        let mut plan = match statement {
-            Statement::Query(plan) => plan,
-            Statement::Insert(insert) => &mut insert.source,
-            Statement::Update(update) => &mut update.source,
-            Statement::Delete(delete) => &mut delete.source,
-        };
-        loop {
-            plan = match plan {
-                Plan::Scan(access) => return change(access),
-                Plan::Project { input, .. } | Plan::Lock { input, .. } => input,
-                _ => return,
-            };
-        }
-    });
 }

@@ -6,19 +6,19 @@
 
 use crate::dice::{Dice, TYPES};
 use crate::exprs::{Exprs, cast};
-use crate::plans::{Plans, frame_types};
+use crate::plans::{Plans, frame_types, project};
 use crate::tables::one_row;
-use quintet_base::{SqlState, SqlType, TypeMod, Value};
+use quintet_base::{RoutineId, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::cast::cast_context;
 use quintet_ir::routine::{
-    Action, Condition, Diagnostic, Handler, Into, Output, Raise, RaiseOption, RaiseState, Routine,
-    Severity, Slot, Step,
+    Action, Callee, Condition, Diagnostic, Handler, Into, Output, Raise, RaiseOption, RaiseState,
+    Routine, Severity, Slot, Step,
 };
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{
     Arbiter, ConflictAction, Delete, Insert, OnConflict, Statement, Update,
 };
-use quintet_ir::{Expr, Plan};
+use quintet_ir::{Expr, Plan, Program};
 use std::sync::Arc;
 
 /// A routine that may be called.
@@ -27,11 +27,36 @@ struct Callable {
     arguments: Vec<SqlType>,
     /// Of its rows; empty: it gives nothing.
     row: Vec<SqlType>,
+    rows: bool,
+}
+
+impl Callable {
+    /// As expressions and FROM name it.
+    fn callee(&self) -> Callee {
+        Callee {
+            id: id(self.number),
+            name: format!("r{}", self.number),
+            program: None,
+            nothing: Value::Null,
+        }
+    }
+}
+
+/// What a routine of the program is called by in the catalogue.
+fn id(number: usize) -> RoutineId {
+    RoutineId(100 + number as u32)
+}
+
+/// A program of these routines.
+pub fn program(routines: Vec<Routine>) -> Program {
+    let numbers = (0..routines.len()).map(|number| (id(number), number));
+    let numbers = numbers.collect();
+    Program::of_catalog(routines, numbers)
 }
 
 /// The routines of a program.
 pub fn routines(dice: &mut Dice, tables: &[TableRef]) -> Vec<Routine> {
-    let count = [1, 1, 2, 3][dice.below(4)];
+    let count = [1, 2, 2, 3][dice.below(4)];
     let mut callables: Vec<Callable> = Vec::new();
     let mut routines = Vec::new();
     for number in (0..count).rev() {
@@ -40,15 +65,20 @@ pub fn routines(dice: &mut Dice, tables: &[TableRef]) -> Vec<Routine> {
             (_, 1) => Output::Rows,
             _ => Output::Row,
         };
-        let routine = Author::new(dice, tables, &callables, output).routine(number, count);
+        let mut author = Author::new(dice, tables, &callables, output);
+        author.scalar = number > 0 && output == Output::Row && author.dice.one_in(2);
+        let scalar = author.scalar;
+        let routine = author.routine(number, count);
         let types = |slots: &[Slot]| slots.iter().map(|slot| slot.ty).collect::<Vec<_>>();
         callables.push(Callable {
             number,
             arguments: types(&routine.slots[..routine.arguments]),
             row: match output {
                 Output::Nothing => vec![],
+                _ if scalar => vec![routine.slots[0].ty],
                 Output::Row | Output::Rows => types(&routine.slots),
             },
+            rows: output == Output::Rows,
         });
         routines.push(routine);
     }
@@ -61,6 +91,8 @@ struct Author<'a> {
     tables: &'a [TableRef],
     callables: &'a [Callable],
     output: Output,
+    /// It gives the first slot alone.
+    scalar: bool,
     slots: Vec<Slot>,
     types: Vec<SqlType>,
     arguments: usize,
@@ -70,6 +102,8 @@ struct Author<'a> {
     found: usize,
     state: usize,
     message: usize,
+    /// ROW_COUNT, kept as often as not, so that nobody counts in vain.
+    count: usize,
     /// Of the loops (true) and labelled blocks around.
     around: Vec<bool>,
     handling: usize,
@@ -104,6 +138,7 @@ impl<'a> Author<'a> {
         slots.push(Slot::hidden(SqlType::Bool));
         slots.push(Slot::hidden(SqlType::Text));
         slots.push(Slot::hidden(SqlType::Text));
+        slots.push(Slot::hidden(SqlType::Int8));
         for _ in 0..COUNTERS {
             slots.push(Slot::hidden(SqlType::Int4));
         }
@@ -114,11 +149,13 @@ impl<'a> Author<'a> {
             tables,
             callables,
             output,
+            scalar: false,
             slots,
             types,
             arguments,
             assignable,
-            next_counter: message + 1,
+            count: message + 1,
+            next_counter: message + 2,
             found,
             state,
             message,
@@ -142,8 +179,7 @@ impl<'a> Author<'a> {
             body.clear();
         }
         while self.steps > 0 {
-            let made = self.step();
-            body.push(made);
+            self.push_step(&mut body);
         }
         let end = match self.output {
             Output::Nothing => None,
@@ -167,7 +203,8 @@ impl<'a> Author<'a> {
 
     /// Every slot.
     fn row(&self) -> Vec<Expr> {
-        let slots = self.types.iter().enumerate();
+        let width = if self.scalar { 1 } else { self.types.len() };
+        let slots = self.types[..width].iter().enumerate();
         slots.map(|(slot, ty)| Expr::Param(slot, *ty)).collect()
     }
 
@@ -194,17 +231,25 @@ impl<'a> Author<'a> {
         let count = self.dice.between(1, most);
         let mut steps = Vec::new();
         while steps.len() < count && self.steps > 0 {
-            let made = self.step();
-            steps.push(made);
+            self.push_step(&mut steps);
         }
         steps
+    }
+
+    fn push_step(&mut self, steps: &mut Vec<Step>) {
+        let made = self.step();
+        let counted = matches!(made.action, Action::Run { .. } | Action::Call { .. });
+        steps.push(made);
+        if counted && self.dice.one_in(2) {
+            steps.push(step(Action::RowCount { slot: self.count }));
+        }
     }
 
     fn step(&mut self) -> Step {
         self.steps = self.steps.saturating_sub(1);
         let line = self.dice.below(50) as u32;
         let nested = self.around.len() + self.handling < 3 && self.steps > 0;
-        let action = match self.dice.below(40) {
+        let action = match self.dice.below(43) {
             0..=5 => self.assign(),
             6..=19 => self.run(),
             20 | 21 if nested => self.branches(),
@@ -241,8 +286,13 @@ impl<'a> Author<'a> {
                 },
                 None => self.assign(),
             },
-            37 if !self.callables.is_empty() => self.call(),
-            38 => self.give(),
+            37..=40 if !self.callables.is_empty() => match self.dice.below(4) {
+                0 => self.call(),
+                1 => self.select_of_function(),
+                2 => self.update_by_function(),
+                _ => self.perform_of_functions(),
+            },
+            41 => self.give(),
             _ => self.run(),
         };
         if self.dice.one_in(3) && may_fail(&action) {
@@ -392,6 +442,10 @@ impl<'a> Author<'a> {
         let table = self.plans().table();
         let frame = frame_types(&table);
         let (source, point) = self.rows_to_change(&table, &frame);
+        let frame = match point {
+            true => frame,
+            false => source.frame_types(),
+        };
         let assignments = self.assignments(&table, &frame);
         let (returning, into) = self.returning(&frame, !point);
         Action::Run {
@@ -415,6 +469,10 @@ impl<'a> Author<'a> {
         let point = point && table.primary_key.is_some();
         if point && self.dice.one_in(4) {
             access.filter = Some(Exprs::new(self.dice, &self.types, frame).condition(2));
+        }
+        if self.dice.one_in(7) {
+            // FROM or USING: a row may come several times, and is changed once.
+            return (self.plans().join_to(access), false);
         }
         (Plan::Scan(access), point)
     }
@@ -510,7 +568,7 @@ impl<'a> Author<'a> {
         let table = self.plans().table();
         let frame = frame_types(&table);
         let (source, point) = self.rows_to_change(&table, &frame);
-        let (returning, into) = self.returning(&frame, !point);
+        let (returning, into) = self.returning(&source.frame_types(), !point);
         Action::Run {
             statement: Statement::Delete(Delete {
                 table,
@@ -771,6 +829,90 @@ impl<'a> Author<'a> {
         }
     }
 
+    /// A call of a function that gives one value, over a frame.
+    fn function(&mut self, frame: &[SqlType]) -> Option<Expr> {
+        let callables = self.callables.iter();
+        let fitting: Vec<&Callable> = callables.filter(|one| one.row.len() == 1).collect();
+        if fitting.is_empty() {
+            return None;
+        }
+        let callable = *self.dice.pick(&fitting);
+        let mut exprs = Exprs::new(self.dice, &self.types, frame);
+        let args = callable.arguments.iter().map(|ty| exprs.expr(*ty, 1));
+        Some(Expr::Routine {
+            args: args.collect(),
+            callee: Box::new(callable.callee()),
+            ty: callable.row[0],
+        })
+    }
+
+    /// `slot := (SELECT function(…))`
+    fn select_of_function(&mut self) -> Action {
+        let (Some(call), Some(slot)) = (self.function(&[]), self.slot_of(SqlType::Int4)) else {
+            return self.call();
+        };
+        let plan = project(hold(one_row()), vec![call]);
+        let into = self.into(vec![(slot, Expr::Column(0, SqlType::Int4))]);
+        Action::Run {
+            statement: Statement::Query(plan),
+            into,
+        }
+    }
+
+    /// PERFORM of a function for each row, or of the rows that it gives.
+    fn perform_of_functions(&mut self) -> Action {
+        let callables = self.callables.iter();
+        let giving: Vec<&Callable> = callables.filter(|one| one.rows).collect();
+        let plan = if !giving.is_empty() && self.dice.one_in(2) {
+            let callable = *self.dice.pick(&giving);
+            let mut exprs = Exprs::new(self.dice, &self.types, &[]);
+            let arguments = callable.arguments.iter().map(|ty| exprs.expr(*ty, 1));
+            Plan::Call {
+                arguments: arguments.collect(),
+                callee: callable.callee(),
+                types: callable.row.clone(),
+            }
+        } else {
+            let table = self.plans().table();
+            let access = self.plans().any_access(&table);
+            let Some(call) = self.function(&frame_types(&table)) else {
+                return self.call();
+            };
+            project(hold(Plan::Scan(access)), vec![call])
+        };
+        let into = self.into(vec![]);
+        Action::Run {
+            statement: Statement::Query(plan),
+            into,
+        }
+    }
+
+    /// `UPDATE … SET column = function(…)`
+    fn update_by_function(&mut self) -> Action {
+        let table = self.plans().table();
+        let frame = frame_types(&table);
+        let column = table
+            .visible_columns()
+            .find(|(_, column)| column.ty == SqlType::Int4);
+        let Some((column, _)) = column else {
+            return self.call();
+        };
+        let access = self.plans().any_access(&table);
+        let Some(call) = self.function(&frame) else {
+            return self.call();
+        };
+        let into = self.into(vec![]);
+        Action::Run {
+            statement: Statement::Update(Update {
+                source: hold(Plan::Scan(access)),
+                assignments: vec![(column, call)],
+                returning: None,
+                table,
+            }),
+            into,
+        }
+    }
+
     /// RETURN NEXT or RETURN QUERY, where rows are what the routine gives.
     fn give(&mut self) -> Action {
         if self.output != Output::Rows {
@@ -781,6 +923,13 @@ impl<'a> Author<'a> {
         }
         let types = self.types.clone();
         Action::ReturnQuery(Statement::Query(self.plans().query(&types, false)))
+    }
+}
+
+/// What functions above it write must not be met below.
+fn hold(input: Plan) -> Plan {
+    Plan::Hold {
+        input: Box::new(input),
     }
 }
 

@@ -61,7 +61,13 @@ impl Linker {
                 made => made?,
             });
         }
-        Ok(Program::of_catalog(routines, self.numbers))
+        let program = Program::of_catalog(routines, self.numbers);
+        if cfg!(debug_assertions)
+            && let Err(fault) = quintet_ir::validate::program(&program)
+        {
+            return Err(SqlError::internal(format!("no program was made: {fault}")));
+        }
+        Ok(program)
     }
 }
 

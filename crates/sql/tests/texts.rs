@@ -1,0 +1,196 @@
+//! Every procedure and function of the scripts in `tests/procedures` is valid, and so is every call of them;
+//! their programs read back from their text as they were.
+//!
+//! Nothing is run: schema changes take effect in the catalogue alone, and what fails for another reason than
+//! its program is left out.
+
+#![allow(clippy::unwrap_used)]
+
+use quintet_base::SqlState;
+use quintet_base::text_format::FormatContext;
+use quintet_ir::routine::{Action, Into, Output, Slot, Step};
+use quintet_ir::schema::TableRef;
+use quintet_ir::statement::Body;
+use quintet_ir::{Procedure, Program, Routine, text, validate};
+use quintet_sql::{Catalog, Command, PlanContext, parse, plan};
+use std::path::{Path, PathBuf};
+
+const SCRIPTS: &str = "../../tests/procedures/cases";
+const WORKLOADS: &str = "../workloads/src";
+
+struct World {
+    catalog: Catalog,
+    programs: usize,
+}
+
+impl World {
+    fn new() -> World {
+        World {
+            catalog: Catalog::load([]).unwrap(),
+            programs: 0,
+        }
+    }
+
+    /// Plans a statement; what it would run is looked at.
+    fn statement(&mut self, sql: &str, place: &str) {
+        let Ok(statements) = parse(sql) else {
+            return;
+        };
+        for statement in statements {
+            let format = FormatContext::default();
+            let context = PlanContext {
+                catalog: &self.catalog,
+                schema: "public",
+                user: "quintet",
+                database: "quintet",
+                format: &format,
+            };
+            let planned = match plan(&statement, &context, &[]) {
+                Ok(planned) => planned,
+                Err(error) if error.state == SqlState::INTERNAL_ERROR => {
+                    panic!("{place}: {error} in\n{sql}")
+                }
+                Err(_) => continue,
+            };
+            match planned.command {
+                Command::Run(procedure) => self.look_at(&procedure, place),
+                Command::Ddl(change) => {
+                    self.catalog = self.catalog.apply(&change.changes).unwrap();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn look_at(&mut self, procedure: &Procedure, place: &str) {
+        if let Err(fault) = validate::procedure(procedure) {
+            panic!("{place}: {fault}");
+        }
+        match &procedure.body {
+            Body::Call { program, .. } => self.reads_back(program, place),
+            // As the only step of a routine whose variables are the parameters.
+            Body::Statement(statement) => {
+                let slots = procedure.params.iter().map(|ty| Slot::hidden(*ty));
+                let routine = Routine {
+                    name: String::new(),
+                    slots: slots.collect(),
+                    arguments: procedure.params.len(),
+                    strict: false,
+                    found: None,
+                    body: vec![Step {
+                        line: 0,
+                        action: Action::Run {
+                            statement: statement.clone(),
+                            into: Into::default(),
+                        },
+                    }],
+                    output: Output::Nothing,
+                };
+                self.reads_back(&Program::new(vec![routine]), place);
+            }
+        }
+    }
+
+    fn reads_back(&mut self, program: &Program, place: &str) {
+        let written = text::write(program);
+        let find = |schema: &str, name: &str| -> Option<TableRef> {
+            self.catalog.table(schema, name).cloned()
+        };
+        let back = text::read(&written, &find)
+            .unwrap_or_else(|error| panic!("{place}: {error} of\n{written}"));
+        let (before, after) = (
+            format!("{:?}", program.routines),
+            format!("{:?}", back.routines),
+        );
+        assert_eq!(before, after, "{place}: {written}");
+        assert_eq!(program.numbers, back.numbers, "{place}");
+        assert_eq!(written, text::write(&back), "{place}");
+        self.programs += 1;
+    }
+}
+
+fn files(directory: &str, ends: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+    let mut found = Vec::new();
+    let mut waiting = vec![root];
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.to_string_lossy().ends_with(ends) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+impl World {
+    /// Statement by statement, each against the schema that those before it have left.
+    fn script(&mut self, sql: &str, place: &str) {
+        for statement in pg_query::split_with_scanner(sql).unwrap() {
+            self.statement(statement, place);
+        }
+    }
+}
+
+/// Goal: what the front end makes of the scripts are programs, and their text is theirs.
+#[test]
+fn routines_of_the_scripts_are_valid_and_read_back() {
+    let mut programs = 0;
+    for file in files(SCRIPTS, ".sql") {
+        // `\\;` sends a statement together with the next one.
+        let sql = std::fs::read_to_string(&file).unwrap().replace("\\;", ";");
+        let mut world = World::new();
+        world.script(&sql, &file.display().to_string());
+        programs += world.programs;
+    }
+    println!("{programs} programs");
+    assert!(programs > 700, "{programs} programs only");
+}
+
+/// The calls that the benchmarks make.
+const CALLS: &[&str] = &[
+    "CALL new_order($1, $2, $3, $4, $5, $6, NULL, NULL, NULL, NULL, NULL, NULL)",
+    "CALL payment($1, $2, $3, $4, $5, $6, $7, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+    "SELECT * FROM order_status($1, $2, $3, $4)",
+    "CALL delivery($1, $2, NULL)",
+    "SELECT stock_level($1, $2, $3)",
+    "CALL ycsb($1, $2, $3, $4, NULL, NULL)",
+    "SELECT * FROM on_click($1)",
+    "CALL add_cart($1, $2, $3)",
+    "CALL add_favorite($1, $2)",
+    "CALL purchase_item($1, $2, $3, NULL)",
+    "SELECT balance($1)",
+    "CALL deposit_checking($1, $2, NULL)",
+    "CALL transact_savings($1, $2, NULL)",
+    "CALL amalgamate($1, $2, NULL)",
+    "CALL write_check($1, $2, NULL)",
+    "CALL send_payment($1, $2, $3, NULL)",
+    "CALL hot_first($1, $2, NULL)",
+    "CALL hot_last($1, $2, NULL)",
+    "CALL hot_none($1, NULL)",
+];
+
+/// Goal: the same of the benchmarks' procedures.
+#[test]
+fn routines_of_the_workloads_are_valid_and_read_back() {
+    let mut world = World::new();
+    for ends in ["schema.sql", "procedures.sql"] {
+        for file in files(WORKLOADS, ends) {
+            let sql = std::fs::read_to_string(&file).unwrap();
+            world.script(&sql, &file.display().to_string());
+        }
+    }
+    let before = world.programs;
+    for call in CALLS {
+        world.statement(call, call);
+    }
+    assert_eq!(
+        world.programs - before,
+        CALLS.len(),
+        "a call was not planned"
+    );
+}
