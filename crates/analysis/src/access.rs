@@ -97,11 +97,16 @@ fn columns<'a>(
 fn constants_differ(one: &Key<'_>, other: &Key<'_>) -> bool {
     columns(one, other).any(|(one, other)| match (one, other) {
         (Template::Exact(Expr::Const(one, _)), Template::Exact(Expr::Const(other, _))) => {
-            one.as_i64().zip(other.as_i64()).is_some_and(|(one, other)| one != other)
-                || one.as_str().zip(other.as_str()).is_some_and(|(one, other)| {
-                    // character(n) ignores trailing blanks.
-                    one.trim_end_matches(' ') != other.trim_end_matches(' ')
-                })
+            one.as_i64()
+                .zip(other.as_i64())
+                .is_some_and(|(one, other)| one != other)
+                || one
+                    .as_str()
+                    .zip(other.as_str())
+                    .is_some_and(|(one, other)| {
+                        // character(n) ignores trailing blanks.
+                        one.trim_end_matches(' ') != other.trim_end_matches(' ')
+                    })
         }
         _ => false,
     })
@@ -109,8 +114,6 @@ fn constants_differ(one: &Key<'_>, other: &Key<'_>) -> bool {
 
 /// True if two turns of the loop with this variable touch different rows.
 fn turns_differ(symbol: usize, one: &Key<'_>, other: &Key<'_>) -> bool {
-    let is_symbol = |template: &Template| {
-        matches!(template, Template::Iterated(Expr::Param(place, _)) if *place == symbol)
-    };
+    let is_symbol = |template: &Template| matches!(template, Template::Iterated(Expr::Param(place, _)) if *place == symbol);
     columns(one, other).any(|(one, other)| is_symbol(one) && is_symbol(other))
 }

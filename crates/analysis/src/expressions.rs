@@ -35,10 +35,7 @@ pub(crate) fn callees<'e>(expr: &'e Expr, into: &mut Vec<&'e Callee>) {
 }
 
 /// Shows every expression of a statement.
-pub(crate) fn each_of_statement<'s>(
-    statement: &'s Statement,
-    see: &mut dyn FnMut(&'s Expr, Use),
-) {
+pub(crate) fn each_of_statement<'s>(statement: &'s Statement, see: &mut dyn FnMut(&'s Expr, Use)) {
     let rest = &mut |exprs: &mut dyn Iterator<Item = &'s Expr>,
                      see: &mut dyn FnMut(&'s Expr, Use)| {
         exprs.for_each(|expr| see(expr, Use::Rest));
@@ -83,9 +80,7 @@ pub(crate) fn each_of_plan<'p>(plan: &'p Plan, see: &mut dyn FnMut(&'p Expr, Use
     };
     match plan {
         Plan::Values { rows, .. } => {
-            rows.iter()
-                .flatten()
-                .for_each(|expr| see(expr, Use::Rest));
+            rows.iter().flatten().for_each(|expr| see(expr, Use::Rest));
         }
         Plan::Scan(access) => {
             each_of_path(access, see);

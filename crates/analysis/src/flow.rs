@@ -389,11 +389,14 @@ impl<'p> Walk<'p> {
     /// What a called routine may touch.
     pub fn called(&self, callee: &'p Callee) -> Vec<Touch<'p>> {
         match &callee.program {
-            Some(program) => self.touched(&program.routines[..1.min(program.routines.len())], program),
+            Some(program) => {
+                self.touched(&program.routines[..1.min(program.routines.len())], program)
+            }
             None => match self.program.numbers.get(&callee.id) {
-                Some(number) => {
-                    self.touched(std::slice::from_ref(&self.program.routines[*number]), self.program)
-                }
+                Some(number) => self.touched(
+                    std::slice::from_ref(&self.program.routines[*number]),
+                    self.program,
+                ),
                 // Unknown to the program: it cannot be called, either.
                 None => Vec::new(),
             },
@@ -416,7 +419,12 @@ impl<'p> Walk<'p> {
                 });
                 crate::statement::called(&step.action, &mut |callee| match &callee.program {
                     Some(program) => {
-                        next.extend(program.routines.first().map(|routine| (routine, &**program)));
+                        next.extend(
+                            program
+                                .routines
+                                .first()
+                                .map(|routine| (routine, &**program)),
+                        );
                     }
                     None => next.extend(
                         (program.numbers.get(&callee.id))

@@ -77,9 +77,7 @@ impl Groups {
                 .map(|n| reads(n).then_some(before[n] + 1))
                 .collect(),
             in_turns: (0..count)
-                .map(|n| {
-                    circle_reads[circles.of[n]] || graph.operations[n].loops.iter().any(turns)
-                })
+                .map(|n| circle_reads[circles.of[n]] || graph.operations[n].loops.iter().any(turns))
                 .collect(),
         }
     }

@@ -33,8 +33,7 @@ impl<'p> Walk<'p> {
             for slot in assigned(body) {
                 self.state.add(slot, Source::Operation(head));
             }
-            self.state
-                .add(self.state.count(), Source::Operation(head));
+            self.state.add(self.state.count(), Source::Operation(head));
             if !self.around.is_empty() {
                 self.state.add(self.state.left(), Source::Operation(head));
             }

@@ -8,9 +8,9 @@ use crate::graph::{Graph, Loop};
 use crate::groups::Groups;
 use crate::operation::{Key, Operation, Template};
 use quintet_ir::Expr;
+use quintet_ir::Program;
 use quintet_ir::ahead::{Ahead, LookUp, Over, Turns};
 use quintet_ir::plan::Path;
-use quintet_ir::Program;
 use std::collections::BTreeSet;
 
 /// What a call of a program's first routine may look up before it begins.
@@ -118,7 +118,10 @@ pub(crate) fn of_operation(
 /// The values of a key, if all are known as far as they can be.
 fn values(key: &Key<'_>) -> Option<Vec<Expr>> {
     let templates = key.parts.iter().map(|part| &part.template);
-    templates.map(Template::expr).map(Option::<&Expr>::cloned).collect()
+    templates
+        .map(Template::expr)
+        .map(Option::<&Expr>::cloned)
+        .collect()
 }
 
 /// The loops that a key goes through, outermost first, and their symbols.
@@ -128,7 +131,8 @@ fn turns(
     key: &[Expr],
 ) -> Result<(Vec<Turns>, BTreeSet<usize>), Unfit> {
     let mut used = BTreeSet::new();
-    key.iter().for_each(|expr| crate::expressions::slots(expr, &mut used));
+    key.iter()
+        .for_each(|expr| crate::expressions::slots(expr, &mut used));
     let mut turns = Vec::new();
     for &number in operation.loops.iter().rev() {
         let place = graph.symbol(number);
@@ -155,7 +159,10 @@ fn turns(
     let symbols: BTreeSet<usize> = turns.iter().map(|turns| turns.place).collect();
     // A loop that is over has no turns to go through any more.
     let own = graph.routine.slots.len();
-    match used.iter().all(|slot| *slot < own || symbols.contains(slot)) {
+    match used
+        .iter()
+        .all(|slot| *slot < own || symbols.contains(slot))
+    {
         true => Ok((turns, symbols)),
         false => Err(Unfit::Computed),
     }
@@ -172,7 +179,9 @@ fn conditions(
         let expr = graph.conditions[*condition].clone()?;
         let mut used = BTreeSet::new();
         crate::expressions::slots(&expr, &mut used);
-        let seen = used.iter().all(|slot| *slot < own || symbols.contains(slot));
+        let seen = used
+            .iter()
+            .all(|slot| *slot < own || symbols.contains(slot));
         seen.then_some((expr, *held))
     });
     known.collect()

@@ -85,7 +85,10 @@ impl<'p> Walk<'p> {
                 let arguments: Vec<&Expr> = arguments.iter().collect();
                 let made = self.add(What::Call(&callee.name), touches, &arguments);
                 if arguments.iter().any(|argument| argument.uses_columns()) {
-                    outer.reads.iter().for_each(|from| self.after(*from, made, Why::Rows));
+                    outer
+                        .reads
+                        .iter()
+                        .for_each(|from| self.after(*from, made, Why::Rows));
                 }
                 vec![made]
             }
@@ -131,7 +134,10 @@ impl<'p> Walk<'p> {
         };
         let made = self.add(What::Read, vec![touch], &exprs);
         if exprs.iter().any(|expr| expr.uses_columns()) {
-            outer.reads.iter().for_each(|from| self.after(*from, made, Why::Rows));
+            outer
+                .reads
+                .iter()
+                .for_each(|from| self.after(*from, made, Why::Rows));
         }
         made
     }
@@ -237,7 +243,8 @@ impl<'p> Walk<'p> {
 
 /// A row whose key is changed is written at its old key and at its new one: what is assigned says nothing.
 fn forget(touch: &mut Touch<'_>, assignments: &[(usize, Expr)]) {
-    let is_assigned = |part: &Part<'_>| assignments.iter().any(|(column, _)| *column == part.column);
+    let is_assigned =
+        |part: &Part<'_>| assignments.iter().any(|(column, _)| *column == part.column);
     for key in &mut touch.keys {
         let before = key.parts.len();
         key.parts.retain(|part| !is_assigned(part));
@@ -331,11 +338,15 @@ pub(crate) fn called<'a>(action: &'a Action, see: &mut dyn FnMut(&'a Callee)) {
             callees(index, &mut found);
             callees(value, &mut found);
         }
-        Action::Call { arguments, .. } | Action::Return(arguments) | Action::ReturnNext(arguments) => {
+        Action::Call { arguments, .. }
+        | Action::Return(arguments)
+        | Action::ReturnNext(arguments) => {
             arguments.iter().for_each(|expr| callees(expr, &mut found));
         }
         Action::If { branches, .. } => {
-            branches.iter().for_each(|(expr, _)| callees(expr, &mut found));
+            branches
+                .iter()
+                .for_each(|(expr, _)| callees(expr, &mut found));
         }
         Action::ForInteger {
             lower, upper, step, ..

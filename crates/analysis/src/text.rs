@@ -1,7 +1,8 @@
 //! The printed form of a graph: EXPLAIN PROCEDURE.
 //!
-//! Relies on: `ir::explain` for expressions.  Promises: the same routine always prints the same lines; what
-//! is not printed is not in the graph.  Does not: show plans: EXPLAIN of a statement does that.
+//! Relies on: `ir::explain` for expressions.  Promises: the same routine always prints the same lines; of the
+//! graph it leaves out access constraints that others imply.  Does not: show plans: EXPLAIN of a
+//! statement does that.
 
 mod names;
 
@@ -199,7 +200,10 @@ impl Printer<'_, '_> {
                 Bound::Upper { inclusive: true } => "<=",
                 Bound::Upper { inclusive: false } => "<",
             };
-            format!("{column} {op} {}", self.names.expr(part.value, &touch.outer))
+            format!(
+                "{column} {op} {}",
+                self.names.expr(part.value, &touch.outer)
+            )
         });
         let parts: Vec<String> = parts.collect();
         match parts.is_empty() {
@@ -280,11 +284,7 @@ impl Printer<'_, '_> {
                 )
             }
             Action::ForElement { slot, array, .. } => {
-                format!(
-                    "foreach {} in {}",
-                    self.names.slot(*slot),
-                    self.expr(array)
-                )
+                format!("foreach {} in {}", self.names.slot(*slot), self.expr(array))
             }
             Action::ForRow { .. } => "for each row".to_string(),
             _ => "loop".to_string(),

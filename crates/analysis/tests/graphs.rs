@@ -34,7 +34,10 @@ fn check(name: &str, schema: &str, script: &str) {
     let mut catalog = Catalog::load([]).unwrap();
     run(&mut catalog, schema);
     let mut actual = String::new();
-    for block in script.split("\n\n\n").filter(|block| !block.trim().is_empty()) {
+    for block in script
+        .split("\n\n\n")
+        .filter(|block| !block.trim().is_empty())
+    {
         let text = block.split("\n----").next().unwrap_or_default().trim();
         let lines = run(&mut catalog, text);
         actual += &format!("{text}\n----\n{}\n\n\n", lines.join("\n"));

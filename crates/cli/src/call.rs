@@ -114,8 +114,8 @@ fn measure(workload: &dyn Workload, arguments: &CallArguments) -> Result<(), Exi
             run.target = "embedded";
             run.durability = Some(arguments.durability.name());
             run.load |= arguments.data.is_none();
-            let system = Embedded::new(database.clone(), arguments.level)
-                .group_reads(arguments.group_reads);
+            let system =
+                Embedded::new(database.clone(), arguments.level).group_reads(arguments.group_reads);
             let report = run.execute(&system, workload, clock, &mut tell);
             close(&database)?;
             report

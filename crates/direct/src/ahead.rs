@@ -32,7 +32,12 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
     // In memory there is nothing to fetch.
     let is_wanted = |look_up: &&LookUp| context.txn.may_miss(space(look_up));
     let mut wanted = ahead.look_ups.iter().filter(is_wanted).peekable();
-    let is_on = || context.host.setting(SETTING).is_none_or(|value| value == "on");
+    let is_on = || {
+        context
+            .host
+            .setting(SETTING)
+            .is_none_or(|value| value == "on")
+    };
     if wanted.peek().is_none() || !is_on() {
         return;
     }

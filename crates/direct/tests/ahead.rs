@@ -167,7 +167,9 @@ fn call(
         params: vec![],
         body: Body::Call {
             program: Arc::clone(program),
-            arguments: arguments.map(|(value, ty)| Expr::Const(value, ty)).collect(),
+            arguments: arguments
+                .map(|(value, ty)| Expr::Const(value, ty))
+                .collect(),
         },
         result: vec![],
     });
@@ -185,7 +187,11 @@ fn call(
         rows.push(row.to_vec());
     }
     let mut keys: Vec<i32> = (announced.lock().unwrap().iter())
-        .map(|bytes| (1..=1000).find(|n| key::encode_all([&Int4(*n)]) == *bytes).unwrap())
+        .map(|bytes| {
+            (1..=1000)
+                .find(|n| key::encode_all([&Int4(*n)]) == *bytes)
+                .unwrap()
+        })
         .collect();
     keys.sort_unstable();
     (rows, keys)
@@ -215,11 +221,21 @@ fn keys_from_arguments_and_loops_over_them_are_announced_together() {
     let (_media, direct, announced) = cold();
     let program = both(&pairs());
     let at = (&direct, &announced);
-    let (rows, keys) = call(at, &program, vec![Int4(5), array([7, 9, 8])], &TestHost::default());
+    let (rows, keys) = call(
+        at,
+        &program,
+        vec![Int4(5), array([7, 9, 8])],
+        &TestHost::default(),
+    );
     assert_eq!(rows, [[Int4(50)]]);
     assert_eq!(keys, [5, 7, 8, 9]);
     // They are in memory now; only the new one is missing, and alone it is not worth a word.
-    let (rows, keys) = call(at, &program, vec![Int4(6), array([7, 9, 8])], &TestHost::default());
+    let (rows, keys) = call(
+        at,
+        &program,
+        vec![Int4(6), array([7, 9, 8])],
+        &TestHost::default(),
+    );
     assert_eq!((rows, keys), (vec![vec![Int4(60)]], vec![]));
 }
 
@@ -253,7 +269,12 @@ fn a_key_that_fails_fails_where_it_is_reached_and_nulls_are_no_keys() {
         }),
     ]);
     let at = (&direct, &announced);
-    let (rows, keys) = call(at, &program, vec![Int4(0), array([1, 2])], &TestHost::default());
+    let (rows, keys) = call(
+        at,
+        &program,
+        vec![Int4(0), array([1, 2])],
+        &TestHost::default(),
+    );
     assert_eq!((rows, keys), (vec![vec![Null]], vec![1, 2, 50, 100]));
     let mut nulls = Array {
         element: SqlType::Int4,
@@ -302,6 +323,11 @@ fn a_long_call_announces_its_beginning_only() {
         read(&t, int(17), 4),
     ]);
     let arguments = vec![Int4(3), array([])];
-    let (rows, keys) = call((&direct, &announced), &program, arguments, &TestHost::default());
+    let (rows, keys) = call(
+        (&direct, &announced),
+        &program,
+        arguments,
+        &TestHost::default(),
+    );
     assert_eq!((rows, keys), (vec![vec![Int4(30)]], vec![3, 17]));
 }

@@ -43,7 +43,7 @@ fn the_words_are_read_in_any_case_between_other_statements_and_prepared() {
         "  1  line 3  read t: id = a",
         "  2  line 3  update t        after 1 (rows)",
         "  3  line 4  read t: id = b  after 2 (same table)",
-        "  4  line 4  update t        after 2 (same table), 3 (rows)",
+        "  4  line 4  update t        after 3 (rows)",
         "Groups of reads",
         "  1  t (1), t (3)",
         "Looked up together when the call begins, in STORE without a snapshot: 1, 3",
@@ -65,7 +65,10 @@ fn the_words_are_read_in_any_case_between_other_statements_and_prepared() {
     // Nothing was dropped by it, and DROP is what it was.
     assert_eq!(lines(&mut c, "select v_of('x')"), ["1"]);
     c.query("DROP PROCEDURE move").unwrap();
-    assert_eq!(error(&mut c, "EXPLAIN PROCEDURE move").state.as_str(), "42883");
+    assert_eq!(
+        error(&mut c, "EXPLAIN PROCEDURE move").state.as_str(),
+        "42883"
+    );
 }
 
 #[test]
@@ -107,11 +110,7 @@ fn what_cannot_be_explained_says_why() {
             "42601",
             "EXPLAIN PROCEDURE and EXPLAIN FUNCTION name one routine and nothing else",
         ),
-        (
-            "EXPLAIN PROCEDURE",
-            "42601",
-            "syntax error at end of input",
-        ),
+        ("EXPLAIN PROCEDURE", "42601", "syntax error at end of input"),
     ] {
         let error = error(&mut c, sql);
         assert_eq!(error.state.as_str(), state, "{sql}: {error}");
@@ -120,5 +119,8 @@ fn what_cannot_be_explained_says_why() {
     let wrong = error(&mut c, "EXPLAIN PROCEDURE move(int, int) more");
     assert_eq!(wrong.position, Some(34), "{wrong}");
     // A text that only has the words in it is another's.
-    assert_eq!(lines(&mut c, "select 'EXPLAIN PROCEDURE move'")[0], "EXPLAIN PROCEDURE move");
+    assert_eq!(
+        lines(&mut c, "select 'EXPLAIN PROCEDURE move'")[0],
+        "EXPLAIN PROCEDURE move"
+    );
 }

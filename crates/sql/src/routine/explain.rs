@@ -39,7 +39,11 @@ pub(crate) fn readable(text: &str) -> Option<(String, Vec<usize>)> {
         return None;
     }
     let tokens = parse::scan(text).ok()?;
-    let word = |at: usize| tokens.get(at).and_then(|&(start, end)| text.get(start..end));
+    let word = |at: usize| {
+        tokens
+            .get(at)
+            .and_then(|&(start, end)| text.get(start..end))
+    };
     let is = |at: usize, wanted: &str| word(at).is_some_and(|w| w.eq_ignore_ascii_case(wanted));
     let begins = |at: &usize| {
         let first = *at == 0 || is(*at - 1, ";");
