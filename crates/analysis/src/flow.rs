@@ -238,7 +238,7 @@ impl<'p> Walk<'p> {
         let mut used = BTreeSet::new();
         exprs.iter().for_each(|expr| slots(expr, &mut used));
         self.uses(number, used);
-        self.from_slot(number, self.state.behind(), Why::Handler);
+        self.after_makers(number, self.state.behind(), Why::Handler);
         self.control(number);
         number
     }
@@ -247,7 +247,7 @@ impl<'p> Walk<'p> {
     fn control(&mut self, number: usize) {
         let leaves = self.operations[number].leaves();
         if leaves {
-            self.from_slot(number, self.state.left(), Why::Leaving);
+            self.after_makers(number, self.state.left(), Why::Leaving);
         }
         let mut innermost = (false, false, false);
         for inside in self.inside.clone().iter().rev() {
@@ -279,11 +279,11 @@ impl<'p> Walk<'p> {
     /// An operation waits for the values of slots.
     pub fn uses(&mut self, number: usize, slots: impl IntoIterator<Item = usize>) {
         for slot in slots {
-            self.from_slot(number, slot, Why::Value(slot));
+            self.after_makers(number, slot, Why::Value(slot));
         }
     }
 
-    fn from_slot(&mut self, number: usize, slot: usize, why: Why) {
+    fn after_makers(&mut self, number: usize, slot: usize, why: Why) {
         for source in self.state.made_by(slot) {
             self.edges.push((*source, number, why));
         }

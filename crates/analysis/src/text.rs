@@ -1,7 +1,8 @@
 //! The printed form of a graph: EXPLAIN PROCEDURE.
 //!
-//! Relies on: `ir::explain` for expressions.  Promises: the same routine always prints the same lines; what
-//! is not printed is not in the graph.  Does not: show plans: EXPLAIN of a statement does that.
+//! Relies on: `ir::explain` for expressions.  Promises: the same routine always prints the same lines; of the
+//! graph it leaves out access constraints that others imply.  Does not: show plans: EXPLAIN of a
+//! statement does that.
 
 mod names;
 

@@ -4,6 +4,8 @@
 //! last routine created, two blank lines behind. `QUINTET_REWRITE=1 cargo test -p quintet-analysis --test
 //! graphs` writes what comes out instead of comparing; read the diff.
 
+#![allow(clippy::unwrap_used)]
+
 use quintet_base::text_format::FormatContext;
 use quintet_sql::{Catalog, Command, PlanContext, parse, plan};
 

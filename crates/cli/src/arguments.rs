@@ -265,7 +265,7 @@ pub struct CallArguments {
     #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
     pub durability: Durability,
     /// Embedded: whether a call announces its reads before it begins: on or off
-    #[arg(long, value_name = "SWITCH", default_value = "on", value_parser = switch)]
+    #[arg(long, value_name = "SWITCH", default_value = "on", value_parser = switch, action = clap::ArgAction::Set)]
     pub group_reads: bool,
 }
 

@@ -42,6 +42,7 @@ macro_rules! conformance_suite {
             an_empty_store_holds_nothing
             ranges_are_read_in_both_directions_with_every_kind_of_bound
             removed_records_are_seen_by_no_read
+            announced_keys_read_as_others
             a_scan_goes_on_when_all_else_is_dropped
             values_may_be_empty_and_both_keys_and_values_long
             a_run_sent_again_changes_nothing

@@ -43,7 +43,7 @@ fn the_words_are_read_in_any_case_between_other_statements_and_prepared() {
         "  1  line 3  read t: id = a",
         "  2  line 3  update t        after 1 (rows)",
         "  3  line 4  read t: id = b  after 2 (same table)",
-        "  4  line 4  update t        after 2 (same table), 3 (rows)",
+        "  4  line 4  update t        after 3 (rows)",
         "Groups of reads",
         "  1  t (1), t (3)",
         "Looked up together when the call begins, in STORE without a snapshot: 1, 3",

@@ -22,6 +22,24 @@ pub fn an_empty_store_holds_nothing(open: &Opener) {
     }
 }
 
+/// Announcing a key changes no answer, whether it is there, removed, absent, empty or in no space.
+pub fn announced_keys_read_as_others(open: &Opener) {
+    let store = open();
+    merge(&store, SPACE, &puts(0..2000, 1, "one"));
+    store.checkpoint(Lsn(1)).unwrap();
+    merge(&store, SPACE, &[put(3, 2, "two"), remove(4, 2)]);
+    let generation = store.generation();
+    let before = listing(&generation, SPACE);
+    for number in (0..2100).step_by(3).chain([3, 4]) {
+        generation.announce(SPACE, &key(number));
+        let record = generation.get(SPACE, &key(number)).unwrap();
+        assert_eq!(record.is_some(), number < 2000 && number != 4, "{number}");
+    }
+    generation.announce(SPACE, b"");
+    generation.announce(SpaceId(999), b"any");
+    assert_eq!(listing(&generation, SPACE), before);
+}
+
 /// Every pair of bounds out of a few, present and absent keys, both ways, against a sorted map.
 pub fn ranges_are_read_in_both_directions_with_every_kind_of_bound(open: &Opener) {
     let store = open();
