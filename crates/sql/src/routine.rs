@@ -36,6 +36,7 @@ mod signature;
 use crate::catalog::Catalog;
 use crate::parse;
 use crate::planner::PlanContext;
+use crate::plpgsql::{self, Header};
 use crate::records::RoutineRecord;
 use pg_query::NodeEnum;
 use pg_query::protobuf::CreateFunctionStmt;
@@ -45,7 +46,9 @@ use quintet_ir::Program;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use block::plan_do;
-pub(crate) use call::{Calls, callee, callee_of_record, plan_call, plan_select_of_routine};
+pub(crate) use call::{
+    Calls, any_node, callee, callee_of_record, plan_call, plan_select_of_routine,
+};
 pub(crate) use create::{plan_create, plan_drop};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
@@ -89,6 +92,17 @@ impl StoredRoutine {
             })
         });
         made.as_ref().map_err(Clone::clone)
+    }
+
+    /// What its text says: its header, its language and its body.
+    ///
+    /// # Errors
+    /// `XX001` if the text is damaged.
+    pub fn source(&self) -> SqlResult<(Header, String, String)> {
+        let statement = statement(&self.record.text)?;
+        let (header, body) = plpgsql::header(&statement, &self.record.text)?;
+        let language = plpgsql::language(&statement).unwrap_or_default();
+        Ok((header, language, body))
     }
 
     /// It and those it calls.
