@@ -17,6 +17,7 @@
 //! | `matching` | which routine a call means, and its arguments |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
 //! | `hold` | statements whose expressions call functions |
+//! | `changes` | WITH queries that change rows, inside a routine |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages |
@@ -24,6 +25,7 @@
 
 mod block;
 mod call;
+mod changes;
 mod create;
 mod embed;
 mod hold;
