@@ -9,19 +9,20 @@ use crate::coerce;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
 use crate::routine::check_schema;
+use crate::system::descriptions;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     FuncCall, Node, SortByDir, SortByNulls, SqlValueFunction, SqlValueFunctionOp,
 };
 use quintet_base::types::format_type;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
-use quintet_ir::Expr;
 use quintet_ir::aggregate::{
     AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
 };
 use quintet_ir::cast::CastContext;
 use quintet_ir::function::is_function_name;
 use quintet_ir::plan::SortKey;
+use quintet_ir::{CompareOp, Expr};
 
 /// Functions that return sets: only FROM takes them.
 const SET_RETURNING: &[&str] = &[
@@ -106,7 +107,32 @@ impl Binder<'_, '_> {
             let arg = args.swap_remove(0);
             return coerce::explicit(self.planner, arg, ty, TypeMod::NONE).map_err(here);
         }
+        if let ([_], Some(known)) = (args.as_slice(), descriptions(self.planner, name)) {
+            return self.described(args.swap_remove(0), known).map_err(here);
+        }
         self.apply(name, args).map_err(here)
+    }
+
+    /// What a function says of a routine by its number, as the catalogue is now; plans do not outlive it.
+    fn described(&self, number: Expr, known: Vec<(u32, String)>) -> SqlResult<Expr> {
+        let number = coerce::implicit(self.planner, number, SqlType::Oid)?;
+        let branches = known.into_iter().map(|(oid, text)| {
+            let is_it = Expr::Compare {
+                op: CompareOp::Eq,
+                left: Box::new(number.clone()),
+                right: Box::new(Expr::Const(Value::Oid(oid), SqlType::Oid)),
+            };
+            (is_it, Expr::Const(Value::text(&text), SqlType::Text))
+        });
+        let branches: Vec<(Expr, Expr)> = branches.collect();
+        Ok(match branches.is_empty() {
+            true => Expr::null(SqlType::Text),
+            false => Expr::Case {
+                branches,
+                otherwise: None,
+                ty: SqlType::Text,
+            },
+        })
     }
 
     /// Binds an aggregate: its place among the results of the aggregation to come.

@@ -225,6 +225,11 @@ impl Catalog {
         self.routines.values().filter(named).collect()
     }
 
+    /// All procedures and functions, oldest first.
+    pub(crate) fn all_routines(&self) -> impl Iterator<Item = &Arc<StoredRoutine>> {
+        self.routines.values()
+    }
+
     /// True if there is any procedure or function.
     pub(crate) fn has_routines(&self) -> bool {
         !self.routines.is_empty()

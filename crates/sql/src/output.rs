@@ -50,8 +50,8 @@ pub(crate) fn bind_targets(binder: &Binder, nodes: &[Node]) -> SqlResult<Vec<Tar
             && let Some(row) = binder.row(node)?
         {
             targets.extend(row.fields.into_iter().map(|field| Target {
-                name: field.name,
-                expr: field.expr,
+                name: field.name.clone(),
+                expr: field.into_expr(),
                 location: target.location,
             }));
             continue;

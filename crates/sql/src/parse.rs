@@ -264,7 +264,7 @@ pub(crate) fn parse_expression(text: &str) -> SqlResult<protobuf::Node> {
     }
 }
 
-/// The text of an expression, for the catalogue.
+/// The text of an expression, for the catalogue. It has been bound: see [`deparse`].
 pub(crate) fn expression_text(node: &protobuf::Node) -> SqlResult<String> {
     let target = protobuf::ResTarget {
         val: Some(Box::new(node.clone())),
@@ -280,7 +280,8 @@ pub(crate) fn expression_text(node: &protobuf::Node) -> SqlResult<String> {
     Ok(text.trim_start_matches("SELECT ").to_string())
 }
 
-/// The text of a statement, made from its tree.
+/// The text of a statement, made from its tree, which has been planned: what the planner refuses, as a type's
+/// modifier that is no constant, ends the process here in builds with the library's own checks.
 pub(crate) fn deparse(node: NodeEnum) -> SqlResult<String> {
     let tree = protobuf::ParseResult {
         version: 0,

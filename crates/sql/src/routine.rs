@@ -18,6 +18,7 @@
 //! | `matching` | which routine a call means, and its arguments |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
 //! | `hold` | statements whose expressions call functions |
+//! | `changes` | WITH queries that change rows, inside a routine |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages |
@@ -25,6 +26,7 @@
 
 mod block;
 mod call;
+mod changes;
 mod create;
 mod embed;
 mod explain;
@@ -38,6 +40,7 @@ mod signature;
 use crate::catalog::Catalog;
 use crate::parse;
 use crate::planner::PlanContext;
+use crate::plpgsql::{self, Header};
 use crate::records::RoutineRecord;
 use pg_query::NodeEnum;
 use pg_query::protobuf::CreateFunctionStmt;
@@ -47,7 +50,9 @@ use quintet_ir::Program;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use block::plan_do;
-pub(crate) use call::{Calls, callee, callee_of_record, plan_call, plan_select_of_routine};
+pub(crate) use call::{
+    Calls, any_node, callee, callee_of_record, plan_call, plan_select_of_routine,
+};
 pub(crate) use create::{plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use hold::hold;
@@ -92,6 +97,17 @@ impl StoredRoutine {
             })
         });
         made.as_ref().map_err(Clone::clone)
+    }
+
+    /// What its text says: its header, its language and its body.
+    ///
+    /// # Errors
+    /// `XX001` if the text is damaged.
+    pub fn source(&self) -> SqlResult<(Header, String, String)> {
+        let statement = statement(&self.record.text)?;
+        let (header, body) = plpgsql::header(&statement, &self.record.text)?;
+        let language = plpgsql::language(&statement).unwrap_or_default();
+        Ok((header, language, body))
     }
 
     /// It and those it calls.

@@ -5,6 +5,7 @@
 //! table's.  Does not: make a row one value: it stands where it is compared, tested, taken apart,
 //! assigned or passed, and is refused elsewhere.
 
+use crate::coerce;
 use crate::expr::{Binder, and};
 use crate::names::{self, inner, required};
 use crate::variables::Shape;
@@ -36,10 +37,20 @@ impl Row {
     /// `42703`.
     pub fn field(self, name: &str) -> SqlResult<Expr> {
         let found = self.fields.into_iter().find(|field| field.name == name);
-        found.map(|field| field.expr).ok_or_else(|| {
+        found.map(Field::into_expr).ok_or_else(|| {
             let message = format!("column \"{name}\" not found in data type record");
             SqlError::new(SqlState::UNDEFINED_COLUMN, message)
         })
+    }
+}
+
+impl Field {
+    /// The field as an expression of its own, which keeps its length.
+    pub fn into_expr(self) -> Expr {
+        match self.expr {
+            Expr::Param(_, ty) => coerce::with_length(self.expr, ty, self.modifier),
+            other => other,
+        }
     }
 }
 

@@ -7,10 +7,11 @@
 
 use crate::names::{self, inner};
 use crate::planner::Planner;
-use crate::routine::named;
-use pg_query::NodeEnum;
+use crate::routine::{any_node, named};
 use pg_query::protobuf::{Alias, ColumnRef, FuncCall, Node, RangeFunction, ResTarget, SelectStmt};
+use pg_query::{NodeEnum, NodeRef};
 use quintet_base::SqlResult;
+use quintet_ir::aggregate::is_aggregate_name;
 use quintet_ir::routine::Output;
 
 /// What the sets are called among the sources; no name that somebody would write.
@@ -45,7 +46,15 @@ pub(crate) fn sets_in_from(
         },
         _ => return Ok(None),
     };
-    if !select.group_clause.is_empty() || select.having_clause.is_some() {
+    let aggregates = |node: &NodeRef| match node {
+        NodeRef::FuncCall(call) => names::built_in(&call.funcname).is_some_and(is_aggregate_name),
+        _ => false,
+    };
+    let mut others = select.target_list.iter().filter_map(inner);
+    if !select.group_clause.is_empty()
+        || select.having_clause.is_some()
+        || others.any(|target| any_node(target, &aggregates))
+    {
         return Ok(None);
     }
     let mut select = select.clone();

@@ -10,11 +10,15 @@
 //! |---|---|
 //! | `system/objects` | pg_class, pg_attribute, pg_index, pg_constraint, pg_attrdef, pg_sequence |
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, the empty ones |
+//! | `system/routines` | pg_proc, pg_language, information_schema.routines |
 //! | `system/views` | pg_tables, pg_indexes, information_schema |
 
 mod fixed;
 mod objects;
+mod routines;
 mod views;
+
+pub(crate) use routines::descriptions;
 
 use crate::planner::Planner;
 use quintet_base::{SqlType, TableId, Value};
@@ -52,9 +56,17 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
     let (schema, families): (_, &[&[Definition]]) = match schema {
         "" | "pg_catalog" => (
             "pg_catalog",
-            &[objects::RELATIONS, fixed::RELATIONS, views::PG],
+            &[
+                objects::RELATIONS,
+                fixed::RELATIONS,
+                routines::RELATIONS,
+                views::PG,
+            ],
         ),
-        "information_schema" => ("information_schema", &[views::INFORMATION]),
+        "information_schema" => (
+            "information_schema",
+            &[views::INFORMATION, routines::INFORMATION],
+        ),
         _ => return None,
     };
     let found = families
@@ -81,7 +93,12 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
 
 /// The number of a relation of `pg_catalog`.
 pub(crate) fn relation_oid(name: &str) -> Option<u32> {
-    let all = [objects::RELATIONS, fixed::RELATIONS, views::PG];
+    let all = [
+        objects::RELATIONS,
+        fixed::RELATIONS,
+        routines::RELATIONS,
+        views::PG,
+    ];
     all.iter()
         .flat_map(|family| family.iter())
         .find(|d| d.name == name)

@@ -11,6 +11,7 @@ use crate::names::{self, inner, required};
 use crate::parse::deparse;
 use crate::planner::Planner;
 use crate::select::plan_query;
+use crate::statement::plan_statement;
 use crate::{output, types};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
@@ -180,6 +181,10 @@ fn prepare(planner: &Planner, statement: &PrepareStmt) -> SqlResult<Planned> {
         declared.push(types::resolve(planner, name)?.0);
     }
     let query = required(statement.query.as_deref().and_then(inner))?;
+    // As in PostgreSQL, what is wrong with the statement is said now. And a tree that cannot be planned must
+    // not be made into text: the parser's library ends the process at some, in builds with its checks.
+    let apart = Planner::new(planner.context, planner.statement_text(), &declared);
+    plan_statement(&apart, query)?;
     let command = Command::Prepare {
         name: statement.name.clone(),
         types: declared,

@@ -678,7 +678,7 @@ fn calls_routine(planner: &Planner, select: &SelectStmt) -> bool {
 }
 
 /// Whether some node of a tree is such. The parser's own walk does not go into elements and fields.
-fn any_node(node: &NodeEnum, is_such: &dyn Fn(&NodeRef) -> bool) -> bool {
+pub(crate) fn any_node(node: &NodeEnum, is_such: &dyn Fn(&NodeRef) -> bool) -> bool {
     node.nodes().iter().any(|(node, ..)| {
         let inside = match node {
             NodeRef::AIndirection(part) => part.arg.as_deref().and_then(inner),

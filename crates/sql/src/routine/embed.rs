@@ -5,6 +5,7 @@
 //! Does not: know PL/pgSQL's statements.
 
 use super::call::{Called, call_step, has_subquery, in_order, is_bare};
+use super::changes::has_changes;
 use super::link::Linker;
 use crate::coerce;
 use crate::command::Command;
@@ -221,6 +222,9 @@ impl Embedding<'_, '_> {
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
             }
         };
+        if has_changes(&node) {
+            return self.changes_first(source, node, |this, node| this.plan(source, node));
+        }
         if let NodeEnum::SelectStmt(select) = &node
             && is_bare(select)
             && select.from_clause.is_empty()
@@ -229,9 +233,14 @@ impl Embedding<'_, '_> {
         {
             return Ok(planned);
         }
+        self.plan(source, &node)
+    }
+
+    /// Plans a statement of a source.
+    pub(super) fn plan(&mut self, source: &str, node: &NodeEnum) -> SqlResult<Planned> {
         let planner = Planner::inside(self.context, source, &self.variables);
-        refuse_schema_change(&node)?;
-        let planned = plan_statement(&planner, &node)?;
+        refuse_schema_change(node)?;
+        let planned = plan_statement(&planner, node)?;
         planner.calls.link(self.linker);
         match planned.command {
             Command::Run(procedure) => match &procedure.body {

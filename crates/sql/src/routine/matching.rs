@@ -56,7 +56,8 @@ impl Argument {
             (Argument::Row(_), None) => false,
             (Argument::Row(row), Some(table)) => match row.table {
                 Some(id) => id == table.id,
-                None => row.fields.len() == table.visible_columns().count(),
+                // If it has not as many fields, that is said of the one function that fits.
+                None => true,
             },
         }
     }
@@ -203,6 +204,15 @@ fn fields(planner: &Planner, row: Option<Argument>, table: &TableDef) -> SqlResu
             .map(|column| Expr::Const(Value::Null, column.ty))
             .collect());
     };
+    let wanted = table.visible_columns().count();
+    if row.fields.len() != wanted {
+        let message = format!("cannot cast type record to {}", table.name);
+        let detail = match row.fields.len() < wanted {
+            true => "Input has too few columns.",
+            false => "Input has too many columns.",
+        };
+        return Err(SqlError::new(SqlState::CANNOT_COERCE, message).detail(detail));
+    }
     let pairs = row.fields.into_iter().zip(columns);
     pairs
         .map(|(field, column)| {

@@ -14,6 +14,10 @@ use quintet_ir::routine::{self, Action, Into, Output};
 use quintet_ir::statement::OutputColumn;
 use quintet_ir::{Expr, Statement};
 
+fn is_null(text: &SqlText) -> bool {
+    text.text.trim().eq_ignore_ascii_case("null")
+}
+
 impl Lowering<'_, '_, '_> {
     /// `target := value`.
     pub(super) fn assign(&mut self, target: &Target, value: &SqlText) -> SqlResult<()> {
@@ -56,7 +60,7 @@ impl Lowering<'_, '_, '_> {
     fn assign_row(&mut self, target: &Target, value: &SqlText) -> SqlResult<()> {
         let fields = match self.at.row(&value.text)? {
             Some(fields) => fields,
-            None if value.text.trim().eq_ignore_ascii_case("null") => Vec::new(),
+            None if is_null(value) => Vec::new(),
             None => return Err(SqlError::unsupported("this value for a row variable")),
         };
         let (columns, values): (Vec<OutputColumn>, Vec<Expr>) = fields.into_iter().unzip();
@@ -64,6 +68,8 @@ impl Lowering<'_, '_, '_> {
             return Err(SqlError::unsupported("NULL for a record"));
         }
         let to = self.row_slots(target.variable.0, &columns)?;
+        // A row of NULLs is shown as NULL then.
+        self.assigned[target.variable.0] = !columns.is_empty();
         let overwritten = |value: &Expr| values.len() > 1 && names_any(value, &to);
         if values.iter().any(overwritten) {
             return self.assign_at_once(to, values);
@@ -389,6 +395,12 @@ impl Lowering<'_, '_, '_> {
         }
         if let Some(fields) = self.at.row(&text.text)? {
             return self.returned(fields);
+        }
+        if signature.is_row && is_null(text) {
+            let columns = signature.columns.iter();
+            return Ok(columns
+                .map(|column| Expr::Const(Value::Null, column.ty))
+                .collect());
         }
         let [column] = signature.columns.as_slice() else {
             return Err(SqlError::unsupported(format!("{what} of this as a row")));

@@ -1,0 +1,280 @@
+//! WITH over changes, inside routines: `WITH x AS (UPDATE … RETURNING …) SELECT … FROM x`.
+//!
+//! Relies on: `embed`.  Promises: a change is a step before the statement; the rows that it returns are kept in
+//! arrays, a column each, and the statement reads them by `unnest`.  Does not: run a change beside a
+//! statement that reads the table it changes: PostgreSQL shows it the state before, and here it would see
+//! what has been written. That is refused.
+
+use super::call::any_node;
+use super::embed::{Embedding, Planned};
+use crate::names::inner;
+use pg_query::protobuf::{
+    Alias, ColumnRef, CommonTableExpr, FuncCall, Node, ParamRef, RangeFunction, ResTarget,
+    SelectStmt, WithClause,
+};
+use pg_query::{NodeEnum, NodeRef};
+use quintet_base::{SqlError, SqlResult, SqlType, Value};
+use quintet_ir::Expr;
+use quintet_ir::routine::{Action, Into};
+use std::collections::BTreeSet;
+
+/// Whether a statement has a WITH query that changes rows.
+pub(super) fn has_changes(node: &NodeEnum) -> bool {
+    let ctes = with_clause(node).map_or(&[][..], |with| &with.ctes);
+    ctes.iter().filter_map(common_table).any(is_change)
+}
+
+fn with_clause(node: &NodeEnum) -> Option<&WithClause> {
+    match node {
+        NodeEnum::SelectStmt(statement) => statement.with_clause.as_ref(),
+        NodeEnum::InsertStmt(statement) => statement.with_clause.as_ref(),
+        NodeEnum::UpdateStmt(statement) => statement.with_clause.as_ref(),
+        NodeEnum::DeleteStmt(statement) => statement.with_clause.as_ref(),
+        _ => None,
+    }
+}
+
+fn with_clause_mut(node: &mut NodeEnum) -> Option<&mut WithClause> {
+    match node {
+        NodeEnum::SelectStmt(statement) => statement.with_clause.as_mut(),
+        NodeEnum::InsertStmt(statement) => statement.with_clause.as_mut(),
+        NodeEnum::UpdateStmt(statement) => statement.with_clause.as_mut(),
+        NodeEnum::DeleteStmt(statement) => statement.with_clause.as_mut(),
+        _ => None,
+    }
+}
+
+fn common_table(node: &Node) -> Option<&CommonTableExpr> {
+    match inner(node) {
+        Some(NodeEnum::CommonTableExpr(table)) => Some(table),
+        _ => None,
+    }
+}
+
+fn is_change(table: &CommonTableExpr) -> bool {
+    changed_table(table).is_some()
+}
+
+/// The name of the table that a WITH query changes.
+fn changed_table(table: &CommonTableExpr) -> Option<&str> {
+    let relation = match table.ctequery.as_deref().and_then(inner)? {
+        NodeEnum::InsertStmt(change) => change.relation.as_ref(),
+        NodeEnum::UpdateStmt(change) => change.relation.as_ref(),
+        NodeEnum::DeleteStmt(change) => change.relation.as_ref(),
+        _ => None,
+    };
+    relation.map(|relation| relation.relname.as_str())
+}
+
+/// Whether a tree names a table.
+fn reads(node: &NodeEnum, tables: &BTreeSet<String>) -> bool {
+    any_node(node, &|node| match node {
+        NodeRef::RangeVar(table) => tables.contains(&table.relname),
+        _ => false,
+    })
+}
+
+impl Embedding<'_, '_> {
+    /// The statement without its WITH queries that change rows, which become steps; `finish` plans what is left
+    /// while the arrays are in sight.
+    pub(super) fn changes_first(
+        &mut self,
+        source: &str,
+        mut node: NodeEnum,
+        finish: impl FnOnce(&mut Self, &NodeEnum) -> SqlResult<Planned>,
+    ) -> SqlResult<Planned> {
+        let known = self.variables.numbered.len();
+        let made = self.make_changes(source, &mut node);
+        let planned = made.and_then(|()| finish(self, &node));
+        self.variables.numbered.truncate(known);
+        planned
+    }
+
+    fn make_changes(&mut self, source: &str, node: &mut NodeEnum) -> SqlResult<()> {
+        let Some(with) = with_clause_mut(node) else {
+            return Ok(());
+        };
+        let mut changed = BTreeSet::new();
+        let mut before: Vec<Node> = Vec::new();
+        for table in &mut with.ctes {
+            let Some(NodeEnum::CommonTableExpr(query)) = table.node.as_mut() else {
+                continue;
+            };
+            if let Some(inside) = query.ctequery.as_deref().and_then(inner)
+                && reads(inside, &changed)
+            {
+                return Err(read_and_changed());
+            }
+            if let Some(name) = changed_table(query).map(str::to_string) {
+                let mut change = query.ctequery.as_deref().and_then(inner).cloned();
+                if let Some(change) = change.as_mut() {
+                    // It sees the queries before it.
+                    give(change, &before)?;
+                    let rows = self.change(source, change)?;
+                    query.ctequery = Some(Box::new(rows));
+                }
+                changed.insert(name);
+            }
+            before.push(table.clone());
+        }
+        match others_read(node, &changed) {
+            true => Err(read_and_changed()),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes a change, and the query that gives the rows that it returned.
+    fn change(&mut self, source: &str, change: &NodeEnum) -> SqlResult<Node> {
+        let Planned { statement, columns } = self.plan(source, change)?;
+        if columns.is_empty() {
+            let into = Into::default();
+            self.add(Action::Run { statement, into });
+            // Who names it is told that there are no columns.
+            return Ok(wrap(NodeEnum::SelectStmt(Box::default())));
+        }
+        let count = self.variables.hidden(SqlType::Int4);
+        let here = Expr::Param(count, SqlType::Int4);
+        self.add(Action::Assign {
+            slot: count,
+            value: Expr::Const(Value::Int4(0), SqlType::Int4),
+        });
+        let one = Expr::Const(Value::Int4(1), SqlType::Int4);
+        let value = self.apply("+", vec![here.clone(), one])?;
+        let mut keep = vec![Action::Assign { slot: count, value }];
+        let (mut into, mut arrays) = (Vec::new(), Vec::new());
+        for (number, column) in columns.iter().enumerate() {
+            let Some(array) = column.ty.array_of() else {
+                let what = format!("type {} RETURNING in a WITH query", column.ty);
+                return Err(SqlError::unsupported(what));
+            };
+            let (slot, element) = (
+                self.variables.hidden(array),
+                self.variables.hidden(column.ty),
+            );
+            self.add(Action::Assign {
+                slot,
+                value: Expr::Const(Value::Null, array),
+            });
+            into.push((element, Expr::Column(number, column.ty)));
+            keep.push(Action::AssignElement {
+                slot,
+                index: here.clone(),
+                value: Expr::Param(element, column.ty),
+            });
+            self.variables.numbered.push(Some(slot));
+            arrays.push(self.variables.numbered.len() as i32);
+        }
+        let (_, body) = self.apart(|this| {
+            keep.into_iter().for_each(|action| this.add(action));
+            Ok(())
+        })?;
+        self.add(Action::ForRow {
+            statement,
+            into,
+            body,
+        });
+        let names: Vec<String> = columns.into_iter().map(|column| column.name).collect();
+        Ok(rows_of(&arrays, &names))
+    }
+}
+
+/// What is left of a statement, its WITH queries aside, reads one of these tables.
+fn others_read(node: &NodeEnum, changed: &BTreeSet<String>) -> bool {
+    let mut main = node.clone();
+    if let Some(with) = with_clause_mut(&mut main) {
+        // What a WITH query gives may be called as a table is.
+        let names: Vec<String> = with
+            .ctes
+            .iter()
+            .filter_map(common_table)
+            .map(|table| table.ctename.clone())
+            .collect();
+        with.ctes.clear();
+        let changed = changed.iter().filter(|name| !names.contains(name));
+        return reads(&main, &changed.cloned().collect());
+    }
+    reads(&main, changed)
+}
+
+/// Puts WITH queries in sight of a change.
+fn give(change: &mut NodeEnum, before: &[Node]) -> SqlResult<()> {
+    if before.is_empty() {
+        return Ok(());
+    }
+    if with_clause(change).is_some() {
+        return Err(SqlError::unsupported(
+            "WITH inside of a WITH query that changes rows",
+        ));
+    }
+    let with = Some(WithClause {
+        ctes: before.to_vec(),
+        recursive: false,
+        location: -1,
+    });
+    match change {
+        NodeEnum::InsertStmt(change) => change.with_clause = with,
+        NodeEnum::UpdateStmt(change) => change.with_clause = with,
+        NodeEnum::DeleteStmt(change) => change.with_clause = with,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn read_and_changed() -> SqlError {
+    SqlError::unsupported("a WITH query that changes a table which the statement uses elsewhere")
+}
+
+fn wrap(node: NodeEnum) -> Node {
+    Node { node: Some(node) }
+}
+
+fn string(sval: &str) -> Node {
+    let sval = sval.to_string();
+    wrap(NodeEnum::String(pg_query::protobuf::String { sval }))
+}
+
+/// `SELECT r.c0 AS name, … FROM unnest($n, …) AS r (c0, …)`.
+fn rows_of(arrays: &[i32], names: &[String]) -> Node {
+    let columns: Vec<String> = (0..names.len())
+        .map(|number| format!("c{number}"))
+        .collect();
+    let parameters = arrays.iter().map(|number| {
+        wrap(NodeEnum::ParamRef(ParamRef {
+            number: *number,
+            location: -1,
+        }))
+    });
+    let call = FuncCall {
+        funcname: vec![string("unnest")],
+        args: parameters.collect(),
+        location: -1,
+        ..FuncCall::default()
+    };
+    let source = RangeFunction {
+        functions: vec![wrap(NodeEnum::FuncCall(Box::new(call)))],
+        alias: Some(Alias {
+            aliasname: "r".to_string(),
+            colnames: columns.iter().map(|name| string(name)).collect(),
+        }),
+        ..RangeFunction::default()
+    };
+    let targets = names.iter().zip(&columns).map(|(name, column)| {
+        let reference = ColumnRef {
+            fields: vec![string("r"), string(column)],
+            location: -1,
+        };
+        wrap(NodeEnum::ResTarget(Box::new(ResTarget {
+            name: name.clone(),
+            val: Some(Box::new(wrap(NodeEnum::ColumnRef(reference)))),
+            location: -1,
+            ..ResTarget::default()
+        })))
+    });
+    wrap(NodeEnum::SelectStmt(Box::new(SelectStmt {
+        target_list: targets.collect(),
+        from_clause: vec![wrap(NodeEnum::RangeFunction(source))],
+        limit_option: pg_query::protobuf::LimitOption::Default as i32,
+        op: pg_query::protobuf::SetOperation::SetopNone as i32,
+        ..SelectStmt::default()
+    })))
+}

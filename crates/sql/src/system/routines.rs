@@ -1,0 +1,316 @@
+//! Relations about procedures and functions, and what describes one in words.
+//!
+//! Relies on: the catalogue.  Promises: one row per routine of the users', one per language they may be written
+//! in.  Does not: list built-in functions; a routine whose types have gone is left out until they are back.
+
+use super::{Definition, OWNER, flag, oid, schema_oid, short, text};
+use crate::parse;
+use crate::planner::Planner;
+use crate::plpgsql::{Header, ParameterMode, Returns, Volatility};
+use crate::routine::{Signature, StoredRoutine};
+use quintet_base::types::format_type;
+use quintet_base::value::Array;
+use quintet_base::{SqlType, TypeMod, Value};
+use quintet_ir::routine::Output;
+use std::sync::Arc;
+
+use SqlType::{Bool, Float4, Int2, InternalChar, Name, Oid, OidArray, Text, TextArray, Varchar};
+
+/// PostgreSQL's number of the pseudotype `record`.
+const RECORD: u32 = 2249;
+
+/// Languages with their numbers.
+const LANGUAGES: [(&str, u32); 2] = [("sql", 14), ("plpgsql", 13_545)];
+
+pub(super) const RELATIONS: &[Definition] = &[
+    Definition {
+        name: "pg_proc",
+        oid: 1255,
+        columns: &[
+            ("oid", Oid),
+            ("proname", Name),
+            ("pronamespace", Oid),
+            ("proowner", Oid),
+            ("prolang", Oid),
+            ("procost", Float4),
+            ("prorows", Float4),
+            ("provariadic", Oid),
+            ("prokind", InternalChar),
+            ("prosecdef", Bool),
+            ("proleakproof", Bool),
+            ("proisstrict", Bool),
+            ("proretset", Bool),
+            ("provolatile", InternalChar),
+            ("proparallel", InternalChar),
+            ("pronargs", Int2),
+            ("pronargdefaults", Int2),
+            ("prorettype", Oid),
+            ("proargtypes", OidArray),
+            ("proargnames", TextArray),
+            ("prosrc", Text),
+            ("proconfig", TextArray),
+            ("proacl", TextArray),
+        ],
+        rows: procedures,
+    },
+    Definition {
+        name: "pg_language",
+        oid: 2612,
+        columns: &[
+            ("oid", Oid),
+            ("lanname", Name),
+            ("lanowner", Oid),
+            ("lanispl", Bool),
+            ("lanpltrusted", Bool),
+        ],
+        rows: |_| {
+            let row = |(name, number): (&str, u32)| {
+                vec![
+                    oid(number),
+                    text(name),
+                    oid(OWNER),
+                    flag(name != "sql"),
+                    flag(true),
+                ]
+            };
+            LANGUAGES.map(row).into()
+        },
+    },
+];
+
+pub(super) const INFORMATION: &[Definition] = &[Definition {
+    name: "routines",
+    oid: 13_013,
+    columns: &[
+        ("specific_catalog", Name),
+        ("specific_schema", Name),
+        ("specific_name", Name),
+        ("routine_catalog", Name),
+        ("routine_schema", Name),
+        ("routine_name", Name),
+        ("routine_type", Varchar),
+        ("data_type", Varchar),
+        ("routine_body", Varchar),
+        ("routine_definition", Varchar),
+        ("external_language", Varchar),
+        ("is_deterministic", Varchar),
+        ("security_type", Varchar),
+    ],
+    rows: listed,
+}];
+
+/// A routine with what describes it.
+struct Described<'c> {
+    stored: &'c StoredRoutine,
+    signature: Arc<Signature>,
+    header: Header,
+    language: String,
+    body: String,
+}
+
+fn described<'c>(planner: &Planner<'c>) -> Vec<Described<'c>> {
+    let one = |stored: &'c Arc<StoredRoutine>| {
+        let signature = Arc::clone(stored.signature(planner.catalog()).ok()?);
+        let (header, language, body) = stored.source().ok()?;
+        Some(Described {
+            stored,
+            signature,
+            header,
+            language,
+            body,
+        })
+    };
+    planner.catalog().all_routines().filter_map(one).collect()
+}
+
+fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
+    let row = |routine: Described| {
+        let Described {
+            stored,
+            signature,
+            header,
+            language,
+            body,
+        } = routine;
+        let inputs = || signature.parameters.iter().filter(|p| p.is_input());
+        let volatility = match header.volatility {
+            Volatility::Immutable => "i",
+            Volatility::Stable => "s",
+            Volatility::Volatile => "v",
+        };
+        let set = signature.output == Output::Rows;
+        let language = LANGUAGES.iter().find(|known| known.0 == language);
+        let types = inputs().map(|p| oid(type_number(p.ty, p.row.is_some())));
+        let names = signature.parameters.iter();
+        let names = names.map(|p| text(p.name.as_deref().unwrap_or_default()));
+        let named = signature.parameters.iter().any(|p| p.name.is_some());
+        let array = |element, values| Value::Array(Box::new(Array { element, values }));
+        let result = match (&signature.columns[..], signature.is_row || signature.record) {
+            (_, true) => RECORD,
+            ([], _) => SqlType::Void.oid(),
+            ([_], false) if signature.procedure => RECORD,
+            ([column, ..], false) => column.ty.oid(),
+        };
+        vec![
+            oid(stored.record.id.0),
+            text(&stored.record.name),
+            oid(schema_oid(&stored.record.schema)),
+            oid(OWNER),
+            oid(language.map_or(0, |known| known.1)),
+            Value::Float4(100.0),
+            Value::Float4(if set { 1000.0 } else { 0.0 }),
+            oid(0),
+            text(if signature.procedure { "p" } else { "f" }),
+            flag(false),
+            flag(false),
+            flag(signature.strict),
+            flag(set),
+            text(volatility),
+            text("u"),
+            short(inputs().count()),
+            short(inputs().filter(|p| p.default.is_some()).count()),
+            oid(result),
+            array(SqlType::Oid, types.collect()),
+            match named {
+                true => array(SqlType::Text, names.collect()),
+                false => Value::Null,
+            },
+            text(&body),
+            Value::Null,
+            Value::Null,
+        ]
+    };
+    described(planner).into_iter().map(row).collect()
+}
+
+/// A type's number; a row of a table has none here, since pg_type does not list it.
+fn type_number(ty: SqlType, is_row: bool) -> u32 {
+    match is_row {
+        true => RECORD,
+        false => ty.oid(),
+    }
+}
+
+fn listed(planner: &Planner) -> Vec<Vec<Value>> {
+    let row = |routine: Described| {
+        let result = result_text(&routine.header, &routine.signature);
+        let Described {
+            stored,
+            signature,
+            header,
+            language,
+            body,
+        } = routine;
+        let name = || text(&stored.record.name);
+        let schema = || text(&stored.record.schema);
+        let kind = if signature.procedure {
+            "PROCEDURE"
+        } else {
+            "FUNCTION"
+        };
+        let deterministic = header.volatility == Volatility::Immutable;
+        vec![
+            text(planner.context.database),
+            schema(),
+            text(&format!("{}_{}", stored.record.name, stored.record.id.0)),
+            text(planner.context.database),
+            schema(),
+            name(),
+            text(kind),
+            match &result {
+                Some(result) => text(result.trim_start_matches("SETOF ")),
+                None => Value::Null,
+            },
+            text(if language == "sql" { "SQL" } else { "EXTERNAL" }),
+            text(&body),
+            text(&language.to_ascii_uppercase()),
+            text(if deterministic { "YES" } else { "NO" }),
+            text("INVOKER"),
+        ]
+    };
+    described(planner).into_iter().map(row).collect()
+}
+
+/// Functions that describe a routine by its number: what each of the routines is described by. `None` for other
+/// names.
+pub(crate) fn descriptions(planner: &Planner, function: &str) -> Option<Vec<(u32, String)>> {
+    let describe: fn(&Described) -> Option<String> = match function {
+        "pg_get_function_arguments" => |routine| Some(arguments_text(routine, true)),
+        "pg_get_function_identity_arguments" => |routine| Some(arguments_text(routine, false)),
+        "pg_get_function_result" => |routine| result_text(&routine.header, &routine.signature),
+        // Bodies are kept as they were written, in prosrc.
+        "pg_get_function_sqlbody" => |_| None,
+        "pg_get_functiondef" => |routine| Some(routine.stored.record.text.clone()),
+        _ => return None,
+    };
+    let routines = described(planner);
+    let pairs = routines.iter().filter_map(|routine| {
+        let text = describe(routine)?;
+        Some((routine.stored.record.id.0, text))
+    });
+    Some(pairs.collect())
+}
+
+/// `a integer, INOUT b text DEFAULT 'x'::text`.
+fn arguments_text(routine: &Described, with_defaults: bool) -> String {
+    let signature = &routine.signature;
+    let shown = signature.parameters.iter().filter(|parameter| {
+        parameter.mode != ParameterMode::Table
+            && (with_defaults || signature.procedure || parameter.mode != ParameterMode::Out)
+    });
+    let texts = shown.map(|parameter| {
+        let mut parts: Vec<String> = Vec::new();
+        match parameter.mode {
+            ParameterMode::In | ParameterMode::Table if !signature.procedure => {}
+            ParameterMode::In | ParameterMode::Table => parts.push("IN".into()),
+            ParameterMode::Out => parts.push("OUT".into()),
+            ParameterMode::InOut => parts.push("INOUT".into()),
+        }
+        parts.extend(parameter.name.clone());
+        parts.push(match &parameter.row {
+            Some(table) => table.name.clone(),
+            None => format_type(parameter.ty, TypeMod::NONE),
+        });
+        if let Some(node) = parameter.default.as_ref().filter(|_| with_defaults) {
+            let text = parse::expression_text(node).unwrap_or_else(|_| "…".into());
+            // PostgreSQL shows the type of a literal that has none of its own.
+            let cast = match text.starts_with('\'') || text == "NULL" {
+                true => format!("::{}", format_type(parameter.ty, TypeMod::NONE)),
+                false => String::new(),
+            };
+            parts.push(format!("DEFAULT {text}{cast}"));
+        }
+        parts.join(" ")
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// What a function gives, in words; none for a procedure.
+fn result_text(header: &Header, signature: &Signature) -> Option<String> {
+    if signature.procedure {
+        return None;
+    }
+    let name = |ty| format_type(ty, TypeMod::NONE);
+    let tables = signature
+        .parameters
+        .iter()
+        .filter(|p| p.mode == ParameterMode::Table);
+    let tables: Vec<String> = tables
+        .map(|p| format!("{} {}", p.name.as_deref().unwrap_or_default(), name(p.ty)))
+        .collect();
+    if !tables.is_empty() {
+        return Some(format!("TABLE({})", tables.join(", ")));
+    }
+    let one = match (&header.returns, &signature.columns[..]) {
+        (Returns::Nothing, _) => "void".to_string(),
+        (Returns::Value(ty) | Returns::SetOf(ty), _) if signature.is_row || signature.record => {
+            ty.to_string()
+        }
+        (_, [column]) => name(column.ty),
+        _ => "record".to_string(),
+    };
+    Some(match signature.output {
+        Output::Rows => format!("SETOF {one}"),
+        _ => one,
+    })
+}
