@@ -64,6 +64,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         shared: &shared,
         seat: &seat,
         locked: Vec::new(),
+        installed: false,
     };
     if let Some(space) = shared.closed_to(txn.id, txn.writes.keys().copied()) {
         drop(section);
@@ -118,16 +119,18 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     record::encode(place.payload(), changes(txn), &txn.fenced, &txn.dropped);
     let payload = crate::entry::logged(place.finish(), bytes, &guard);
     let written = CommitRecord::own(payload).expect("a commit");
-    section.install(&written, timestamp, &guard);
+    let low_water = section.install(&written, timestamp, &guard);
     if let Some(fences) = fences {
         shared.raise_fences(fences, &txn.fenced, timestamp);
         shared.note_dropped(&txn.dropped, timestamp);
     }
     drop(section);
     std::mem::forget(bomb);
+    let removed = shared.note_removed(&seat, &written, timestamp);
     drop((alone, guard));
 
     seat.count_commit();
+    shared.take_some_removed_away(&seat, low_water, removed);
     shared.compact_if_full(timestamp);
     Ok(Committed {
         timestamp,
@@ -193,6 +196,7 @@ struct Section<'a> {
     seat: &'a Seat,
     /// In the order of the write set, each with its hash.
     locked: Vec<(&'a RecordEntry, u64)>,
+    installed: bool,
 }
 
 impl<'a> Section<'a> {
@@ -249,6 +253,8 @@ impl<'a> Section<'a> {
             match entry.lock_for_commit(self.seat.number()) {
                 Locked::Yes => {
                     self.locked.push((entry, hash));
+                    // Before there is a timestamp: whoever may see what is committed here walks the order later.
+                    self.shared.table.list_again(entry, guard);
                     return entry;
                 }
                 Locked::Busy | Locked::Dead => crate::entry::pause(&mut spins),
@@ -256,13 +262,21 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn install(&self, written: &CommitRecord<'_>, timestamp: Timestamp, guard: &Guard) {
+    /// Returns what it took for the low water.
+    fn install(
+        &mut self,
+        written: &CommitRecord<'_>,
+        timestamp: Timestamp,
+        guard: &Guard,
+    ) -> Timestamp {
+        self.installed = true;
         assert_eq!(written.len(), self.locked.len(), "an entry for each change");
         let low_water = self.shared.low_water();
         for ((entry, hash), change) in self.locked.iter().zip(written.changes()) {
             let more = entry.install_logged(timestamp, change.value, low_water, guard);
             self.shared.table.weigh(*hash, more);
         }
+        low_water
     }
 }
 
@@ -270,6 +284,10 @@ impl Drop for Section<'_> {
     fn drop(&mut self) {
         self.locked.iter().for_each(|(entry, _)| entry.unlock());
         self.seat.set_none();
+        if !self.installed {
+            // Entries that were made, or put back into the order, for nothing.
+            self.shared.note_left_over(self.seat, &self.locked);
+        }
     }
 }
 
