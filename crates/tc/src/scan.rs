@@ -19,8 +19,8 @@
 //! chunk was read is in the generation.
 
 use crate::component::Handle;
-use crate::error::Error;
 use crate::entry::Found;
+use crate::error::Error;
 use crate::read::{Hiding, Progress, Row, is_empty};
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
@@ -291,11 +291,7 @@ impl Scan {
 
     /// Whether STORE is read as the snapshot's generation is now.
     fn is_current(&self) -> bool {
-        let position = self
-            .shared
-            .generations
-            .of(self.snapshot.timestamp)
-            .position;
+        let position = self.shared.generations.of(self.snapshot.timestamp).position;
         self.store
             .as_ref()
             .is_some_and(|store| store.position == position)
