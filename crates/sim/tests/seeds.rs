@@ -113,7 +113,7 @@ fn a_removed_record_that_leaves_early_is_found() {
 
 #[test]
 fn a_removed_record_that_leaves_before_it_is_durable_is_found() {
-    is_found(Mistake::Tc(Planted::TakeAwayVolatile), 1000);
+    is_found(Mistake::Tc(Planted::TakeAwayVolatile), 2000);
 }
 
 #[test]
