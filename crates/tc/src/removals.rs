@@ -49,6 +49,8 @@ pub(crate) struct Removals {
     posted: Mutex<VecDeque<Posted>>,
     /// How many are in `posted`.
     posted_len: AtomicUsize,
+    /// `at` of the first of them; a hint, so that nobody takes the lock while an old snapshot is open.
+    posted_first: AtomicU64,
     /// Removals of what STORE has and scans meet there, since the last post.
     unposted: AtomicUsize,
     /// There was no room for removals at or below. Zero: for all.
@@ -97,6 +99,8 @@ impl Removals {
         }
         self.posted_len.fetch_add(len, Ordering::Relaxed);
         posted.push_back(Posted { at, removed });
+        let first = posted.front().map_or(at, |first| first.at);
+        self.posted_first.store(first.0, Ordering::Relaxed);
     }
 
     /// All of memory is to be looked through for removals at or below.
@@ -106,7 +110,8 @@ impl Removals {
 
     /// At most `budget` that may go now.
     fn next_posted(&self, water: &Water, budget: usize) -> Vec<Removed> {
-        if self.posted_len.load(Ordering::Relaxed) == 0 || budget == 0 {
+        let is_none = self.posted_len.load(Ordering::Relaxed) == 0;
+        if is_none || budget == 0 || self.posted_first.load(Ordering::Relaxed) > water.covered.0 {
             return Vec::new();
         }
         let Some(mut posted) = self.posted.try_lock() else {
@@ -119,6 +124,9 @@ impl Removals {
         let next = first.removed.split_off(left);
         if left == 0 {
             posted.pop_front();
+            if let Some(first) = posted.front() {
+                self.posted_first.store(first.at.0, Ordering::Relaxed);
+            }
         }
         self.posted_len.fetch_sub(next.len(), Ordering::Relaxed);
         next
@@ -234,9 +242,13 @@ impl Shared {
 
     /// A bit of the work, by a commit that has brought some.
     pub fn take_some_removed_away(&self, seat: &Seat, low: Timestamp, brought: usize) {
+        let pile = self.removals.pile(seat);
+        let waiting = pile.len.load(Ordering::Relaxed);
+        if waiting + self.removals.posted_len.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         let budget = FEW + 2 * brought;
         let water = self.water(low);
-        let pile = self.removals.pile(seat);
         let done = self.take_away_of(pile, &water, budget);
         let posted = self.removals.next_posted(&water, budget - done);
         self.take_away_and_put_back(posted, &water, pile);

@@ -26,6 +26,7 @@ use super::{RecordEntry, Space, Table};
 use crate::entry::Locked;
 use crate::sim::{self, Planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::planted;
 use quintet_base::{SpaceId, Timestamp};
 use quintet_index::{Entry, Guard, Verdict};
 use std::ptr::NonNull;
@@ -170,7 +171,8 @@ impl Table {
         if !entry.is_absent() {
             return Next::Nothing;
         }
-        if newest > water.low && !sim::plants(Planted::TakeAwayEarly) {
+        let early = sim::plants(Planted::TakeAwayEarly) || planted("removed: nobody reads");
+        if newest > water.low && !early {
             return Next::Later;
         }
         let is_told = newest <= water.covered;
@@ -199,7 +201,9 @@ impl Table {
     /// Puts an entry back into the order, if it has left it, for who is about to commit to it and holds its
     /// lock.
     pub fn list_again(&self, entry: &RecordEntry, guard: &Guard) {
-        if !entry.is_unlisted() || sim::plants(Planted::LeaveUnlisted) {
+        let forgets = sim::plants(Planted::LeaveUnlisted)
+            || planted("removed: what is committed to stays out of the order");
+        if !entry.is_unlisted() || forgets {
             return;
         }
         let Some(space) = self.space(entry.space()) else {
