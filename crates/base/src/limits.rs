@@ -47,6 +47,10 @@ pub const MEMORY_BYTES_DEFAULT: usize = 2 * 1024 * 1024 * 1024;
 /// few enough that memory given up meanwhile is not held back for long.
 pub const SCAN_CHUNK_ROWS: usize = 128;
 
+/// Removed records that wait for the last snapshot that may read them, before they are forgotten and all of
+/// memory is looked through instead: some ten megabytes.
+pub const REMOVALS_WAITING_MAX: usize = 1 << 17;
+
 /// How often a statement at READ COMMITTED is run again because a row changed under it, before
 /// the transaction is refused. Each repeat holds at least one more row lock than the one before,
 /// so honest statements need few.

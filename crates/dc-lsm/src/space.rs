@@ -49,6 +49,7 @@ pub(crate) struct Shared {
     pub(crate) open_files: OpenFiles,
     descriptors: Arc<DescriptorTable>,
     strategy: Arc<Leveled>,
+    tablet_bytes: u64,
     compression: CompressionPolicy,
     /// The folder of folders.
     pub(crate) directory: PathBuf,
@@ -74,6 +75,7 @@ impl Shared {
             open_files: OpenFiles::new(config.open_files_max / 2),
             descriptors: Arc::new(DescriptorTable::new(config.open_files_max / 2)),
             strategy: Arc::new(Leveled::default().with_table_target_size(config.tablet_bytes)),
+            tablet_bytes: config.tablet_bytes,
             compression,
             directory,
             queue: Arc::default(),
@@ -102,6 +104,8 @@ pub(crate) struct Space {
     /// Tablets that compactions registered since the running merge began: the merge clears it, the
     /// background thread adds to it at the end of a turn.
     registered: Mutex<HashSet<TableId>>,
+    /// Removals that the last compaction of the whole space has left. Written by compactions only.
+    removals_left: AtomicU64,
     /// How many pins there are for each sequence number.
     pins: Mutex<BTreeMap<SeqNo, usize>>,
     /// Whose turn it is to write the tree's next version, and whether that may be done.
@@ -212,6 +216,7 @@ impl Space {
             }),
             compacting: Mutex::default(),
             registered: Mutex::default(),
+            removals_left: AtomicU64::new(0),
             pins: Mutex::default(),
             versions,
             leaving: AtomicBool::new(false),
@@ -437,7 +442,14 @@ impl Space {
             let version = self.tree.current_version();
             let new = version.l0();
             let all_bytes = self.tree.disk_space();
-            if is_put_off(new.run_count(), new.size(), all_bytes - new.size()) {
+            let removals = self.tree.tombstone_count();
+            let left = self.removals_left.fetch_min(removals, Ordering::Relaxed);
+            let is_worn = is_worn(Worn {
+                removals: removals.saturating_sub(left),
+                records: self.tree.approximate_len() as u64,
+                bytes: all_bytes,
+            });
+            if !is_worn && is_put_off(new.run_count(), new.size(), all_bytes - new.size()) {
                 return Ok(false);
             }
             let before = self.table_files()?;
@@ -445,7 +457,17 @@ impl Space {
             let Some(writing) = self.versions.turn_to_compact() else {
                 return Ok(false);
             };
-            let outcome = self.tree.compact(strategy, self.watermark());
+            let outcome = if is_worn {
+                let tablet_bytes = self.shared.tablet_bytes;
+                self.tree.major_compact(tablet_bytes, self.watermark())
+            } else {
+                self.tree.compact(strategy, self.watermark())
+            };
+            if is_worn && outcome.is_ok() {
+                // A pin may need some of them. Without this the next visit would begin anew.
+                let left = self.tree.tombstone_count();
+                self.removals_left.store(left, Ordering::Relaxed);
+            }
             if let Err(error) = &outcome {
                 self.look_at_version(error);
             }
@@ -589,6 +611,33 @@ fn is_put_off(runs: usize, new_bytes: u64, old_bytes: u64) -> bool {
     (RUNS_MIN..RUNS_MAX).contains(&runs) && new_bytes * OLD_BYTES_PER_NEW < old_bytes
 }
 
+/// Fewer removals are passed over in a moment wherever they are.
+const REMOVALS_MIN: u64 = 256;
+
+/// How many records a compaction of the whole space may rewrite for one removal: as many as bytes for a byte.
+const RECORDS_PER_REMOVAL: u64 = OLD_BYTES_PER_NEW;
+
+/// A larger space is never compacted as a whole: meanwhile it is on the disk twice, and takes seconds.
+const WHOLE_BYTES_MAX: u64 = 256 << 20;
+
+/// What speaks for compacting the whole space.
+struct Worn {
+    /// Marks of removals since the last time.
+    removals: u64,
+    /// Everything that is stored, marks and what they hide included.
+    records: u64,
+    bytes: u64,
+}
+
+/// Whether a space is compacted as a whole because of its removals. A scan that begins where records were
+/// removed, as at the head of a queue, passes over each of them and over what it hides, until both have met in
+/// the deepest level.
+fn is_worn(worn: Worn) -> bool {
+    worn.bytes <= WHOLE_BYTES_MAX
+        && worn.removals >= REMOVALS_MIN
+        && worn.removals * RECORDS_PER_REMOVAL >= worn.records
+}
+
 /// Reads whatever version is the newest when the tree looks. A number taken from `visible` without
 /// a pin would not do: the version it belongs to may be let go before the tree looks.
 const NEWEST: SeqNo = SeqNo::MAX;
@@ -624,6 +673,27 @@ fn remove_temporary_files(folder: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_space_with_many_removals_is_worn() {
+        // removals, records, MiB, worn
+        let table = [
+            (1000, 8000, 10, true),
+            (1000, 8001, 10, false),
+            (255, 255, 10, false),
+            (256, 256, 256, true),
+            (256, 256, 257, false),
+        ];
+        for (removals, records, mib, expected) in table {
+            let bytes = mib << 20;
+            let worn = Worn {
+                removals,
+                records,
+                bytes,
+            };
+            assert_eq!(is_worn(worn), expected, "{removals} {records} {mib}");
+        }
+    }
 
     #[test]
     fn small_runs_over_much_data_wait_for_each_other_but_not_for_ever() {

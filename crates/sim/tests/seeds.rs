@@ -107,6 +107,31 @@ fn a_stale_record_that_is_taken_in_is_found() {
 }
 
 #[test]
+fn a_removed_record_that_leaves_early_is_found() {
+    is_found(Mistake::Tc(Planted::TakeAwayEarly), 1000);
+}
+
+#[test]
+fn a_removed_record_that_leaves_before_it_is_durable_is_found() {
+    is_found(Mistake::Tc(Planted::TakeAwayVolatile), 2000);
+}
+
+#[test]
+fn a_removal_of_which_store_is_not_told_is_found() {
+    is_found(Mistake::Tc(Planted::ForgetStored), 1000);
+}
+
+#[test]
+fn a_record_that_is_not_put_back_into_the_order_is_found() {
+    is_found(Mistake::Tc(Planted::LeaveUnlisted), 1000);
+}
+
+#[test]
+fn an_order_that_lacks_records_and_is_trusted_is_found() {
+    is_found(Mistake::Tc(Planted::TrustOrder), 1000);
+}
+
+#[test]
 fn a_space_that_is_called_whole_too_early_is_found() {
     is_found(Mistake::Tc(Planted::WholeEarly), 50);
 }

@@ -65,6 +65,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         seat: &seat,
         entries: Vec::with_capacity(txn.writes.len()),
         locked: Vec::with_capacity(txn.writes.len()),
+        installed: false,
     };
     if let Some(space) =
         shared.closed_to(txn.id, txn.writes.spaces().iter().map(|(space, _)| *space))
@@ -121,16 +122,18 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     record::encode(place.payload(), changes(txn), &txn.fenced, &txn.dropped);
     let payload = crate::entry::logged(place.finish(), bytes, &guard);
     let written = CommitRecord::own(payload).expect("a commit");
-    section.install(&written, timestamp, &guard);
+    let low_water = section.install(&written, timestamp, &guard);
     if let Some(fences) = fences {
         shared.raise_fences(fences, &txn.fenced, timestamp);
         shared.note_dropped(&txn.dropped, timestamp);
     }
     drop(section);
     std::mem::forget(bomb);
+    let removed = shared.note_removed(&seat, &written, timestamp);
     drop((alone, guard));
 
     seat.count_commit();
+    shared.take_some_removed_away(&seat, low_water, removed);
     shared.compact_if_full(timestamp);
     Ok(Committed {
         timestamp,
@@ -202,6 +205,7 @@ struct Section<'a> {
     entries: Vec<(&'a RecordEntry, u64)>,
     /// Numbers of those that are locked.
     locked: Vec<u32>,
+    installed: bool,
 }
 
 impl<'a> Section<'a> {
@@ -257,6 +261,8 @@ impl<'a> Section<'a> {
             match entry.lock_for_commit(self.seat.number()) {
                 Locked::Yes => {
                     self.locked.push(number);
+                    // Before there is a timestamp: whoever may see what is committed here walks the order later.
+                    self.shared.table.list_again(entry, guard);
                     return entry;
                 }
                 Locked::Busy => crate::entry::pause(&mut spins),
@@ -277,7 +283,14 @@ impl<'a> Section<'a> {
         writes.any(|write| locks.is_wanted(write.hash, write.space, write.key, txn.id))
     }
 
-    fn install(&self, written: &CommitRecord<'_>, timestamp: Timestamp, guard: &Guard) {
+    /// Returns what it took for the low water.
+    fn install(
+        &mut self,
+        written: &CommitRecord<'_>,
+        timestamp: Timestamp,
+        guard: &Guard,
+    ) -> Timestamp {
+        self.installed = true;
         assert_eq!(
             written.len(),
             self.entries.len(),
@@ -288,6 +301,7 @@ impl<'a> Section<'a> {
             let more = entry.install_logged(timestamp, change.value, low_water, guard);
             self.shared.table.weigh(*hash, more);
         }
+        low_water
     }
 }
 
@@ -297,6 +311,10 @@ impl Drop for Section<'_> {
             self.entries[*number as usize].0.unlock();
         }
         self.seat.set_none();
+        if !self.installed {
+            // Entries that were made, or put back into the order, for nothing.
+            self.shared.note_left_over(self.seat, &self.entries);
+        }
     }
 }
 

@@ -32,7 +32,7 @@ use crate::record::CommitRecord;
 use crate::seats::Readers;
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
-use crate::table::{Extent, Sweep, hash};
+use crate::table::{Extent, Removed, Sweep, hash};
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
 use std::collections::HashSet;
@@ -121,12 +121,13 @@ fn post_from(
     dirty.dedup();
     let readers = shared.seats.readers(|| shared.end()).and(frozen);
     sim::at(Point::Counted);
+    let mut removed = Vec::new();
     let mut rest = &dirty[..];
     while let Some((space, _)) = rest.first() {
         let (run, after) = rest.split_at(rest.partition_point(|(other, _)| other == space));
         let mut run = run
             .iter()
-            .filter_map(|(_, key)| operation(shared, *space, key, frozen, &readers));
+            .filter_map(|(_, key)| operation(shared, *space, key, frozen, &readers, &mut removed));
         shared.store.merge(*space, &mut run)?;
         sim::at(Point::Merged);
         rest = after;
@@ -136,6 +137,7 @@ fn post_from(
         shared
             .generations
             .publish(frozen, shared.store.generation());
+        shared.removals.note_posted(frozen, removed);
         sim::at(Point::Published);
         return Ok(());
     }
@@ -148,6 +150,7 @@ fn post_from(
     shared
         .generations
         .publish(frozen, shared.store.generation());
+    shared.removals.note_posted(frozen, removed);
     shared.checkpointed.store(frozen.0, Ordering::Relaxed);
     sim::at(Point::Published);
     shared.log.truncate(redo_start).map_err(Error::Log)?;
@@ -161,24 +164,45 @@ fn post_from(
     Ok(())
 }
 
-/// What STORE is told of a key: its version as of `frozen`. On the way, versions that nobody can
-/// read any more go: a record that is written once in a while would keep its last one until then.
+/// What STORE is told of a key: its version as of `frozen`, unless that is a removal of what STORE never
+/// had. On the way, versions that nobody can read any more go: a record that is written once in a while
+/// would keep its last one until then.
 fn operation(
     shared: &Shared,
     space: SpaceId,
     key: &[u8],
     frozen: Timestamp,
     readers: &Readers,
+    removed: &mut Vec<Removed>,
 ) -> Option<Operation> {
     let guard = quintet_index::pin();
-    let entry = shared.table.find(hash(space, key), space, key, &guard)?;
+    let hash = hash(space, key);
+    let entry = shared.table.find(hash, space, key, &guard)?;
     if entry.lock_for_upkeep() == Locked::Yes {
         entry.thin(readers, &guard);
         entry.unlock();
     }
     let (change, position) = match entry.read_at(frozen, &shared.seats, &guard) {
-        Found::Row(row, at) => (Change::Put(Bytes::copy_from_slice(row)), at),
-        Found::Removed(at) => (Change::Remove, at),
+        Found::Row(row, at) => {
+            // Before STORE is told. Who takes away what was removed after `frozen` comes after this pass's
+            // snapshot has gone, and so sees it.
+            if !sim::plants(Planted::ForgetStored) {
+                entry.note_in_store();
+            }
+            (Change::Put(Bytes::copy_from_slice(row)), at)
+        }
+        Found::Removed(at) => {
+            removed.push(Removed {
+                timestamp: at,
+                hash,
+                space,
+                key: key.into(),
+            });
+            if !entry.may_be_in_store() {
+                return None;
+            }
+            (Change::Remove, at)
+        }
         Found::Below => return None,
     };
     Some(Operation {
@@ -193,7 +217,7 @@ pub(crate) fn give_back(shared: &Shared) {
     let (snapshots, end) = shared.seats.in_use(|| shared.end());
     sim::at(Point::Counted);
     shared.generations.retire(&snapshots);
-    let oldest = snapshots.first().copied().unwrap_or(end);
+    let oldest = snapshots.first().map_or(end, |first| end.min(*first));
     let leaving: Vec<SpaceId> = {
         let mut leaving = shared.leaving.lock();
         let (now, later) = leaving.drain(..).partition(|(_, at)| *at <= oldest);
@@ -204,6 +228,7 @@ pub(crate) fn give_back(shared: &Shared) {
     leaving
         .into_iter()
         .for_each(|space| shared.table.drop_space(space));
+    shared.take_all_removed_away(oldest);
     reclaim(shared);
     sim::at(Point::Reclaimed);
     evict(shared);

@@ -5,7 +5,7 @@
 //! each post that fails, and of the first one after that succeeds.  Does not: hold back readers, or log.
 //!
 //! ```text
-//!   commit ──enough dirty, or buffers three quarters full──► wanted ─► pass ─► room, waiters woken
+//!   commit ──enough dirty, or removed, or buffers three quarters full──► wanted ─► pass ─► room, waiters woken
 //!     └──no room──► waits; refused if the last pass has failed
 //! ```
 
@@ -162,12 +162,12 @@ impl Shared {
         }
     }
 
-    fn want_compaction(&self) {
+    pub fn want_compaction(&self) {
         self.turns.post_wanted.store(true, Ordering::Release);
         self.want_pass();
     }
 
-    fn want_pass(&self) {
+    pub fn want_pass(&self) {
         self.turns.wanted.store(true, Ordering::Relaxed);
         self.turns.turn.lock().wanted = true;
         self.turns.changed.notify_all();

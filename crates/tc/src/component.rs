@@ -161,6 +161,7 @@ impl Tc {
             visible: end,
             warmed: shared.warming.records(),
             spaces_whole: shared.table.spaces_whole(),
+            unlisted: shared.table.unlisted(),
         }
     }
 

@@ -92,4 +92,6 @@ pub struct TcStats {
     pub warmed: u64,
     /// Spaces of which memory has everything, so that STORE is not asked.
     pub spaces_whole: usize,
+    /// Removed records that scans do not meet any more, in memory until STORE has been told.
+    pub unlisted: u64,
 }

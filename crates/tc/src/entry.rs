@@ -70,6 +70,12 @@ const INDEX_BYTES: usize = 48;
 
 /// `flags`: somebody has read it since the last sweep.
 const TOUCHED: u16 = 1;
+/// `flags`: STORE may have the record, in its newest state or in what a failed merge has left. Set before
+/// STORE is told of a row, and never taken back; whoever looks has seen that every merge is over that could
+/// have told STORE of a row which he takes for removed (`removals`).
+const IN_STORE: u16 = 2;
+/// `flags`: found by hash, but not in the order of its space. Changed with the lock held.
+const UNLISTED: u16 = 4;
 
 /// A record in memory. See the module's picture.
 #[repr(C, align(64))]
@@ -163,6 +169,8 @@ impl RecordEntry {
         this.value
             .store(Box::into_raw(copy).cast(), Ordering::Relaxed);
         this.timestamp.store(timestamp.0, Ordering::Relaxed);
+        // Copies of rows that nobody has committed come out of STORE.
+        this.note_in_store();
         entry
     }
 
@@ -226,6 +234,32 @@ impl RecordEntry {
     pub fn take_touched(&self) -> bool {
         self.flags.load(Ordering::Relaxed) & TOUCHED != 0
             && self.flags.fetch_and(!TOUCHED, Ordering::Relaxed) & TOUCHED != 0
+    }
+
+    /// STORE has the record, or is about to be told of it, or nobody knows.
+    pub fn note_in_store(&self) {
+        if !self.may_be_in_store() {
+            self.flags.fetch_or(IN_STORE, Ordering::Release);
+        }
+    }
+
+    /// Whether STORE has to be told when the record is removed.
+    pub fn may_be_in_store(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & IN_STORE != 0
+    }
+
+    /// Whether it has been taken out of the order. For the holder of the lock, and for whoever frees it.
+    pub fn is_unlisted(&self) -> bool {
+        self.flags.load(Ordering::Acquire) & UNLISTED != 0
+    }
+
+    /// The caller holds the lock, and has taken it out of the order or is about to put it back.
+    pub fn set_unlisted(&self, unlisted: bool) {
+        if unlisted {
+            self.flags.fetch_or(UNLISTED, Ordering::Release);
+        } else {
+            self.flags.fetch_and(!UNLISTED, Ordering::Release);
+        }
     }
 
     /// Asks the cache for the newest version's bytes.

@@ -79,6 +79,16 @@ impl Generations {
         }
     }
 
+    /// Position of the generation that a snapshot here would read; zero if it has been given up, as it may
+    /// have been below the low water.
+    pub fn covered(&self, snapshot: Timestamp) -> Timestamp {
+        let list = self.0.load();
+        let newer = list.partition_point(|kept| kept.position <= snapshot);
+        newer
+            .checked_sub(1)
+            .map_or(Timestamp::ZERO, |at| list[at].position)
+    }
+
     /// Each snapshot with the position of its generation. One that is being registered may be below
     /// all; it will be given up for a newer one before anything is read.
     pub fn assign(&self, snapshots: &[Timestamp]) -> Vec<(Timestamp, Timestamp)> {

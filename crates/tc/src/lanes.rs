@@ -262,6 +262,8 @@ impl<G: Ground> Lane<G> {
                 let (key, value) = piece.row(&load.bytes);
                 let in_store = || self.ground.in_store(piece.space);
                 let entry = table.find_or_make(piece.hash, piece.space, key, in_store, &guard);
+                // Merges behind the redo start may have told STORE of any row of it.
+                entry.note_in_store();
                 // Once per key and merge.
                 if entry.newest() <= self.posted {
                     self.carried

@@ -48,6 +48,7 @@
 //! | `locks` | row locks, queues, deadlocks |
 //! | `table` | all records in memory, and which may leave it |
 //! | `entry` | one record: its versions |
+//! | `removals` | removed records on their way out of memory; `table::removed`: how far each may go |
 //! | `seats` | who reads at which timestamp, which commits are under way |
 //! | `snapshot` | a timestamp on a seat |
 //! | `generations` | STORE's generations that snapshots still read |
@@ -80,6 +81,7 @@ mod locks;
 mod read;
 mod record;
 mod recover;
+mod removals;
 mod scan;
 mod seats;
 mod shared;

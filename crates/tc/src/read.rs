@@ -30,6 +30,14 @@ const TOGETHER: usize = 16;
 /// A key and what is visible there (`None`: removed).
 pub(crate) type Row = (Bytes, Option<Bytes>);
 
+/// Whether a chunk has removed rows: they hide what STORE has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hiding {
+    Needed,
+    /// STORE is not asked.
+    Needless,
+}
+
 /// How far a chunk came.
 pub(crate) enum Progress {
     /// There may be more after this key, which need not have been visible.
@@ -147,14 +155,14 @@ impl Shared {
         }
     }
 
-    /// The next rows in memory of a range, as of the snapshot: removed ones, too, but nothing for
-    /// keys of which memory has no version for this snapshot.
+    /// The next rows in memory of a range, as of the snapshot: removed ones, too, if they may hide what STORE
+    /// has, but nothing for keys of which memory has no version for this snapshot.
     pub fn table_chunk(
         &self,
         space: &Space,
         (lower, upper): (&Bound<Bytes>, &Bound<Bytes>),
         direction: Direction,
-        snapshot: Timestamp,
+        (snapshot, hiding): (Timestamp, Hiding),
         limit: usize,
         into: &mut Vec<Row>,
     ) -> Progress {
@@ -178,8 +186,8 @@ impl Shared {
         for entry in &entries {
             let row = match entry.read_at(snapshot, &self.seats, &guard) {
                 Found::Row(row, _) => Some(row),
-                Found::Removed(_) => None,
-                Found::Below => continue,
+                Found::Removed(_) if hiding == Hiding::Needed => None,
+                Found::Removed(_) | Found::Below => continue,
             };
             let key_at = bytes.len();
             bytes.extend_from_slice(entry.key());

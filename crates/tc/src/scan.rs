@@ -10,16 +10,21 @@
 //!   table       ─┤  smallest key; on a tie the uppermost source wins,  ──►  (key, row)
 //!   generation  ─┘  the others skip it; removals are skipped
 //! ```
+//! **Removed records** may have left the order and be found by hash only (`table::removed`). While a space has
+//! such, what comes out of STORE alone is read like a key: in the table first, and then in the snapshot's
+//! generation as it is now.
+//!
 //! A chunk of the table comes first, then the question where the rest is: nowhere if the space is
 //! whole, else in the snapshot's generation as it is *now*. In this order, what was evicted before the
 //! chunk was read is in the generation.
 
 use crate::component::Handle;
+use crate::entry::Found;
 use crate::error::Error;
-use crate::read::{Progress, Row, is_empty};
-use crate::sim::{self, Point};
+use crate::read::{Hiding, Progress, Row, is_empty};
+use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
-use crate::table::Space;
+use crate::table::{Space, hash};
 use crate::transaction::Txn;
 use quintet_base::limits::SCAN_CHUNK_ROWS;
 use quintet_base::{Bytes, SpaceId, Timestamp};
@@ -45,6 +50,8 @@ pub struct Scan {
     store: Option<StoreSource>,
     /// What has been passed: STORE is asked again from here when the generation changes.
     passed: Option<Bytes>,
+    /// Every record in memory was in the order while the present chunk was read.
+    order_is_full: bool,
     chunk_rows: usize,
     /// Where the transaction records how far this scan has read; `None`: nothing is recorded.
     footprint: Option<usize>,
@@ -135,6 +142,7 @@ impl Scan {
             table: Source::new(lower, upper),
             store: None,
             passed: None,
+            order_is_full: false,
             chunk_rows: FIRST_CHUNK_ROWS,
             snapshot,
             footprint,
@@ -154,14 +162,14 @@ impl Scan {
                     }
                     return Ok(None);
                 }
-                Some((key, value)) => {
+                Some((key, Some(value))) => {
                     if let Some(slot) = self.footprint {
                         txn.note_range_key(slot, &self.range, self.direction, &key);
                     }
-                    if let Some(value) = value {
-                        return Ok(Some((key, value)));
-                    }
+                    return Ok(Some((key, value)));
                 }
+                // Nobody is told of it; with the next row the range includes it.
+                Some((_, None)) => {}
             }
         }
     }
@@ -172,20 +180,8 @@ impl Scan {
         self.own.fill(direction, |lower, upper, into| {
             txn.own_chunk(space, lower, upper, direction, SCAN_CHUNK_ROWS, into)
         });
-        let (shared, records) = (&self.shared, &self.records);
-        let (timestamp, limit) = (self.snapshot.timestamp, &mut self.chunk_rows);
         if self.table.is_dry() {
-            let whole = {
-                // One pin for the look and for the question whether that was all; see `Wholeness`.
-                let _guard = quintet_index::pin();
-                self.table.fill(direction, |lower, upper, into| {
-                    let rows = std::mem::replace(limit, SCAN_CHUNK_ROWS);
-                    shared.table_chunk(records, (lower, upper), direction, timestamp, rows, into)
-                });
-                records.is_whole()
-            };
-            sim::at(Point::Chunk);
-            if whole {
+            if self.read_table() {
                 self.store = None;
             } else {
                 self.look_where_the_rest_is()?;
@@ -219,18 +215,86 @@ impl Scan {
         // All that have the key give it up; the uppermost one counts.
         let (own, table) = (self.own.take(&key), self.table.take(&key));
         let mut found = own.or(table);
-        if let Some(store) = &mut self.store {
-            self.passed = Some(key.clone());
-            if store.head.as_ref().is_some_and(|(head, _)| *head == key) {
-                let value = store.head.take().map(|(_, value)| Some(value));
-                found = found.or(value);
+        let from_store = |store: &StoreSource| store.head.as_ref().is_some_and(|(k, _)| *k == key);
+        if self.store.as_ref().is_some_and(from_store) {
+            if found.is_none() && !self.order_is_full && !sim::plants(Planted::TrustOrder) {
+                found = self.unlisted(&key);
+                if found.is_none() && !self.is_current() {
+                    // It may have left memory since the generation was chosen.
+                    self.look_where_the_rest_is()?;
+                    return self.next_row(txn);
+                }
             }
-        } else if self.table.buffer.is_empty() {
-            // Needed only where STORE may have to be asked from here: after the next chunk.
+            let head = self.store.as_mut().and_then(|store| store.head.take());
+            found = found.or(head.map(|(_, value)| Some(value)));
+        }
+        if self.store.is_some() {
             self.passed = Some(key.clone());
         }
         let value = found.expect("the key came from one of the sources");
         Ok(Some((key, value)))
+    }
+
+    /// Reads a chunk of the table; true if that is all there is.
+    fn read_table(&mut self) -> bool {
+        let (shared, records, direction) = (&self.shared, &self.records, self.direction);
+        let before = (self.table.lower.clone(), self.table.upper.clone());
+        // One pin for the look and for the question whether that was all; see `Wholeness`.
+        let guard = quintet_index::pin();
+        let mut is_whole = records.is_whole();
+        loop {
+            let hiding = match is_whole {
+                true => Hiding::Needless,
+                false => Hiding::Needed,
+            };
+            let mark = records.listing.mark();
+            let limit = &mut self.chunk_rows;
+            let at = (self.snapshot.timestamp, hiding);
+            self.table.fill(direction, |lower, upper, into| {
+                let rows = std::mem::replace(limit, SCAN_CHUNK_ROWS);
+                shared.table_chunk(records, (lower, upper), direction, at, rows, into)
+            });
+            self.order_is_full = records.listing.was_full(mark);
+            if !is_whole || records.is_whole() {
+                break;
+            }
+            // Something has left the space meanwhile, and what was removed is wanted after all.
+            is_whole = false;
+            self.table = Source::new(&before.0, &before.1);
+        }
+        drop(guard);
+        sim::at(Point::Chunk);
+        if is_whole {
+            // Should STORE be asked after a later chunk, then from the end of this one on.
+            let end = match direction {
+                Direction::Forward => &self.table.lower,
+                Direction::Backward => &self.table.upper,
+            };
+            if let Bound::Excluded(key) = end {
+                self.passed = Some(key.clone());
+            }
+        }
+        is_whole
+    }
+
+    /// What the table has at a key for this snapshot, listed or not.
+    fn unlisted(&self, key: &Bytes) -> Option<Option<Bytes>> {
+        let guard = quintet_index::pin();
+        let hash = hash(self.space, key);
+        let entry = self.shared.table.find(hash, self.space, key, &guard)?;
+        match entry.read_at(self.snapshot.timestamp, &self.shared.seats, &guard) {
+            Found::Row(row, _) => Some(Some(Bytes::copy_from_slice(row))),
+            Found::Removed(_) => Some(None),
+            Found::Below => None,
+        }
+    }
+
+    /// Whether STORE is read as the snapshot's generation is now.
+    fn is_current(&self) -> bool {
+        let position = self.shared.generations.of(self.snapshot.timestamp).position;
+        self.store
+            .as_ref()
+            .is_some_and(|store| store.position == position)
     }
 
     /// After a chunk of the table: makes sure that what was not in it will come from the snapshot's

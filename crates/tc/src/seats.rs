@@ -30,8 +30,9 @@ const FIRST_BLOCK: usize = 64;
 const BLOCKS: usize = 20;
 /// No snapshot on the seat.
 const EMPTY: u64 = u64::MAX;
-/// A thread asks for the low water itself only once in so many times.
-const LOW_WATER_EVERY: u32 = 64;
+/// A thread asks for the low water itself only once in so many times; in simulations of a few dozen commits
+/// more often.
+const LOW_WATER_EVERY: u32 = if cfg!(feature = "sim") { 4 } else { 64 };
 
 /// A transaction's number is its seat's above so many bits of a count.
 const TXN_BITS: u32 = 38;
@@ -314,7 +315,8 @@ impl Seats {
             .collect();
         snapshots.sort();
         let oldest = snapshots.first().map_or(end, |first| end.min(*first));
-        self.low_water.fetch_max(oldest.0, Ordering::Relaxed);
+        // Release pairs with Acquire in `low_water`: what those did who have left is seen.
+        self.low_water.fetch_max(oldest.0, Ordering::Release);
         (snapshots, end)
     }
 
@@ -337,7 +339,7 @@ impl Seats {
         if asked.is_multiple_of(LOW_WATER_EVERY) {
             return self.oldest(end);
         }
-        Timestamp(self.low_water.load(Ordering::Relaxed))
+        Timestamp(self.low_water.load(Ordering::Acquire))
     }
 }
 

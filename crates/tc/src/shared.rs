@@ -7,6 +7,7 @@ use crate::compactor::Turns;
 use crate::config::TcConfig;
 use crate::generations::Generations;
 use crate::locks::LockTable;
+use crate::removals::Removals;
 use crate::seats::{Gate, Seats};
 use crate::table::Table;
 use crate::warm::Warming;
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub last_fence: AtomicU64,
     pub turns: Turns,
     pub warming: Warming,
+    /// Removed records that have not left memory.
+    pub removals: Removals,
 }
 
 /// A way to [`Shared`] with its own count of references.
@@ -122,6 +125,7 @@ impl Shared {
             last_fence: AtomicU64::new(0),
             turns: Turns::default(),
             warming: Warming::default(),
+            removals: Removals::default(),
             log,
             store,
         }

@@ -62,6 +62,16 @@ pub enum Planted {
     /// Warming takes in what it has read although the table has moved on: over a change, or a removal, that
     /// was evicted meanwhile.
     TakeInStale,
+    /// A removed record leaves although a snapshot reads what was there before.
+    TakeAwayEarly,
+    /// A removed record leaves before its removal is durable: whoever finds nothing does not wait for it.
+    TakeAwayVolatile,
+    /// A removed record leaves, and STORE is not told, although STORE has it.
+    ForgetStored,
+    /// A commit writes to a record that has left the order, and does not put it back.
+    LeaveUnlisted,
+    /// What comes out of STORE is not looked for in the table although the order lacks records.
+    TrustOrder,
     /// A space is called whole although the last record that STORE has of it was not taken in.
     WholeEarly,
     /// A space is called whole although something has left it since its warming began.

@@ -15,8 +15,10 @@
     reason = "the owner of entries puts them into indexes and frees them"
 )]
 
+mod removed;
 mod warm;
 
+pub(crate) use removed::{Listing, Next, Removed, Water};
 pub(crate) use warm::{TakenIn, Wholeness};
 
 use crate::entry::{Locked, RecordEntry};
@@ -67,6 +69,8 @@ pub(crate) struct Space {
     /// Lost before the first record that STORE has leaves memory (or because STORE had some to begin
     /// with).
     pub wholeness: Wholeness,
+    /// Whether `ordered` lacks records that were removed.
+    pub listing: Listing,
 }
 
 /// By their numbers, which nobody outside chooses.
@@ -181,6 +185,7 @@ impl Table {
         let made = Arc::new(Space {
             ordered: OrderedIndex::new(),
             wholeness: Wholeness::new(!in_store()),
+            listing: Listing::default(),
         });
         let mut spaces = Spaces::clone(&self.spaces.load());
         spaces.insert(space, Arc::clone(&made));
@@ -200,16 +205,20 @@ impl Table {
         if let Some(entry) = self.find(hash, id, key, guard) {
             return entry;
         }
-        let make = || Some(RecordEntry::new(id, key));
-        let put = |space: &Space| self.put(hash, id, key, space, make, guard);
-        let made = self.with_space(id, |known| known.map(put));
-        let made = match made {
-            Some(made) => made,
-            None => {
-                let space = self.space_or_new(id, in_store);
-                self.put(hash, id, key, &space, make, guard)
-            }
+        let put = |space: &Space| {
+            let make = || {
+                let entry = RecordEntry::new(id, key);
+                // Asked while nobody can put the key in: memory lacks it, so if that is whole, STORE does, too.
+                if !space.is_whole() {
+                    // SAFETY: nobody else has it yet.
+                    unsafe { entry.as_ref() }.note_in_store();
+                }
+                Some(entry)
+            };
+            self.put(hash, id, key, space, make, guard)
         };
+        let made = self.with_space(id, |known| known.map(put));
+        let made = made.unwrap_or_else(|| put(&self.space_or_new(id, in_store)));
         made.expect("make does not decline")
     }
 
@@ -422,7 +431,11 @@ impl Table {
             let bytes = entry.memory_bytes() as i64;
             self.weigh(entry.hash(), -bytes);
             if let Some(space) = self.space(entry.space()) {
-                space.ordered.remove(entry.key(), guard);
+                // One that is not listed has left room for another of its key.
+                match entry.is_unlisted() {
+                    true => space.listing.one_less(),
+                    false => drop(space.ordered.remove(entry.key(), guard)),
+                }
             }
             gained += bytes;
             // SAFETY: it is dead: nobody puts it back, and it has left both indexes.

@@ -126,6 +126,13 @@ impl RecordEntry {
         }
     }
 
+    /// Drops every version below the newest, which every reader is known to read. The caller holds the lock.
+    pub fn keep_newest(&self, guard: &Guard) {
+        let older = self.older.load(Ordering::Relaxed, guard);
+        self.older.store(Shared::null(), Ordering::Release);
+        retire_chain(older, guard);
+    }
+
     /// Drops every version that none of `readers` reads. Returns how many are left below the newest.
     ///
     /// A reader may be at a version that goes: what it leads to stays until the epoch has passed, and what

@@ -12,7 +12,7 @@ use crate::locks::{LockTable, Strength, WaitPolicy};
 use crate::seats::{Gate, Seat, Seats, begin_anew};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::yield_now;
-use crate::table::{Sweep, Table, hash, hash_predictably};
+use crate::table::{Extent, Sweep, Table, hash, hash_predictably};
 // Not of `sync`: what the test notes is no step of it.
 use parking_lot::Mutex;
 use quintet_base::{Bytes, SpaceId, Timestamp, TxnId};
@@ -346,6 +346,7 @@ impl World {
             snapshots: &snapshots,
             hard: true,
             bytes: i64::MAX,
+            extent: Extent::Twice,
         });
     }
 

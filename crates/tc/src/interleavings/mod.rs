@@ -9,5 +9,6 @@
 mod commit;
 mod entry;
 mod log;
+mod removed;
 mod rows;
 mod seats;

@@ -189,6 +189,7 @@ impl Table {
             // Asked with the entry held, from which everything newer would have been evicted before.
             Taken::Moved
         } else {
+            entry.note_in_store();
             let value = Some(&record.value[..]);
             let more = entry.install_copy(position, value, position, guard);
             self.weigh(hash, more);
