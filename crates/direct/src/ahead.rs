@@ -136,13 +136,16 @@ impl Found {
         };
         let from = self.bytes.len();
         for (expr, &column) in look_up.key.iter().zip(columns) {
-            let value = quintet_ir::eval(expr, &[], slots, host).ok()?;
+            let value = match quintet_ir::leaf(expr, &[], slots) {
+                Some(value) => value,
+                None => &quintet_ir::eval(expr, &[], slots, host).ok()?,
+            };
             if value.is_null() {
                 // No row, or a way on which the key is not known.
                 self.bytes.truncate(from);
                 return Some(());
             }
-            keys::push(&value, table.frame_type(column), &mut self.bytes);
+            keys::push(value, table.frame_type(column), &mut self.bytes);
         }
         self.keys.push((space(look_up), from, self.bytes.len()));
         Some(())

@@ -82,9 +82,9 @@ impl Scratch {
     fn key(&mut self, row: &PointRow, context: &Context<'_>) -> SqlResult<bool> {
         self.key.clear();
         for (expr, ty) in &row.key {
-            let value = match expr {
-                Expr::Param(slot, _) => &context.params[*slot],
-                expr => &quintet_ir::eval(expr, &[], context.params, context.host)?,
+            let value = match quintet_ir::leaf(expr, &[], context.params) {
+                Some(value) => value,
+                None => &quintet_ir::eval(expr, &[], context.params, context.host)?,
             };
             if value.is_null() {
                 return Ok(false);

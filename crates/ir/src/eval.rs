@@ -87,6 +87,22 @@ pub fn eval(expr: &Expr, frame: &[Value], params: &[Value], host: &dyn Host) -> 
     scope.eval(expr)
 }
 
+/// The value of an expression that lies somewhere already: a constant, a parameter, a column, an element of
+/// an array. `None`: it has to be evaluated.
+#[inline]
+pub fn leaf<'a>(expr: &'a Expr, frame: &'a [Value], params: &'a [Value]) -> Option<&'a Value> {
+    match expr {
+        Expr::Const(value, _) => Some(value),
+        Expr::Param(number, _) => params.get(*number),
+        Expr::Column(column, _) => frame.get(*column),
+        Expr::Call { function, args, .. } if function.is_subscript() => {
+            let array = leaf(&args[0], frame, params)?;
+            Some(element(array, leaf(&args[1], frame, params)?))
+        }
+        _ => None,
+    }
+}
+
 /// Evaluates a predicate: true only if it is TRUE (not NULL).
 ///
 /// # Errors
@@ -151,15 +167,10 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// The value of an expression that lies somewhere already.
+    /// See [`leaf`].
     #[inline]
     fn leaf(&self, expr: &'a Expr) -> Option<&'a Value> {
-        match expr {
-            Expr::Const(value, _) => Some(value),
-            Expr::Param(number, _) => self.params.get(*number),
-            Expr::Column(column, _) => Some(&self.frame[*column]),
-            _ => None,
-        }
+        leaf(expr, self.frame, self.params)
     }
 
     /// The value of an expression, borrowed where it lies somewhere already.
@@ -176,7 +187,8 @@ impl<'a> Scope<'a> {
             Expr::Param(number, _) => Ok(self.param(*number)?.clone()),
             Expr::Column(column, _) => Ok(self.frame[*column].clone()),
             Expr::Call { function, args, .. } if function.is_subscript() => {
-                self.element(&args[0], &args[1])
+                let (array, index) = (self.operand(&args[0])?, self.operand(&args[1])?);
+                Ok(element(&array, &index).clone())
             }
             Expr::Call { function, args, ty } => {
                 let mut value = match args.len() {
@@ -263,13 +275,6 @@ impl<'a> Scope<'a> {
                 }
             }
         }
-    }
-
-    /// `array[index]`, of an array that is looked at where it lies: a loop over its elements would copy it
-    /// each time.
-    fn element(&self, array: &'a Expr, index: &'a Expr) -> SqlResult<Value> {
-        let (array, index) = (self.operand(array)?, self.operand(index)?);
-        Ok(element(&array, &index))
     }
 
     /// Calls a function with at most `N` arguments, kept on the stack. All of them are evaluated

@@ -46,7 +46,7 @@ pub mod statement;
 pub mod text;
 pub mod validate;
 
-pub use eval::{Host, eval, eval_predicate};
+pub use eval::{Host, eval, eval_predicate, leaf};
 pub use expr::{CompareOp, Expr};
 pub use fold::{DetachedHost, fold};
 pub use function::Function;

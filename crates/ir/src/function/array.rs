@@ -131,17 +131,17 @@ fn cardinality(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 fn subscript(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(element(&args[0], &args[1]))
+    Ok(element(&args[0], &args[1]).clone())
 }
 
 /// `array[index]`: NULL where there is none.
-pub(crate) fn element(array: &Value, index: &Value) -> Value {
+pub(crate) fn element<'v>(array: &'v Value, index: &Value) -> &'v Value {
+    static NULL: Value = Value::Null;
     let (Value::Array(array), Some(index)) = (array, index.as_i64()) else {
-        return Value::Null;
+        return &NULL;
     };
-    let at = usize::try_from(index - 1).ok();
-    let found = at.and_then(|at| array.values.get(at));
-    found.cloned().unwrap_or_default()
+    let at = usize::try_from(index.wrapping_sub(1)).ok();
+    at.and_then(|at| array.values.get(at)).unwrap_or(&NULL)
 }
 
 /// `array[low:high]`, as far as the array goes.
