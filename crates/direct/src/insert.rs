@@ -19,7 +19,8 @@ use crate::rowid::NoId;
 use crate::rows::{check_row, read_row};
 use crate::run::{Restarts, stop_outside_a_run};
 use crate::write::{
-    Change, Taken, entry_taken, lock_key, occupy, primary_taken, put_new, taken_error, vacate,
+    Change, Taken, entry_taken, lock_key, occupy, primary_taken, put_new, refuse_changed,
+    taken_error, vacate,
 };
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Bytes, SqlError, SqlState, Value};
@@ -243,6 +244,10 @@ impl Inserter<'_> {
         self.touch(taken.row_key.clone(), env)?;
         let new = assigned(table, &old, assignments, &frame, env)?;
         check_row(table, &new, env)?;
+        let mut exprs = assignments.iter().map(|(_, expr)| expr).chain(filter);
+        if exprs.any(Expr::calls_routine) {
+            refuse_changed(table, &taken.row_key, &old, "updated", env)?;
+        }
         let change = Change {
             old_key: taken.row_key,
             new_key: row_key(table, &new),

@@ -20,9 +20,9 @@ use crate::cursor::Cursor;
 use crate::insert::{Written, assigned};
 use crate::keys::row_key;
 use crate::lock::lone_scan;
-use crate::rows::{check_row, encode_row, read_row};
-use crate::write::{Change, lock_key, occupy, remove, vacate};
-use quintet_base::{Bytes, SqlError, SqlState, Value};
+use crate::rows::{check_row, encode_row};
+use crate::write::{Change, lock_key, occupy, refuse_changed, remove, vacate};
+use quintet_base::{Bytes, Value};
 use quintet_ir::statement::{Delete, Update};
 use quintet_ir::{Path, Plan, TableDef};
 use std::collections::HashSet;
@@ -241,36 +241,5 @@ fn calls_functions(source: &Plan) -> bool {
         | Plan::Limit { input, .. }
         | Plan::Lock { input, .. } => calls_functions(input),
         Plan::Append { inputs } => inputs.iter().any(calls_functions),
-    }
-}
-
-/// `27000` if a function that the statement calls has changed the row since the statement read it: what
-/// the statement is about to take away is not what is there.
-fn refuse_changed(
-    table: &TableDef,
-    key: &Bytes,
-    old: &[Value],
-    what: &str,
-    env: &Env<'_>,
-) -> Result<(), Halt> {
-    let stored = env.txn.get(table.space, key);
-    let stored = stored.map_err(|error| env.halt(error, &table.name))?;
-    let same = match stored {
-        Some(stored) => {
-            let now = read_row(table, key, &stored)?;
-            now.iter().zip(old).all(|(now, old)| now.order(old).is_eq())
-        }
-        None => false,
-    };
-    match same {
-        true => Ok(()),
-        false => Err(SqlError::new(
-            SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
-            format!(
-                "tuple to be {what} was already modified by an operation triggered by the current \
-                 command"
-            ),
-        )
-        .into()),
     }
 }

@@ -7,8 +7,8 @@
 
 use crate::context::{Env, Halt};
 use crate::keys::{EntryKey, check_length, entry_key, primary_name};
-use crate::rows::{duplicate_key, encode_row};
-use quintet_base::{Bytes, Value};
+use crate::rows::{duplicate_key, encode_row, read_row};
+use quintet_base::{Bytes, SqlError, SqlState, Value};
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{IndexDef, TableDef};
 
@@ -224,4 +224,35 @@ fn delete(
     env.txn
         .delete(space, key)
         .map_err(|error| env.halt(error, &table.name))
+}
+
+/// `27000` if a function that the statement calls has changed the row since the statement read it: what
+/// the statement is about to take away is not what is there.
+pub(crate) fn refuse_changed(
+    table: &TableDef,
+    key: &Bytes,
+    old: &[Value],
+    what: &str,
+    env: &Env<'_>,
+) -> Result<(), Halt> {
+    let stored = env.txn.get(table.space, key);
+    let stored = stored.map_err(|error| env.halt(error, &table.name))?;
+    let same = match stored {
+        Some(stored) => {
+            let now = read_row(table, key, &stored)?;
+            now.iter().zip(old).all(|(now, old)| now.order(old).is_eq())
+        }
+        None => false,
+    };
+    match same {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
+            format!(
+                "tuple to be {what} was already modified by an operation triggered by the current \
+                 command"
+            ),
+        )
+        .into()),
+    }
 }

@@ -550,7 +550,14 @@ impl<'a> Author<'a> {
         }
         let mut frame = frame_types(table);
         frame.extend(table.columns.iter().map(|column| column.ty));
-        let assignments = self.assignments(table, &frame);
+        let mut assignments = self.assignments(table, &frame);
+        if self.dice.one_in(5)
+            && let Some((column, value)) = assignments.last_mut()
+            && table.columns[*column].ty == SqlType::Int4
+            && let Some(call) = self.function(&frame)
+        {
+            *value = call;
+        }
         let filter = match self.dice.one_in(3) {
             true => Some(Exprs::new(self.dice, &self.types, &frame).condition(1)),
             false => None,
