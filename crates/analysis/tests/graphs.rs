@@ -76,7 +76,11 @@ fn tpcc() {
 /// Three loops over the arguments, all of whose reads go together.
 #[test]
 fn ycsb() {
-    check("ycsb", workload!("ycsb_sql"), include_str!("scripts/ycsb.txt"));
+    check(
+        "ycsb",
+        workload!("ycsb_sql"),
+        include_str!("scripts/ycsb.txt"),
+    );
 }
 
 /// Accounts are found by name first, balances by what was found.
