@@ -73,6 +73,16 @@ fn tpcc() {
     check("tpcc", workload!("tpcc"), include_str!("scripts/tpcc.txt"));
 }
 
+/// Three loops over the arguments, all of whose reads go together.
+#[test]
+fn ycsb() {
+    check(
+        "ycsb",
+        workload!("ycsb_sql"),
+        include_str!("scripts/ycsb.txt"),
+    );
+}
+
 /// Accounts are found by name first, balances by what was found.
 #[test]
 fn smallbank() {

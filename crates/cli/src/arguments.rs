@@ -572,6 +572,12 @@ mod tests {
         };
         assert_eq!((hot.mix, hot.calls.clients), (hot_row::Mix::Last, 2));
         assert_eq!(hot.calls.target, [Target::Embedded]);
+        assert!(hot.calls.group_reads);
+        let arguments = parse(&["quintet", "bench", "hotrow", "--group-reads", "off"]).unwrap();
+        let Command::Bench(BenchCommand::Hotrow(hot)) = arguments.command else {
+            panic!("not hotrow")
+        };
+        assert!(!hot.calls.group_reads);
         let arguments = parse(&[
             "quintet", "serve", "--user", "ann:x", "--user", "bob:y", "--memory", "1GiB",
         ])
@@ -601,6 +607,7 @@ mod tests {
             vec!["quintet", "bench", "ycsb", "--rate", "0"],
             vec!["quintet", "bench", "ycsb", "--interval-ms", "100"],
             vec!["quintet", "bench", "tpcc", "--mix", "spec"],
+            vec!["quintet", "bench", "tpcc", "--group-reads", "perhaps"],
             vec!["quintet", "bench", "tpcc", "--target", "mysql://here"],
             vec!["quintet", "bench", "smallbank", "--theta", "1"],
             vec!["quintet", "bench", "smallbank", "--customers", "1"],
