@@ -8,7 +8,7 @@
 use crate::coerce;
 use crate::expr::{Binder, and};
 use crate::names::{self, inner, required};
-use crate::variables::Shape;
+use crate::variables::{Shape, Variables};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{ColumnRef, Node};
 use quintet_base::{SqlError, SqlResult, SqlState, TableId, TypeMod};
@@ -75,8 +75,35 @@ impl Binder<'_, '_> {
                 }))
             }
             NodeEnum::ColumnRef(column) => self.named_row(column),
+            NodeEnum::ParamRef(param) => Ok(self.row_parameter(param.number)),
             NodeEnum::FuncCall(call) => self.row_of_call(call),
             _ => Ok(None),
+        }
+    }
+
+    /// `$n`, if it is a row.
+    fn row_parameter(&self, number: i32) -> Option<Row> {
+        let variables = self.planner.variables?;
+        let number = usize::try_from(number - 1).ok()?;
+        // A parameter's number is its variable's.
+        match (variables.numbered.get(number)?, variables.shape(number)) {
+            (None, Shape::Row(fields)) => Some(self.row_of_slots(variables, fields)),
+            _ => None,
+        }
+    }
+
+    fn row_of_slots(&self, variables: &Variables, fields: &[(String, usize)]) -> Row {
+        let fields = fields.iter().map(|(name, slot)| {
+            let (place, ty) = self.planner.slot(*slot);
+            Field {
+                name: name.clone(),
+                expr: Expr::Param(place, ty),
+                modifier: variables.modifiers[*slot],
+            }
+        });
+        Row {
+            fields: fields.collect(),
+            table: None,
         }
     }
 
@@ -91,18 +118,7 @@ impl Binder<'_, '_> {
             let Shape::Row(fields) = shape else {
                 return Ok(None);
             };
-            let fields = fields.iter().map(|(name, slot)| {
-                let (place, ty) = self.planner.slot(*slot);
-                Field {
-                    name: name.clone(),
-                    expr: Expr::Param(place, ty),
-                    modifier: variables.modifiers[*slot],
-                }
-            });
-            return Ok(Some(Row {
-                fields: fields.collect(),
-                table: None,
-            }));
+            return Ok(Some(self.row_of_slots(variables, fields)));
         }
         let [name] = name.as_slice() else {
             return Ok(None);

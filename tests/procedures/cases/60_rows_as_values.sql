@@ -31,6 +31,14 @@ select * from made(3);
 select (made(5)).price + 1 as more;
 create function of_sql(i item) returns text language sql as $$ select i.name || i.price from item where item.id = i.id $$;
 select id, of_sql(item) from item order by id;
+create function unnamed(item, int) returns text language sql as $$ select $1.name || $2 || ($1).price $$;
+select unnamed(i, 5) from item i where id = 1;
+create function unnamed_too(item) returns text language plpgsql as $$ begin return $1.id || $1.name; end $$;
+select unnamed_too(row(8, 'x', 1));
+do $$
+begin
+  raise notice '% %', row(1, 'two words', null), twice(row(1, 'one', 2));
+end $$;
 create procedure p() language plpgsql as $$
 declare
   a item;

@@ -285,10 +285,14 @@ impl Lowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// What RAISE shows of a row variable, if a text names one: NULL until something was assigned to it.
-    pub(super) fn row_as_text(&self, text: &str) -> SqlResult<Option<Expr>> {
+    /// What RAISE shows of a row, if a text is one: of a variable NULL until something was assigned to it.
+    pub(super) fn row_as_text(&mut self, text: &str) -> SqlResult<Option<Expr>> {
         let Some(number) = self.at.variables.number(text.trim()) else {
-            return Ok(None);
+            let Some(row) = self.at.row(text)? else {
+                return Ok(None);
+            };
+            let fields = row.into_iter().map(|(_, value)| value);
+            return self.at.apply("()", fields.collect()).map(Some);
         };
         let slots = match self.at.variables.shape(number) {
             Shape::Scalar(_) => return Ok(None),
