@@ -504,7 +504,12 @@ mod tests {
             .map(|key| Operation::remove(Bytes::copy_from_slice(&key.to_be_bytes()), Lsn(20)));
         store.merge(SPACE, &mut run).unwrap();
         let space = store.inner.space(SPACE).unwrap();
-        let counts = || (space.tree().approximate_len(), space.tree().tombstone_count());
+        let counts = || {
+            (
+                space.tree().approximate_len(),
+                space.tree().tombstone_count(),
+            )
+        };
         for _ in 0..2000 {
             if counts() == (1700, 0) {
                 break;
