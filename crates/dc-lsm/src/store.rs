@@ -488,4 +488,38 @@ mod tests {
             }
         }
     }
+
+    /// Goal: what was removed at the head of a space is soon neither stored nor passed over. Method: fewer
+    /// runs than the tree compacts by itself, so that only the removals are a reason.
+    #[test]
+    fn removals_and_what_they_hide_leave_a_worn_space() {
+        use lsm_tree::AbstractTree;
+        use quintet_dc::{Direction, KeyRange};
+        use quintet_rt::{Clock, RealClock};
+        let directory = tempfile::tempdir().unwrap();
+        let store = open(directory.path());
+        let all: Vec<(u32, u64)> = (0..2000).map(|key| (key, 10)).collect();
+        merge(&store, &all);
+        let mut run = (0..300u32)
+            .map(|key| Operation::remove(Bytes::copy_from_slice(&key.to_be_bytes()), Lsn(20)));
+        store.merge(SPACE, &mut run).unwrap();
+        let space = store.inner.space(SPACE).unwrap();
+        let counts = || {
+            (
+                space.tree().approximate_len(),
+                space.tree().tombstone_count(),
+            )
+        };
+        for _ in 0..2000 {
+            if counts() == (1700, 0) {
+                break;
+            }
+            RealClock.sleep(Duration::from_millis(5));
+        }
+        assert_eq!(counts(), (1700, 0));
+        let generation = store.newest_generation();
+        let scan = generation.scan(SPACE, &KeyRange::all(), Direction::Forward);
+        let (first, _) = scan.unwrap().next().unwrap().unwrap();
+        assert_eq!(first[..], 300u32.to_be_bytes());
+    }
 }

@@ -191,7 +191,7 @@ fn removed_records_leave_the_order() {
     explore("removed: they leave the order", 5000, they_leave_the_order);
     for (mistake, within) in [
         ("removed: what is committed to stays out of the order", 1000),
-        ("removed: nobody reads", 1000),
+        ("removed: nobody reads", 5000),
     ] {
         finds(mistake, within, they_leave_the_order);
     }
@@ -200,7 +200,7 @@ fn removed_records_leave_the_order() {
 #[test]
 fn removed_records_leave_the_table() {
     explore("removed: they leave the table", 5000, they_leave_the_table);
-    for (mistake, within) in [("removed: nobody reads", 1000)] {
+    for (mistake, within) in [("removed: nobody reads", 5000)] {
         finds(mistake, within, they_leave_the_table);
     }
 }
