@@ -178,7 +178,7 @@ fn a_queue_that_store_has_leaves_the_order_at_once_and_memory_after_a_merge() {
         if turn % 5000 == 2500 {
             // At first there is nothing that STORE has.
             let unlisted = running.tc.stats().unlisted;
-            assert_eq!(unlisted > 0, turn > 2500, "{unlisted} after {turn}");
+            assert!(turn == 2500 || unlisted > 2000, "{unlisted} after {turn}");
             running.tc.compact().unwrap();
             let stats = running.tc.stats();
             assert_eq!((stats.records, stats.unlisted), (3000, 0));
