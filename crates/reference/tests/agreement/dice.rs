@@ -89,7 +89,7 @@ impl Dice {
     pub fn value(&mut self, ty: SqlType) -> Value {
         let small = match self.one_in(40) {
             true => 30_000,
-            false => self.below(6) as i32 - 1,
+            false => self.below(4) as i32,
         };
         match ty {
             SqlType::Bool => Value::Bool(self.one_in(2)),

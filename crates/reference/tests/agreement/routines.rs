@@ -143,7 +143,7 @@ impl<'a> Author<'a> {
             slots.push(Slot::hidden(SqlType::Int4));
         }
         let types = slots.iter().map(|slot| slot.ty).collect();
-        let steps = dice.between(4, 24);
+        let steps = dice.between(8, 30);
         Author {
             dice,
             tables,
@@ -175,7 +175,7 @@ impl<'a> Author<'a> {
                 body.push(step(Action::Assign { slot, value }));
             }
         }
-        if self.dice.one_in(3) {
+        if self.dice.one_in(8) {
             body.clear();
         }
         while self.steps > 0 {
@@ -250,8 +250,8 @@ impl<'a> Author<'a> {
         let line = self.dice.below(50) as u32;
         let nested = self.around.len() + self.handling < 3 && self.steps > 0;
         let action = match self.dice.below(43) {
-            0..=5 => self.assign(),
-            6..=19 => self.run(),
+            0..=3 => self.assign(),
+            4..=19 => self.run(),
             20 | 21 if nested => self.branches(),
             22 | 23 if nested => self.for_integer(),
             24 if nested => self.for_row(),
@@ -295,7 +295,7 @@ impl<'a> Author<'a> {
             41 => self.give(),
             _ => self.run(),
         };
-        if self.dice.one_in(3) && may_fail(&action) {
+        if !self.dice.one_in(3) && may_fail(&action) {
             return Step {
                 line,
                 action: self.guarded(Step { line, action }),
@@ -359,8 +359,8 @@ impl<'a> Author<'a> {
 
     fn run(&mut self) -> Action {
         match self.dice.below(14) {
-            0..=3 => self.select(),
-            4..=7 => self.update(),
+            0..=2 => self.select(),
+            3..=7 => self.update(),
             8..=10 => self.insert(),
             11..=12 => self.delete(),
             _ => {
@@ -479,6 +479,15 @@ impl<'a> Author<'a> {
 
     fn assignments(&mut self, table: &TableRef, frame: &[SqlType]) -> Vec<(usize, Expr)> {
         let mut columns: Vec<usize> = table.visible_columns().map(|(n, _)| n).collect();
+        // Half of the time only columns of no key and index: the row stays where it is.
+        if self.dice.one_in(2) {
+            let keys = table.primary_key.iter().flat_map(|key| &key.columns);
+            let entries = table.indexes.iter().flat_map(|index| &index.columns);
+            let fixed: Vec<usize> = keys.chain(entries).copied().collect();
+            if columns.iter().any(|column| !fixed.contains(column)) {
+                columns.retain(|column| !fixed.contains(column));
+            }
+        }
         let count = self.dice.between(1, 3);
         while columns.len() > count {
             columns.remove(self.dice.below(columns.len()));

@@ -67,7 +67,7 @@ fn table(dice: &mut Dice, name: &str, space: u32) -> Made {
         checks: Vec::new(),
     };
     indexes(dice, &mut table);
-    if dice.one_in(3) {
+    if dice.one_in(5) {
         check(dice, &mut table);
     }
     let before = finished(table.clone());
@@ -106,8 +106,8 @@ fn finished(mut table: TableDef) -> TableRef {
 }
 
 fn key_type(dice: &mut Dice) -> SqlType {
-    match dice.below(3) {
-        0 | 1 => SqlType::Int4,
+    match dice.below(4) {
+        0..=2 => SqlType::Int4,
         _ => dice.ty(),
     }
 }
@@ -117,7 +117,7 @@ fn column(dice: &mut Dice, name: &str, ty: SqlType) -> ColumnDef {
         name: name.into(),
         ty,
         modifier: dice.modifier(ty),
-        not_null: dice.one_in(5),
+        not_null: dice.one_in(3),
         default: None,
         missing: None,
         identity: None,
@@ -126,7 +126,7 @@ fn column(dice: &mut Dice, name: &str, ty: SqlType) -> ColumnDef {
 }
 
 fn indexes(dice: &mut Dice, table: &mut TableDef) {
-    for number in 0..[0, 0, 1, 1, 2][dice.below(5)] {
+    for number in 0..[0, 0, 0, 1, 2][dice.below(5)] {
         let mut columns = vec![dice.below(table.columns.len())];
         if dice.one_in(3) {
             let second = dice.below(table.columns.len());
