@@ -9,7 +9,8 @@
 //!  2 wait        until the log is durable up to T
 //!  3 merge       the version as of T of every key in m0, space by space, in key order
 //!  4 checkpoint  spaces dropped before T forgotten, STORE durable, redo starts at T
-//!  5 publish     the generation as of T; the records of m0 are clean from here on
+//!  5 publish     the generation as of T; the records of m0 are clean from here on, and those removed in it
+//!                go when no snapshot is older (`removals`)
 //!  6 truncate    log files before T
 //!  7 reclaim     buffers, oldest first: versions that a snapshot reads are copied, the others of the same
 //!                records dropped, and the memory is used again
