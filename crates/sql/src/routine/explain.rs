@@ -38,7 +38,9 @@ pub(crate) fn readable(text: &str) -> Option<(String, Vec<usize>)> {
     if !may_have_word(text) {
         return None;
     }
-    let tokens = parse::scan(text).ok()?;
+    let mut tokens = parse::scan(text).ok()?;
+    let is_comment = |word: &str| word.starts_with("--") || word.starts_with("/*");
+    tokens.retain(|&(start, end)| text.get(start..end).is_some_and(|word| !is_comment(word)));
     let word = |at: usize| {
         tokens
             .get(at)
