@@ -103,7 +103,9 @@ impl Dice {
                 Value::numeric(Numeric::parse(text).expect("a number"))
             }
             SqlType::Date => Value::Date(small),
-            SqlType::Text | SqlType::Varchar | SqlType::Bpchar => Value::text(self.pick(TEXTS)),
+            // Few, which differ in the blanks that do not count.
+            SqlType::Bpchar => Value::text(self.pick(&["a", "a ", "b  ", "abc  "])),
+            SqlType::Text | SqlType::Varchar => Value::text(self.pick(TEXTS)),
             ty => {
                 let element = ty.element().expect("every other type is an array");
                 let count = self.below(4);

@@ -525,7 +525,7 @@ impl<'a> Author<'a> {
                 false => Exprs::new(self.dice, &self.types, &columns).for_column(column, 1),
             })
             .collect();
-        let conflict = match self.dice.one_in(3) {
+        let conflict = match self.dice.one_in(if single { 3 } else { 2 }) {
             true => Some(self.conflict(&table)),
             false => None,
         };

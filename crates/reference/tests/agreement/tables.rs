@@ -106,8 +106,9 @@ fn finished(mut table: TableDef) -> TableRef {
 }
 
 fn key_type(dice: &mut Dice) -> SqlType {
-    match dice.below(4) {
-        0..=2 => SqlType::Int4,
+    match dice.below(8) {
+        0..=4 => SqlType::Int4,
+        5 => SqlType::Bpchar,
         _ => dice.ty(),
     }
 }
