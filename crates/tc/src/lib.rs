@@ -29,10 +29,10 @@
 //! (`docs/decisions/0006-no-sequencer.md`).
 //!
 //! **Locks and validation.** Writers may lock a row when they first touch it (fair, first come
-//! first served), or leave it to the commit, which locks the write set in key order. Either way a
-//! snapshot transaction that meets a newer version is refused at once (first committer wins), and
-//! a serializable one has everything it read validated
-//! (`docs/decisions/0003-row-locks-before-validation.md`).
+//! first served), or leave it to the commit, which locks the entries of the write set in the order of
+//! their hashes. Either way a snapshot transaction that meets a newer version is refused (first committer
+//! wins), and a serializable one has everything it read validated: rows whole, or those of their columns
+//! that it looked at (`docs/decisions/0003-row-locks-before-validation.md`, `0018-…`, `0019-…`).
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -42,6 +42,7 @@
 //! | `recover` | opening: [`Tc::recover`], [`Recovery`] |
 //! | `lanes` | replay, each key's changes on one thread |
 //! | `transaction` | [`Txn`]: reads, buffered writes, savepoints |
+//! | `writes` | what a transaction has written and not committed |
 //! | `read` | reading at a snapshot: memory, then STORE |
 //! | `scan` | ordered reads merged from both |
 //! | `commit` | lock, take a place, validate, write, install |
