@@ -71,6 +71,10 @@ pub const CALL_NESTING_MAX: usize = 32;
 /// below and above them needs its part.
 pub const CALL_STACK_BYTES_MAX: usize = 1 << 20;
 
+/// How often a call that is a transaction of its own is run without locks. Where two threads meet at a row, one
+/// of them is through before the other has woken somebody who waits; queues are for rows at which it is not enough.
+pub const CALL_OPTIMISTIC_RUNS: usize = 3;
+
 /// How often a call that lost a conflict is run again before its client hears of it.
 pub const CALL_RETRIES_MAX: usize = 100;
 

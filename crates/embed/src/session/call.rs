@@ -3,22 +3,23 @@
 //! Relies on: `direct::Run`, which tells a lost conflict from an error that a routine raises itself.
 //! Promises: a call that is a transaction of its own commits before its client sees any of it, and a
 //! conflict that it loses is not the client's: it is run again, at most
-//! [`quintet_base::limits::CALL_RETRIES_MAX`] times. The first attempt locks nothing; a later one queues for
-//! the row that the last was lost by, and has the locks of all before, so that nobody overtakes it again
+//! [`quintet_base::limits::CALL_RETRIES_MAX`] times. The first
+//! [`quintet_base::limits::CALL_OPTIMISTIC_RUNS`] attempts lock nothing; a later one queues for
+//! the row that the last was lost by, and has the locks of those before, so that nobody overtakes it again
 //! on those rows; the locks' queues are in the order of arrival.
 //! Does not: run anything again inside BEGIN, or after a deadlock with what it held.
 //!
 //! ```text
 //!   run, optimistic ──► commit ──► answer
-//!           │ lost        │ lost
-//!           └─────────────┴──► lock what it was lost by, new snapshot, no effects, run ──► commit …
+//!     ▲     │ lost        │ lost
+//!     └─────┴─────────────┴──► new snapshot, no effects; too often: lock what it was lost by, run ──► commit …
 //! ```
 
 use super::execute::{Pulled, canceled};
 use super::transaction::durability;
 use super::{Mode, Session};
 use crate::step::{Flow, Pause, Reason};
-use quintet_base::limits::CALL_RETRIES_MAX;
+use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, Value};
 use quintet_direct::{Run, translate};
 use quintet_ir::statement::Procedure;
@@ -129,7 +130,9 @@ impl Session {
                         self.end_transaction(false);
                         return Err(told);
                     }
-                    calling.contested = contested;
+                    if calling.attempts + 1 >= CALL_OPTIMISTIC_RUNS {
+                        calling.contested = contested;
+                    }
                     self.again(calling, told)?;
                 }
             }
@@ -160,7 +163,12 @@ impl Session {
                 self.txn = None;
                 self.ensure_txn(schema);
             }
-            Some(txn) => txn.restart(),
+            Some(txn) => {
+                txn.restart();
+                if calling.attempts < CALL_OPTIMISTIC_RUNS {
+                    txn.write_optimistically();
+                }
+            }
             None => return Err(error),
         }
         Ok(())
