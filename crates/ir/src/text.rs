@@ -75,7 +75,7 @@ pub fn write_routine(routine: &Routine) -> String {
     write::routine(routine).to_string()
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// The first thing that is no program.
