@@ -18,7 +18,6 @@ use crate::rows::check_row;
 use crate::run::stop_outside_a_run;
 use crate::translate::halt;
 use crate::write::{entry_taken, remove, taken_error};
-use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, SqlResult, Value};
 use quintet_ir::point::{Point, PointRow};
 use quintet_ir::schema::TableRef;
@@ -251,9 +250,7 @@ impl Scratch {
         self.key.clear();
         push_row_key(table, &self.frame, &mut self.key);
         if let Some(primary) = &table.primary_key {
-            if self.key.len() > KEY_BYTES_MAX {
-                check_length(&self.key, &primary.name)?;
-            }
+            check_length(&self.key, &primary.name)?;
             let taken = env
                 .txn
                 .read_claimed(table.space, &self.key, |row| row.is_some());

@@ -77,14 +77,6 @@ impl Point {
             Statement::Delete(delete) => removed(delete),
         }
     }
-
-    /// The table.
-    pub fn table(&self) -> &TableRef {
-        match self {
-            Point::Read(row) | Point::Delete(row) | Point::Update { row, .. } => &row.table,
-            Point::Insert { table, .. } => table,
-        }
-    }
 }
 
 fn read(plan: &Plan) -> Option<Point> {

@@ -42,7 +42,7 @@
 //! | `recover` | opening: [`Tc::recover`], [`Recovery`] |
 //! | `lanes` | replay, each key's changes on one thread |
 //! | `transaction` | [`Txn`]: reads, buffered writes, savepoints |
-//! | `writes` | what a transaction has written and not committed |
+//! | `reads`, `writes` | what a transaction has read, and written and not committed |
 //! | `read` | reading at a snapshot: memory, then STORE |
 //! | `scan` | ordered reads merged from both |
 //! | `commit` | lock, take a place, validate, write, install |
@@ -80,6 +80,7 @@ mod interleavings;
 mod lanes;
 mod locks;
 mod read;
+mod reads;
 mod record;
 mod recover;
 mod removals;
