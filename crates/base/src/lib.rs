@@ -13,8 +13,10 @@
 //! | `numeric`, `datetime` | exact decimals and calendar arithmetic as PostgreSQL defines them |
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
 //! | `key`, `row` | order-preserving keys and rows as the stores keep them |
+//! | `conflict` | which rows a call may touch, said before it runs |
 
 pub mod binary_format;
+pub mod conflict;
 pub mod datetime;
 pub mod durability;
 pub mod error;
