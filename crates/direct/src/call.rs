@@ -225,9 +225,9 @@ impl Call {
             }
             Operation::Run {
                 statement,
-                point,
                 into,
                 plain,
+                flat,
             } => {
                 let Activation { slots, count, .. } = at;
                 let mut inner = Context {
@@ -236,21 +236,26 @@ impl Call {
                     params: slots,
                     cancel: context.cancel,
                 };
-                let done = match point {
-                    Some(point) => {
-                        point::run(point, direct, &mut inner, workspace, &mut self.frame)?
+                let done = match flat {
+                    Some(flat) => {
+                        let frame = &mut self.frame;
+                        let found = point::run(&flat.point, direct, &mut inner, workspace, frame)?;
+                        found.map(|found| (found, (&flat.into, flat.plain)))
                     }
                     None => None,
                 };
-                let found = match done {
-                    Some(found) => found,
-                    None => first_row(
-                        (around, statement),
-                        &mut inner,
-                        workspace,
-                        (&mut self.restarts, &mut self.frame),
-                        into,
-                    )?,
+                let (found, (into, plain)) = match done {
+                    Some(done) => done,
+                    None => {
+                        let found = first_row(
+                            (around, statement),
+                            &mut inner,
+                            workspace,
+                            (&mut self.restarts, &mut self.frame),
+                            into,
+                        )?;
+                        (found, (into, *plain))
+                    }
                 };
                 check_rows(into, found, statement)?;
                 if !into.silent {
@@ -258,7 +263,7 @@ impl Call {
                     note_found(routine, slots, found > 0);
                 }
                 let row = (found > 0).then_some(self.frame.as_mut_slice());
-                fill(routine, slots, (into, *plain), row, context.host)?;
+                fill(routine, slots, (into, plain), row, context.host)?;
             }
             Operation::Call {
                 routine: called,

@@ -484,3 +484,65 @@ fn a_statement_refuses_rows_that_its_functions_changed() {
     );
     assert_eq!(rows(&mut client, "select * from t where v = 21"), ["2|21"]);
 }
+
+/// The executor leaves away what nobody looks at; nobody may notice.
+#[test]
+fn a_variable_that_nobody_looks_at_is_filled_as_far_as_anybody_can_tell() {
+    let (_dir, db) = open();
+    let mut client = db.client().unwrap();
+    client
+        .query(
+            "create table w (id int primary key, a int, b text, c int);
+             insert into w values (1, 5, 'five', null), (2, 0, 'nothing', 1);
+             create function seen(k int, out result text) language plpgsql as $$
+             declare
+               unused_a int; unused_b text; used text; n int;
+             begin
+               select a, b, b, c into unused_a, unused_b, used, n from w where id = k;
+               result := used || coalesce(n::text, '?');
+               if not found then result := 'none'; end if;
+             end $$;
+             create function fails(k int) returns int language plpgsql as $$
+             declare
+               unused int;
+             begin
+               select 10 / a into unused from w where id = k;
+               return 1;
+             end $$;
+             create function refuses(k int) returns int language plpgsql as $$
+             declare
+               unused int not null := 0;
+             begin
+               select c into unused from w where id = k;
+               return 1;
+             end $$;
+             create function changes(k int, out was text, out rows int) language plpgsql as $$
+             declare
+               unused int;
+             begin
+               update w set a = a + 1 where id = k returning c, b into strict unused, was;
+               get diagnostics rows = row_count;
+             end $$",
+        )
+        .unwrap();
+    assert_eq!(
+        rows(&mut client, "select seen(1), seen(2), seen(3)"),
+        ["five?|nothing1|none"]
+    );
+    assert_eq!(rows(&mut client, "select fails(1)"), ["1"]);
+    assert_eq!(
+        error(&mut client, "select fails(2)").state,
+        SqlState::DIVISION_BY_ZERO
+    );
+    assert_eq!(rows(&mut client, "select refuses(2)"), ["1"]);
+    assert_eq!(
+        error(&mut client, "select refuses(1)").state,
+        SqlState::NULL_VALUE_NOT_ALLOWED
+    );
+    assert_eq!(rows(&mut client, "select * from changes(1)"), ["five|1"]);
+    assert_eq!(rows(&mut client, "select a from w where id = 1"), ["6"]);
+    assert_eq!(
+        error(&mut client, "select * from changes(3)").state,
+        SqlState::STRICT_NO_ROW
+    );
+}

@@ -19,10 +19,12 @@
 //! heights are known at every place. A jump out of several goes through one `Leave`.
 
 use crate::expr::Expr;
+use crate::expressions::{each_of_operation, slots};
 use crate::point::Point;
 use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Step};
 use crate::statement::Statement;
 use quintet_base::SqlError;
+use std::collections::BTreeSet;
 
 /// A place in the code.
 pub type Place = usize;
@@ -58,13 +60,12 @@ pub enum Operation {
         index: Expr,
         value: Expr,
     },
-    /// `point`: the same statement, flat, if it has that form. `plain`: the targets are the row's columns in
-    /// order.
+    /// `plain`: the targets are the row's columns in order. `flat`: the same, flat, if it has that form.
     Run {
         statement: Statement,
-        point: Option<Box<Point>>,
         into: Into,
         plain: bool,
+        flat: Option<Box<Flat>>,
     },
     Call {
         routine: usize,
@@ -122,16 +123,87 @@ pub enum Operation {
     },
 }
 
+/// A statement about one row, without what nobody looks at.
+#[derive(Clone, Debug)]
+pub struct Flat {
+    /// It.
+    pub point: Point,
+    /// What becomes of its row.
+    pub into: Into,
+    /// The targets are the row's columns in order.
+    pub plain: bool,
+}
+
 impl Code {
     /// The code of a routine.
     pub fn new(routine: &Routine) -> Code {
         let mut writer = Writer::default();
         writer.steps(&routine.body);
-        Code {
+        let mut code = Code {
             operations: writer.operations,
             lines: writer.lines,
+        };
+        code.flatten_points(routine);
+        code
+    }
+
+    /// Gives statements about one row their flat form. Variables that no expression of the routine looks at
+    /// are not filled there.
+    fn flatten_points(&mut self, routine: &Routine) {
+        let mut seen = BTreeSet::new();
+        for operation in &self.operations {
+            each_of_operation(operation, &mut |expr| slots(expr, &mut seen));
+            if let Operation::AssignElement { slot, .. } = operation {
+                seen.insert(*slot);
+            }
+        }
+        let wanted = |slot: usize| seen.contains(&slot) || routine.slots[slot].not_null;
+        for operation in &mut self.operations {
+            if let Operation::Run {
+                statement,
+                into,
+                plain,
+                flat,
+            } = operation
+            {
+                *flat = flattened(statement, into, *plain, wanted).map(Box::new);
+            }
         }
     }
+}
+
+/// The flat form of a statement, if it has one.
+fn flattened(
+    statement: &Statement,
+    into: &Into,
+    plain: bool,
+    wanted: impl Fn(usize) -> bool,
+) -> Option<Flat> {
+    if plain {
+        // A target that is missing is not wanted; a column beyond the targets is not, either.
+        let target = |place: usize| into.targets.get(place).map(|(slot, _)| *slot);
+        let narrowed = Point::narrowed(statement, |place| target(place).is_some_and(&wanted));
+        if let Some((point, places)) = narrowed {
+            let targets = places.iter().enumerate().filter_map(|(place, old)| {
+                let (slot, value) = into.targets.get(*old)?;
+                Some((*slot, Expr::Column(place, value.ty())))
+            });
+            let into = Into {
+                targets: targets.collect(),
+                ..into.clone()
+            };
+            return Some(Flat {
+                plain: is_plain(&into),
+                point,
+                into,
+            });
+        }
+    }
+    Some(Flat {
+        point: Point::of(statement)?,
+        into: into.clone(),
+        plain,
+    })
 }
 
 /// Something that EXIT or CONTINUE may name.
@@ -212,9 +284,10 @@ impl Writer {
             Action::Run { statement, into } => {
                 self.add(Operation::Run {
                     statement: statement.clone(),
-                    point: Point::of(statement).map(Box::new),
                     into: into.clone(),
                     plain: is_plain(into),
+                    // When all operations are known.
+                    flat: None,
                 });
             }
             Action::Call {

@@ -15,7 +15,7 @@ use crate::function::{Function, element};
 use crate::routine::Callee;
 use quintet_base::text_format::FormatContext;
 use quintet_base::value::Array;
-use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -95,12 +95,26 @@ pub fn leaf<'a>(expr: &'a Expr, frame: &'a [Value], params: &'a [Value]) -> Opti
         Expr::Const(value, _) => Some(value),
         Expr::Param(number, _) => params.get(*number),
         Expr::Column(column, _) => frame.get(*column),
-        Expr::Call { function, args, .. } if function.is_subscript() => {
+        Expr::Call { function, args, .. } if function.subscript => {
             let array = leaf(&args[0], frame, params)?;
             Some(element(array, leaf(&args[1], frame, params)?))
         }
+        Expr::Cast {
+            input,
+            to,
+            modifier,
+            ..
+        } if *modifier == TypeMod::NONE && is_kept_alike(input.ty(), *to) => {
+            leaf(input, frame, params)
+        }
         _ => None,
     }
+}
+
+/// True for types whose values are the same, so that converting from one to the other does nothing.
+fn is_kept_alike(from: SqlType, to: SqlType) -> bool {
+    use SqlType::{Text, Varchar};
+    from == to || matches!((from, to), (Varchar, Text) | (Text, Varchar))
 }
 
 /// Evaluates a predicate: true only if it is TRUE (not NULL).
@@ -186,14 +200,15 @@ impl<'a> Scope<'a> {
             Expr::Const(value, _) => Ok(value.clone()),
             Expr::Param(number, _) => Ok(self.param(*number)?.clone()),
             Expr::Column(column, _) => Ok(self.frame[*column].clone()),
-            Expr::Call { function, args, .. } if function.is_subscript() => {
+            Expr::Call { function, args, .. } if function.subscript => {
                 let (array, index) = (self.operand(&args[0])?, self.operand(&args[1])?);
                 Ok(element(&array, &index).clone())
             }
             Expr::Call { function, args, ty } => {
-                let mut value = match args.len() {
-                    0..=2 => self.call::<2>(function, args),
-                    3..=4 => self.call::<4>(function, args),
+                let mut value = match args.as_slice() {
+                    [only] => self.call_with_one(function, only),
+                    [left, right] => self.call_with_two(function, left, right),
+                    [] | [_, _, _] | [_, _, _, _] => self.call::<4>(function, args),
                     _ => self.call_long(function, args),
                 }?;
                 // Where all arguments were NULL, only the node knows the element type.
@@ -277,14 +292,66 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Calls a function with at most `N` arguments, kept on the stack. All of them are evaluated
-    /// before a strict function gives NULL, so that an error in a later one is not lost.
+    fn call_with_one(&self, function: &Function, only: &'a Expr) -> SqlResult<Value> {
+        let computed;
+        let value = match self.leaf(only) {
+            Some(value) => value,
+            None => {
+                computed = self.eval(only)?;
+                &computed
+            }
+        };
+        match function.strict && value.is_null() {
+            true => Ok(Value::Null),
+            false => (function.eval)(&[value], self.host),
+        }
+    }
+
+    fn call_with_two(
+        &self,
+        function: &Function,
+        left: &'a Expr,
+        right: &'a Expr,
+    ) -> SqlResult<Value> {
+        let (first, second);
+        let left = match self.leaf(left) {
+            Some(value) => value,
+            None => {
+                first = self.eval(left)?;
+                &first
+            }
+        };
+        let right = match self.leaf(right) {
+            Some(value) => value,
+            None => {
+                second = self.eval(right)?;
+                &second
+            }
+        };
+        match function.strict && (left.is_null() || right.is_null()) {
+            true => Ok(Value::Null),
+            false => (function.eval)(&[left, right], self.host),
+        }
+    }
+
+    /// Calls a function with at most `N` arguments. What lies somewhere is shown to it where it lies; what has
+    /// to be computed is kept on the stack. All of them are evaluated before a strict function gives NULL, so
+    /// that an error in a later one is not lost.
     fn call<const N: usize>(&self, function: &Function, args: &'a [Expr]) -> SqlResult<Value> {
-        let mut values = [const { Value::Null }; N];
+        let mut computed = [const { Value::Null }; N];
+        let mut lying: [Option<&Value>; N] = [None; N];
+        for ((value, place), arg) in computed.iter_mut().zip(&mut lying).zip(args) {
+            *place = self.leaf(arg);
+            if place.is_none() {
+                *value = self.eval(arg)?;
+            }
+        }
+        let mut values = [&Value::Null; N];
         let mut has_null = false;
-        for (slot, arg) in values.iter_mut().zip(args) {
-            *slot = self.eval(arg)?;
-            has_null |= slot.is_null();
+        for ((value, place), computed) in values.iter_mut().zip(lying).zip(&computed[..args.len()])
+        {
+            *value = place.unwrap_or(computed);
+            has_null |= value.is_null();
         }
         if has_null && function.strict {
             return Ok(Value::Null);
@@ -295,9 +362,10 @@ impl<'a> Scope<'a> {
     fn call_long(&self, function: &Function, args: &'a [Expr]) -> SqlResult<Value> {
         let values = args
             .iter()
-            .map(|arg| self.eval(arg))
+            .map(|arg| self.operand(arg))
             .collect::<SqlResult<Vec<_>>>()?;
-        if function.strict && values.iter().any(Value::is_null) {
+        let values: Vec<&Value> = values.iter().map(|value| &**value).collect();
+        if function.strict && values.iter().any(|value| value.is_null()) {
             return Ok(Value::Null);
         }
         (function.eval)(&values, self.host)

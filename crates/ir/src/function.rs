@@ -78,15 +78,10 @@ pub struct Function {
     pub strict: bool,
     /// See [`Volatility`].
     pub volatility: Volatility,
-    /// What it does.
-    pub eval: fn(&[Value], &dyn Host) -> SqlResult<Value>,
-}
-
-impl Function {
-    /// True for `array[index]`.
-    pub fn is_subscript(&self) -> bool {
-        self.name == "[]"
-    }
+    /// It is `array[index]`, whose result lies in the array.
+    pub subscript: bool,
+    /// What it does, over arguments that lie where they lie.
+    pub eval: fn(&[&Value], &dyn Host) -> SqlResult<Value>,
 }
 
 impl std::fmt::Debug for Function {
@@ -96,7 +91,7 @@ impl std::fmt::Debug for Function {
 }
 
 /// What the functions of the families look like.
-type Body = fn(&[Value], &dyn Host) -> SqlResult<Value>;
+type Body = fn(&[&Value], &dyn Host) -> SqlResult<Value>;
 
 /// A strict, immutable function: most are.
 const fn builtin(
@@ -112,6 +107,7 @@ const fn builtin(
         result,
         strict: true,
         volatility: Volatility::Immutable,
+        subscript: false,
         eval,
     }
 }
@@ -130,6 +126,11 @@ impl Function {
     /// Is called with NULLs, too.
     const fn lenient(mut self) -> Function {
         self.strict = false;
+        self
+    }
+
+    const fn subscript(mut self) -> Function {
+        self.subscript = true;
         self
     }
 
@@ -154,6 +155,7 @@ impl Function {
             result,
             strict,
             volatility,
+            subscript: _,
             eval: _,
         } = other;
         (self.name, self.args, self.variadic) == (*name, *args, *variadic)

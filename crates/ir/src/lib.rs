@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `schema` | tables, columns, indexes, sequences as plans see them |
 //! | `expr` | typed scalar expressions |
+//! | `expressions` | every expression of a statement, and what is in it |
 //! | `function` | the built-in functions and operators, by name and types |
 //! | `eval` | what an expression means |
 //! | `fold` | constants computed once |
@@ -36,6 +37,7 @@ pub mod ddl;
 pub mod eval;
 pub mod explain;
 pub mod expr;
+pub mod expressions;
 pub mod fold;
 pub mod function;
 pub mod plan;

@@ -71,28 +71,56 @@ impl Point {
     /// The form of a statement, if it has one.
     pub fn of(statement: &Statement) -> Option<Point> {
         match statement {
-            Statement::Query(plan) => read(plan),
+            Statement::Query(plan) => read(plan, |_| true),
             Statement::Insert(insert) => added(insert),
-            Statement::Update(update) => changed(update),
+            Statement::Update(update) => changed(update, |_| true),
             Statement::Delete(delete) => removed(delete),
         }
     }
+
+    /// The form that a query or an UPDATE has if of what comes out only columns are left away that `wanted`
+    /// does not name by their places. What else comes out may fail, and stays.
+    pub fn narrowed(
+        statement: &Statement,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Option<(Point, Vec<usize>)> {
+        let output = match statement {
+            Statement::Query(Plan::Project { exprs, .. }) => exprs,
+            Statement::Update(update) => update.returning.as_ref()?,
+            _ => return None,
+        };
+        let kept = |place: usize| wanted(place) || !matches!(output[place], Expr::Column(..));
+        let places = (0..output.len()).filter(|place| kept(*place)).collect();
+        let point = match statement {
+            Statement::Query(plan) => read(plan, kept),
+            Statement::Update(update) => changed(update, kept),
+            _ => None,
+        };
+        Some((point?, places))
+    }
 }
 
-fn read(plan: &Plan) -> Option<Point> {
+/// Those at the places that are kept.
+fn those(exprs: &[Expr], kept: impl Fn(usize) -> bool) -> Vec<Expr> {
+    let exprs = exprs.iter().enumerate();
+    let kept = exprs.filter(|(place, _)| kept(*place));
+    kept.map(|(_, expr)| expr.clone()).collect()
+}
+
+fn read(plan: &Plan, kept: impl Fn(usize) -> bool) -> Option<Point> {
     let (access, output) = match plan {
         Plan::Project { input, exprs } => match &**input {
-            Plan::Scan(access) => (access, exprs.clone()),
+            Plan::Scan(access) => (access, those(exprs, kept)),
             _ => return None,
         },
-        Plan::Scan(access) => (access, whole_frame(&access.table)),
+        Plan::Scan(access) => (access, those(&whole_frame(&access.table), kept)),
         _ => return None,
     };
     let row = PointRow::new(access, output, Vec::new())?;
     Some(Point::Read(row))
 }
 
-fn changed(update: &Update) -> Option<Point> {
+fn changed(update: &Update, kept: impl Fn(usize) -> bool) -> Option<Point> {
     let (table, access) = (&update.table, scan(&update.source)?);
     let mut changes = update.assignments.clone();
     changes.sort_by_key(|(column, _)| *column);
@@ -108,7 +136,7 @@ fn changed(update: &Update) -> Option<Point> {
     if moves || twice || !free || !table.checks.is_empty() {
         return None;
     }
-    let output = update.returning.clone().unwrap_or_default();
+    let output = those(update.returning.as_deref().unwrap_or_default(), kept);
     let mut row = PointRow::new(access, output, Vec::new())?;
     let changes = changes
         .into_iter()

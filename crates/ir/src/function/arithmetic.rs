@@ -64,58 +64,58 @@ fn narrow<W: Width>(wide: Option<i64>) -> SqlResult<Value> {
     wide.and_then(W::value).ok_or_else(|| out_of_range(W::NAME))
 }
 
-fn add<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(int(&args[0]).checked_add(int(&args[1])))
+fn add<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(int(args[0]).checked_add(int(args[1])))
 }
 
-fn subtract<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(int(&args[0]).checked_sub(int(&args[1])))
+fn subtract<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(int(args[0]).checked_sub(int(args[1])))
 }
 
-fn multiply<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(int(&args[0]).checked_mul(int(&args[1])))
+fn multiply<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(int(args[0]).checked_mul(int(args[1])))
 }
 
-fn divide<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    match int(&args[1]) {
+fn divide<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    match int(args[1]) {
         0 => Err(division_by_zero()),
-        divisor => narrow::<W>(int(&args[0]).checked_div(divisor)),
+        divisor => narrow::<W>(int(args[0]).checked_div(divisor)),
     }
 }
 
-fn remainder<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    match int(&args[1]) {
+fn remainder<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    match int(args[1]) {
         0 => Err(division_by_zero()),
-        divisor => narrow::<W>(Some(int(&args[0]).wrapping_rem(divisor))),
+        divisor => narrow::<W>(Some(int(args[0]).wrapping_rem(divisor))),
     }
 }
 
-fn negate<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(int(&args[0]).checked_neg())
+fn negate<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(int(args[0]).checked_neg())
 }
 
-pub(super) fn same(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn same(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(args[0].clone())
 }
 
-fn absolute<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(int(&args[0]).checked_abs())
+fn absolute<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(int(args[0]).checked_abs())
 }
 
-fn and<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(Some(int(&args[0]) & int(&args[1])))
+fn and<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(Some(int(args[0]) & int(args[1])))
 }
 
-fn or<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(Some(int(&args[0]) | int(&args[1])))
+fn or<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(Some(int(args[0]) | int(args[1])))
 }
 
-fn exclusive_or<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(Some(int(&args[0]) ^ int(&args[1])))
+fn exclusive_or<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(Some(int(args[0]) ^ int(args[1])))
 }
 
-fn complement<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    narrow::<W>(Some(!int(&args[0])))
+fn complement<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    narrow::<W>(Some(!int(args[0])))
 }
 
 /// Cuts to the width instead of refusing, as a machine shift does.
@@ -127,14 +127,14 @@ fn wrap(value: &Value, wide: i64) -> Value {
     }
 }
 
-fn shift_left<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let count = int(&args[1]) as u32 % W::BITS;
-    Ok(wrap(&args[0], int(&args[0]) << count))
+fn shift_left<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let count = int(args[1]) as u32 % W::BITS;
+    Ok(wrap(args[0], int(args[0]) << count))
 }
 
-fn shift_right<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let count = int(&args[1]) as u32 % W::BITS;
-    Ok(wrap(&args[0], int(&args[0]) >> count))
+fn shift_right<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let count = int(args[1]) as u32 % W::BITS;
+    Ok(wrap(args[0], int(args[0]) >> count))
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {
@@ -144,13 +144,13 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-fn greatest_common_divisor<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let result = gcd(int(&args[0]).unsigned_abs(), int(&args[1]).unsigned_abs());
+fn greatest_common_divisor<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let result = gcd(int(args[0]).unsigned_abs(), int(args[1]).unsigned_abs());
     narrow::<W>(i64::try_from(result).ok())
 }
 
-fn least_common_multiple<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (a, b) = (int(&args[0]).unsigned_abs(), int(&args[1]).unsigned_abs());
+fn least_common_multiple<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (a, b) = (int(args[0]).unsigned_abs(), int(args[1]).unsigned_abs());
     if a == 0 || b == 0 {
         return narrow::<W>(Some(0));
     }
@@ -158,8 +158,8 @@ fn least_common_multiple<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Va
     narrow::<W>(result.and_then(|r| i64::try_from(r).ok()))
 }
 
-fn to_hex(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::text(match &args[0] {
+fn to_hex(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text(match args[0] {
         Value::Int4(v) => format!("{v:x}"),
         other => format!("{:x}", int(other)),
     }))

@@ -54,6 +54,12 @@ impl Polymorphic {
         self
     }
 
+    /// Its result lies in its argument.
+    const fn in_place(mut self) -> Polymorphic {
+        self.function = self.function.subscript();
+        self
+    }
+
     const fn stable(mut self) -> Polymorphic {
         self.function = self.function.stable();
         self
@@ -104,34 +110,34 @@ fn make(element: SqlType, values: Vec<Value>) -> Value {
     Value::Array(Box::new(Array { element, values }))
 }
 
-fn length(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let values = &array(&args[0]).values;
-    Ok(match int(&args[1]) == 1 && !values.is_empty() {
+fn length(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let values = &array(args[0]).values;
+    Ok(match int(args[1]) == 1 && !values.is_empty() {
         true => count(values.len()),
         false => Value::Null,
     })
 }
 
-fn lower(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn lower(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(match length(args, host)? {
         Value::Null => Value::Null,
         _ => Value::Int4(1),
     })
 }
 
-fn dimensions(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(match array(&args[0]).values.is_empty() {
+fn dimensions(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match array(args[0]).values.is_empty() {
         true => Value::Null,
         false => Value::Int4(1),
     })
 }
 
-fn cardinality(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(count(array(&args[0]).values.len()))
+fn cardinality(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(count(array(args[0]).values.len()))
 }
 
-fn subscript(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(element(&args[0], &args[1]).clone())
+fn subscript(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(element(args[0], args[1]).clone())
 }
 
 /// `array[index]`: NULL where there is none.
@@ -145,16 +151,16 @@ pub(crate) fn element<'v>(array: &'v Value, index: &Value) -> &'v Value {
 }
 
 /// `array[low:high]`, as far as the array goes.
-fn slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let whole = array(&args[0]);
-    let low = usize::try_from(int(&args[1]) - 1).unwrap_or(0);
-    let high = usize::try_from(int(&args[2])).unwrap_or(0);
+fn slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let whole = array(args[0]);
+    let low = usize::try_from(int(args[1]) - 1).unwrap_or(0);
+    let high = usize::try_from(int(args[2])).unwrap_or(0);
     let values = whole.values.get(low..high.min(whole.values.len()));
     Ok(make(whole.element, values.unwrap_or_default().to_vec()))
 }
 
 /// An array whose elements from `low` to `high` are another array's first ones.
-fn with_slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn with_slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let [whole, low, high, from] = args else {
         return Err(SqlError::internal(
             "a slice is assigned with four arguments",
@@ -167,7 +173,7 @@ fn with_slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
         );
     }
     if from.is_null() {
-        return Ok(whole.clone());
+        return Ok(Value::clone(whole));
     }
     let (low, high) = (int(low), int(high));
     if low > high {
@@ -181,7 +187,7 @@ fn with_slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
         return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, "source array too small");
     }
     let new = from.values.iter().take(count as usize);
-    let mut all = whole.clone();
+    let mut all = Value::clone(whole);
     for (index, value) in (low..).zip(new) {
         set_element(&mut all, from.element, index, value.clone())
             .ok_or_else(subscript_out_of_range)?;
@@ -189,25 +195,25 @@ fn with_slice(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(all)
 }
 
-fn position(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let start = args.get(2).unwrap_or(&Value::Int4(1));
+fn position(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let start = args.get(2).copied().unwrap_or(&Value::Int4(1));
     if args[0].is_null() || start.is_null() {
         return Ok(Value::Null);
     }
     let skipped = usize::try_from(int(start) - 1).unwrap_or(0);
-    let values = array(&args[0]).values.iter().enumerate().skip(skipped);
+    let values = array(args[0]).values.iter().enumerate().skip(skipped);
     let found = values
         .into_iter()
-        .find(|(_, value)| value.order(&args[1]).is_eq());
+        .find(|(_, value)| value.order(args[1]).is_eq());
     Ok(found.map_or(Value::Null, |(at, _)| count(at + 1)))
 }
 
-fn join(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn join(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() || args[1].is_null() {
         return Ok(Value::Null);
     }
-    let (array, separator) = (array(&args[0]), str(&args[1]));
-    let null = args.get(2).and_then(Value::as_str);
+    let (array, separator) = (array(args[0]), str(args[1]));
+    let null = args.get(2).copied().and_then(Value::as_str);
     let mut text = Str::default();
     let mut first = true;
     for value in &array.values {
@@ -243,31 +249,31 @@ fn values(whole: &Value) -> &[Value] {
     }
 }
 
-fn append(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let mut all = values(&args[0]).to_vec();
+fn append(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let mut all = values(args[0]).to_vec();
     all.push(args[1].clone());
-    Ok(make(element_type(&args[0], &args[1]), all))
+    Ok(make(element_type(args[0], args[1]), all))
 }
 
-fn prepend(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn prepend(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let mut all = vec![args[0].clone()];
-    all.extend_from_slice(values(&args[1]));
-    Ok(make(element_type(&args[1], &args[0]), all))
+    all.extend_from_slice(values(args[1]));
+    Ok(make(element_type(args[1], args[0]), all))
 }
 
-fn concatenate(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(match (&args[0], &args[1]) {
+fn concatenate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match (args[0], args[1]) {
         (Value::Null, only) | (only, Value::Null) => only.clone(),
         (left, right) => make(array(left).element, [values(left), values(right)].concat()),
     })
 }
 
-fn remove(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn remove(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let array = array(&args[0]);
-    let keeps = |value: &&Value| value.order(&args[1]).is_ne();
+    let array = array(args[0]);
+    let keeps = |value: &&Value| value.order(args[1]).is_ne();
     let kept = array.values.iter().filter(keeps).cloned().collect();
     Ok(make(array.element, kept))
 }
@@ -281,33 +287,33 @@ fn includes(whole: &Value, part: &Value) -> bool {
     values(part).iter().all(has)
 }
 
-fn contains(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Bool(includes(&args[0], &args[1])))
+fn contains(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(includes(args[0], args[1])))
 }
 
-fn is_contained(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Bool(includes(&args[1], &args[0])))
+fn is_contained(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(includes(args[1], args[0])))
 }
 
-fn overlaps(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn overlaps(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let shared = |value: &Value| {
-        let mut others = values(&args[1]).iter();
+        let mut others = values(args[1]).iter();
         !value.is_null() && others.any(|other| other.order(value).is_eq())
     };
-    Ok(Value::Bool(values(&args[0]).iter().any(shared)))
+    Ok(Value::Bool(values(args[0]).iter().any(shared)))
 }
 
-fn split(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn split(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let text = str(&args[0]);
-    let null = args.get(2).and_then(Value::as_str);
+    let text = str(args[0]);
+    let null = args.get(2).copied().and_then(Value::as_str);
     let part = |part: &str| match null == Some(part) {
         true => Value::Null,
         false => Value::text(part),
     };
-    let parts = match &args[1] {
+    let parts = match args[1] {
         _ if text.is_empty() => vec![],
         // Without a separator every character is an element.
         Value::Null => text
@@ -329,7 +335,7 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("array_ndims", &[Whole], INT, dimensions),
     poly("cardinality", &[Whole], INT, cardinality),
     // A subscript; SQL has no name for it.
-    poly("[]", &[Whole, INT], Element, subscript),
+    poly("[]", &[Whole, INT], Element, subscript).in_place(),
     // Slices have no names either.
     poly("[:]", &[Whole, INT, INT], Whole, slice),
     poly("[:]:=", &[Whole, INT, INT, Whole], Whole, with_slice).lenient(),

@@ -42,20 +42,20 @@ fn shift(date: i32, by: i64) -> SqlResult<Value> {
         .map_err(refuse)
 }
 
-fn add_days(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    shift(days(&args[0]), int(&args[1]))
+fn add_days(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    shift(days(args[0]), int(args[1]))
 }
 
-fn days_added(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    shift(days(&args[1]), int(&args[0]))
+fn days_added(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    shift(days(args[1]), int(args[0]))
 }
 
-fn subtract_days(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    shift(days(&args[0]), -int(&args[1]))
+fn subtract_days(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    shift(days(args[0]), -int(args[1]))
 }
 
-fn days_between(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (later, earlier) = (days(&args[0]), days(&args[1]));
+fn days_between(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (later, earlier) = (days(args[0]), days(args[1]));
     if datetime::is_date_infinite(later) || datetime::is_date_infinite(earlier) {
         return fail(
             SqlState::DATETIME_FIELD_OVERFLOW,
@@ -65,52 +65,52 @@ fn days_between(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Int4(later - earlier))
 }
 
-fn transaction_time(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn transaction_time(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::TimestampTz(host.transaction_time()))
 }
 
-fn statement_time(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn statement_time(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::TimestampTz(host.statement_time()))
 }
 
-fn clock_time(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn clock_time(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::TimestampTz(host.clock_time()))
 }
 
-fn local_time(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn local_time(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     datetime::timestamptz_to_timestamp(host.transaction_time(), &host.format().zone)
         .map(Value::Timestamp)
 }
 
-fn current_date(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn current_date(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     datetime::timestamptz_to_date(host.transaction_time(), &host.format().zone).map(Value::Date)
 }
 
-fn part(args: &[Value], host: &dyn Host) -> SqlResult<Option<Numeric>> {
-    let field = |ty: SqlType| Field::parse(str(&args[0]), ty);
-    match &args[1] {
+fn part(args: &[&Value], host: &dyn Host) -> SqlResult<Option<Numeric>> {
+    let field = |ty: SqlType| Field::parse(str(args[0]), ty);
+    match args[1] {
         Value::Date(days) => datetime::extract_date(field(Date)?, *days),
         Value::Timestamp(micros) => datetime::extract_timestamp(field(Timestamp)?, *micros),
         other => datetime::extract_tz(field(TimestampTz)?, micros(other), &host.format().zone),
     }
 }
 
-fn extract(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn extract(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(part(args, host)?.map_or(Value::Null, Value::numeric))
 }
 
 /// Takes a date as the timestamp of its midnight, unlike `extract`.
-fn date_part(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
-    if let Value::Date(days) = args[1] {
+fn date_part(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    if let Value::Date(days) = *args[1] {
         let midnight = Value::Timestamp(datetime::date_to_timestamp(days)?);
-        return date_part(&[args[0].clone(), midnight], host);
+        return date_part(&[args[0], &midnight], host);
     }
     Ok(part(args, host)?.map_or(Value::Null, |n| Value::Float8(n.to_f64())))
 }
 
-fn truncate(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
-    let name = str(&args[0]);
-    match &args[1] {
+fn truncate(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let name = str(args[0]);
+    match args[1] {
         Value::Timestamp(micros) => {
             datetime::date_trunc(Field::parse(name, Timestamp)?, *micros).map(Value::Timestamp)
         }
@@ -122,16 +122,16 @@ fn truncate(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
     }
 }
 
-fn truncate_in_zone(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let zone = datetime::TimeZone::parse(str(&args[2]))?;
-    let field = Field::parse(str(&args[0]), TimestampTz)?;
-    datetime::date_trunc_tz(field, micros(&args[1]), &zone).map(Value::TimestampTz)
+fn truncate_in_zone(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let zone = datetime::TimeZone::parse(str(args[2]))?;
+    let field = Field::parse(str(args[0]), TimestampTz)?;
+    datetime::date_trunc_tz(field, micros(args[1]), &zone).map(Value::TimestampTz)
 }
 
 /// `AT TIME ZONE`: what the clock there shows, or the moment when it shows this.
-fn at_zone(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let zone = datetime::TimeZone::parse(str(&args[0]))?;
-    match &args[1] {
+fn at_zone(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let zone = datetime::TimeZone::parse(str(args[0]))?;
+    match args[1] {
         Value::Timestamp(micros) => {
             datetime::timestamp_to_timestamptz(*micros, &zone).map(Value::TimestampTz)
         }
@@ -139,15 +139,15 @@ fn at_zone(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     }
 }
 
-fn is_finite(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Bool(match &args[0] {
+fn is_finite(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(match args[0] {
         Value::Date(days) => !datetime::is_date_infinite(*days),
         other => !datetime::is_infinite(micros(other)),
     }))
 }
 
-fn make_date(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (year, month, day) = (int(&args[0]), int(&args[1]), int(&args[2]));
+fn make_date(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (year, month, day) = (int(args[0]), int(args[1]), int(args[2]));
     // PostgreSQL counts years before Christ from -1; there is no year 0.
     let civil = datetime::Civil {
         year: if year < 0 { year + 1 } else { year },
@@ -163,9 +163,9 @@ fn make_date(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     datetime::check_date(civil.to_days()).map(Value::Date)
 }
 
-fn to_timestamp(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let Value::Float8(seconds) = args[0] else {
-        wrong_type(&args[0]);
+fn to_timestamp(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let Value::Float8(seconds) = *args[0] else {
+        wrong_type(args[0]);
     };
     if seconds.is_nan() {
         return fail(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp cannot be NaN");
@@ -181,7 +181,7 @@ fn to_timestamp(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
         .filter(|&micros| !datetime::is_infinite(micros))
         .map(Value::TimestampTz)
         .ok_or_else(|| {
-            let printed = text_format::to_string(&args[0], Float8, &FormatContext::default());
+            let printed = text_format::to_string(args[0], Float8, &FormatContext::default());
             SqlError::new(
                 SqlState::DATETIME_FIELD_OVERFLOW,
                 format!("timestamp out of range: \"{printed}\""),

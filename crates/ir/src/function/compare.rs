@@ -103,10 +103,10 @@ macro_rules! comparisons {
     ($($op:ident $plain:ident $padded:ident $symbol:literal;)*) => {
         $(
             static $plain: Function = new($symbol, &[Unknown, Unknown], Bool, |args, _: &dyn Host| {
-                Ok(Value::Bool(CompareOp::$op.accepts(args[0].order(&args[1]))))
+                Ok(Value::Bool(CompareOp::$op.accepts(args[0].order(args[1]))))
             });
             static $padded: Function = new($symbol, &[Bpchar, Bpchar], Bool, |args, _: &dyn Host| {
-                Ok(Value::Bool(CompareOp::$op.accepts(order(&args[0], &args[1], Bpchar))))
+                Ok(Value::Bool(CompareOp::$op.accepts(order(args[0], args[1], Bpchar))))
             });
         )*
 

@@ -24,16 +24,16 @@ fn number(value: &Value) -> &Numeric {
 
 macro_rules! binary {
     ($($name:ident = $method:ident;)*) => {
-        $(fn $name(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-            number(&args[0]).$method(number(&args[1])).map(Value::numeric)
+        $(fn $name(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+            number(args[0]).$method(number(args[1])).map(Value::numeric)
         })*
     };
 }
 
 macro_rules! unary {
     ($($name:ident = |$number:ident| $body:expr;)*) => {
-        $(fn $name(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-            let $number = number(&args[0]);
+        $(fn $name(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+            let $number = number(args[0]);
             let result: SqlResult<Numeric> = $body;
             result.map(Value::numeric)
         })*
@@ -96,18 +96,18 @@ impl Logarithm for Numeric {
     }
 }
 
-fn round_to(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let scale = int(&args[1]) as i32;
-    number(&args[0]).round(scale).map(Value::numeric)
+fn round_to(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let scale = int(args[1]) as i32;
+    number(args[0]).round(scale).map(Value::numeric)
 }
 
-fn trunc_to(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let scale = int(&args[1]) as i32;
-    number(&args[0]).trunc(scale).map(Value::numeric)
+fn trunc_to(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let scale = int(args[1]) as i32;
+    number(args[0]).trunc(scale).map(Value::numeric)
 }
 
-fn scale(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let number = number(&args[0]);
+fn scale(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let number = number(args[0]);
     Ok(match number.is_finite() {
         true => Value::Int4(i32::from(number.scale())),
         false => Value::Null,

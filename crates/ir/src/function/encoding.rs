@@ -66,8 +66,8 @@ fn unknown_format<T>(format: &str) -> SqlResult<T> {
     )
 }
 
-fn encode(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (bytes, format) = (bytes(&args[0]), str(&args[1]));
+fn encode(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (bytes, format) = (bytes(args[0]), str(args[1]));
     Ok(Value::text(match format.to_ascii_lowercase().as_str() {
         "hex" => hex(bytes),
         "base64" => base64(bytes),
@@ -76,8 +76,8 @@ fn encode(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     }))
 }
 
-fn decode(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (text, format) = (str(&args[0]), str(&args[1]));
+fn decode(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (text, format) = (str(args[0]), str(args[1]));
     let bytes = match format.to_ascii_lowercase().as_str() {
         "hex" => decode_hex(text)?,
         "base64" => decode_base64(text)?,
@@ -170,8 +170,8 @@ fn decode_escape(text: &str) -> SqlResult<Vec<u8>> {
     Ok(out)
 }
 
-fn md5(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let bytes = match &args[0] {
+fn md5(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let bytes = match args[0] {
         Value::Bytea(bytes) => bytes,
         other => str(other).as_bytes(),
     };
@@ -187,12 +187,12 @@ pub(super) fn literal(text: &str) -> String {
     }
 }
 
-fn quote_literal(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::text(literal(str(&args[0])).trim_start()))
+fn quote_literal(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text(literal(str(args[0])).trim_start()))
 }
 
-fn quote_nullable(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
-    match &args[0] {
+fn quote_nullable(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    match args[0] {
         Value::Null => Ok(Value::text("NULL")),
         _ => quote_literal(args, host),
     }
@@ -233,8 +233,8 @@ pub(crate) fn quoted_identifier(name: &str) -> String {
     }
 }
 
-fn quote_ident(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::text(quoted_identifier(str(&args[0]))))
+fn quote_ident(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text(quoted_identifier(str(args[0]))))
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -73,18 +73,18 @@ impl Width for Double {
 // Sums, products and quotients of two float4 computed in float8 and rounded once are the same as
 // computed in float4: 53 bits are more than twice 24 plus two.
 
-fn add<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (a, b) = (float(&args[0]), float(&args[1]));
+fn add<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (a, b) = (float(args[0]), float(args[1]));
     checked(W::round(a + b), &[a, b]).map(W::value)
 }
 
-fn subtract<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (a, b) = (float(&args[0]), float(&args[1]));
+fn subtract<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (a, b) = (float(args[0]), float(args[1]));
     checked(W::round(a - b), &[a, b]).map(W::value)
 }
 
-fn multiply<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (a, b) = (float(&args[0]), float(&args[1]));
+fn multiply<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (a, b) = (float(args[0]), float(args[1]));
     let result = checked(W::round(a * b), &[a, b])?;
     if result == 0.0 && a != 0.0 && b != 0.0 {
         return Err(underflow());
@@ -92,8 +92,8 @@ fn multiply<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(W::value(result))
 }
 
-fn divide<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (a, b) = (float(&args[0]), float(&args[1]));
+fn divide<W: Width>(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (a, b) = (float(args[0]), float(args[1]));
     if b == 0.0 && !a.is_nan() {
         return Err(division_by_zero());
     }
@@ -104,38 +104,38 @@ fn divide<W: Width>(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(W::value(result))
 }
 
-fn negate(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(match &args[0] {
+fn negate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match args[0] {
         Value::Float4(v) => Value::Float4(-v),
         other => Value::Float8(-float(other)),
     })
 }
 
-fn absolute(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(match &args[0] {
+fn absolute(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match args[0] {
         Value::Float4(v) => Value::Float4(v.abs()),
         other => Value::Float8(float(other).abs()),
     })
 }
 
-fn ceil(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Float8(float(&args[0]).ceil()))
+fn ceil(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Float8(float(args[0]).ceil()))
 }
 
-fn floor(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Float8(float(&args[0]).floor()))
+fn floor(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Float8(float(args[0]).floor()))
 }
 
-fn round(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Float8(float(&args[0]).round_ties_even()))
+fn round(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Float8(float(args[0]).round_ties_even()))
 }
 
-fn trunc(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Float8(float(&args[0]).trunc()))
+fn trunc(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Float8(float(args[0]).trunc()))
 }
 
-fn sign(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let value = float(&args[0]);
+fn sign(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let value = float(args[0]);
     Ok(Value::Float8(if value > 0.0 {
         1.0
     } else if value < 0.0 {
@@ -145,8 +145,8 @@ fn sign(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     }))
 }
 
-fn sqrt(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let value = float(&args[0]);
+fn sqrt(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let value = float(args[0]);
     if value < 0.0 {
         return fail(
             SqlState::INVALID_ARGUMENT_FOR_POWER,
@@ -156,12 +156,12 @@ fn sqrt(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Float8(value.sqrt()))
 }
 
-fn cbrt(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Float8(float(&args[0]).cbrt()))
+fn cbrt(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Float8(float(args[0]).cbrt()))
 }
 
-fn exp(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let value = float(&args[0]);
+fn exp(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let value = float(args[0]);
     let result = checked(value.exp(), &[value])?;
     if result == 0.0 && value.is_finite() {
         return Err(underflow());
@@ -183,16 +183,16 @@ fn log_argument(value: f64) -> SqlResult<f64> {
     Ok(value)
 }
 
-fn ln(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    log_argument(float(&args[0])).map(|v| Value::Float8(v.ln()))
+fn ln(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    log_argument(float(args[0])).map(|v| Value::Float8(v.ln()))
 }
 
-fn log(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    log_argument(float(&args[0])).map(|v| Value::Float8(v.log10()))
+fn log(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    log_argument(float(args[0])).map(|v| Value::Float8(v.log10()))
 }
 
-fn power(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (base, exponent) = (float(&args[0]), float(&args[1]));
+fn power(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (base, exponent) = (float(args[0]), float(args[1]));
     if base == 0.0 && exponent < 0.0 {
         return fail(
             SqlState::INVALID_ARGUMENT_FOR_POWER,
@@ -215,8 +215,8 @@ fn power(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
 /// sin, cos and the like: defined everywhere but at the infinities.
 macro_rules! of_finite {
     ($name:ident) => {
-        fn $name(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-            let value = float(&args[0]);
+        fn $name(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+            let value = float(args[0]);
             if value.is_infinite() {
                 return fail(
                     SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
@@ -232,24 +232,24 @@ of_finite!(sin);
 of_finite!(cos);
 of_finite!(tan);
 
-fn atan(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Float8(float(&args[0]).atan()))
+fn atan(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Float8(float(args[0]).atan()))
 }
 
-fn atan2(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Float8(float(&args[0]).atan2(float(&args[1]))))
+fn atan2(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Float8(float(args[0]).atan2(float(args[1]))))
 }
 
-fn radians(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Float8(float(&args[0]).to_radians()))
+fn radians(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Float8(float(args[0]).to_radians()))
 }
 
-fn degrees(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let value = float(&args[0]);
+fn degrees(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let value = float(args[0]);
     checked(value.to_degrees(), &[value]).map(Value::Float8)
 }
 
-fn pi(_: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn pi(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Float8(std::f64::consts::PI))
 }
 

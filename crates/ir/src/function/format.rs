@@ -31,11 +31,11 @@ enum Width {
     Argument(Option<usize>),
 }
 
-fn format(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn format(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let mut rest = str(&args[0]).chars().peekable();
+    let mut rest = str(args[0]).chars().peekable();
     let mut text = String::new();
     // Arguments begin behind the template.
     let mut next = 0;

@@ -87,29 +87,29 @@ pub(crate) fn like(text: &str, pattern: &str) -> SqlResult<bool> {
     }
 }
 
-fn is_like(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    like(str(&args[0]), str(&args[1])).map(Value::Bool)
+fn is_like(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    like(str(args[0]), str(args[1])).map(Value::Bool)
 }
 
-fn is_not_like(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    like(str(&args[0]), str(&args[1])).map(|matches| Value::Bool(!matches))
+fn is_not_like(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    like(str(args[0]), str(args[1])).map(|matches| Value::Bool(!matches))
 }
 
-fn like_any_case(args: &[Value]) -> SqlResult<bool> {
-    like(&lower_case(str(&args[0])), &lower_case(str(&args[1])))
+fn like_any_case(args: &[&Value]) -> SqlResult<bool> {
+    like(&lower_case(str(args[0])), &lower_case(str(args[1])))
 }
 
-fn is_ilike(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn is_ilike(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     like_any_case(args).map(Value::Bool)
 }
 
-fn is_not_ilike(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn is_not_ilike(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     like_any_case(args).map(|matches| Value::Bool(!matches))
 }
 
 /// The pattern with its own escape character rewritten to `\`.
-fn like_escape(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (pattern, escape) = (str(&args[0]), str(&args[1]));
+fn like_escape(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (pattern, escape) = (str(args[0]), str(args[1]));
     let mut chars = escape.chars();
     let escape = chars.next();
     if chars.next().is_some() {

@@ -97,31 +97,31 @@ fn with<T>(pattern: &str, any_case: bool, body: impl FnOnce(&Regex) -> T) -> Sql
     })
 }
 
-fn matches(args: &[Value], any_case: bool) -> SqlResult<bool> {
-    let text = str(&args[0]);
-    with(str(&args[1]), any_case, |regex| regex.is_match(text))
+fn matches(args: &[&Value], any_case: bool) -> SqlResult<bool> {
+    let text = str(args[0]);
+    with(str(args[1]), any_case, |regex| regex.is_match(text))
 }
 
-fn is_match(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn is_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     matches(args, false).map(Value::Bool)
 }
 
-fn is_no_match(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn is_no_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     matches(args, false).map(|found| Value::Bool(!found))
 }
 
-fn is_match_any_case(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn is_match_any_case(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     matches(args, true).map(Value::Bool)
 }
 
-fn is_no_match_any_case(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn is_no_match_any_case(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     matches(args, true).map(|found| Value::Bool(!found))
 }
 
 /// The part that matches: the first group if the pattern has one, else the whole match.
-fn substring(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let text = str(&args[0]);
-    with(str(&args[1]), false, |regex| {
+fn substring(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let text = str(args[0]);
+    with(str(args[1]), false, |regex| {
         let found = regex.captures(text);
         let group = usize::from(regex.captures_len() > 1);
         found
@@ -155,10 +155,10 @@ fn replacement(text: &str) -> String {
     out
 }
 
-fn replace(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (text, by) = (str(&args[0]), replacement(str(&args[2])));
+fn replace(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (text, by) = (str(args[0]), replacement(str(args[2])));
     let (mut global, mut any_case) = (false, false);
-    for flag in args.get(3).map_or("", str).chars() {
+    for flag in args.get(3).copied().map_or("", str).chars() {
         match flag {
             'g' => global = true,
             'i' => any_case = true,
@@ -172,14 +172,14 @@ fn replace(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
         }
     }
     let limit = usize::from(!global);
-    with(str(&args[1]), any_case, |regex| {
+    with(str(args[1]), any_case, |regex| {
         Value::text(regex.replacen(text, limit, by.as_str()))
     })
 }
 
-fn count(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let text = str(&args[0]);
-    let start = args.get(2).map_or(1, int);
+fn count(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let text = str(args[0]);
+    let start = args.get(2).copied().map_or(1, int);
     if start < 1 {
         return fail(
             SqlState::INVALID_PARAMETER_VALUE,
@@ -188,7 +188,7 @@ fn count(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     }
     let from = text.char_indices().nth(start as usize - 1);
     let tail = &text[from.map_or(text.len(), |(at, _)| at)..];
-    with(str(&args[1]), false, |regex| {
+    with(str(args[1]), false, |regex| {
         super::text::count(regex.find_iter(tail).count())
     })
 }

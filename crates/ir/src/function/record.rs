@@ -8,7 +8,7 @@ use crate::eval::Host;
 use quintet_base::SqlType::{Text, Unknown};
 use quintet_base::{SqlResult, Value, text_format};
 
-fn print(fields: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn print(fields: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let mut text = String::from("(");
     for (number, field) in fields.iter().enumerate() {
         if number > 0 {
@@ -24,8 +24,8 @@ fn print(fields: &[Value], host: &dyn Host) -> SqlResult<Value> {
 }
 
 /// NULL for a row that nothing was assigned to.
-fn print_if_any(fields: &[Value], host: &dyn Host) -> SqlResult<Value> {
-    match fields.iter().all(Value::is_null) {
+fn print_if_any(fields: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    match fields.iter().all(|field| field.is_null()) {
         true => Ok(Value::Null),
         false => print(fields, host),
     }

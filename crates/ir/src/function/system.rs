@@ -17,14 +17,14 @@ const ENCODING_UTF8: i64 = 6;
 /// The role that owns everything.
 const OWNER_OID: i64 = 10;
 
-fn random(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn random(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     /// A double holds 53 bits exactly.
     const BITS: u32 = 53;
     let bits = host.random() >> (64 - BITS);
     Ok(Value::Float8(bits as f64 / (1u64 << BITS) as f64))
 }
 
-fn random_uuid(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn random_uuid(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&host.random().to_be_bytes());
     bytes[8..].copy_from_slice(&host.random().to_be_bytes());
@@ -34,23 +34,23 @@ fn random_uuid(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Uuid(bytes))
 }
 
-fn version(_: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn version(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(VERSION))
 }
 
-fn user(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn user(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(host.user()))
 }
 
-fn database(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn database(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(host.database()))
 }
 
-fn schema(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn schema(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(host.schema()))
 }
 
-fn schemas(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn schemas(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let own = Value::text(host.schema());
     let values = match args[0].as_bool() {
         Some(true) => vec![Value::text("pg_catalog"), own],
@@ -62,9 +62,9 @@ fn schemas(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
     })))
 }
 
-fn setting(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
-    let name = str(&args[0]);
-    let missing_ok = args.get(1).and_then(Value::as_bool) == Some(true);
+fn setting(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let name = str(args[0]);
+    let missing_ok = args.get(1).copied().and_then(Value::as_bool) == Some(true);
     match host.setting(&name.to_ascii_lowercase()) {
         Some(value) => Ok(Value::text(value)),
         None if missing_ok => Ok(Value::Null),
@@ -75,20 +75,20 @@ fn setting(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
     }
 }
 
-fn process_id(_: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Int4(host.process_id()))
 }
 
-fn no(_: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(false))
 }
 
-fn yes(_: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn yes(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(true))
 }
 
-fn format_type(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let Value::Oid(oid) = args[0] else {
+fn format_type(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let Value::Oid(oid) = *args[0] else {
         return Ok(Value::Null);
     };
     let modifier = args[1]
@@ -101,21 +101,21 @@ fn format_type(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     })
 }
 
-fn user_by_id(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
-    Ok(match int(&args[0]) {
+fn user_by_id(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    Ok(match int(args[0]) {
         OWNER_OID => Value::text(host.user()),
         other => Value::text(format!("unknown (OID={other})")),
     })
 }
 
-fn encoding_name(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::text(match int(&args[0]) {
+fn encoding_name(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text(match int(args[0]) {
         ENCODING_UTF8 => "UTF8",
         _ => "",
     }))
 }
 
-fn client_encoding(_: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn client_encoding(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text("UTF8"))
 }
 

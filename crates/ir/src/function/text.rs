@@ -32,15 +32,15 @@ pub(super) fn characters(text: &str) -> usize {
     }
 }
 
-fn concatenate(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let mut text = Str::from(str(&args[0]));
-    text.push_str(str(&args[1]));
+fn concatenate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let mut text = Str::from(str(args[0]));
+    text.push_str(str(args[1]));
     Ok(Value::Text(text))
 }
 
-fn concatenate_bytes(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn concatenate_bytes(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bytea(
-        [bytes(&args[0]), bytes(&args[1])].concat().into(),
+        [bytes(args[0]), bytes(args[1])].concat().into(),
     ))
 }
 
@@ -78,7 +78,7 @@ fn push_any(text: &mut Str, value: &Value, host: &dyn Host) {
     }
 }
 
-fn concat(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn concat(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let mut text = Str::default();
     for value in args {
         push_any(&mut text, value, host);
@@ -86,11 +86,11 @@ fn concat(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Text(text))
 }
 
-fn concat_with_separator(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
+fn concat_with_separator(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
-    let separator = str(&args[0]);
+    let separator = str(args[0]);
     let mut text = Str::default();
     for (i, value) in args[1..].iter().filter(|v| !v.is_null()).enumerate() {
         if i > 0 {
@@ -101,23 +101,23 @@ fn concat_with_separator(args: &[Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Text(text))
 }
 
-fn length(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(count(characters(str(&args[0]))))
+fn length(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(count(characters(str(args[0]))))
 }
 
-fn length_unpadded(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(count(characters(str(&args[0]).trim_end_matches(' '))))
+fn length_unpadded(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(count(characters(str(args[0]).trim_end_matches(' '))))
 }
 
-fn octet_length(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(count(match &args[0] {
+fn octet_length(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(count(match args[0] {
         Value::Bytea(bytes) => bytes.len(),
         other => str(other).len(),
     }))
 }
 
-fn bit_length(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(count(match &args[0] {
+fn bit_length(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(count(match args[0] {
         Value::Bytea(bytes) => bytes.len() * 8,
         other => str(other).len() * 8,
     }))
@@ -150,17 +150,17 @@ pub(super) fn upper_case(text: &str) -> Str {
         .collect()
 }
 
-fn lower(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Text(lower_case(str(&args[0]))))
+fn lower(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Text(lower_case(str(args[0]))))
 }
 
-fn upper(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Text(upper_case(str(&args[0]))))
+fn upper(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Text(upper_case(str(args[0]))))
 }
 
-fn capitalize(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn capitalize(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let mut inside = false;
-    let text: Str = str(&args[0])
+    let text: Str = str(args[0])
         .chars()
         .map(|c| {
             let mapped = match inside {
@@ -182,12 +182,12 @@ fn position_of(text: &str, part: &str) -> Value {
     }
 }
 
-fn position(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(position_of(str(&args[0]), str(&args[1])))
+fn position(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(position_of(str(args[0]), str(args[1])))
 }
 
-fn position_bytes(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (text, part) = (bytes(&args[0]), bytes(&args[1]));
+fn position_bytes(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (text, part) = (bytes(args[0]), bytes(args[1]));
     if part.is_empty() {
         return Ok(Value::Int4(1));
     }
@@ -195,17 +195,17 @@ fn position_bytes(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(count(found.map_or(0, |at| at + 1)))
 }
 
-fn starts_with(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Bool(str(&args[0]).starts_with(str(&args[1]))))
+fn starts_with(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(str(args[0]).starts_with(str(args[1]))))
 }
 
-fn ascii(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let first = str(&args[0]).chars().next();
+fn ascii(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let first = str(args[0]).chars().next();
     Ok(Value::Int4(first.map_or(0, |c| c as i32)))
 }
 
-fn get_byte(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (bytes, at) = (bytes(&args[0]), int(&args[1]));
+fn get_byte(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (bytes, at) = (bytes(args[0]), int(args[1]));
     match usize::try_from(at).ok().and_then(|at| bytes.get(at)) {
         Some(&byte) => Ok(Value::Int4(i32::from(byte))),
         None => super::fail(

@@ -48,16 +48,16 @@ fn range(start: i64, length: Option<i64>) -> SqlResult<(usize, usize)> {
     Ok((from as usize, to as usize))
 }
 
-fn substring(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (from, to) = range(int(&args[1]), args.get(2).map(int))?;
-    let whole = str(&args[0]);
+fn substring(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (from, to) = range(int(args[1]), args.get(2).copied().map(int))?;
+    let whole = str(args[0]);
     let tail = &whole[offset(whole, from)..];
     text(&tail[..offset(tail, to - from)])
 }
 
-fn substring_bytes(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (from, to) = range(int(&args[1]), args.get(2).map(int))?;
-    let whole = bytes(&args[0]);
+fn substring_bytes(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (from, to) = range(int(args[1]), args.get(2).copied().map(int))?;
+    let whole = bytes(args[0]);
     let part = &whole[from.min(whole.len())..to.min(whole.len())];
     Ok(Value::Bytea(part.into()))
 }
@@ -70,45 +70,45 @@ fn portion(whole: &str, n: i64) -> usize {
     }
 }
 
-fn left(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let whole = str(&args[0]);
-    text(&whole[..offset(whole, portion(whole, int(&args[1])))])
+fn left(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let whole = str(args[0]);
+    text(&whole[..offset(whole, portion(whole, int(args[1])))])
 }
 
-fn right(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let whole = str(&args[0]);
-    let skipped = characters(whole).saturating_sub(portion(whole, int(&args[1])));
+fn right(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let whole = str(args[0]);
+    let skipped = characters(whole).saturating_sub(portion(whole, int(args[1])));
     text(&whole[offset(whole, skipped)..])
 }
 
 /// The characters to strip: those of the second argument, blanks without one.
-fn in_set(args: &[Value]) -> impl Fn(char) -> bool + '_ {
-    let set = args.get(1).map_or(" ", str);
+fn in_set<'a>(args: &[&'a Value]) -> impl Fn(char) -> bool + 'a {
+    let set = args.get(1).copied().map_or(" ", str);
     move |c| set.contains(c)
 }
 
-fn trim(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn trim(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let strip = in_set(args);
     text(
-        str(&args[0])
+        str(args[0])
             .trim_start_matches(&strip)
             .trim_end_matches(&strip),
     )
 }
 
-fn trim_left(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    text(str(&args[0]).trim_start_matches(in_set(args)))
+fn trim_left(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    text(str(args[0]).trim_start_matches(in_set(args)))
 }
 
-fn trim_right(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    text(str(&args[0]).trim_end_matches(in_set(args)))
+fn trim_right(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    text(str(args[0]).trim_end_matches(in_set(args)))
 }
 
 /// Padding that brings `whole` to `length` characters, and `whole` cut to it.
-fn padding(args: &[Value]) -> SqlResult<(Str, &str)> {
-    let whole = str(&args[0]);
-    let length = int(&args[1]).max(0) as usize;
-    let fill = args.get(2).map_or(" ", str);
+fn padding<'a>(args: &[&'a Value]) -> SqlResult<(Str, &'a str)> {
+    let whole = str(args[0]);
+    let length = int(args[1]).max(0) as usize;
+    let fill = args.get(2).copied().map_or(" ", str);
     if length > RESULT_BYTES_MAX / 4 {
         return too_long();
     }
@@ -120,21 +120,21 @@ fn padding(args: &[Value]) -> SqlResult<(Str, &str)> {
     Ok((padding, &whole[..offset(whole, length)]))
 }
 
-fn pad_left(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn pad_left(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let (mut padding, whole) = padding(args)?;
     padding.push_str(whole);
     Ok(Value::Text(padding))
 }
 
-fn pad_right(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
+fn pad_right(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let (padding, whole) = padding(args)?;
     let mut result = Str::from(whole);
     result.push_str(&padding);
     Ok(Value::Text(result))
 }
 
-fn replace(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (whole, from, to) = (str(&args[0]), str(&args[1]), str(&args[2]));
+fn replace(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (whole, from, to) = (str(args[0]), str(args[1]), str(args[2]));
     if from.is_empty() {
         return text(whole);
     }
@@ -145,20 +145,20 @@ fn replace(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     text(&whole.replace(from, to))
 }
 
-fn repeat(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (whole, times) = (str(&args[0]), int(&args[1]).max(0) as usize);
+fn repeat(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (whole, times) = (str(args[0]), int(args[1]).max(0) as usize);
     if whole.len().saturating_mul(times) > RESULT_BYTES_MAX {
         return too_long();
     }
     Ok(Value::Text(Str::from(whole.repeat(times))))
 }
 
-fn reverse(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Text(str(&args[0]).chars().rev().collect()))
+fn reverse(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Text(str(args[0]).chars().rev().collect()))
 }
 
-fn split_part(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (whole, separator, field) = (str(&args[0]), str(&args[1]), int(&args[2]));
+fn split_part(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (whole, separator, field) = (str(args[0]), str(args[1]), int(args[2]));
     if field == 0 {
         return fail(
             SqlState::INVALID_PARAMETER_VALUE,
@@ -181,8 +181,8 @@ fn split_part(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     text(part.unwrap_or(""))
 }
 
-fn translate(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (whole, from, to) = (str(&args[0]), str(&args[1]), str(&args[2]));
+fn translate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (whole, from, to) = (str(args[0]), str(args[1]), str(args[2]));
     let map = |c: char| match from.chars().position(|f| f == c) {
         Some(at) => to.chars().nth(at),
         None => Some(c),
@@ -190,12 +190,12 @@ fn translate(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Text(whole.chars().filter_map(map).collect()))
 }
 
-fn overlay(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let (whole, new, start) = (str(&args[0]), str(&args[1]), int(&args[2]));
+fn overlay(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (whole, new, start) = (str(args[0]), str(args[1]), int(args[2]));
     if start <= 0 {
         return fail(SqlState(*b"22011"), "negative substring length not allowed");
     }
-    let replaced = args.get(3).map_or(characters(new) as i64, int);
+    let replaced = args.get(3).copied().map_or(characters(new) as i64, int);
     let start = start as usize - 1;
     let resume = (start as i64 + replaced).max(0) as usize;
     let mut result = Str::from(&whole[..offset(whole, start)]);
@@ -204,8 +204,8 @@ fn overlay(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Text(result))
 }
 
-fn character(args: &[Value], _: &dyn Host) -> SqlResult<Value> {
-    let code = int(&args[0]);
+fn character(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let code = int(args[0]);
     if code == 0 {
         return fail(
             SqlState::PROGRAM_LIMIT_EXCEEDED,
