@@ -93,6 +93,15 @@ impl Numeric {
     /// Below every finite number.
     pub const NEGATIVE_INFINITY: Numeric = Numeric(Kept::NegativeInfinity);
 
+    /// Mantissa and scale, if it is kept short.
+    #[inline]
+    fn short(&self) -> Option<(i64, u16)> {
+        match self.0 {
+            Kept::Short { mantissa, scale } => Some((mantissa, scale)),
+            _ => None,
+        }
+    }
+
     fn small(mantissa: i128, scale: u16) -> Numeric {
         Numeric::of(Integer::Small(mantissa), scale)
     }
@@ -365,6 +374,15 @@ impl Numeric {
         }
     }
 
+    /// True if [`Numeric::apply_typmod`] would give the same number. What takes longer to find out than to
+    /// do is false.
+    pub fn fits(&self, precision: u16, scale: u16) -> bool {
+        let bound = 10_u64.checked_pow(u32::from(precision));
+        self.short().is_some_and(|(mantissa, own)| {
+            own == scale && bound.is_none_or(|bound| mantissa.unsigned_abs() < bound)
+        })
+    }
+
     /// The stored form; layout in the file header.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(12);
@@ -499,6 +517,11 @@ impl Ord for Numeric {
                 Form::Infinity => 2,
                 Form::NaN => 3,
             }
+        }
+        if let (Some((a, scale_a)), Some((b, scale_b))) = (self.short(), other.short())
+            && scale_a == scale_b
+        {
+            return a.cmp(&b);
         }
         match (&self.form(), &other.form()) {
             (

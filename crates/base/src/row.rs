@@ -19,6 +19,7 @@ use crate::error::{SqlError, SqlResult, SqlState};
 use crate::numeric::Numeric;
 use crate::types::SqlType;
 use crate::value::{Str, Value};
+use std::borrow::Borrow;
 
 /// Where each column of a table sits in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl RowLayout {
     ///
     /// # Errors
     /// As there.
-    pub fn encode_into(&self, values: &[Value], out: &mut Vec<u8>) -> SqlResult<()> {
+    pub fn encode_into<V: Borrow<Value>>(&self, values: &[V], out: &mut Vec<u8>) -> SqlResult<()> {
         assert_eq!(values.len(), self.columns.len(), "one value per column");
         let n = values.len();
         let bitmap = n.div_ceil(8);
@@ -111,6 +112,7 @@ impl RowLayout {
         out.resize(body_at, 0);
         out[..2].copy_from_slice(&(n as u16).to_le_bytes());
         for (i, value) in values.iter().enumerate() {
+            let value = value.borrow();
             if value.is_null() {
                 out[2 + i / 8] |= 1 << (i % 8);
             }

@@ -326,6 +326,26 @@ pub fn coerce_length(
     })
 }
 
+/// True if [`coerce_length`] would give the value as it is. What takes longer to find out than to do is false.
+pub fn fits_length(value: &Value, ty: SqlType, modifier: TypeMod) -> bool {
+    if modifier == TypeMod::NONE {
+        return true;
+    }
+    match value {
+        Value::Null => true,
+        Value::Text(text) => match (ty, modifier.as_length()) {
+            // Every character is at least a byte.
+            (SqlType::Varchar, Some(length)) => text.len() <= length,
+            (SqlType::Bpchar, Some(length)) => text.len() == length && text.is_ascii(),
+            _ => false,
+        },
+        Value::Numeric(number) => modifier
+            .as_precision_scale()
+            .is_some_and(|(precision, scale)| number.fits(precision, scale)),
+        _ => false,
+    }
+}
+
 fn round_timestamp(micros: i64, modifier: TypeMod) -> SqlResult<i64> {
     match u32::try_from(modifier.0) {
         Ok(digits) => datetime::round_timestamp(micros, digits),

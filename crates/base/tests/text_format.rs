@@ -6,7 +6,7 @@ mod values;
 
 use proptest::prelude::*;
 use quintet_base::datetime::TimeZone;
-use quintet_base::text_format::{FormatContext, coerce_length, read, to_string};
+use quintet_base::text_format::{FormatContext, coerce_length, fits_length, read, to_string};
 use quintet_base::{Numeric, SqlState, SqlType, TypeMod, Value};
 
 fn context() -> FormatContext {
@@ -563,6 +563,35 @@ proptest! {
                 prop_assert!(padded || fitted == kept);
             }
             Err(_) => prop_assert!(!explicit && !lost.trim_end_matches(' ').is_empty()),
+        }
+    }
+
+    #[test]
+    fn what_fits_stays_as_it_is(
+        text in "[aä ]{0,8}",
+        mantissa in -2_000_000_i64..2_000_000,
+        scale in 0_u16..6,
+        length in 1_u32..8,
+        of_column in 0_u16..6,
+    ) {
+        let number = Numeric::from_parts(i128::from(mantissa), scale).unwrap();
+        let precision = u16::try_from(length).unwrap().max(of_column).max(1);
+        for (value, ty, modifier) in [
+            (Value::text(&text), SqlType::Bpchar, TypeMod::length(length)),
+            (Value::text(&text), SqlType::Varchar, TypeMod::length(length)),
+            (
+                Value::numeric(number),
+                SqlType::Numeric,
+                TypeMod::precision_scale(precision, of_column),
+            ),
+        ] {
+            if fits_length(&value, ty, modifier) {
+                let fitted = coerce_length(value.clone(), ty, modifier, false).unwrap();
+                // Also the scale, which equality does not see.
+                prop_assert_eq!(print(&fitted), print(&value));
+            } else if text.is_ascii() && text.len() == length as usize && ty != SqlType::Numeric {
+                prop_assert!(false, "{:?} fits", value);
+            }
         }
     }
 }

@@ -261,6 +261,10 @@ impl DataComponent for LsmStore {
             .collect()
     }
 
+    fn cached_bytes(&self) -> u64 {
+        self.inner.shared.cache.size()
+    }
+
     fn stats(&self) -> DcStats {
         let inner = &*self.inner;
         let generation = Arc::clone(&inner.live.lock().generation);

@@ -320,6 +320,11 @@ pub trait DataComponent: Send + Sync {
     /// The live spaces, ascending.
     fn spaces(&self) -> Vec<SpaceId>;
 
+    /// Bytes that the store keeps in memory of what it has read, to be found again. Cheap, and about right.
+    fn cached_bytes(&self) -> u64 {
+        0
+    }
+
     /// Figures for operators.
     fn stats(&self) -> DcStats;
 }

@@ -23,6 +23,9 @@ const SETTING: &str = "quintet.group_reads";
 /// would only displace what others need.
 const KEYS_MAX: usize = 128;
 
+/// Of a key of a few integers.
+const KEY_BYTES_USUAL: usize = 16;
+
 /// Turns and keys of one look-up that are tried: a loop may have many turns and no key to announce.
 const TRIED_MAX: usize = 4 * KEYS_MAX;
 
@@ -38,7 +41,11 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
     }
     let given = arguments.len();
     arguments.resize(ahead.places.max(given), Value::Null);
-    let mut found = Found::default();
+    let mut found = Found {
+        keys: Vec::with_capacity(KEYS_MAX / 4),
+        bytes: Vec::with_capacity(KEYS_MAX / 4 * KEY_BYTES_USUAL),
+        tried: 0,
+    };
     for look_up in &ahead.look_ups {
         found.tried = 0;
         // What cannot be evaluated is left out.
@@ -63,7 +70,6 @@ fn space(look_up: &LookUp) -> SpaceId {
 }
 
 /// Keys, one behind the other.
-#[derive(Default)]
 struct Found {
     keys: Vec<(SpaceId, usize, usize)>,
     bytes: Vec<u8>,

@@ -21,6 +21,7 @@ use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, SqlError, SqlResult, SqlState, SqlType, Value, key};
 use quintet_dc::KeyRange as StoreRange;
 use quintet_ir::{Expr, IndexDef, KeyRange, TableDef};
+use std::borrow::Borrow;
 use std::ops::Bound;
 
 /// Appends a value as a column of this type has it in keys: `char(n)` without trailing blanks.
@@ -34,14 +35,14 @@ pub(crate) fn push(value: &Value, ty: SqlType, out: &mut Vec<u8>) {
 }
 
 /// Appends the key of a row given as the table's frame.
-pub(crate) fn push_row_key(table: &TableDef, row: &[Value], out: &mut Vec<u8>) {
+pub(crate) fn push_row_key<V: Borrow<Value>>(table: &TableDef, row: &[V], out: &mut Vec<u8>) {
     match &table.primary_key {
         Some(primary) => {
             for &column in &primary.columns {
-                push(&row[column], table.columns[column].ty, out);
+                push(row[column].borrow(), table.columns[column].ty, out);
             }
         }
-        None => key::encode(&row[table.columns.len()], out),
+        None => key::encode(row[table.columns.len()].borrow(), out),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::rows::check_row;
 use crate::run::stop_outside_a_run;
 use crate::translate::halt;
 use crate::write::{entry_taken, remove, taken_error};
+use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, SqlResult, Value};
 use quintet_ir::point::{Point, PointRow};
 use quintet_ir::schema::TableRef;
@@ -32,6 +33,9 @@ pub(crate) struct Scratch {
     changes: Vec<(usize, Value)>,
     row: Vec<u8>,
 }
+
+/// Columns of a row that is encoded from where its values lie.
+const COLUMNS_IN_PLACE: usize = 32;
 
 /// What was found where the key leads to.
 enum Found {
@@ -66,7 +70,20 @@ pub(crate) fn run(
             table,
             values,
             output,
-        } => scratch.insert((direct, table, values, output), context, workspace, out),
+            free,
+        } => {
+            let in_place = match *free && output.is_empty() {
+                true => scratch.insert_in_place(table, values, context),
+                false => Ok(None),
+            };
+            match in_place {
+                Ok(None) => {
+                    scratch.frame.clear();
+                    scratch.insert((direct, table, values, output), context, workspace, out)
+                }
+                done => done,
+            }
+        }
     };
     workspace.point = scratch;
     match result {
@@ -272,6 +289,55 @@ impl Scratch {
         for expr in output {
             out.push(quintet_ir::eval(expr, &self.frame, params, host)?);
         }
+        Ok(Some(1))
+    }
+
+    /// The most frequent row: it has a key, which is free, and no index. Its values are encoded from where they
+    /// lie, and may be evaluated again. `None`: it is another one, and nothing has been done.
+    fn insert_in_place(
+        &mut self,
+        table: &TableDef,
+        values: &[Expr],
+        context: &mut Context<'_>,
+    ) -> Result<Option<u64>, Halt> {
+        if values.len() > COLUMNS_IN_PLACE
+            || table.primary_key.is_none()
+            || !table.indexes.is_empty()
+        {
+            return Ok(None);
+        }
+        let (params, host) = (context.params, context.host);
+        let mut lying = [None; COLUMNS_IN_PLACE];
+        for (place, value) in lying.iter_mut().zip(values) {
+            *place = quintet_ir::leaf(value, &[], params);
+            if place.is_none() {
+                self.frame.push(quintet_ir::eval(value, &[], params, host)?);
+            }
+        }
+        let mut row = [&Value::Null; COLUMNS_IN_PLACE];
+        let mut computed = self.frame.iter();
+        for ((value, place), column) in row.iter_mut().zip(lying).zip(&table.columns) {
+            *value = match place.or_else(|| computed.next()) {
+                Some(Value::Null) | None if column.not_null => return Ok(None),
+                Some(value) => value,
+                None => return Ok(None),
+            };
+        }
+        let row = &row[..values.len()];
+        self.key.clear();
+        push_row_key(table, row, &mut self.key);
+        if self.key.len() > KEY_BYTES_MAX {
+            return Ok(None);
+        }
+        let taken = context
+            .txn
+            .read_claimed(table.space, &self.key, |row| row.is_some());
+        if taken.map_err(|error| refused(error, context, table))? {
+            return Ok(None);
+        }
+        table.layout.encode_into(row, &mut self.row)?;
+        let put = context.txn.put(table.space, &self.key, &self.row);
+        put.map_err(|error| refused(error, context, table))?;
         Ok(Some(1))
     }
 

@@ -223,8 +223,9 @@ impl Database {
         let created = check_format(&*disk, data)?;
         let memory = config.memory_bytes;
         let memory = memory.saturating_sub(FIXED_BYTES).max(memory / 4);
+        let store_bytes = memory / 8 * 3;
         let store: Arc<dyn DataComponent> = Arc::new(LsmStore::open(&LsmConfig {
-            cache_bytes: (memory / 8 * 3) as u64,
+            cache_bytes: store_bytes as u64,
             ..LsmConfig::new(data.join("store"))
         })?);
         let wal = WalConfig {
@@ -244,6 +245,7 @@ impl Database {
         };
         let tc_config = TcConfig {
             posting: config.posting,
+            lent_bytes_max: store_bytes,
             ..TcConfig::for_memory(memory)
         };
         let recovered = Tc::recover(opening, Arc::clone(&store), tc_config, options)?;

@@ -449,9 +449,11 @@ impl Settings {
 
     /// The value of a setting, under any case of its name.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.values
-            .get(&name.to_ascii_lowercase())
-            .map(String::as_str)
+        let value = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => self.values.get(&name.to_ascii_lowercase()),
+            false => self.values.get(name),
+        };
+        value.map(String::as_str)
     }
 
     /// As [`Settings::get`], for SHOW.

@@ -13,9 +13,9 @@ use crate::cast::cast;
 use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{Function, element};
 use crate::routine::Callee;
-use quintet_base::text_format::FormatContext;
+use quintet_base::text_format::{FormatContext, fits_length};
 use quintet_base::value::Array;
-use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -88,7 +88,7 @@ pub fn eval(expr: &Expr, frame: &[Value], params: &[Value], host: &dyn Host) -> 
 }
 
 /// The value of an expression that lies somewhere already: a constant, a parameter, a column, an element of
-/// an array. `None`: it has to be evaluated.
+/// an array, or what a conversion would leave as it is. `None`: it has to be evaluated.
 #[inline]
 pub fn leaf<'a>(expr: &'a Expr, frame: &'a [Value], params: &'a [Value]) -> Option<&'a Value> {
     match expr {
@@ -104,8 +104,8 @@ pub fn leaf<'a>(expr: &'a Expr, frame: &'a [Value], params: &'a [Value]) -> Opti
             to,
             modifier,
             ..
-        } if *modifier == TypeMod::NONE && is_kept_alike(input.ty(), *to) => {
-            leaf(input, frame, params)
+        } if is_kept_alike(input.ty(), *to) => {
+            leaf(input, frame, params).filter(|value| fits_length(value, *to, *modifier))
         }
         _ => None,
     }

@@ -45,6 +45,8 @@ pub enum Point {
         values: Vec<Expr>,
         /// RETURNING, over the table's frame.
         output: Vec<Expr>,
+        /// The values may be evaluated once more than they are written.
+        free: bool,
     },
 }
 
@@ -176,6 +178,7 @@ fn added(insert: &Insert) -> Option<Point> {
     }
     Some(Point::Insert {
         table: TableRef::clone(&insert.table),
+        free: insert.values.iter().all(is_free),
         values: insert.values.clone(),
         output,
     })

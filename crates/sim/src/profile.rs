@@ -113,6 +113,7 @@ impl Profile {
             freeze_bytes: self.freeze_bytes,
             posting: self.posting,
             cache_bytes_max: self.cache_bytes,
+            lent_bytes_max: 0,
             transaction_bytes_max: self.ring_bytes / 4,
         }
     }

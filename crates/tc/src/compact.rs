@@ -322,7 +322,7 @@ pub(crate) fn wait_for_readers() {
 
 /// Step 8.
 fn evict(shared: &Shared) {
-    let bound = shared.config.cache_bytes_max as i64;
+    let bound = shared.records_bytes_max() as i64;
     for hard in [false, true] {
         let over = shared.table.bytes() - bound;
         // A little more than needed, so that the next sweep is not due at once. What the polite
@@ -333,12 +333,12 @@ fn evict(shared: &Shared) {
         sweep(shared, hard, over + bound / 16, Extent::Twice);
     }
     // Lets the table be filled again if that has brought it below its bound.
-    shared.table.is_over(shared.config.cache_bytes_max);
+    shared.table.is_over(shared.records_bytes_max());
 }
 
 /// A bit of step 8, by whoever has filled something in, if nobody else is at it.
 pub(crate) fn evict_some(shared: &Shared) {
-    let over = shared.table.bytes() - shared.config.cache_bytes_max as i64;
+    let over = shared.table.bytes() - shared.records_bytes_max() as i64;
     if over > 0 {
         sweep(shared, false, over, Extent::Records(RECORDS_OF_FILLER));
     }

@@ -150,7 +150,7 @@ impl Shared {
     /// A record was read from STORE, and filled in if there was room.
     pub fn filled(&self) {
         let count = self.stats.fills.fetch_add(1, Ordering::Relaxed);
-        let is_over = || self.table.is_over(self.config.cache_bytes_max);
+        let is_over = || self.table.is_over(self.records_bytes_max());
         if !count.is_multiple_of(FILLS_BETWEEN_LOOKS) || !is_over() {
             return;
         }

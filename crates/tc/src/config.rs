@@ -30,6 +30,9 @@ pub struct TcConfig {
     /// Records in memory, and the versions that were copied out of the log's buffers, take at most
     /// about so many bytes; beyond, records that STORE has are evicted.
     pub cache_bytes_max: usize,
+    /// What STORE may use for its own cache. As much of it as STORE does not use, records may, on top of
+    /// theirs: where everything fits, STORE is not asked, and its share would lie idle.
+    pub lent_bytes_max: usize,
     /// One transaction may buffer so many bytes of rows. The log must take a record of this length.
     pub transaction_bytes_max: usize,
 }
@@ -43,6 +46,7 @@ impl TcConfig {
             freeze_bytes: bytes / 8,
             posting: Posting::default(),
             cache_bytes_max: bytes / 16 * 5,
+            lent_bytes_max: 0,
             transaction_bytes_max: bytes / 10,
         }
     }

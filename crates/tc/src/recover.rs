@@ -204,7 +204,7 @@ impl<'a> Replay<'a> {
             log_bytes_max: ring_bytes,
             // The log's buffers are empty; half of their memory is left for whoever commits before
             // the first merge is over.
-            weight_max: config.cache_bytes_max as u64 + ring_bytes / 2,
+            weight_max: (config.cache_bytes_max + config.lent_bytes_max) as u64 + ring_bytes / 2,
         }
     }
 

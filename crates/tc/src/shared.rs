@@ -136,6 +136,13 @@ impl Shared {
         Timestamp(self.log.end().0)
     }
 
+    /// What records in memory may take now: their own share, and what STORE does not use of its.
+    pub fn records_bytes_max(&self) -> usize {
+        let config = &self.config;
+        let used = usize::try_from(self.store.cached_bytes()).unwrap_or(usize::MAX);
+        config.cache_bytes_max + config.lent_bytes_max.saturating_sub(used)
+    }
+
     /// At or below every snapshot, a little behind the truth.
     pub fn low_water(&self) -> Timestamp {
         self.seats.low_water(|| self.end())

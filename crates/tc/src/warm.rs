@@ -172,7 +172,7 @@ impl Shared {
         let Some(mut current) = pass.current.take().or_else(|| self.next_space(pass)) else {
             return Ok(());
         };
-        if self.table.is_nearly(self.config.cache_bytes_max) {
+        if self.table.is_nearly(self.records_bytes_max()) {
             pass.warmed.is_full = true;
             pass.end();
             return Ok(());

@@ -134,6 +134,35 @@ fn who_reads_from_store_makes_room_while_a_merge_is_under_way() {
     });
 }
 
+/// Goal: where STORE is not asked, its share of memory does not lie idle; when it is, it gets it back.
+#[test]
+fn records_may_use_what_store_does_not() {
+    let media = Media::new(12);
+    let watched = Watched::open(&media.medium);
+    let config = TcConfig {
+        cache_bytes_max: 256 << 10,
+        lent_bytes_max: 768 << 10,
+        ..TcConfig::for_memory(64 << 20)
+    };
+    let running = media.open_on(watched.clone(), Durability::Async, config, 4 << 20);
+    let value = "v".repeat(100);
+    let fill = |first: usize| {
+        let keys: Vec<String> = (first..first + 4000).map(|n| format!("k{n:05}")).collect();
+        for keys in keys.chunks(500) {
+            let pairs: Vec<_> = keys.iter().map(|key| (&key[..], &value[..])).collect();
+            set(&running.tc, &pairs);
+        }
+        running.tc.compact().unwrap();
+        running.tc.stats().record_bytes
+    };
+    let bytes = fill(0);
+    assert!(bytes > 512 << 10, "{bytes} bytes with what is lent");
+    assert!(bytes < 1280 << 10, "{bytes} bytes are beyond what is lent");
+    watched.cached.store(2 << 20, Ordering::Relaxed);
+    let bytes = fill(4000);
+    assert!(bytes < 384 << 10, "{bytes} bytes after it was taken back");
+}
+
 /// Goal: memory keeps its bound while a snapshot is held open, and the old writer is refused rather
 /// than wrongly validated.
 #[test]

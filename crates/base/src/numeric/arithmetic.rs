@@ -4,7 +4,7 @@
 //! sums and remainders, their sum for products, at least 16 significant digits for quotients);
 //! halves round away from zero.  Does not: anything through floating point.
 
-use super::{Form, Integer, Numeric, RESULT_SCALE_MAX, Rounding, SCALE_MAX, overflow};
+use super::{Form, Integer, Kept, Numeric, RESULT_SCALE_MAX, Rounding, SCALE_MAX, overflow};
 use crate::error::{SqlError, SqlResult, SqlState};
 
 /// A quotient has at least this many significant digits, as in PostgreSQL.
@@ -46,6 +46,12 @@ impl Numeric {
     /// # Errors
     /// `22003` if it has too many digits.
     pub fn add(&self, other: &Numeric) -> SqlResult<Numeric> {
+        if let (Some((a, scale)), Some((b, scale_b))) = (self.short(), other.short())
+            && scale == scale_b
+            && let Some(mantissa) = a.checked_add(b)
+        {
+            return Ok(Numeric(Kept::Short { mantissa, scale }));
+        }
         match (&self.form(), &other.form()) {
             (
                 Form::Finite {
@@ -88,6 +94,13 @@ impl Numeric {
     /// # Errors
     /// `22003` if it has too many digits.
     pub fn mul(&self, other: &Numeric) -> SqlResult<Numeric> {
+        if let (Some((a, scale_a)), Some((b, scale_b))) = (self.short(), other.short())
+            && let Some(mantissa) = a.checked_mul(b)
+            && scale_a + scale_b <= SCALE_MAX
+        {
+            let scale = scale_a + scale_b;
+            return Ok(Numeric(Kept::Short { mantissa, scale }));
+        }
         match (&self.form(), &other.form()) {
             (
                 Form::Finite {

@@ -22,6 +22,7 @@ pub fn tiny() -> TcConfig {
         freeze_bytes: 16 << 10,
         posting: Posting::Frozen,
         cache_bytes_max: 16 << 10,
+        lent_bytes_max: 0,
         transaction_bytes_max: 48 << 10,
     }
 }
@@ -193,6 +194,8 @@ pub struct Watched {
     pub fail_after: AtomicU64,
     /// A merge takes at least so long.
     pub merge_ms: AtomicU64,
+    /// What it says that its cache holds.
+    pub cached: AtomicU64,
     pub merges: AtomicU64,
     /// Point reads and scans of its generations.
     pub reads: Arc<AtomicU64>,
@@ -211,6 +214,7 @@ impl Watched {
             fail_after: AtomicU64::new(u64::MAX),
             merge_ms: AtomicU64::new(0),
             merges: AtomicU64::new(0),
+            cached: AtomicU64::new(0),
             reads: Arc::default(),
         })
     }
@@ -264,6 +268,10 @@ impl DataComponent for Watched {
 
     fn spaces(&self) -> Vec<SpaceId> {
         self.store.spaces()
+    }
+
+    fn cached_bytes(&self) -> u64 {
+        self.cached.load(Ordering::Relaxed)
     }
 
     fn stats(&self) -> DcStats {
