@@ -331,12 +331,13 @@ impl<'a> Replay<'a> {
         self.recovery.commits = self.notes.commits;
         self.recovery.changes = self.notes.changes;
         self.recovery.took = self.now() - self.begun;
+        // First, since who wants any pass is content with the one below.
+        shared.compact_if_full(shared.end());
         if self.recovery.changes > 0 {
             // What was removed is in the order still.
             shared.removals.note_unknown(shared.end());
             shared.want_pass();
         }
-        shared.compact_if_full(shared.end());
         self.recovery
     }
 }

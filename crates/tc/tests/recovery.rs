@@ -7,11 +7,12 @@ mod support;
 
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId};
 use quintet_dc::{DataComponent, Direction, KeyRange, MemoryStore};
-use quintet_rt::{Rand, threads};
+use quintet_rt::{Clock, Rand, RealClock, threads};
 use quintet_tc::{Error, Recovered, Tc, TcConfig};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use support::*;
 
 type Model = BTreeMap<(u32, Vec<u8>), Vec<u8>>;
@@ -193,6 +194,30 @@ fn a_replay_that_merges_may_be_cut_short_anywhere() {
         let bound = tiny().cache_bytes_max + TINY_RING / 2 + (512 << 10);
         assert!(stats.record_bytes < bound as u64, "{stats:?}");
     }
+}
+
+/// Goal: what was recovered and is much goes to STORE by itself, before anybody commits.
+#[test]
+fn a_merge_that_is_due_after_recovery_waits_for_no_commit() {
+    let media = Media::new(30);
+    let value = "v".repeat(1000);
+    let running = media.open(Durability::Sync);
+    for i in 0..200 {
+        set(&running.tc, &[(&format!("k{i}"), &value)]);
+    }
+    drop(running);
+    let config = TcConfig {
+        freeze_bytes: 64 << 10,
+        ..TcConfig::for_memory(64 << 20)
+    };
+    let running = media.open_with(Durability::Sync, config);
+    assert_eq!(running.recovery.merges, 0, "there was room for all of it");
+    let patience = 2000;
+    let merged = (0..patience).any(|_| {
+        RealClock.sleep(Duration::from_millis(5));
+        running.tc.stats().compactions > 0
+    });
+    assert!(merged, "{:?}", running.tc.stats());
 }
 
 /// Goal: the log that a crash leaves to be replayed is never longer than the log's buffers, also when
