@@ -32,11 +32,7 @@ const TRIED_MAX: usize = 4 * KEYS_MAX;
 /// Announces what a call with these arguments will read. They are the same afterwards.
 pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &Context<'_>) {
     let ahead = program.ahead(quintet_analysis::look_ups);
-    let is_on = || {
-        let setting = context.host.setting(SETTING);
-        setting.is_none_or(|value| value == "on")
-    };
-    if ahead.look_ups.is_empty() || !is_on() {
+    if ahead.look_ups.is_empty() || !is_on(context.host) {
         return;
     }
     let given = arguments.len();
@@ -60,6 +56,11 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
             .collect();
         context.txn.announce(&keys);
     }
+}
+
+/// Whether the session wants reads announced.
+pub(crate) fn is_on(host: &dyn Host) -> bool {
+    host.setting(SETTING).is_none_or(|value| value == "on")
 }
 
 fn space(look_up: &LookUp) -> SpaceId {

@@ -9,10 +9,12 @@
 //!   pass 2   inner read whole and kept, if its access does not use the outer row
 //!   pass 3…  kept rows; with an equality between both sides only those that a hash table names
 //! ```
+//! Where each outer row names one inner row, outer rows are read some ahead (`outer_ahead`).
 //! What remains of the inner scan's filter and of ON is evaluated for each candidate.
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
+use crate::outer_ahead::{OuterAhead, inner_access};
 use quintet_base::{SqlResult, Value};
 use quintet_ir::plan::JoinKind;
 use quintet_ir::{CompareOp, Expr, Path, Plan};
@@ -29,6 +31,7 @@ pub(crate) struct JoinCursor {
     width: Option<usize>,
     matched: bool,
     passes: u64,
+    ahead: OuterAhead,
     kept: Kept,
 }
 
@@ -80,12 +83,14 @@ impl JoinCursor {
             width: None,
             matched: false,
             passes: 0,
+            ahead: OuterAhead::default(),
             kept: Kept::No,
         }
     }
 
     pub fn rewind(&mut self, outer: &Plan, inner: &Plan, env: &mut Env<'_>) {
         self.width = None;
+        self.ahead.rewind();
         self.outer.rewind(outer, env);
         match std::mem::replace(&mut self.kept, Kept::No) {
             Kept::Growing(rows) => env.release(rows.bytes),
@@ -118,7 +123,14 @@ impl JoinCursor {
             let width = match self.width {
                 Some(width) => width,
                 None => {
-                    if !self.outer.next(outer, env, frame, base)? {
+                    let found = match inner_access(outer, inner, self.passes) {
+                        Some(access) => {
+                            let side = (&mut self.outer, &**outer);
+                            self.ahead.next(side, access, env, frame, base)?
+                        }
+                        None => self.outer.next(outer, env, frame, base)?,
+                    };
+                    if !found {
                         frame.truncate(base);
                         return Ok(false);
                     }

@@ -18,7 +18,7 @@
 
 use crate::context::Env;
 use quintet_base::limits::KEY_BYTES_MAX;
-use quintet_base::{Bytes, SqlError, SqlResult, SqlState, SqlType, Value, key};
+use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, SqlState, SqlType, Value, key};
 use quintet_dc::KeyRange as StoreRange;
 use quintet_ir::{Expr, IndexDef, KeyRange, TableDef};
 use std::borrow::Borrow;
@@ -125,6 +125,14 @@ impl KeyColumns<'_> {
         }
     }
 
+    /// Where the keys are.
+    pub fn space(&self) -> SpaceId {
+        match self {
+            KeyColumns::Row(table) => table.space,
+            KeyColumns::Entry(_, index) => index.space,
+        }
+    }
+
     fn width(&self) -> usize {
         match self {
             KeyColumns::Row(table) => table.primary_key.as_ref().map_or(1, |p| p.columns.len()),
@@ -165,11 +173,14 @@ impl KeyColumns<'_> {
         outer: &[Value],
         out: &mut Vec<u8>,
     ) -> SqlResult<bool> {
-        let value = env.eval_plain(expr, outer)?;
+        let value = match quintet_ir::leaf(expr, outer, env.params) {
+            Some(value) => value,
+            None => &env.eval_plain(expr, outer)?,
+        };
         if value.is_null() {
             return Ok(false);
         }
-        push(&value, self.ty(place), out);
+        push(value, self.ty(place), out);
         Ok(true)
     }
 

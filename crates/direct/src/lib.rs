@@ -25,6 +25,7 @@
 //! | `nested`, `called` | functions that expressions and FROM items call |
 //! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
 //! | `cursor` | pulling frames through a plan; the small operators |
+//! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |
 //! | `scan`, `join`, `sort`, `aggregate`, `series`, `lock` | the larger operators |
 //! | `keys` | where rows and entries live, and which keys a range means |
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
@@ -52,6 +53,7 @@ mod join;
 mod keys;
 mod lock;
 mod nested;
+mod outer_ahead;
 mod point;
 mod raise;
 mod rowid;

@@ -22,16 +22,17 @@ pub(crate) fn push_row(
     frame: &mut Vec<Value>,
 ) -> SqlResult<()> {
     let row = table.layout.open(stored)?;
-    frame.reserve(table.frame_width());
+    let base = frame.len();
+    frame.resize(base + table.columns.len(), Value::Null);
     for (i, column) in table.columns.iter().enumerate() {
         let wanted = needed.is_none_or(|needed| needed.get(i).copied().unwrap_or(true));
-        frame.push(if !wanted || column.dropped {
-            Value::Null
-        } else if i < row.stored_columns() {
-            row.get(i)?
-        } else {
-            column.missing.clone().unwrap_or_default()
-        });
+        if wanted && !column.dropped {
+            frame[base + i] = if i < row.stored_columns() {
+                row.get(i)?
+            } else {
+                column.missing.clone().unwrap_or_default()
+            };
+        }
     }
     if table.primary_key.is_none() {
         frame.push(key::decode(SqlType::Int8, &mut &row_key[..])?);

@@ -75,7 +75,7 @@ impl ScanCursor {
             frame.truncate(base);
             let found = match &mut self.phase {
                 Phase::Done => return Ok(false),
-                Phase::Fresh => match single_point(access) {
+                Phase::Fresh => match looked_up(access) {
                     Some((columns, range)) => {
                         self.phase = Phase::Done;
                         read_point(access, columns, range, env, frame)?
@@ -113,7 +113,8 @@ fn columns_of(access: &Access) -> KeyColumns<'_> {
     }
 }
 
-fn single_point(access: &Access) -> Option<(KeyColumns<'_>, &KeyRange)> {
+/// The key of the one row that the access names, if it names one, perhaps by an outer frame.
+pub(crate) fn looked_up(access: &Access) -> Option<(KeyColumns<'_>, &KeyRange)> {
     let (Path::Primary(ranges) | Path::Index(_, ranges)) = &access.path else {
         return None;
     };
@@ -131,7 +132,7 @@ pub(crate) fn primary_point(
     env: &Env<'_>,
     out: &mut Vec<u8>,
 ) -> Option<Result<bool, Halt>> {
-    match single_point(access)? {
+    match looked_up(access)? {
         (columns @ KeyColumns::Row(_), range) => {
             Some(columns.push_equal(range, env, &[], out).map_err(Halt::from))
         }
@@ -164,12 +165,13 @@ fn read_point(
             key.clear();
             key.extend_from_slice(&row_key);
         }
-        match env
-            .txn
-            .get(table.space, &key)
-            .map_err(|e| env.halt(e, &table.name))?
-        {
-            Some(row) => push(access, env, &key, &row, frame).map(|()| true),
+        let needed = needed(access, env);
+        let found = env.txn.read(table.space, &key, |row| {
+            let pushed = row.map(|row| push_row(table, needed, &key, row, frame));
+            pushed.transpose()
+        });
+        match found.map_err(|e| env.halt(e, &table.name))?? {
+            Some(()) => Ok(true),
             None if matches!(columns, KeyColumns::Entry(..)) => Err(lost_row(access).into()),
             None => Ok(false),
         }
@@ -185,12 +187,16 @@ fn push(
     row: &[u8],
     frame: &mut Vec<Value>,
 ) -> Result<(), Halt> {
-    let needed = if env.whole_rows {
-        None
-    } else {
-        access.needed.as_deref()
-    };
+    let needed = needed(access, env);
     Ok(push_row(&access.table, needed, key, row, frame)?)
+}
+
+/// The columns that somebody looks at; `None`: all.
+fn needed<'a>(access: &'a Access, env: &Env<'_>) -> Option<&'a [bool]> {
+    match env.whole_rows {
+        true => None,
+        false => access.needed.as_deref(),
+    }
 }
 
 /// An entry and its row are written by one commit and read at one snapshot.

@@ -11,10 +11,11 @@ use quintet_dc::{
     RecordScan,
 };
 use quintet_direct::{Context, Direct, Run};
+use quintet_ir::plan::JoinKind;
 use quintet_ir::routine::{Action, Into, Output, Routine, Slot, Step};
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::Body;
-use quintet_ir::{Expr, Procedure, Program, Statement};
+use quintet_ir::{Access, Expr, Path, Plan, Procedure, Program, Statement};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use support::*;
@@ -330,4 +331,46 @@ fn a_long_call_announces_its_beginning_only() {
         &TestHost::default(),
     );
     assert_eq!((rows, keys), (vec![vec![Int4(30)]], vec![3, 17]));
+}
+
+/// A join of the first forty rows with themselves, by the key.
+fn joined(direct: &Direct, announced: &Announced, host: &TestHost) -> (Vec<Vec<Value>>, Vec<i32>) {
+    let t = pairs();
+    let inner = Access {
+        offset: 2,
+        ..access(&t, Path::Primary(vec![equal(vec![col(0)])]))
+    };
+    let plan = Plan::Limit {
+        input: Box::new(Plan::Join {
+            outer: Box::new(full(&t)),
+            inner: Box::new(Plan::Scan(inner)),
+            outer_width: 2,
+            inner_width: 2,
+            kind: JoinKind::Inner,
+            on: None,
+        }),
+        limit: Some(int(40)),
+        offset: None,
+    };
+    // Without targets: all rows are read.
+    let step = step(Action::Run {
+        statement: Statement::Query(project(plan, vec![col(2), col(3)])),
+        into: Into::default(),
+    });
+    let arguments = vec![Null, Null];
+    call((direct, announced), &program(vec![step]), arguments, host)
+}
+
+#[test]
+fn a_join_that_goes_on_announces_the_rows_it_will_look_up() {
+    let (_media, direct, announced) = cold();
+    let (rows, keys) = joined(&direct, &announced, &TestHost::default());
+    assert_eq!(rows, [[Null]]);
+    assert_eq!(keys, (9..=40).collect::<Vec<_>>());
+
+    let (_media, direct, announced) = cold();
+    let mut host = TestHost::default();
+    host.settings.push(("quintet.group_reads", "off"));
+    let (_, keys) = joined(&direct, &announced, &host);
+    assert_eq!(keys, vec![]);
 }

@@ -55,6 +55,8 @@ pub struct Scan {
     chunk_rows: usize,
     /// Where the transaction records how far this scan has read; `None`: nothing is recorded.
     footprint: Option<usize>,
+    /// Where it began is recorded.
+    is_noted: bool,
 }
 
 /// A source read in chunks: what is buffered, and where the next chunk begins.
@@ -81,6 +83,11 @@ impl Source {
             upper: upper.clone(),
             done: is_empty(lower, upper),
         }
+    }
+
+    /// Nothing is left.
+    fn is_over(&self) -> bool {
+        self.buffer.is_empty() && self.done
     }
 
     /// Whether there may be more behind an empty buffer.
@@ -146,6 +153,7 @@ impl Scan {
             chunk_rows: FIRST_CHUNK_ROWS,
             snapshot,
             footprint,
+            is_noted: false,
         })
     }
 
@@ -164,7 +172,9 @@ impl Scan {
                 }
                 Some((key, Some(value))) => {
                     if let Some(slot) = self.footprint {
-                        txn.note_range_key(slot, &self.range, self.direction, &key);
+                        let begins = !std::mem::replace(&mut self.is_noted, true);
+                        let range = begins.then_some(&self.range);
+                        txn.note_range_key(slot, range, self.direction, &key);
                     }
                     return Ok(Some((key, value)));
                 }
@@ -186,6 +196,10 @@ impl Scan {
             } else {
                 self.look_where_the_rest_is()?;
             }
+        }
+        if self.store.is_none() && self.own.is_over() {
+            // The table alone has what is left.
+            return Ok(self.table.buffer.pop_front());
         }
         if let Some(store) = &mut self.store
             && store.head.is_none()

@@ -657,20 +657,20 @@ impl Txn {
     pub(crate) fn note_range_key(
         &self,
         slot: usize,
-        whole: &KeyRange,
+        begins: Option<&KeyRange>,
         direction: Direction,
         key: &Bytes,
     ) {
         let range = &mut self.reads.borrow_mut().ranges[slot];
+        let end = Bound::Included(key.clone());
         match direction {
-            Direction::Forward => {
-                range.lower = whole.lower.clone();
-                range.upper = Bound::Included(key.clone());
-            }
-            Direction::Backward => {
-                range.upper = whole.upper.clone();
-                range.lower = Bound::Included(key.clone());
-            }
+            Direction::Forward => range.upper = end,
+            Direction::Backward => range.lower = end,
+        }
+        match (begins, direction) {
+            (Some(whole), Direction::Forward) => range.lower = whole.lower.clone(),
+            (Some(whole), Direction::Backward) => range.upper = whole.upper.clone(),
+            (None, _) => {}
         }
     }
 
