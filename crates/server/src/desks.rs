@@ -10,7 +10,9 @@
 //!                               …     ──apart──►┘
 //! ```
 //! A runtime that shares its sockets among threads hands readiness from thread to thread, and each
-//! hand-over costs about what a statement does. Measured with pgbench in `docs/decisions/0007`.
+//! hand-over costs about what a statement does. There is a desk for each processor and no more: whose thread has
+//! to wait for a processor in the middle of a call holds up those who wait for its rows. Measured in
+//! `docs/decisions/0007`.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -23,13 +25,6 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-
-/// Desks for each processor: with many connections, while the system lets one wait, another runs.
-const PER_PROCESSOR: usize = 2;
-
-/// A second desk for a processor is used when the first ones have so many connections each: fewer
-/// are served better side by side, because who finds several requests at once sleeps less.
-const CROWDED: usize = 8;
 
 type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -80,7 +75,7 @@ impl Desks {
     /// # Errors
     /// The system has no file descriptors to give.
     pub fn start() -> io::Result<(Desks, JoinHandle<()>)> {
-        let count = std::thread::available_parallelism().map_or(1, usize::from) * PER_PROCESSOR;
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
         let mut desks = Vec::with_capacity(count);
         let mut threads = Vec::with_capacity(count);
         for number in 0..count {
@@ -108,20 +103,12 @@ impl Desks {
         Ok((desks, end))
     }
 
-    /// The desk with the fewest connections, among the first ones while they are not crowded.
+    /// The desk with the fewest connections.
     fn choose(&self) -> &Desk {
-        let fewest = |desks: &'_ [Desk]| {
-            let numbers = desks
-                .iter()
-                .map(|desk| desk.connections.load(Ordering::Relaxed));
-            let (count, at) = numbers.zip(0..).min().expect("there are desks");
-            (at, count)
-        };
-        let (mut at, count) = fewest(&self.0[..self.0.len() / PER_PROCESSOR]);
-        if count >= CROWDED {
-            (at, _) = fewest(&self.0);
-        }
-        &self.0[at]
+        let desks = self.0.iter();
+        desks
+            .min_by_key(|desk| desk.connections.load(Ordering::Relaxed))
+            .expect("there are desks")
     }
 
     /// Serves a connection.
@@ -223,6 +210,9 @@ mod tests {
     use std::sync::mpsc;
     use tokio::net::TcpListener;
 
+    /// Connections of a desk.
+    const EACH: usize = 8;
+
     fn thread() -> String {
         std::thread::current().name().unwrap_or_default().to_owned()
     }
@@ -271,7 +261,7 @@ mod tests {
         let (go_on, wait) = mpsc::channel::<()>();
         let (told, heard) = mpsc::channel();
         // Enough that some share a desk with the one that blocks.
-        let mut pairs = sockets(desks.0.len() * CROWDED * 2).await;
+        let mut pairs = sockets(desks.0.len() * EACH * 2).await;
         let (blocked, _client) = pairs.pop().unwrap();
         desks.serve(blocked, |_stream| async move {
             apart().await;
@@ -294,30 +284,18 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn connections_spread_over_the_desks_when_there_are_many() {
+    async fn connections_spread_over_the_desks() {
         let (desks, end) = Desks::start().unwrap();
-        let first = desks.0.len() / PER_PROCESSOR;
         let mut clients = Vec::new();
-        for (stream, client) in sockets(desks.0.len() * CROWDED).await {
+        for (stream, client) in sockets(desks.0.len() * EACH).await {
             clients.push(client);
             desks.serve(stream, |_stream| std::future::pending());
-            let counts: Vec<usize> = desks
-                .0
-                .iter()
-                .map(|desk| desk.connections.load(Ordering::Relaxed))
-                .collect();
-            if clients.len() <= first * CROWDED {
-                assert!(
-                    counts[first..].iter().all(|count| *count == 0),
-                    "{counts:?}"
-                );
-            }
         }
         assert!(
             desks
                 .0
                 .iter()
-                .all(|desk| desk.connections.load(Ordering::Relaxed) == CROWDED)
+                .all(|desk| desk.connections.load(Ordering::Relaxed) == EACH)
         );
         end.abort();
         assert!(end.await.unwrap_err().is_cancelled());
