@@ -26,11 +26,15 @@
 //! | `text` | the printed form |
 
 mod access;
+mod columns;
+mod deeds;
 mod expressions;
 mod flow;
+pub mod footprint;
 pub mod graph;
 mod groups;
 mod guards;
+mod inlined;
 mod known;
 mod look_ups;
 mod loops;
@@ -39,6 +43,9 @@ mod state;
 mod statement;
 mod text;
 
+pub use columns::Columns;
+pub use deeds::Effect;
+pub use footprint::{Footprint, KeyPart, Mark};
 pub use graph::{Constraint, Graph, Why};
 pub use groups::Groups;
 pub use look_ups::look_ups;
