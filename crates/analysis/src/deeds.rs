@@ -203,11 +203,11 @@ impl<'p> Walk<'p> {
                 pins.push(self.pin(*column, Bound::Equal, value));
             }
             if let Some(&column) = columns.get(range.equal.len()) {
-                for lower in &range.lower {
+                if let Some(lower) = &range.lower {
                     let inclusive = lower.inclusive;
                     pins.push(self.pin(column, Bound::Lower { inclusive }, &lower.value));
                 }
-                for upper in &range.upper {
+                if let Some(upper) = &range.upper {
                     let inclusive = upper.inclusive;
                     pins.push(self.pin(column, Bound::Upper { inclusive }, &upper.value));
                 }

@@ -26,7 +26,9 @@
 //! | `text` | the printed form |
 
 mod access;
+pub mod classes;
 mod columns;
+pub mod condition;
 mod deeds;
 mod expressions;
 mod flow;
@@ -39,15 +41,23 @@ mod known;
 mod look_ups;
 mod loops;
 pub mod operation;
+mod paths;
+pub mod report;
+mod rule;
 mod state;
 mod statement;
 mod text;
 
+pub use classes::Classes;
 pub use columns::Columns;
+pub use condition::{Case, Condition};
 pub use deeds::Effect;
 pub use footprint::{Footprint, KeyPart, Mark};
 pub use graph::{Constraint, Graph, Why};
 pub use groups::Groups;
 pub use look_ups::look_ups;
 pub use operation::{Key, Operation, Part, Template, Touch, What};
+pub use paths::{PATHS_MAX, Paths, hashed};
+pub use report::{MarkText, report};
+pub use rule::{Cause, Granularity, Rule};
 pub use text::explain;
