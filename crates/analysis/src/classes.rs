@@ -479,18 +479,6 @@ fn is_subset(order: &Order, one: usize, other: usize) -> bool {
 
 /// True if each path of the second mark begins with one of the first.
 fn means_no_less(wider: &Paths, narrower: &Paths) -> bool {
-    let said = |parts: &[crate::paths::Known]| {
-        let said = parts.iter().map(|part| format!("{:?} {}", part.expr, part.partial));
-        said.collect::<Vec<_>>()
-    };
-    let around = |paths: &Paths| {
-        let turns = paths.turns.iter().map(|turns| format!("{turns:?}"));
-        let conditions = paths.only_if.iter().map(|condition| format!("{condition:?}"));
-        turns.chain(conditions).collect::<Vec<_>>()
-    };
-    let count = wider.parts.len();
-    let outer = around(narrower);
-    count <= narrower.parts.len()
-        && said(&wider.parts) == said(&narrower.parts[..count])
-        && around(wider).iter().all(|said| outer.contains(said))
+    narrower.said.terms.starts_with(&wider.said.terms)
+        && wider.said.around.is_subset(&narrower.said.around)
 }

@@ -19,6 +19,7 @@ use crate::text::names::text_of;
 use quintet_base::Value;
 use quintet_ir::Expr;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// When calls of two routines conflict: if any of the cases holds. None: never.
 #[derive(Clone, Debug, Default)]
@@ -50,9 +51,9 @@ pub struct Over {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct Said {
     /// Terms of the first and of the second routine.
-    equal: BTreeSet<(String, String)>,
+    equal: BTreeSet<(Arc<str>, Arc<str>)>,
     /// Turns and conditions of the first, and of the second.
-    around: [BTreeSet<String>; 2],
+    around: [BTreeSet<Arc<str>>; 2],
 }
 
 impl Said {
@@ -148,22 +149,11 @@ fn said(one: &Paths, other: &Paths) -> Option<Said> {
                 false => return None,
             }
         }
-        said.equal.insert((term(one, place), term(other, place)));
+        let [one, other] = [one, other].map(|paths| Arc::clone(&paths.said.terms[place]));
+        said.equal.insert((one, other));
     }
-    for (side, paths) in [one, other].into_iter().enumerate() {
-        let turns = paths.turns.iter().map(|turns| format!("{turns:?}"));
-        let conditions = paths.only_if.iter().map(|condition| format!("{condition:?}"));
-        said.around[side].extend(turns.chain(conditions));
-    }
+    said.around = [one, other].map(|paths| paths.said.around.clone());
     Some(said)
-}
-
-/// A part with those before it that may be unknown: where one of them is, this one is not asked for.
-fn term(paths: &Paths, place: usize) -> String {
-    let partial = paths.parts[..place].iter().filter(|part| part.partial);
-    let before: Vec<&Expr> = partial.map(|part| &part.expr).collect();
-    let part = &paths.parts[place];
-    format!("{:?} {} {before:?}", part.expr, part.partial)
 }
 
 /// The words for a case.
@@ -184,8 +174,9 @@ fn text(sides: [&Side<'_>; 2], same: bool) -> String {
             }
             continue;
         }
-        let [first, second] = texts;
-        equations.push(match same {
+        let [(first, first_note), (second, second_note)] =
+            [(one, a), (other, b)].map(|(side, part)| noted(&part.expr, &side.names));
+        let mut equation = match same {
             true => format!("{first} of one = {second} of the other"),
             false => {
                 let named = |side: &Side<'_>, part: &Known, text: String| match part.expr {
@@ -194,7 +185,13 @@ fn text(sides: [&Side<'_>; 2], same: bool) -> String {
                 };
                 format!("{} = {}", named(one, a, first), named(other, b, second))
             }
-        });
+        };
+        let notes = [first_note, second_note].into_iter().flatten();
+        let notes: Vec<String> = notes.collect();
+        if !notes.is_empty() {
+            equation += &format!(" ({})", notes.join("; "));
+        }
+        equations.push(equation);
     }
     let mut texts = Vec::new();
     if !plain.is_empty() {
@@ -220,9 +217,9 @@ fn text(sides: [&Side<'_>; 2], same: bool) -> String {
         if !conditions.is_empty() {
             let whose = match same {
                 true => String::new(),
-                false => format!(" of {}", side.routine),
+                false => format!(" in {}", side.routine),
             };
-            let more = format!(", where{whose} {}", list(&conditions));
+            let more = format!(", if {}{whose}", list(&conditions));
             if !text.ends_with(&more) {
                 text += &more;
             }
@@ -242,6 +239,14 @@ pub(crate) fn list(texts: &[String]) -> String {
 
 /// An expression in words: what is unknown on some way is said behind it.
 pub(crate) fn words(expr: &Expr, names: &[String]) -> String {
+    match noted(expr, names) {
+        (text, None) => text,
+        (text, Some(note)) => format!("{text} ({note})"),
+    }
+}
+
+/// The same in two.
+fn noted(expr: &Expr, names: &[String]) -> (String, Option<String>) {
     if let Expr::Case {
         branches,
         otherwise: Some(otherwise),
@@ -252,11 +257,11 @@ pub(crate) fn words(expr: &Expr, names: &[String]) -> String {
         let is_null = |expr: &Expr| matches!(expr, Expr::Const(Value::Null, _));
         let condition = text_of(condition, names);
         if is_null(value) {
-            return format!("{} (any if {condition})", words(otherwise, names));
+            return (words(otherwise, names), Some(format!("any if {condition}")));
         }
         if is_null(otherwise) {
-            return format!("{} (any unless {condition})", words(value, names));
+            return (words(value, names), Some(format!("any unless {condition}")));
         }
     }
-    text_of(expr, names)
+    (text_of(expr, names), None)
 }

@@ -13,6 +13,8 @@ use crate::footprint::{KeyPart, Mark, exprs_of, renumber};
 use quintet_base::conflict::MAX_PARTS;
 use quintet_base::{SqlType, Value, key};
 use quintet_ir::ahead::{Over, Turns};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use quintet_ir::{DetachedHost, Expr, eval, eval_predicate, leaf};
 
 /// Paths that one mark has in one call; a call with more means all rows that begin alike. A call of a hundred
@@ -32,6 +34,38 @@ pub struct Paths {
     arguments: usize,
     /// Of a unique index, in which a NULL is no key.
     of_index: bool,
+    pub(crate) said: Said,
+}
+
+/// What paths say, in a form that can be compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    /// Of each part: it, and those before it that may be unknown; where one of them is, it is not asked for.
+    pub terms: Vec<Arc<str>>,
+    /// The turns, and the conditions.
+    pub around: BTreeSet<Arc<str>>,
+}
+
+impl Said {
+    fn new(parts: &[Known], turns: &[Turns], only_if: &[(Expr, bool)]) -> Said {
+        let mut before = String::new();
+        let mut terms = Vec::new();
+        for Known { expr, partial, .. } in parts {
+            let said = format!("{expr:?} {partial}");
+            terms.push(Arc::from(format!("{said}{before}")));
+            if *partial {
+                before += " behind ";
+                before += &said;
+            }
+        }
+        let turns = turns.iter().map(|turns| Arc::from(format!("{turns:?}")));
+        let conditions = only_if.iter();
+        let conditions = conditions.map(|condition| Arc::from(format!("{condition:?}")));
+        Said {
+            terms,
+            around: turns.chain(conditions).collect(),
+        }
+    }
 }
 
 /// A part whose value follows from the arguments.
@@ -109,13 +143,17 @@ impl Paths {
                 Over::Elements(array) => Over::Elements(numbered(array)),
             },
         };
+        let parts: Vec<Known> = mark.path.iter().zip(&columns).map(part).collect();
+        let turns: Vec<Turns> = mark.turns.iter().map(turns).collect();
         let only_if = mark.only_if.iter();
+        let only_if: Vec<(Expr, bool)> = only_if
+            .map(|(condition, held)| (numbered(condition), *held))
+            .collect();
         Paths {
-            parts: mark.path.iter().zip(&columns).map(part).collect(),
-            turns: mark.turns.iter().map(turns).collect(),
-            only_if: only_if
-                .map(|(condition, held)| (numbered(condition), *held))
-                .collect(),
+            said: Said::new(&parts, &turns, &only_if),
+            parts,
+            turns,
+            only_if,
             arguments,
             origins: places,
             of_index: matches!(mark.effect, Effect::Claim(_) | Effect::Release(_)),
