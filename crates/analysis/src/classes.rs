@@ -40,6 +40,8 @@ pub struct Classes {
 #[derive(Clone, Debug)]
 struct Routine {
     footprint: Footprint,
+    /// Without the types of its arguments, if no other is called like that.
+    name: String,
     keys: Vec<Key>,
     /// Room for the arguments and the variables of turns.
     places: usize,
@@ -89,6 +91,7 @@ struct Order {
 
 /// A mark as conditions see it.
 pub(crate) struct Side<'a> {
+    pub number: usize,
     pub routine: &'a str,
     pub paths: &'a Paths,
     /// Of the places that the paths see.
@@ -105,9 +108,19 @@ impl Classes {
             orders: Vec::new(),
             modes: Modes::new(),
         };
+        let bare = |footprint: &Footprint| {
+            let name = footprint.name.split('(').next();
+            name.unwrap_or_default().to_string()
+        };
+        let short: Vec<String> = footprints.iter().map(bare).collect();
         let mut numbers = BTreeMap::new();
-        for footprint in footprints {
-            classes.add(footprint, &mut numbers);
+        for (number, footprint) in footprints.into_iter().enumerate() {
+            let alone = short.iter().filter(|name| **name == short[number]).count() == 1;
+            let name = match alone && !short[number].is_empty() {
+                true => short[number].clone(),
+                false => footprint.name.clone(),
+            };
+            classes.add(footprint, name, &mut numbers);
         }
         classes.compare();
         classes.drop_unopposed();
@@ -120,11 +133,13 @@ impl Classes {
     fn add(
         &mut self,
         footprint: Footprint,
+        name: String,
         numbers: &mut BTreeMap<(TableId, Option<usize>), usize>,
     ) {
         let arguments = footprint.arguments.len();
         let mut routine = Routine {
             footprint,
+            name,
             keys: Vec::new(),
             places: arguments,
         };
@@ -219,12 +234,16 @@ impl Classes {
                         true => Condition::default(),
                         false => self.condition_by(one, other, &is_other),
                     };
-                    let is_covered = |a: &Key, b: &Key| rest.covers(&a.paths, &b.paths, one == other);
+                    let is_covered =
+                        |a: &Key, b: &Key| rest.covers(&a.paths, &b.paths, one == other);
                     pairs.iter().all(|(a, b, _)| is_covered(a, b))
                 })
             });
             if covered {
-                let keys = self.routines.iter_mut().flat_map(|routine| &mut routine.keys);
+                let keys = self
+                    .routines
+                    .iter_mut()
+                    .flat_map(|routine| &mut routine.keys);
                 keys.filter(|key| key.is_needed() && key.order == order)
                     .for_each(|key| key.standing = Standing::CoveredElsewhere);
             }
@@ -251,12 +270,7 @@ impl Classes {
         found
     }
 
-    fn condition_by(
-        &self,
-        one: usize,
-        other: usize,
-        orders: &dyn Fn(usize) -> bool,
-    ) -> Condition {
+    fn condition_by(&self, one: usize, other: usize, orders: &dyn Fn(usize) -> bool) -> Condition {
         let mut condition = Condition::default();
         for (a, b, cause) in self.conflicts(one, other, orders) {
             self.add_case(&mut condition, [one, other], [a, b], cause);
@@ -279,11 +293,18 @@ impl Classes {
     }
 
     fn side<'a>(&'a self, routine: usize, key: &'a Key) -> Side<'a> {
-        let footprint = &self.routines[routine].footprint;
+        let Routine {
+            footprint, name, ..
+        } = &self.routines[routine];
         let arguments = footprint.names[..footprint.arguments.len()].iter();
-        let turns = key.paths.origins.iter().map(|place| &footprint.names[*place]);
+        let turns = key
+            .paths
+            .origins
+            .iter()
+            .map(|place| &footprint.names[*place]);
         Side {
-            routine: &footprint.name,
+            number: routine,
+            routine: name,
             paths: &key.paths,
             names: arguments.chain(turns).cloned().collect(),
         }
@@ -299,7 +320,9 @@ impl Classes {
                 .for_each(|key| used[key.effect] = true);
             let against = |effect: usize| -> Vec<bool> {
                 let causes = order.causes[effect].iter().zip(&used);
-                causes.map(|(cause, used)| *used && cause.is_some()).collect()
+                causes
+                    .map(|(cause, used)| *used && cause.is_some())
+                    .collect()
             };
             let mut rows: Vec<Vec<bool>> = Vec::new();
             let mut modes = vec![Mode(0); order.effects.len()];
@@ -343,17 +366,23 @@ impl Classes {
         self.routines.iter().map(|routine| &routine.footprint)
     }
 
+    /// What the routines are called: without the types of their arguments where that is enough.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.routines.iter().map(|routine| routine.name.as_str())
+    }
+
     /// The keys of a call of one of the routines, by its number; a call that conflicts with none has none.
-    /// Appended to `into`, so that a caller can use it again.
+    /// Appended to `into`, so that a caller can use it again. Arguments that are left out at the end are NULL, as
+    /// OUT parameters are where a call begins.
     ///
     /// # Panics
-    /// If there is no such routine, or the arguments are not as many as it has.
+    /// If there is no such routine, or it has fewer arguments.
     pub fn keys(&self, routine: usize, arguments: &[Value], into: &mut Vec<ConflictKey>) {
         let routine = &self.routines[routine];
-        assert_eq!(
+        assert!(
+            arguments.len() <= routine.footprint.arguments.len(),
+            "{} arguments of {}",
             arguments.len(),
-            routine.footprint.arguments.len(),
-            "arguments of {}",
             routine.footprint.name
         );
         let mut values = Vec::with_capacity(routine.places);
@@ -367,9 +396,8 @@ impl Classes {
             });
         }
         // Two lines of an order may be of one item.
-        into[first..].sort_unstable_by(|a, b| {
-            (a.space, a.mode, a.path()).cmp(&(b.space, b.mode, b.path()))
-        });
+        into[first..]
+            .sort_unstable_by(|a, b| (a.space, a.mode, a.path()).cmp(&(b.space, b.mode, b.path())));
         let mut at = first;
         for place in first..into.len() {
             if place == first || into[place] != into[at - 1] {
@@ -384,7 +412,11 @@ impl Classes {
     pub fn condition(&self, one: usize, other: usize) -> Condition {
         let mut condition = Condition::default();
         for a in &self.routines[one].keys {
-            for b in self.routines[other].keys.iter().filter(|b| a.order == b.order) {
+            for b in self.routines[other]
+                .keys
+                .iter()
+                .filter(|b| a.order == b.order)
+            {
                 if let Some(cause) = self.orders[a.order].causes[a.effect][b.effect] {
                     self.add_case(&mut condition, [one, other], [a, b], cause);
                 }
@@ -442,10 +474,12 @@ impl Order {
 
 /// Names of columns.
 pub(crate) fn names_of(table: &TableDef, columns: impl IntoIterator<Item = usize>) -> String {
-    let names = columns.into_iter().map(|column| match table.columns.get(column) {
-        Some(column) => column.name.as_str(),
-        None => "row id",
-    });
+    let names = columns
+        .into_iter()
+        .map(|column| match table.columns.get(column) {
+            Some(column) => column.name.as_str(),
+            None => "row id",
+        });
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -474,7 +508,9 @@ fn index_of(effect: &Effect) -> Option<usize> {
 /// True if the second effect conflicts with all that the first conflicts with.
 fn is_subset(order: &Order, one: usize, other: usize) -> bool {
     let pairs = order.causes[one].iter().zip(&order.causes[other]);
-    pairs.into_iter().all(|(one, other)| one.is_none() || other.is_some())
+    pairs
+        .into_iter()
+        .all(|(one, other)| one.is_none() || other.is_some())
 }
 
 /// True if each path of the second mark begins with one of the first.

@@ -58,7 +58,9 @@ pub(crate) fn of_conflict(action: &ConflictAction, table: &TableDef) -> Columns 
 /// The places that expressions look at.
 pub(crate) fn columns_of<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> Columns {
     let mut used = Vec::new();
-    exprs.into_iter().for_each(|expr| expr.collect_columns(&mut used));
+    exprs
+        .into_iter()
+        .for_each(|expr| expr.collect_columns(&mut used));
     used.into_iter().collect()
 }
 

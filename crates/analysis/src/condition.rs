@@ -80,7 +80,7 @@ impl Condition {
         let Some(mut said) = said(one.paths, other.paths) else {
             return;
         };
-        let same = one.routine == other.routine;
+        let same = one.number == other.number;
         let mut sides = [one, other];
         if same && said.mirrored() < said {
             said = said.mirrored();
@@ -102,7 +102,8 @@ impl Condition {
         let (covered, kept) = (std::mem::take(&mut self.cases).into_iter())
             .partition::<Vec<Case>, _>(|case| follows(&new.said, &case.said));
         self.cases = kept;
-        new.over.extend(covered.into_iter().flat_map(|case| case.over));
+        new.over
+            .extend(covered.into_iter().flat_map(|case| case.over));
         self.cases.push(new);
     }
 

@@ -367,8 +367,12 @@ fn checked_sets(table: &TableDef) -> Vec<Columns> {
     let sets = unique.chain(checks.map(|check| columns_of([&check.condition])));
     // A row keeps its key for life: who sets one of its columns removes the row and adds another.
     let key = table.key_columns();
-    sets.map(|set| set.into_iter().filter(|column| !key.contains(column)).collect())
-        .collect()
+    sets.map(|set| {
+        set.into_iter()
+            .filter(|column| !key.contains(column))
+            .collect()
+    })
+    .collect()
 }
 
 /// The assigned columns with those that are checked together with them, and so on.

@@ -141,7 +141,8 @@ impl Mark {
         self.only_if.retain(|(condition, _)| {
             let mut used = BTreeSet::new();
             crate::expressions::slots(condition, &mut used);
-            used.iter().all(|place| *place < arguments || gone_through(*place))
+            used.iter()
+                .all(|place| *place < arguments || gone_through(*place))
         });
         self.turns = kept;
     }
@@ -180,7 +181,11 @@ impl Footprint {
         };
         let routine = Routine {
             name: "statement".to_string(),
-            slots: procedure.params.iter().map(|ty| Slot::hidden(*ty)).collect(),
+            slots: procedure
+                .params
+                .iter()
+                .map(|ty| Slot::hidden(*ty))
+                .collect(),
             arguments: procedure.params.len(),
             strict: false,
             found: None,
@@ -201,7 +206,11 @@ impl Footprint {
             .collect();
         for looped in &graph.loops {
             let named = looped.slot.map(|slot| routine.slots[slot].name.clone());
-            names.push(named.filter(|name| !name.is_empty()).unwrap_or_else(|| "i".to_string()));
+            names.push(
+                named
+                    .filter(|name| !name.is_empty())
+                    .unwrap_or_else(|| "i".to_string()),
+            );
         }
         let types = routine.slots[..routine.arguments].iter();
         let types = types.map(|slot| slot.ty).collect();
@@ -262,7 +271,11 @@ fn mark(graph: &Graph<'_>, deed: &Deed) -> Mark {
         // Of several equalities the one that says most.
         let best = known.min_by_key(|part| matches!(part, KeyPart::Partial(_)));
         let bounded = pins.clone().any(|pin| pin.bound != Bound::Equal);
-        best.unwrap_or(if bounded { KeyPart::Range } else { KeyPart::Unknown })
+        best.unwrap_or(if bounded {
+            KeyPart::Range
+        } else {
+            KeyPart::Unknown
+        })
     };
     let (turns, only_if) = places.around();
     Mark {
@@ -359,10 +372,14 @@ impl<'a, 'p> Places<'a, 'p> {
             let place = self.graph.routine.arguments + number;
             Some(Turns { place, over })
         });
-        let conditions = self.context.branches.iter().filter_map(|(condition, held)| {
-            let known = self.graph.conditions[*condition].as_ref()?;
-            Some((self.renumbered(known)?, *held))
-        });
+        let conditions = self
+            .context
+            .branches
+            .iter()
+            .filter_map(|(condition, held)| {
+                let known = self.graph.conditions[*condition].as_ref()?;
+                Some((self.renumbered(known)?, *held))
+            });
         (turns.collect(), conditions.collect())
     }
 }

@@ -5,7 +5,7 @@
 //! call one another in circles are widened to the tables that they touch.  Does not: simplify.
 
 use crate::deeds::{Effect, Site};
-use crate::footprint::{Footprint, MARKS_MAX, Mark, KeyPart, Places};
+use crate::footprint::{Footprint, KeyPart, MARKS_MAX, Mark, Places};
 use crate::graph::Graph;
 use crate::known::{Known, replaced};
 use quintet_base::SqlType;
@@ -89,11 +89,7 @@ impl<'p> Inliner<'p> {
 }
 
 /// The footprint of a call whose arguments are expressions over parameters of these types.
-pub(crate) fn called_with(
-    inner: &Footprint,
-    arguments: &[Expr],
-    params: &[SqlType],
-) -> Footprint {
+pub(crate) fn called_with(inner: &Footprint, arguments: &[Expr], params: &[SqlType]) -> Footprint {
     let known = |expr: &Expr| {
         let early = crate::known::may_be_early(expr) && crate::known::is_fixed(expr);
         early.then(|| Known::new(expr.clone()))

@@ -46,10 +46,7 @@ pub(crate) fn known(expr: &Expr, state: &State) -> Option<Known> {
 
 /// An expression with other ones in the place of its parameters; none if one of them is not known. What is
 /// known in part is let in only where NULL gives NULL: `coalesce(x, 0)` would make a value of "not known".
-pub(crate) fn replaced(
-    expr: &Expr,
-    with: &mut dyn FnMut(usize) -> Option<Known>,
-) -> Option<Known> {
+pub(crate) fn replaced(expr: &Expr, with: &mut dyn FnMut(usize) -> Option<Known>) -> Option<Known> {
     let mut expr = expr.clone();
     let mut partial = BTreeSet::new();
     let mut complete = true;
@@ -152,7 +149,10 @@ pub(crate) fn is_fixed(expr: &Expr) -> bool {
 /// Types whose values every session reads and writes alike.
 fn is_plain(ty: SqlType) -> bool {
     use SqlType::{Bool, Bpchar, Int2, Int4, Int8, Name, Numeric, Oid, Text, Uuid, Varchar};
-    [Bool, Int2, Int4, Int8, Numeric, Oid, Text, Varchar, Bpchar, Name, Uuid].contains(&ty)
+    [
+        Bool, Int2, Int4, Int8, Numeric, Oid, Text, Varchar, Bpchar, Name, Uuid,
+    ]
+    .contains(&ty)
 }
 
 fn nodes(expr: &Expr) -> usize {

@@ -7,15 +7,15 @@
 //! clones and general evaluation to the expressions that need them.
 
 use crate::columns::Columns;
-use crate::expressions::slots;
 use crate::deeds::Effect;
+use crate::expressions::slots;
 use crate::footprint::{KeyPart, Mark, exprs_of, renumber};
 use quintet_base::conflict::MAX_PARTS;
 use quintet_base::{SqlType, Value, key};
 use quintet_ir::ahead::{Over, Turns};
+use quintet_ir::{DetachedHost, Expr, eval, eval_predicate, leaf};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use quintet_ir::{DetachedHost, Expr, eval, eval_predicate, leaf};
 
 /// Paths that one mark has in one call; a call with more means all rows that begin alike. A call of a hundred
 /// rows still has a key for each; beyond that scheduling would cost more than it gains.
@@ -177,7 +177,10 @@ impl Paths {
             }
             return;
         }
-        if self.count(values, 0).is_some_and(|count| count <= PATHS_MAX) {
+        if self
+            .count(values, 0)
+            .is_some_and(|count| count <= PATHS_MAX)
+        {
             self.turn(0, values, see);
             return;
         }
@@ -322,7 +325,8 @@ fn value_of(expr: &Expr, values: &[Value]) -> Option<Value> {
 
 /// Expressions of footprints ask nothing of a session.
 fn host() -> &'static DetachedHost {
-    static HOST: std::sync::LazyLock<DetachedHost> = std::sync::LazyLock::new(DetachedHost::default);
+    static HOST: std::sync::LazyLock<DetachedHost> =
+        std::sync::LazyLock::new(DetachedHost::default);
     &HOST
 }
 

@@ -47,7 +47,11 @@ impl MarkText {
                 }
             }
             Effect::Update(written) => {
-                format!("{} ({})", table.name, names_of(table, written.iter().copied()))
+                format!(
+                    "{} ({})",
+                    table.name,
+                    names_of(table, written.iter().copied())
+                )
             }
             _ => table.name.clone(),
         };
@@ -93,7 +97,12 @@ fn around(footprint: &Footprint, mark: &Mark) -> String {
                 step => format!(" by {step}"),
             };
             let down = if *reverse { " down" } else { "" };
-            format!("for {} from {}{down} to {}{by}", names[*place], text(lower), text(upper))
+            format!(
+                "for {} from {}{down} to {}{by}",
+                names[*place],
+                text(lower),
+                text(upper)
+            )
         }
         Over::Elements(array) => format!("for {} in {}", names[*place], text(array)),
     });
@@ -128,14 +137,17 @@ pub fn report(classes: &Classes) -> Vec<String> {
     let mut lines = Vec::new();
     let rule = classes.rule();
     let counted = match rule.level {
-        Level::Serializable => "writes with writes and with reads",
-        _ => "writes with writes",
+        Level::Snapshot => "writes with writes",
+        Level::ReadCommitted | Level::Serializable => "writes with writes and with reads",
     };
     let by = match rule.granularity {
         Granularity::Column => "by column",
         Granularity::Row => "by row",
     };
-    lines.push(format!("Conflicts at {}: {counted}, {by}", rule.level.sql_name()));
+    lines.push(format!(
+        "Conflicts at {}: {counted}, {by}",
+        rule.level.sql_name()
+    ));
     lines.push(String::new());
     lines.extend(pairs(classes));
     for routine in 0..classes.footprints().count() {
@@ -147,7 +159,7 @@ pub fn report(classes: &Classes) -> Vec<String> {
 
 /// The pairs of routines whose calls may conflict.
 pub fn pairs(classes: &Classes) -> Vec<String> {
-    let names: Vec<&str> = classes.footprints().map(|f| f.name.as_str()).collect();
+    let names: Vec<&str> = classes.names().collect();
     let mut lines = Vec::new();
     let mut without = 0;
     for one in 0..names.len() {
@@ -186,8 +198,8 @@ pub fn pairs(classes: &Classes) -> Vec<String> {
 /// A routine's footprint, with what becomes of each mark.
 fn of_routine(classes: &Classes, routine: usize) -> Vec<String> {
     let footprint = classes.footprints().nth(routine).expect("it was counted");
-    let names = footprint.names[..footprint.arguments.len()].join(", ");
-    let mut lines = vec![format!("{}({names})", bare(&footprint.name))];
+    let name = classes.names().nth(routine).unwrap_or_default();
+    let mut lines = vec![name.to_string()];
     let texts: Vec<(MarkText, u32, String)> = (classes.standings(routine))
         .map(|(mark, standing)| {
             let why = why_no_key(classes, routine, standing);
@@ -214,9 +226,4 @@ fn of_routine(classes: &Classes, routine: usize) -> Vec<String> {
         lines.push(format!("            {key}"));
     }
     lines
-}
-
-/// A routine's name without the types of its arguments.
-fn bare(name: &str) -> &str {
-    name.split('(').next().unwrap_or(name)
 }

@@ -67,7 +67,12 @@ impl Database {
 
     fn table(&mut self, table: &TableDef) -> &mut Table {
         let row_ids = self.row_ids_from;
-        let fresh = || Arc::new(Table { row_ids, ..Table::default() });
+        let fresh = || {
+            Arc::new(Table {
+                row_ids,
+                ..Table::default()
+            })
+        };
         Arc::make_mut(self.tables.entry(table.space).or_insert_with(fresh))
     }
 }

@@ -166,7 +166,11 @@ impl Run<'_> {
                     for LockTarget { table, offset, .. } in targets {
                         // Behind a left join there may be no row.
                         let row = &frame[*offset..];
-                        if table.key_columns().iter().any(|column| !row[*column].is_null()) {
+                        if table
+                            .key_columns()
+                            .iter()
+                            .any(|column| !row[*column].is_null())
+                        {
                             trace.row(table, Deed::Lock, row);
                         }
                     }

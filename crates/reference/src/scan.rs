@@ -5,8 +5,8 @@
 //! use an index: it looks at every row and sorts what fits.
 
 use crate::database::{Key, as_compared};
-use crate::trace::Deed;
 use crate::plan::{Run, See, Wish, behind};
+use crate::trace::Deed;
 use quintet_base::{SqlResult, Value};
 use quintet_ir::{Access, Expr, KeyRange, Path};
 use std::cmp::Ordering;
@@ -23,7 +23,8 @@ impl Run<'_> {
     pub fn scan(&self, access: &Access, outer: &[Value], see: See<'_>) -> SqlResult<Wish> {
         let rows = self.rows_of_path(access, outer)?;
         if let Some(trace) = self.interpreter.trace {
-            rows.iter().for_each(|row| trace.row(&access.table, Deed::Read, row));
+            rows.iter()
+                .for_each(|row| trace.row(&access.table, Deed::Read, row));
         }
         for row in rows {
             let frame = behind(outer, row);

@@ -28,10 +28,10 @@ mod snapshot;
 use pair::{Pair, Tally};
 
 /// Some seconds in a debug build.
-const CASES: u64 = 500;
+const CASES: u64 = 300;
 
 /// A narrowed footprint must be found by then.
-const CASES_TO_FIND: u64 = 3_000;
+const CASES_TO_FIND: u64 = 1_000;
 
 /// So many are shown at most.
 const MISSES_MAX: usize = 8;
@@ -68,7 +68,10 @@ fn footprints_are_wide_enough_and_calls_apart_commute() {
     }
     println!("{tally:?}");
     assert!(misses.is_empty(), "{}", misses.join("\n"));
-    assert!(tally.is_telling(cases), "too little was compared: {tally:?}");
+    assert!(
+        tally.is_telling(cases),
+        "too little was compared: {tally:?}"
+    );
 }
 
 /// Goal: the comparison would notice a footprint that is too small: each way of narrowing is found, and soon.

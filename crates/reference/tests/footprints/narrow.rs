@@ -28,19 +28,24 @@ pub const NARROWINGS: &[Narrowing] = &[
             }
         });
     }),
-    ("what is known on some way is taken for known", |footprint| {
-        parts(footprint, |part, ty| {
-            if let KeyPart::Partial(expr) = part {
-                let args = vec![expr.clone(), one(ty)];
-                *part = KeyPart::Exact(Expr::Coalesce { args, ty });
-            }
-        });
-    }),
+    (
+        "what is known on some way is taken for known",
+        |footprint| {
+            parts(footprint, |part, ty| {
+                if let KeyPart::Partial(expr) = part {
+                    let args = vec![expr.clone(), one(ty)];
+                    *part = KeyPart::Exact(Expr::Coalesce { args, ty });
+                }
+            });
+        },
+    ),
     ("loops are taken to have one turn less", |footprint| {
         for mark in &mut footprint.marks {
             for turns in &mut mark.turns {
                 match &mut turns.over {
-                    quintet_ir::ahead::Over::Integers { lower, upper, .. } => *lower = upper.clone(),
+                    quintet_ir::ahead::Over::Integers { lower, upper, .. } => {
+                        *lower = upper.clone()
+                    }
                     quintet_ir::ahead::Over::Elements(array) => {
                         *array = Expr::null(array.ty());
                     }

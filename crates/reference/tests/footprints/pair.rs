@@ -13,7 +13,7 @@ use quintet_analysis::{Classes, Effect, Footprint, Granularity, Paths, Rule, has
 use quintet_base::{Level, Value};
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::Body;
-use quintet_ir::{Procedure, Routine};
+use quintet_ir::{Expr, Procedure, Routine, Statement};
 use quintet_reference::{Database, Deed, Touched, Trace};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -43,6 +43,8 @@ pub struct Tally {
     apart: [u64; 4],
     /// Of the first rule's, those both of whose calls write.
     both_write: u64,
+    /// Calls that write.
+    writers: u64,
 }
 
 impl Tally {
@@ -87,8 +89,15 @@ impl Pair {
         let made = tables(&mut dice, first_space);
         let mut before = Database::default();
         for made in &made {
-            for _ in 0..dice.below(9) {
-                let insert = insert_constants(&mut dice, &made.before);
+            for _ in 0..dice.below(14) {
+                let mut insert = insert_constants(&mut dice, &made.before);
+                if let Statement::Insert(insert) = &mut insert {
+                    for value in &mut insert.values {
+                        if let Expr::Const(Value::Int4(number), _) = value {
+                            *number = dice.below(12) as i32;
+                        }
+                    }
+                }
                 let insert = lone(as_of_now(made, &insert));
                 // One that breaks a promise of the table adds no row.
                 let _ = quintet_reference::run(&mut before, &insert, &[], &Listener::default());
@@ -107,7 +116,10 @@ impl Pair {
             false => program(&mut dice),
         };
         let calls = [first, second].map(|routines| Call {
-            arguments: arguments(&mut dice, &routines[0]),
+            arguments: {
+                let drawn = arguments(&mut dice, &routines[0]);
+                spread(&mut dice, drawn)
+            },
             procedure: called(routines.clone()),
             routines,
         });
@@ -133,6 +145,7 @@ impl Pair {
         let alone = [0, 1].map(|number| self.run(number, &self.before));
         for (number, ran) in alone.iter().enumerate() {
             tally.succeeded += u64::from(!ran.failed);
+            tally.writers += u64::from(writes(ran));
             let call = &self.calls[number];
             let outside = outside(&footprints[number], &call.arguments, &ran.touched, tally);
             if let Some(touched) = outside {
@@ -146,15 +159,18 @@ impl Pair {
                 classes.keys(call, &self.calls[call].arguments, &mut keys);
                 keys
             });
-            let meet = (keys[0].iter())
-                .any(|key| keys[1].iter().any(|other| key.meets(other, classes.modes())));
+            let meet = (keys[0].iter()).any(|key| {
+                keys[1]
+                    .iter()
+                    .any(|other| key.meets(other, classes.modes()))
+            });
             if meet {
                 continue;
             }
             tally.apart[number] += 1;
             let found = match rule.level {
                 Level::Serializable => {
-                    tally.both_write += u64::from(number == 0 && self.both_write(&alone));
+                    tally.both_write += u64::from(number == 0 && alone.iter().all(writes));
                     self.differing(&alone)
                 }
                 _ => in_common(
@@ -170,21 +186,19 @@ impl Pair {
         None
     }
 
-    fn both_write(&self, alone: &[Ran; 2]) -> bool {
-        let writes = |ran: &Ran| ran.touched.iter().any(|t| t.deed != Deed::Read) && !ran.failed;
-        alone.iter().all(writes)
-    }
-
     /// What differs between the two orders.
     fn differing(&self, alone: &[Ran; 2]) -> Option<String> {
         let behind_first = self.run(1, &alone[0].after);
         let behind_second = self.run(0, &alone[1].after);
-        for (number, (early, late)) in
-            [(&alone[0], &behind_second), (&alone[1], &behind_first)].into_iter().enumerate()
+        for (number, (early, late)) in [(&alone[0], &behind_second), (&alone[1], &behind_first)]
+            .into_iter()
+            .enumerate()
         {
             if early.outcome != late.outcome {
                 let (early, late) = (&early.outcome, &late.outcome);
-                return Some(format!("call {number} gives\n {early}\nfirst, and\n {late}\nsecond"));
+                return Some(format!(
+                    "call {number} gives\n {early}\nfirst, and\n {late}\nsecond"
+                ));
             }
         }
         for table in self.tables() {
@@ -252,6 +266,23 @@ impl Pair {
         }
         text
     }
+}
+
+/// True if a call has written, or locked.
+fn writes(ran: &Ran) -> bool {
+    !ran.failed && ran.touched.iter().any(|touched| touched.deed != Deed::Read)
+}
+
+/// Integers of a wider range now and then, so that calls do not always meet.
+fn spread(dice: &mut Dice, mut arguments: Vec<Value>) -> Vec<Value> {
+    for value in &mut arguments {
+        if let Value::Int4(number) = value
+            && !dice.one_in(4)
+        {
+            *number = dice.below(12) as i32;
+        }
+    }
+    arguments
 }
 
 /// A table's rows, those without a key in no order and without their ids.

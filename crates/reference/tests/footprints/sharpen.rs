@@ -6,6 +6,7 @@
 //! programs that people write.
 
 use crate::dice::Dice;
+use crate::exprs::call;
 use quintet_base::{SqlType, Value};
 use quintet_ir::plan::{KeyRange, Path, Plan};
 use quintet_ir::routine::{Action, Routine, Step};
@@ -19,11 +20,15 @@ pub fn sharpen(dice: &mut Dice, routines: &mut [Routine]) {
     }
     for routine in routines {
         shorten(dice, &mut routine.body);
-        let array = (0..routine.arguments)
-            .find(|slot| routine.slots[*slot].ty == SqlType::Int4Array);
+        let array =
+            (0..routine.arguments).find(|slot| routine.slots[*slot].ty == SqlType::Int4Array);
         let mut sharpener = Sharpener {
             dice,
             array,
+            arguments: routine.slots[..routine.arguments]
+                .iter()
+                .map(|slot| slot.ty)
+                .collect(),
             turns: Vec::new(),
         };
         sharpener.steps(&mut routine.body);
@@ -34,11 +39,9 @@ pub fn sharpen(dice: &mut Dice, routines: &mut [Routine]) {
 fn shorten(dice: &mut Dice, body: &mut Vec<Step>) {
     let is_assign = |step: &Step| matches!(step.action, Action::Assign { .. });
     let first = body.iter().take_while(|step| is_assign(step)).count();
-    let is_end = |step: &&Step| {
-        matches!(step.action, Action::Return(_) | Action::ReturnNext(_))
-    };
+    let is_end = |step: &&Step| matches!(step.action, Action::Return(_) | Action::ReturnNext(_));
     let end = body.len() - usize::from(body.last().as_ref().is_some_and(is_end));
-    let wanted = dice.between(1, 4);
+    let wanted = [1, 1, 1, 2, 3, 4][dice.below(6)];
     let mut left = end.saturating_sub(first);
     while left > wanted {
         body.remove(first + dice.below(left));
@@ -49,6 +52,7 @@ fn shorten(dice: &mut Dice, body: &mut Vec<Step>) {
 struct Sharpener<'a> {
     dice: &'a mut Dice,
     array: Option<usize>,
+    arguments: Vec<SqlType>,
     /// Variables of the loops around.
     turns: Vec<usize>,
 }
@@ -107,13 +111,20 @@ impl Sharpener<'_> {
             Statement::Insert(insert) => {
                 let table = insert.table.clone();
                 for column in indexed(&table) {
-                    if table.frame_type(column) == SqlType::Int4 && self.dice.one_in(2) {
-                        insert.values[column] = self.key();
+                    if !self.dice.one_in(5) {
+                        insert.values[column] = self.key(table.frame_type(column));
                     }
                 }
                 self.plan(&mut insert.source);
             }
-            Statement::Update(update) => self.plan(&mut update.source),
+            Statement::Update(update) => {
+                let fixed = indexed(&update.table);
+                let moves = |assigned: &(usize, Expr)| fixed.contains(&assigned.0);
+                if !update.assignments.iter().all(moves) && !self.dice.one_in(4) {
+                    update.assignments.retain(|assigned| !moves(assigned));
+                }
+                self.plan(&mut update.source);
+            }
             Statement::Delete(delete) => self.plan(&mut delete.source),
         }
     }
@@ -134,13 +145,14 @@ impl Sharpener<'_> {
             | Plan::Limit { input, .. }
             | Plan::Lock { input, .. } => self.plan(input),
             Plan::Append { inputs } => inputs.iter_mut().for_each(|input| self.plan(input)),
-            Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => {}
+            Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => {
+            }
         }
     }
 
     fn access(&mut self, access: &mut Access) {
-        if matches!(access.path, Path::Full) && access.table.primary_key.is_some() {
-            if self.dice.one_in(3) {
+        if !matches!(access.path, Path::Primary(_)) && access.table.primary_key.is_some() {
+            if self.dice.one_in(6) {
                 return;
             }
             let range = KeyRange {
@@ -158,15 +170,13 @@ impl Sharpener<'_> {
         for range in ranges {
             // A range with bounds is about the column behind its equalities.
             let open = range.lower.is_none() && range.upper.is_none();
-            if open && range.equal.len() < columns.len() {
+            while open && range.equal.len() < columns.len() && !self.dice.one_in(5) {
                 let next = columns[range.equal.len()];
-                if table.frame_type(next) == SqlType::Int4 && !self.dice.one_in(3) {
-                    range.equal.push(self.key());
-                }
+                range.equal.push(self.key(table.frame_type(next)));
             }
             for (value, column) in range.equal.iter_mut().zip(&columns) {
-                if table.frame_type(*column) == SqlType::Int4 && !self.dice.one_in(3) {
-                    *value = self.key();
+                if !self.dice.one_in(4) {
+                    *value = self.key(table.frame_type(*column));
                 }
             }
         }
@@ -176,12 +186,26 @@ impl Sharpener<'_> {
         Expr::Param(self.dice.below(2), SqlType::Int4)
     }
 
-    /// An integer that rows may be found by.
-    fn key(&mut self) -> Expr {
-        match self.dice.below(8) {
-            0 => Expr::Const(Value::Int4(self.dice.below(4) as i32), SqlType::Int4),
+    /// A value that rows may be found by.
+    fn key(&mut self, ty: SqlType) -> Expr {
+        if ty != SqlType::Int4 {
+            let known = self.arguments.iter().position(|known| *known == ty);
+            return match known.filter(|_| self.dice.one_in(2)) {
+                Some(argument) => Expr::Param(argument, ty),
+                None => Expr::Const(self.dice.value(ty), ty),
+            };
+        }
+        match self.dice.below(10) {
+            0 => Expr::Const(Value::Int4(self.dice.below(12) as i32), SqlType::Int4),
             1 | 2 if !self.turns.is_empty() => {
-                Expr::Param(*self.dice.pick(&self.turns.clone()), SqlType::Int4)
+                let turn = Expr::Param(*self.dice.pick(&self.turns.clone()), SqlType::Int4);
+                match self.array {
+                    Some(array) if self.dice.one_in(2) => {
+                        let array = Expr::Param(array, SqlType::Int4Array);
+                        call("[]", vec![array, turn]).expect("arrays have elements")
+                    }
+                    _ => turn,
+                }
             }
             3 => Expr::Coalesce {
                 args: vec![self.argument(), self.argument()],

@@ -16,9 +16,13 @@ pub fn in_common(
     databases: [&Database; 3],
     granularity: Granularity,
 ) -> Option<String> {
-    tables
-        .iter()
-        .find_map(|table| of_table(table, databases.map(|database| rows(table, database)), granularity))
+    tables.iter().find_map(|table| {
+        of_table(
+            table,
+            databases.map(|database| rows(table, database)),
+            granularity,
+        )
+    })
 }
 
 fn of_table(table: &TableRef, rows: [Rows; 3], granularity: Granularity) -> Option<String> {
@@ -37,11 +41,14 @@ fn of_table(table: &TableRef, rows: [Rows; 3], granularity: Granularity) -> Opti
             (Some(was), Some(first), Some(second)) => {
                 let mut row = was.clone();
                 let changed = |new: &[Value]| -> Vec<usize> {
-                    (0..new.len()).filter(|column| new[*column] != was[*column]).collect()
+                    (0..new.len())
+                        .filter(|column| new[*column] != was[*column])
+                        .collect()
                 };
                 let [one, other] = [changed(first), changed(second)];
                 let common = one.iter().any(|column| other.contains(column));
-                let by_row = granularity == Granularity::Row && !one.is_empty() && !other.is_empty();
+                let by_row =
+                    granularity == Granularity::Row && !one.is_empty() && !other.is_empty();
                 if common || by_row {
                     return found("update");
                 }
