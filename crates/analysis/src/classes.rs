@@ -17,7 +17,7 @@
 //!
 //! Source: Gargamel, chapter 3 and Table 5.2, where this was done by hand for one benchmark.
 
-use crate::condition::{Condition, Over};
+use crate::condition::{Condition, Over, follows};
 use crate::deeds::Effect;
 use crate::footprint::{Footprint, Mark};
 use crate::paths::Paths;
@@ -231,12 +231,16 @@ impl Classes {
                 (one..count).all(|other| {
                     let pairs = self.conflicts(one, other, &|number| number == order);
                     let rest = match pairs.is_empty() {
-                        true => Condition::default(),
-                        false => self.condition_by(one, other, &is_other),
+                        true => Vec::new(),
+                        false => self.conflicts(one, other, &is_other),
                     };
-                    let is_covered =
-                        |a: &Key, b: &Key| rest.covers(&a.paths, &b.paths, one == other);
-                    pairs.iter().all(|(a, b, _)| is_covered(a, b))
+                    let same = one == other;
+                    let is_covered = |(a, b, _): &(&Key, &Key, Cause)| {
+                        rest.iter().any(|(c, d, _)| {
+                            follows([&c.paths, &d.paths], [&a.paths, &b.paths], same)
+                        })
+                    };
+                    pairs.iter().all(is_covered)
                 })
             });
             if covered {
@@ -268,14 +272,6 @@ impl Classes {
             }
         }
         found
-    }
-
-    fn condition_by(&self, one: usize, other: usize, orders: &dyn Fn(usize) -> bool) -> Condition {
-        let mut condition = Condition::default();
-        for (a, b, cause) in self.conflicts(one, other, orders) {
-            self.add_case(&mut condition, [one, other], [a, b], cause);
-        }
-        condition
     }
 
     fn add_case(

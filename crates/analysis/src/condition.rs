@@ -107,16 +107,6 @@ impl Condition {
         self.cases.push(new);
     }
 
-    /// True if no case says more than the given paths' meeting does: who knows of the cases knows of it.
-    pub(crate) fn covers(&self, one: &Paths, other: &Paths, same: bool) -> bool {
-        let Some(said) = said(one, other) else {
-            return true;
-        };
-        self.cases.iter().any(|case| {
-            case.said.follows_from(&said) || (same && case.said.mirrored().follows_from(&said))
-        })
-    }
-
     /// True if such calls never conflict.
     pub fn is_never(&self) -> bool {
         self.cases.is_empty()
@@ -132,6 +122,17 @@ impl Condition {
     }
 }
 
+/// True if the first two paths meet wherever the last two do, or if those never meet. `same`: of calls of
+/// one routine, which may be exchanged.
+pub(crate) fn follows(paths: [&Paths; 2], from: [&Paths; 2], same: bool) -> bool {
+    let Some(from) = said(from[0], from[1]) else {
+        return true;
+    };
+    said(paths[0], paths[1]).is_some_and(|said| {
+        said.follows_from(&from) || (same && said.mirrored().follows_from(&from))
+    })
+}
+
 /// The parts that both know.
 fn pairs<'a>(
     one: &'a Paths,
@@ -144,6 +145,10 @@ fn pairs<'a>(
 fn said(one: &Paths, other: &Paths) -> Option<Said> {
     let mut said = Said::default();
     for (place, (a, b)) in pairs(one, other) {
+        let is_null = |part: &Known| matches!(part.expr, Expr::Const(Value::Null, _));
+        if one.of_index && (is_null(a) || is_null(b)) {
+            return None;
+        }
         if let (Expr::Const(first, _), Expr::Const(second, _)) = (&a.expr, &b.expr) {
             match hashed(first, a.ty) == hashed(second, b.ty) {
                 true => continue,

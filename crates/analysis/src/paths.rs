@@ -33,7 +33,7 @@ pub struct Paths {
     pub(crate) origins: Vec<usize>,
     arguments: usize,
     /// Of a unique index, in which a NULL is no key.
-    of_index: bool,
+    pub(crate) of_index: bool,
     pub(crate) said: Said,
 }
 
