@@ -89,8 +89,12 @@ impl Trace {
         for index in indexes(table) {
             let [before, after] = [old, new].map(|row| claim(table, Arbiter::Index(index), row));
             if before != after {
-                before.map(|key| self.note(table, Deed::Release(index), key));
-                after.map(|key| self.note(table, Deed::Claim(index), key));
+                if let Some(key) = before {
+                    self.note(table, Deed::Release(index), key);
+                }
+                if let Some(key) = after {
+                    self.note(table, Deed::Claim(index), key);
+                }
             }
         }
     }
