@@ -11,13 +11,9 @@
 //!                                                      schedulers
 //! ```
 //!
-//! A mark gives no keys if nothing conflicts with it, if another mark of its routine means the same rows and
-//! conflicts with all that it conflicts with, or if its whole space says nothing that other spaces
-//! do not: NewOrder's orders are always of a district whose counter it has raised.
-//!
 //! Source: Gargamel, chapter 3 and Table 5.2, where this was done by hand for one benchmark.
 
-use crate::condition::{Condition, Over, follows};
+use crate::condition::{Condition, Over};
 use crate::deeds::Effect;
 use crate::footprint::{Footprint, Mark};
 use crate::paths::Paths;
@@ -32,32 +28,32 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Classes {
     rule: Rule,
-    routines: Vec<Routine>,
-    orders: Vec<Order>,
+    pub(crate) routines: Vec<Routine>,
+    pub(crate) orders: Vec<Order>,
     modes: Modes,
 }
 
 #[derive(Clone, Debug)]
-struct Routine {
+pub(crate) struct Routine {
     footprint: Footprint,
     /// Without the types of its arguments, if no other is called like that.
     name: String,
-    keys: Vec<Key>,
+    pub keys: Vec<Key>,
     /// Room for the arguments and the variables of turns.
     places: usize,
 }
 
 /// A mark that others may conflict with.
 #[derive(Clone, Debug)]
-struct Key {
-    mark: usize,
-    order: usize,
+pub(crate) struct Key {
+    pub mark: usize,
+    pub order: usize,
     /// Number of its effect in the order.
-    effect: usize,
-    paths: Paths,
+    pub effect: usize,
+    pub paths: Paths,
     /// In its space, once the modes are made.
     mode: Mode,
-    standing: Standing,
+    pub standing: Standing,
 }
 
 /// Whether a mark gives keys.
@@ -74,19 +70,19 @@ pub enum Standing {
 }
 
 impl Key {
-    fn is_needed(&self) -> bool {
+    pub fn is_needed(&self) -> bool {
         self.standing == Standing::Keyed
     }
 }
 
 /// An order of rows: a space.
 #[derive(Clone, Debug)]
-struct Order {
+pub(crate) struct Order {
     table: TableRef,
-    index: Option<usize>,
+    pub index: Option<usize>,
     effects: Vec<Effect>,
     /// Of each effect: which it conflicts with, and why.
-    causes: Vec<Vec<Option<Cause>>>,
+    pub causes: Vec<Vec<Option<Cause>>>,
 }
 
 /// A mark as conditions see it.
@@ -123,9 +119,7 @@ impl Classes {
             classes.add(footprint, name, &mut numbers);
         }
         classes.compare();
-        classes.drop_unopposed();
-        classes.drop_covered_marks();
-        classes.drop_covered_orders();
+        classes.prune();
         classes.number_modes();
         classes
     }
@@ -182,96 +176,6 @@ impl Classes {
                 .map(|a| order.effects.iter().map(|b| cause(a, b)).collect())
                 .collect();
         }
-    }
-
-    /// Marks that no effect conflicts with.
-    fn drop_unopposed(&mut self) {
-        for routine in &mut self.routines {
-            for key in &mut routine.keys {
-                let causes = &self.orders[key.order].causes[key.effect];
-                if causes.iter().all(Option::is_none) {
-                    key.standing = Standing::Unopposed;
-                }
-            }
-        }
-    }
-
-    /// Marks whose rows another mark of the routine means, too, that conflicts with no less.
-    fn drop_covered_marks(&mut self) {
-        for routine in &mut self.routines {
-            for number in 0..routine.keys.len() {
-                let key = &routine.keys[number];
-                let covering = (routine.keys.iter().enumerate()).find(|(place, other)| {
-                    let covers = *place != number
-                        && key.is_needed()
-                        && other.is_needed()
-                        && other.order == key.order
-                        && is_subset(&self.orders[key.order], key.effect, other.effect)
-                        && means_no_less(&other.paths, &key.paths);
-                    // Of two that cover each other the first stays.
-                    covers
-                        && (*place < number
-                            || !(is_subset(&self.orders[key.order], other.effect, key.effect)
-                                && means_no_less(&key.paths, &other.paths)))
-                });
-                if let Some((_, other)) = covering {
-                    routine.keys[number].standing = Standing::CoveredBy(other.mark);
-                }
-            }
-        }
-    }
-
-    /// Orders of rows in which no two calls conflict that do not conflict in another one. Who stands in must be
-    /// an order of rows: of an index, a call may have no key for a NULL.
-    fn drop_covered_orders(&mut self) {
-        for order in (0..self.orders.len()).rev() {
-            let count = self.routines.len();
-            let is_other = |number: usize| number != order && self.orders[number].index.is_none();
-            let covered = (0..count).all(|one| {
-                (one..count).all(|other| {
-                    let pairs = self.conflicts(one, other, &|number| number == order);
-                    let rest = match pairs.is_empty() {
-                        true => Vec::new(),
-                        false => self.conflicts(one, other, &is_other),
-                    };
-                    let same = one == other;
-                    let is_covered = |(a, b, _): &(&Key, &Key, Cause)| {
-                        rest.iter().any(|(c, d, _)| {
-                            follows([&c.paths, &d.paths], [&a.paths, &b.paths], same)
-                        })
-                    };
-                    pairs.iter().all(is_covered)
-                })
-            });
-            if covered {
-                let keys = self
-                    .routines
-                    .iter_mut()
-                    .flat_map(|routine| &mut routine.keys);
-                keys.filter(|key| key.is_needed() && key.order == order)
-                    .for_each(|key| key.standing = Standing::CoveredElsewhere);
-            }
-        }
-    }
-
-    /// The needed marks of two routines that conflict in some orders.
-    fn conflicts(
-        &self,
-        one: usize,
-        other: usize,
-        orders: &dyn Fn(usize) -> bool,
-    ) -> Vec<(&Key, &Key, Cause)> {
-        let mut found = Vec::new();
-        let needed = |key: &&Key| key.is_needed() && orders(key.order);
-        for a in self.routines[one].keys.iter().filter(needed) {
-            let others = self.routines[other].keys.iter().filter(needed);
-            for b in others.filter(|b| a.order == b.order) {
-                if let Some(cause) = self.orders[a.order].causes[a.effect][b.effect] {
-                    found.push((a, b, cause));
-                }
-            }
-        }
-        found
     }
 
     fn add_case(
@@ -499,18 +403,4 @@ fn index_of(effect: &Effect) -> Option<usize> {
         Effect::Claim(index) | Effect::Release(index) => Some(*index),
         _ => None,
     }
-}
-
-/// True if the second effect conflicts with all that the first conflicts with.
-fn is_subset(order: &Order, one: usize, other: usize) -> bool {
-    let pairs = order.causes[one].iter().zip(&order.causes[other]);
-    pairs
-        .into_iter()
-        .all(|(one, other)| one.is_none() || other.is_some())
-}
-
-/// True if each path of the second mark begins with one of the first.
-fn means_no_less(wider: &Paths, narrower: &Paths) -> bool {
-    narrower.said.terms.starts_with(&wider.said.terms)
-        && wider.said.around.is_subset(&narrower.said.around)
 }

@@ -29,7 +29,7 @@
 //! | `footprint`, `inlined` | [`Footprint`]: which rows a call may touch; those of called routines |
 //! | `rule` | when two effects on a row conflict |
 //! | `paths` | the parts of a key, computed from arguments |
-//! | `classes` | [`Classes`]: spaces, modes, and the keys of calls |
+//! | `classes`, `prune` | [`Classes`]: spaces, modes, and the keys of calls; which marks need none |
 //! | `condition` | when calls of two routines conflict, in words |
 //! | `report` | `quintet classify` |
 
@@ -50,6 +50,7 @@ mod look_ups;
 mod loops;
 pub mod operation;
 mod paths;
+mod prune;
 pub mod report;
 mod rule;
 mod state;
