@@ -9,9 +9,9 @@ use crate::dice::Dice;
 use crate::exprs::call;
 use quintet_base::{SqlType, Value};
 use quintet_ir::plan::{KeyRange, Path, Plan};
-use quintet_ir::routine::{Action, Routine, Step};
+use quintet_ir::routine::{Action, Into, Routine, Step};
 use quintet_ir::statement::Statement;
-use quintet_ir::{Access, Expr, TableDef};
+use quintet_ir::{Access, CompareOp, Expr, TableDef};
 
 /// Does so, to some programs.
 pub fn sharpen(dice: &mut Dice, routines: &mut [Routine]) {
@@ -20,6 +20,7 @@ pub fn sharpen(dice: &mut Dice, routines: &mut [Routine]) {
     }
     for routine in routines {
         shorten(dice, &mut routine.body);
+        let either = known_on_one_way(dice, routine);
         let array =
             (0..routine.arguments).find(|slot| routine.slots[*slot].ty == SqlType::Int4Array);
         let mut sharpener = Sharpener {
@@ -30,6 +31,7 @@ pub fn sharpen(dice: &mut Dice, routines: &mut [Routine]) {
                 .map(|slot| slot.ty)
                 .collect(),
             turns: Vec::new(),
+            either,
         };
         sharpener.steps(&mut routine.body);
     }
@@ -49,12 +51,63 @@ fn shorten(dice: &mut Dice, body: &mut Vec<Step>) {
     }
 }
 
+/// Begins with `IF a0 … THEN SELECT … INTO v; ELSE v := a1; END IF`, now and then.
+fn known_on_one_way(dice: &mut Dice, routine: &mut Routine) -> Option<usize> {
+    let mut slots = routine.arguments..routine.slots.len();
+    let slot = slots.find(|slot| {
+        let slot = &routine.slots[*slot];
+        slot.ty == SqlType::Int4 && !slot.not_null && !slot.name.is_empty()
+    })?;
+    if !dice.one_in(3) {
+        return None;
+    }
+    let int = |value: usize| Expr::Const(Value::Int4(value as i32), SqlType::Int4);
+    let first = Expr::Param(0, SqlType::Int4);
+    let found = int(dice.below(12));
+    let unknown = Action::Run {
+        statement: Statement::Query(Plan::Series {
+            start: found.clone(),
+            stop: found,
+            step: int(1),
+            ty: SqlType::Int4,
+        }),
+        into: Into {
+            targets: vec![(slot, Expr::Column(0, SqlType::Int4))],
+            ..Into::default()
+        },
+    };
+    let known = Action::Assign {
+        slot,
+        value: Expr::Param(1, SqlType::Int4),
+    };
+    let step = |action| Step { line: 0, action };
+    let condition = Expr::Compare {
+        op: CompareOp::Lt,
+        left: Box::new(first),
+        right: Box::new(int(dice.between(1, 9))),
+    };
+    let is_assign = |step: &Step| matches!(step.action, Action::Assign { .. });
+    let place = routine
+        .body
+        .iter()
+        .take_while(|step| is_assign(step))
+        .count();
+    let either = Action::If {
+        branches: vec![(condition, vec![step(unknown)])],
+        otherwise: vec![step(known)],
+    };
+    routine.body.insert(place, step(either));
+    Some(slot)
+}
+
 struct Sharpener<'a> {
     dice: &'a mut Dice,
     array: Option<usize>,
     arguments: Vec<SqlType>,
     /// Variables of the loops around.
     turns: Vec<usize>,
+    /// A variable that is an argument, or something else.
+    either: Option<usize>,
 }
 
 impl Sharpener<'_> {
@@ -205,6 +258,17 @@ impl Sharpener<'_> {
                         call("[]", vec![array, turn]).expect("arrays have elements")
                     }
                     _ => turn,
+                }
+            }
+            3..=5 if self.either.is_some() => {
+                let slot = self.either.expect("there is one");
+                let known = Expr::Param(slot, SqlType::Int4);
+                match self.dice.one_in(4) {
+                    true => Expr::Coalesce {
+                        args: vec![known, self.argument()],
+                        ty: SqlType::Int4,
+                    },
+                    false => known,
                 }
             }
             3 => Expr::Coalesce {
