@@ -16,12 +16,38 @@ def quintet(*arguments, **more):
 @test
 def help_names_every_command_and_exit_code():
     out = quintet("--help")
-    for word in ("serve", "sql", "bench", "inspect", "Exit codes"):
+    for word in ("serve", "sql", "bench", "classify", "inspect", "Exit codes"):
         check(word in out, word, "is missing in", out)
-    for command in (["serve"], ["sql"], ["bench", "ycsb"], ["bench", "tpcc"], ["bench", "compare"], ["inspect"]):
+    for command in (["serve"], ["sql"], ["bench", "ycsb"], ["bench", "tpcc"], ["bench", "compare"], ["classify"], ["inspect"]):
         out = quintet(*command, "--help")
         check("Examples:" in out, command)
     check(quintet("--version").startswith("quintet "))
+
+
+@test
+def classify_says_which_calls_conflict():
+    out = quintet("classify", "--workload", "tpcc")
+    for line in (
+        "payment x delivery",
+        "  payment.in_c_w_id = delivery.in_w_id",
+        "The other 11 pairs never conflict.",
+    ):
+        check(line in out.splitlines(), line, "is missing in", out)
+    said = json.loads(quintet("classify", "--workload", "tpcc", "--granularity", "row", "--json"))
+    pairs = [pair["procedures"] for pair in said["conflicts"]]
+    check(["new_order", "payment"] in pairs, pairs)
+    quintet("classify", "--workload", "tpcx", expected=2)
+    with directory() as path:
+        script = path / "script.sql"
+        script.write_text(
+            "create table t (id int primary key, v int);\n"
+            "create procedure p(a int) language plpgsql as $$ begin update t set v = v + 1 where id = a; end $$;\n"
+        )
+        out = quintet("classify", script)
+        check("  same a" in out.splitlines(), out)
+        script.write_text("create table t (id int")
+        check("42601" in quintet("classify", script, expected=1), "a script that is wrong")
+        quintet("classify", path / "missing.sql", expected=2)
 
 
 @test

@@ -3,5 +3,5 @@
 //! Relies on: `ir::expressions`.  Promises: nothing of its own.  Does not: look into called routines.
 
 pub(crate) use quintet_ir::expressions::{
-    Use, callees, each_of_statement, ranges, slots, source, sources,
+    Use, callees, calls, each_of_statement, ranges, slots, source, sources,
 };

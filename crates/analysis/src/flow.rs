@@ -12,7 +12,8 @@
 //! A read in a branch does not wait for the condition, which is why the condition counts as a maker of what
 //! the branches assign.
 
-use crate::expressions::{callees, slots};
+use crate::deeds::{Deed, Site};
+use crate::expressions::{calls, slots};
 use crate::graph::{Constraint, Graph, Loop, Why};
 use crate::known::{Known, either, known};
 use crate::operation::{Operation, Touch, What};
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
 pub(crate) struct Walk<'p> {
-    program: &'p Program,
+    pub program: &'p Program,
     pub routine: &'p Routine,
     pub operations: Vec<Operation<'p>>,
     pub loops: Vec<Loop>,
@@ -37,6 +38,10 @@ pub(crate) struct Walk<'p> {
     /// What slots hold at the end of a loop's turns.
     pub carried: BTreeMap<(usize, usize), BTreeSet<Source>>,
     pub line: u32,
+    /// What statements do to rows.
+    pub deeds: Vec<Deed>,
+    /// Calls of other routines.
+    pub sites: Vec<Site<'p>>,
     edges: Vec<(Source, usize, Why)>,
     conditions: Vec<Option<Expr>>,
 }
@@ -78,6 +83,8 @@ impl<'p> Walk<'p> {
             around: Vec::new(),
             carried: BTreeMap::new(),
             line: 0,
+            deeds: Vec::new(),
+            sites: Vec::new(),
             edges: Vec::new(),
             conditions: Vec::new(),
         };
@@ -90,6 +97,8 @@ impl<'p> Walk<'p> {
             operations: walk.operations,
             loops: walk.loops,
             conditions: walk.conditions,
+            deeds: walk.deeds,
+            sites: walk.sites,
         }
     }
 
@@ -133,6 +142,7 @@ impl<'p> Walk<'p> {
                 arguments,
                 into,
             } => {
+                self.note_site(self.program, *routine, arguments);
                 let arguments: Vec<&Expr> = arguments.iter().collect();
                 let called = &self.program.routines[*routine];
                 let made = self.plain(action, &arguments);
@@ -212,9 +222,10 @@ impl<'p> Walk<'p> {
         exprs: &[&'p Expr],
     ) -> usize {
         let mut called = Vec::new();
-        exprs.iter().for_each(|expr| callees(expr, &mut called));
-        for callee in called {
+        exprs.iter().for_each(|expr| calls(expr, &mut called));
+        for (callee, arguments) in called {
             touches.extend(self.called(callee));
+            self.note_call(callee, arguments);
         }
         let number = self.operations.len();
         let loops = self.inside.iter().filter_map(|inside| match inside {

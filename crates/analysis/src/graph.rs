@@ -6,6 +6,7 @@
 //! a step may end the call: an error, RAISE or RETURN.
 
 use crate::access;
+use crate::deeds::{Deed, Site};
 use crate::flow::Walk;
 use crate::operation::Operation;
 use quintet_ir::ahead::Over;
@@ -24,6 +25,10 @@ pub struct Graph<'p> {
     pub loops: Vec<Loop>,
     /// Conditions known before the call begins, by operation.
     pub conditions: Vec<Option<quintet_ir::Expr>>,
+    /// What statements do to rows; see `footprint`.
+    pub(crate) deeds: Vec<Deed>,
+    /// Calls of other routines.
+    pub(crate) sites: Vec<Site<'p>>,
 }
 
 /// One operation waits for another.

@@ -4,8 +4,10 @@
 //! or NULL where that is not known yet; it has no effect and calls no routine.  Does not: simplify.
 
 use crate::state::State;
+use quintet_base::SqlType;
 use quintet_ir::Expr;
 use quintet_ir::function::Volatility;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Nodes of an expression that are worth keeping: `x := x || x` in a row would double them each time.
@@ -39,12 +41,21 @@ pub(crate) fn known(expr: &Expr, state: &State) -> Option<Known> {
     if !may_be_early(expr) {
         return None;
     }
+    replaced(expr, &mut |slot| state.known(slot).cloned())
+}
+
+/// An expression with other ones in the place of its parameters; none if one of them is not known. What is
+/// known in part is let in only where NULL gives NULL: `coalesce(x, 0)` would make a value of "not known".
+pub(crate) fn replaced(expr: &Expr, with: &mut dyn FnMut(usize) -> Option<Known>) -> Option<Known> {
     let mut expr = expr.clone();
-    let mut partial = false;
+    let mut partial = BTreeSet::new();
     let mut complete = true;
-    replace(&mut expr, &mut |slot| match state.known(slot) {
+    let shape = expr.clone();
+    replace(&mut expr, &mut |slot| match with(slot) {
         Some(known) => {
-            partial |= known.partial;
+            if known.partial {
+                partial.insert(slot);
+            }
             Some(Expr::clone(&known.expr))
         }
         None => {
@@ -52,10 +63,27 @@ pub(crate) fn known(expr: &Expr, state: &State) -> Option<Known> {
             None
         }
     });
-    (complete && nodes(&expr) <= NODES_MAX).then(|| Known {
+    (complete && nodes(&expr) <= NODES_MAX && is_strict(&shape, &partial)).then(|| Known {
         expr: Arc::new(expr),
-        partial,
+        partial: !partial.is_empty(),
     })
+}
+
+/// True if the expression is NULL as soon as one of these parameters is.
+fn is_strict(expr: &Expr, partial: &BTreeSet<usize>) -> bool {
+    let passes_on = match expr {
+        Expr::Call { function, .. } => function.strict || function.is_subscript(),
+        Expr::Param(..) | Expr::Compare { .. } | Expr::Cast { .. } | Expr::Not(_) => true,
+        _ => false,
+    };
+    if !passes_on {
+        let mut used = BTreeSet::new();
+        crate::expressions::slots(expr, &mut used);
+        return used.is_disjoint(partial);
+    }
+    let mut strict = true;
+    expr.for_each_part(&mut |part| strict = strict && is_strict(part, partial));
+    strict
 }
 
 /// `then` if a known condition holds, else `otherwise`; NULL for what is not known.
@@ -87,7 +115,7 @@ pub(crate) fn either(
 }
 
 /// True if evaluating it early, or for nothing, does no harm.
-fn may_be_early(expr: &Expr) -> bool {
+pub(crate) fn may_be_early(expr: &Expr) -> bool {
     let mut may = match expr {
         Expr::Call { function, .. } => function.volatility != Volatility::Volatile,
         Expr::Routine { .. }
@@ -99,6 +127,32 @@ fn may_be_early(expr: &Expr) -> bool {
     };
     expr.for_each_part(&mut |part| may = may && may_be_early(part));
     may
+}
+
+/// True if the value depends on nothing but the parameters: neither on the session that asks nor on when.
+pub(crate) fn is_fixed(expr: &Expr) -> bool {
+    let mut fixed = match expr {
+        Expr::Call { function, .. } => function.volatility == Volatility::Immutable,
+        // Times and floats are written and read as the session says.
+        Expr::Cast { input, to, .. } => is_plain(input.ty()) && is_plain(*to),
+        Expr::Routine { .. }
+        | Expr::Column(..)
+        | Expr::NextVal(_)
+        | Expr::CurrVal(_)
+        | Expr::SetVal { .. } => false,
+        _ => true,
+    };
+    expr.for_each_part(&mut |part| fixed = fixed && is_fixed(part));
+    fixed
+}
+
+/// Types whose values every session reads and writes alike.
+fn is_plain(ty: SqlType) -> bool {
+    use SqlType::{Bool, Bpchar, Int2, Int4, Int8, Name, Numeric, Oid, Text, Uuid, Varchar};
+    [
+        Bool, Int2, Int4, Int8, Numeric, Oid, Text, Varchar, Bpchar, Name, Uuid,
+    ]
+    .contains(&ty)
 }
 
 fn nodes(expr: &Expr) -> usize {

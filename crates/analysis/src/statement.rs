@@ -34,6 +34,7 @@ struct Outer {
 impl<'p> Walk<'p> {
     /// Adds a statement. Gives the operations that its rows come from.
     pub fn statement(&mut self, statement: &'p Statement, into: Option<&'p Into>) -> Vec<usize> {
+        self.note(statement);
         let reads = self.plan(source(statement), &Outer::default(), false);
         let mut rest: Vec<&'p Expr> = Vec::new();
         each_of_statement(statement, &mut |expr, used| {
@@ -82,6 +83,7 @@ impl<'p> Walk<'p> {
                 callee, arguments, ..
             } => {
                 let touches = self.called(callee);
+                self.note_call(callee, arguments);
                 let arguments: Vec<&Expr> = arguments.iter().collect();
                 let made = self.add(What::Call(&callee.name), touches, &arguments);
                 if arguments.iter().any(|argument| argument.uses_columns()) {
@@ -183,7 +185,8 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn template(&self, value: &Expr) -> Template {
+    /// What is known of a value before the call begins.
+    pub fn template(&self, value: &Expr) -> Template {
         let Some(known) = known(value, &self.state) else {
             return Template::Unknown;
         };
@@ -252,20 +255,22 @@ fn forget(touch: &mut Touch<'_>, assignments: &[(usize, Expr)]) {
     }
 }
 
+/// The read of the rows that UPDATE and DELETE change; their table's frame comes first.
+pub(crate) fn target(plan: &Plan) -> Option<&Access> {
+    match plan {
+        Plan::Scan(access) => Some(access),
+        Plan::Filter { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Hold { input }
+        | Plan::Limit { input, .. }
+        | Plan::Lock { input, .. } => target(input),
+        Plan::Join { outer, .. } => target(outer),
+        _ => None,
+    }
+}
+
 /// The rows that UPDATE and DELETE change: those that their table's own read finds.
 fn changed<'p>(table: &TableRef, plan: &'p Plan, walk: &Walk<'p>) -> Touch<'p> {
-    fn target(plan: &Plan) -> Option<&Access> {
-        match plan {
-            Plan::Scan(access) => Some(access),
-            Plan::Filter { input, .. }
-            | Plan::Sort { input, .. }
-            | Plan::Hold { input }
-            | Plan::Limit { input, .. }
-            | Plan::Lock { input, .. } => target(input),
-            Plan::Join { outer, .. } => target(outer),
-            _ => None,
-        }
-    }
     let access = target(plan).filter(|access| access.table.id == table.id);
     Touch {
         table: TableRef::clone(table),

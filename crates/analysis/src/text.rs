@@ -4,7 +4,7 @@
 //! graph it leaves out access constraints that others imply.  Does not: show plans: EXPLAIN of a
 //! statement does that.
 
-mod names;
+pub(crate) mod names;
 
 use crate::graph::{Constraint, Graph, Why};
 use crate::groups::Groups;

@@ -7,6 +7,7 @@
 use crate::options::Options;
 use crate::quantity::Size;
 use clap::{ArgGroup, Args, Parser, Subcommand};
+use quintet_analysis::Granularity;
 use quintet_base::{Durability, Level};
 use quintet_workloads::{hot_row, tpcc, ycsb_sql};
 use std::path::PathBuf;
@@ -40,6 +41,9 @@ pub enum Command {
     /// Measure
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Say which calls of procedures conflict, and why, without running them
+    #[command(after_help = CLASSIFY_EXAMPLES)]
+    Classify(ClassifyArguments),
     /// Show what a data directory holds, without changing it
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),
@@ -518,6 +522,46 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+const CLASSIFY_EXAMPLES: &str = "\
+Examples:
+  quintet classify schema.sql procedures.sql
+  quintet classify --workload tpcc
+  quintet classify --workload smallbank --level serializable --granularity row
+  quintet classify --json schema.sql procedures.sql
+
+The files hold CREATE TABLE, CREATE PROCEDURE and whatever else makes the schema; nothing is run or kept. At snapshot
+writes conflict with writes, at serializable with reads, too. By row is how PostgreSQL sees it, by
+column is what the procedures mean.";
+
+/// `quintet classify`.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("source").args(["files", "workload"]).required(true)))]
+pub struct ClassifyArguments {
+    /// Scripts with tables and procedures, in the order in which they are to be read
+    #[arg(value_name = "FILES")]
+    pub files: Vec<PathBuf>,
+    /// A workload of `quintet bench` instead: tpcc, smallbank, hotrow, ecommerce, ycsb-sql or list-append
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// Isolation level: snapshot or serializable
+    #[arg(long, value_name = "LEVEL", default_value = "snapshot", value_parser = Level::parse)]
+    pub level: Level,
+    /// What counts as the same thing: column or row
+    #[arg(long, value_name = "WHAT", default_value = "column", value_parser = granularity)]
+    pub granularity: Granularity,
+    /// One line of JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn granularity(text: &str) -> Result<Granularity, String> {
+    match text {
+        "column" => Ok(Granularity::Column),
+        "row" => Ok(Granularity::Row),
+        _ => Err("column or row".into()),
+    }
+}
+
 const INSPECT_EXAMPLES: &str = "\
 Examples:
   quintet inspect --data ./data
@@ -609,6 +653,9 @@ mod tests {
             vec!["quintet", "bench", "tpcc", "--mix", "spec"],
             vec!["quintet", "bench", "tpcc", "--group-reads", "perhaps"],
             vec!["quintet", "bench", "tpcc", "--target", "mysql://here"],
+            vec!["quintet", "classify"],
+            vec!["quintet", "classify", "--workload", "tpcc", "a.sql"],
+            vec!["quintet", "classify", "--granularity", "cell", "a.sql"],
             vec!["quintet", "bench", "smallbank", "--theta", "1"],
             vec!["quintet", "bench", "smallbank", "--customers", "1"],
         ] {

@@ -13,6 +13,7 @@
 //! | `shell`, `input`, `script`, `table` | `quintet sql` |
 //! | `measure` | `quintet bench ycsb` |
 //! | `call`, `compare` | `quintet bench` of workloads of calls: which, and on which targets in turn |
+//! | `classify` | `quintet classify`: which calls conflict, and why |
 //! | `progress` | what a benchmark is doing, on standard error |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
@@ -20,6 +21,7 @@
 
 mod arguments;
 mod call;
+mod classify;
 mod compare;
 mod database;
 mod exit;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve::serve(serve),
         Command::Sql(sql) => database::sql(&sql),
         Command::Bench(command) => bench(&command),
+        Command::Classify(classify) => classify::classify(&classify),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
     };
     match result {

@@ -35,6 +35,14 @@ pub fn callees<'e>(expr: &'e Expr, into: &mut Vec<&'e Callee>) {
     expr.for_each_part(&mut |part| callees(part, into));
 }
 
+/// Collects the calls of routines in an expression, with their arguments.
+pub fn calls<'e>(expr: &'e Expr, into: &mut Vec<(&'e Callee, &'e [Expr])>) {
+    if let Expr::Routine { callee, args, .. } = expr {
+        into.push((callee, args));
+    }
+    expr.for_each_part(&mut |part| calls(part, into));
+}
+
 /// Shows every expression of a statement.
 pub fn each_of_statement<'s>(statement: &'s Statement, see: &mut dyn FnMut(&'s Expr, Use)) {
     let rest = &mut |exprs: &mut dyn Iterator<Item = &'s Expr>,

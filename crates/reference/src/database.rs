@@ -14,6 +14,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Database {
     tables: BTreeMap<SpaceId, Arc<Table>>,
+    /// Given out in tables that have no row yet.
+    row_ids_from: i64,
 }
 
 /// Rows are the table's frame: its columns, and the row id behind them if there is no primary key.
@@ -55,8 +57,23 @@ impl Database {
         table.row_ids
     }
 
+    /// New rows of tables without a primary key are numbered behind this. None there has such a number.
+    pub fn number_rows_from(&mut self, number: i64) {
+        self.row_ids_from = number;
+        for table in self.tables.values_mut() {
+            Arc::make_mut(table).row_ids = number;
+        }
+    }
+
     fn table(&mut self, table: &TableDef) -> &mut Table {
-        Arc::make_mut(self.tables.entry(table.space).or_default())
+        let row_ids = self.row_ids_from;
+        let fresh = || {
+            Arc::new(Table {
+                row_ids,
+                ..Table::default()
+            })
+        };
+        Arc::make_mut(self.tables.entry(table.space).or_insert_with(fresh))
     }
 }
 

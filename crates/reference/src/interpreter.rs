@@ -5,6 +5,7 @@
 
 use crate::database::Database;
 use crate::routine;
+use crate::trace::Trace;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{SequenceId, SqlError, SqlResult, Value};
 use quintet_ir::routine::{Callee, Output};
@@ -32,11 +33,26 @@ pub fn run(
     params: &[Value],
     session: &dyn Host,
 ) -> SqlResult<Answer> {
+    run_traced(database, procedure, params, session, None)
+}
+
+/// The same; what it touches is noted.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_traced(
+    database: &mut Database,
+    procedure: &Procedure,
+    params: &[Value],
+    session: &dyn Host,
+    trace: Option<&Trace>,
+) -> SqlResult<Answer> {
     let shared = RefCell::new(database.clone());
     let interpreter = Interpreter {
         database: &shared,
         session,
         program: None,
+        trace,
     };
     let answer = match &procedure.body {
         Body::Statement(statement) => interpreter.statement(statement, params, u64::MAX)?,
@@ -65,6 +81,8 @@ pub(crate) struct Interpreter<'a> {
     pub session: &'a dyn Host,
     /// The program whose routine is running, where functions are found by their numbers.
     pub program: Option<&'a Arc<Program>>,
+    /// Where what is touched is noted.
+    pub trace: Option<&'a Trace>,
 }
 
 impl Interpreter<'_> {

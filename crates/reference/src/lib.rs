@@ -20,6 +20,7 @@
 //! | `plan` | sources of rows |
 //! | `scan` | rows of one table by an access path |
 //! | `constraint` | what a row must fulfil |
+//! | `trace` | which rows a call has touched |
 
 mod constraint;
 mod database;
@@ -29,6 +30,8 @@ mod raise;
 mod routine;
 mod scan;
 mod statement;
+mod trace;
 
 pub use database::Database;
-pub use interpreter::{Answer, run};
+pub use interpreter::{Answer, run, run_traced};
+pub use trace::{Deed, Touched, Trace};

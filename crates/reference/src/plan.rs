@@ -9,9 +9,10 @@
 
 use crate::database::{Database, as_compared};
 use crate::interpreter::Interpreter;
+use crate::trace::Deed;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
-use quintet_ir::plan::{JoinKind, SortKey};
+use quintet_ir::plan::{JoinKind, LockTarget, SortKey};
 use quintet_ir::{Expr, Plan, eval, eval_predicate};
 use std::cmp::Ordering;
 
@@ -160,7 +161,22 @@ impl Run<'_> {
                 })?;
                 Ok(wish)
             }
-            Plan::Lock { input, .. } => self.frames(input, outer, see),
+            Plan::Lock { input, targets } => self.frames(input, outer, &mut |frame| {
+                if let Some(trace) = self.interpreter.trace {
+                    for LockTarget { table, offset, .. } in targets {
+                        // Behind a left join there may be no row.
+                        let row = &frame[*offset..];
+                        if table
+                            .key_columns()
+                            .iter()
+                            .any(|column| !row[*column].is_null())
+                        {
+                            trace.row(table, Deed::Lock, row);
+                        }
+                    }
+                }
+                see(frame)
+            }),
             Plan::Append { inputs } => {
                 self.each(inputs, |input| self.frames(input, outer, &mut *see))
             }

@@ -6,6 +6,7 @@
 
 use crate::database::{Key, as_compared};
 use crate::plan::{Run, See, Wish, behind};
+use crate::trace::Deed;
 use quintet_base::{SqlResult, Value};
 use quintet_ir::{Access, Expr, KeyRange, Path};
 use std::cmp::Ordering;
@@ -21,6 +22,10 @@ impl Run<'_> {
     /// Shows the rows of an access path that pass its filter, each behind the outer frame.
     pub fn scan(&self, access: &Access, outer: &[Value], see: See<'_>) -> SqlResult<Wish> {
         let rows = self.rows_of_path(access, outer)?;
+        if let Some(trace) = self.interpreter.trace {
+            rows.iter()
+                .for_each(|row| trace.row(&access.table, Deed::Read, row));
+        }
         for row in rows {
             let frame = behind(outer, row);
             if self.passes(access.filter.as_ref(), &frame)? && see(&frame)? == Wish::Enough {

@@ -8,6 +8,7 @@ use crate::constraint::{claim, holder, is_taken, unique_keys};
 use crate::database::{Database, Key};
 use crate::interpreter::{Answer, Interpreter};
 use crate::plan::{Run, Wish};
+use crate::trace::Deed;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{
@@ -128,6 +129,9 @@ impl Run<'_> {
         self.check_row(table, &row)?;
         let arbiter = conflict.as_ref().and_then(|conflict| conflict.arbiter);
         let taken = self.first_taken(table, arbiter, &row);
+        if let Some(trace) = self.interpreter.trace {
+            trace.added(table, &row);
+        }
         let updates =
             |conflict: &OnConflict| matches!(conflict.action, ConflictAction::Update { .. });
         match (taken, conflict) {
@@ -180,6 +184,9 @@ impl Run<'_> {
         else {
             return Ok(None);
         };
+        if let Some(trace) = self.interpreter.trace {
+            trace.row(table, Deed::Read, &old);
+        }
         let excluded = proposed[..table.columns.len()].iter().cloned();
         let frame: Vec<Value> = old.iter().cloned().chain(excluded).collect();
         if !self.passes(filter.as_ref(), &frame)? {
@@ -240,6 +247,9 @@ impl Run<'_> {
             }
             Ok(Wish::More)
         })?;
+        if let Some(trace) = self.interpreter.trace {
+            rows.values().for_each(|row| trace.removed(table, row));
+        }
         let mut database = self.interpreter.database.borrow_mut();
         for (key, row) in &rows {
             refuse_changed(&database, table, key, row, "deleted")?;
@@ -264,7 +274,12 @@ impl Run<'_> {
 
     /// All changes of one statement: first every row gives up what it claims no longer, so that rows may
     /// exchange their keys. A row whose own key changes gives up everything.
-    fn change(&self, table: &TableDef, changes: &[Change]) -> SqlResult<()> {
+    fn change(&self, table: &TableRef, changes: &[Change]) -> SqlResult<()> {
+        if let Some(trace) = self.interpreter.trace {
+            changes
+                .iter()
+                .for_each(|change| trace.changed(table, &change.old, &change.new));
+        }
         let mut database = self.interpreter.database.borrow_mut();
         for change in changes {
             let key = Key::of_row(table, &change.old);

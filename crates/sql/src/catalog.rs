@@ -16,6 +16,7 @@ use crate::records::{
 use crate::routine::StoredRoutine;
 use crate::stored;
 use quintet_base::{RoutineId, SequenceId, SpaceId, SqlResult, TableId};
+use quintet_ir::Program;
 use quintet_ir::schema::{SequenceDef, TableRef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -228,6 +229,18 @@ impl Catalog {
     /// All procedures and functions, oldest first.
     pub(crate) fn all_routines(&self) -> impl Iterator<Item = &Arc<StoredRoutine>> {
         self.routines.values()
+    }
+
+    /// All procedures and functions with those they call, oldest first: what each is called, with the types
+    /// of its arguments, and its program, or what its body says against the schema as it is.
+    pub fn programs(&self) -> impl Iterator<Item = (String, SqlResult<Arc<Program>>)> {
+        self.routines.values().map(|stored| {
+            let name = match stored.signature(self) {
+                Ok(signature) => signature.describe(),
+                Err(_) => stored.record.name.clone(),
+            };
+            (name, stored.program(self).map(Arc::clone))
+        })
     }
 
     /// True if there is any procedure or function.

@@ -43,6 +43,6 @@ pub use keys::Keys;
 pub use load::{Piece, Table};
 pub use smallbank::SmallBank;
 pub use tpcc::Tpcc;
-pub use workload::{Check, Expected, Workload};
+pub use workload::{Check, Expected, TEXTS, Workload};
 pub use ycsb::{Operation, Ycsb, YcsbConfig};
 pub use ycsb_sql::YcsbSql;

@@ -12,6 +12,16 @@ use crate::call::{Calls, Procedure};
 use crate::load::{Piece, Table};
 use quintet_engine::history::Recorder;
 
+macro_rules! texts {
+    ($name: literal, $folder: literal) => {
+        (
+            $name,
+            include_str!(concat!($folder, "/schema.sql")),
+            include_str!(concat!($folder, "/procedures.sql")),
+        )
+    };
+}
+
 /// Everything about one workload.
 pub trait Workload: Send + Sync {
     /// Its name.
@@ -64,6 +74,16 @@ pub trait Workload: Send + Sync {
         format!("DROP TABLE IF EXISTS {}", names.join(", "))
     }
 }
+
+/// Names of the workloads that are procedures, as `quintet bench` has them, with their schemas and procedures.
+pub const TEXTS: [(&str, &str, &str); 6] = [
+    texts!("tpcc", "tpcc"),
+    texts!("smallbank", "smallbank"),
+    texts!("hotrow", "hot_row"),
+    texts!("ecommerce", "ecommerce"),
+    texts!("ycsb-sql", "ycsb_sql"),
+    texts!("list-append", "append_sql"),
+];
 
 /// Something that a right database never breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]

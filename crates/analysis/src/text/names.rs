@@ -59,6 +59,20 @@ impl<'p> Names<'p> {
     }
 }
 
+/// An expression over parameters alone, which have these names.
+pub(crate) fn text_of(expr: &Expr, params: &[String]) -> String {
+    fn as_columns(expr: &mut Expr) {
+        if let Expr::Param(place, ty) = expr {
+            *expr = Expr::Column(*place, *ty);
+            return;
+        }
+        expr.for_each_part_mut(&mut as_columns);
+    }
+    let mut expr = expr.clone();
+    as_columns(&mut expr);
+    bare(&plain_subscripts(&expr_text(&expr, params))).to_string()
+}
+
 /// Slots as columns, which have names.
 fn rename(expr: &mut Expr) {
     if let Expr::Param(slot, ty) = expr {

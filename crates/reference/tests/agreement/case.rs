@@ -5,15 +5,15 @@
 //! transaction.
 
 use crate::dice::Dice;
-use crate::engine::{self, Listener};
+use crate::engine;
+use crate::listener::Listener;
 use crate::plans::access;
-use crate::routines::{arguments, program, routines, share};
-use crate::tables::{Made, SPACES, insert_constants, tables};
+use crate::routines::{arguments, called, lone, routines, share};
+use crate::tables::{Made, SPACES, as_of_now, insert_constants, tables};
 use quintet_base::{Level, SqlError, SqlResult, Value};
 use quintet_direct::Direct;
 use quintet_ir::schema::TableRef;
-use quintet_ir::statement::{Body, Insert};
-use quintet_ir::{Expr, KeyRange, Path, Plan, Procedure, Routine, Statement};
+use quintet_ir::{KeyRange, Path, Plan, Routine, Statement};
 use quintet_reference::Database;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Case {
         for (_, insert) in &self.rows {
             let listener = Listener::default();
             let mut txn = engine::begin(direct, self.level);
-            let lone = engine::lone(insert.clone());
+            let lone = lone(insert.clone());
             let result = engine::run(direct, &mut txn, &lone, &[], &listener);
             seen.push(outcome(result.map(|(rows, _)| rows), &listener));
             engine::commit(txn);
@@ -108,7 +108,7 @@ impl Case {
             }
             let mut txn = engine::begin(direct, self.level);
             for (table, plan) in self.views() {
-                let lone = engine::lone(Statement::Query(plan));
+                let lone = lone(Statement::Query(plan));
                 let rows = engine::run(direct, &mut txn, &lone, &[], &Listener::default());
                 seen.push(contents(&table, rows.map(|(rows, _)| rows)));
             }
@@ -122,7 +122,7 @@ impl Case {
         for (number, insert) in &self.rows {
             let listener = Listener::default();
             let insert = as_of_now(&self.tables[*number], insert);
-            let lone = engine::lone(insert);
+            let lone = lone(insert);
             let result = quintet_reference::run(&mut database, &lone, &[], &listener);
             seen.push(outcome(result.map(|answer| answer.rows), &listener));
         }
@@ -140,7 +140,7 @@ impl Case {
                 }
             }
             for (table, plan) in self.views() {
-                let lone = engine::lone(Statement::Query(plan));
+                let lone = lone(Statement::Query(plan));
                 let rows = quintet_reference::run(&mut database, &lone, &[], &Listener::default());
                 seen.push(contents(&table, rows.map(|answer| answer.rows)));
             }
@@ -180,49 +180,6 @@ impl Case {
         writeln!(text, "{:?} at {:?}", self.calls, self.level).expect("a string takes it");
         text
     }
-}
-
-/// A call of the first routine, whose arguments are the parameters.
-fn called(routines: Vec<Routine>) -> Arc<Procedure> {
-    let first = &routines[0];
-    let params: Vec<_> = first.slots[..first.arguments]
-        .iter()
-        .map(|slot| slot.ty)
-        .collect();
-    let arguments = params.iter().enumerate();
-    let arguments = arguments
-        .map(|(place, ty)| Expr::Param(place, *ty))
-        .collect();
-    Arc::new(Procedure {
-        params,
-        body: Body::Call {
-            program: Arc::new(program(routines)),
-            arguments,
-        },
-        result: vec![],
-    })
-}
-
-/// An INSERT into a table that has got and lost columns since.
-fn as_of_now(made: &Made, insert: &Statement) -> Statement {
-    let Statement::Insert(insert) = insert else {
-        unreachable!("rows are inserted");
-    };
-    let mut values = insert.values.clone();
-    let checked = insert.values.len();
-    for (number, column) in made.table.columns.iter().enumerate() {
-        if number >= checked {
-            let missing = column.missing.clone().unwrap_or_default();
-            values.push(Expr::Const(missing, column.ty));
-        } else if column.dropped {
-            values[number] = Expr::null(column.ty);
-        }
-    }
-    Statement::Insert(Insert {
-        table: Arc::clone(&made.table),
-        values,
-        ..insert.clone()
-    })
 }
 
 fn outcome(result: SqlResult<Vec<Vec<Value>>>, listener: &Listener) -> String {

@@ -1,16 +1,12 @@
 //! The fast executor over the real engine on simulated media.
 
-use quintet_base::text_format::FormatContext;
-use quintet_base::{Durability, Level, SequenceId, SqlError, SqlResult, Value};
+use quintet_base::{Durability, Level, SqlResult, Value};
 use quintet_dc::{DataComponent, MemoryMedium, MemoryStore};
 use quintet_direct::{Context, Direct, Run, Stop};
-use quintet_ir::fold::DetachedHost;
-use quintet_ir::statement::Body;
-use quintet_ir::{Host, Procedure, Statement};
+use quintet_ir::{Host, Procedure};
 use quintet_rt::{Disk, SimDisk};
 use quintet_tc::{Tc, TcConfig, Txn};
 use quintet_wal::{Wal, WalConfig};
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -64,73 +60,4 @@ pub fn commit(mut txn: Txn) {
 
 pub fn begin(direct: &Direct, level: Level) -> Txn {
     direct.begin(level)
-}
-
-pub fn lone(statement: Statement) -> Arc<Procedure> {
-    Arc::new(Procedure {
-        params: vec![],
-        body: Body::Statement(statement),
-        result: vec![],
-    })
-}
-
-/// A session that keeps what it is told.
-#[derive(Default)]
-pub struct Listener {
-    detached: DetachedHost,
-    sequence: Cell<i64>,
-    pub told: RefCell<Vec<(&'static str, SqlError)>>,
-}
-
-impl Host for Listener {
-    fn transaction_time(&self) -> i64 {
-        0
-    }
-    fn statement_time(&self) -> i64 {
-        0
-    }
-    fn clock_time(&self) -> i64 {
-        0
-    }
-    fn format(&self) -> &FormatContext {
-        &self.detached.format
-    }
-    fn setting(&self, _: &str) -> Option<String> {
-        None
-    }
-    fn user(&self) -> &str {
-        "tester"
-    }
-    fn database(&self) -> &str {
-        "test"
-    }
-    fn schema(&self) -> &str {
-        "public"
-    }
-    fn random(&self) -> u64 {
-        4
-    }
-    fn nextval(&self, _: SequenceId) -> SqlResult<i64> {
-        self.sequence.set(self.sequence.get() + 1);
-        Ok(self.sequence.get())
-    }
-    fn currval(&self, _: SequenceId) -> SqlResult<i64> {
-        Ok(self.sequence.get())
-    }
-    fn setval(&self, _: SequenceId, value: i64, _: bool) -> SqlResult<i64> {
-        self.sequence.set(value);
-        Ok(value)
-    }
-    fn process_id(&self) -> i32 {
-        1
-    }
-    fn notice(&self, severity: &'static str, message: SqlError) {
-        self.told.borrow_mut().push((severity, message));
-    }
-    fn notices(&self) -> usize {
-        self.told.borrow().len()
-    }
-    fn forget_notices(&self, from: usize) {
-        self.told.borrow_mut().truncate(from);
-    }
 }

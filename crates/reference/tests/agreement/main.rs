@@ -9,6 +9,7 @@ mod case;
 mod dice;
 mod engine;
 mod exprs;
+mod listener;
 mod plans;
 mod planted;
 mod routines;

@@ -16,9 +16,9 @@ use quintet_ir::routine::{
 };
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{
-    Arbiter, ConflictAction, Delete, Insert, OnConflict, Statement, Update,
+    Arbiter, Body, ConflictAction, Delete, Insert, OnConflict, Statement, Update,
 };
-use quintet_ir::{Expr, Plan, Program};
+use quintet_ir::{Expr, Plan, Procedure, Program};
 use std::sync::Arc;
 
 /// A routine that may be called.
@@ -975,4 +975,34 @@ pub fn arguments(dice: &mut Dice, routine: &Routine) -> Vec<Value> {
 /// What a table is called in a program of which a copy is made for other tables.
 pub fn share(tables: &[crate::tables::Made]) -> Vec<TableRef> {
     tables.iter().map(|made| Arc::clone(&made.table)).collect()
+}
+
+/// A call of the first routine, whose arguments are the parameters.
+pub fn called(routines: Vec<Routine>) -> Arc<Procedure> {
+    let first = &routines[0];
+    let params: Vec<_> = first.slots[..first.arguments]
+        .iter()
+        .map(|slot| slot.ty)
+        .collect();
+    let arguments = params.iter().enumerate();
+    let arguments = arguments
+        .map(|(place, ty)| Expr::Param(place, *ty))
+        .collect();
+    Arc::new(Procedure {
+        params,
+        body: Body::Call {
+            program: Arc::new(program(routines)),
+            arguments,
+        },
+        result: vec![],
+    })
+}
+
+/// A statement of its own.
+pub fn lone(statement: Statement) -> Arc<Procedure> {
+    Arc::new(Procedure {
+        params: vec![],
+        body: Body::Statement(statement),
+        result: vec![],
+    })
 }

@@ -187,3 +187,25 @@ pub fn one_row() -> Plan {
         types: vec![],
     }
 }
+
+/// An INSERT into a table that has got and lost columns since.
+pub fn as_of_now(made: &Made, insert: &Statement) -> Statement {
+    let Statement::Insert(insert) = insert else {
+        unreachable!("rows are inserted");
+    };
+    let mut values = insert.values.clone();
+    let checked = insert.values.len();
+    for (number, column) in made.table.columns.iter().enumerate() {
+        if number >= checked {
+            let missing = column.missing.clone().unwrap_or_default();
+            values.push(Expr::Const(missing, column.ty));
+        } else if column.dropped {
+            values[number] = Expr::null(column.ty);
+        }
+    }
+    Statement::Insert(Insert {
+        table: Arc::clone(&made.table),
+        values,
+        ..insert.clone()
+    })
+}
