@@ -23,6 +23,8 @@ pub(crate) struct Ref {
 pub(crate) enum State {
     /// No call is here.
     Free,
+    /// It has no place among the others yet.
+    Held,
     /// It has its place among the others, but no worker: none is there that could run it.
     Homeless,
     /// Something that it comes after is missing at its worker.
@@ -53,6 +55,8 @@ pub(crate) struct Call {
     pub arrival: u64,
     /// Its place in the order.
     pub sequence: u64,
+    /// When it will be done, by estimate, on the scheduler's own scale of cost.
+    pub done_at: u64,
     pub worker: u32,
     /// How many of `before` are missing at `worker`; counts while it is waiting.
     pub waits: u32,
@@ -65,8 +69,6 @@ pub(crate) struct Call {
     pub missing: Set,
     /// Its first registration in the index.
     pub links: u32,
-    /// The last search that found it.
-    pub mark: u64,
 }
 
 /// All of them.
@@ -76,6 +78,8 @@ pub(crate) struct Calls {
     free: Vec<u32>,
     by_id: HashTable<u32>,
     known: usize,
+    /// The last search that found each. Apart, because a search looks at many that it has found already.
+    marks: Vec<u64>,
 }
 
 impl Calls {
@@ -109,6 +113,7 @@ impl Calls {
     pub fn add_void(&mut self) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Call::empty());
+            self.marks.push(0);
             (self.slots.len() - 1) as u32
         });
         let call = &mut self.slots[slot as usize];
@@ -137,6 +142,11 @@ impl Calls {
             entry.remove();
             self.known -= 1;
         }
+    }
+
+    /// Marks a call as found by a search; true if it was not yet.
+    pub fn mark(&mut self, slot: u32, search: u64) -> bool {
+        std::mem::replace(&mut self.marks[slot as usize], search) != search
     }
 
     /// The call that is here now.
@@ -198,6 +208,7 @@ impl Call {
             cost: 0,
             arrival: 0,
             sequence: 0,
+            done_at: 0,
             worker: NONE,
             waits: 0,
             keys: Vec::new(),
@@ -205,7 +216,6 @@ impl Call {
             behind: Vec::new(),
             missing: Set::default(),
             links: NONE,
-            mark: 0,
         }
     }
 
@@ -215,6 +225,7 @@ impl Call {
         self.state = State::Free;
         (self.void, self.killed, self.extended) = (false, false, false);
         self.worker = NONE;
+        self.done_at = 0;
         self.keys = Vec::new();
         self.before.clear();
         self.behind.clear();

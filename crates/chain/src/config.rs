@@ -19,6 +19,14 @@ pub enum Copies {
 pub enum Order {
     /// The one that came first, as soon as it comes.
     Arrival,
+    /// Of the oldest so many, the one that keeps the time until all that have a place are done shortest: one
+    /// that conflicts with little that is pending goes before one that would have to wait. Calls get their
+    /// places late, when workers are about to need them, and nobody is passed over more often than so many
+    /// times (R-SMF: Cheng, Kabra and others, "Towards optimal transaction scheduling", VLDB 2024).
+    ShortestMakespan {
+        /// How many are compared.
+        sample: usize,
+    },
 }
 
 /// How a scheduler is set up.

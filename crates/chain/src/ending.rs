@@ -26,9 +26,10 @@ impl Scheduler {
             // The driver did not wait for our word.
             State::Ready => self.workers.leave_line(at, age, slot),
             State::Waiting => {}
-            State::Homeless | State::Spreading | State::Free => return,
+            State::Held | State::Homeless | State::Spreading | State::Free => return,
         }
         self.workers.unload(at, self.calls[slot].cost);
+        self.held.ended(self.calls[slot].cost);
         self.ended(slot, wrote, effects);
         self.fill(at, effects);
     }
@@ -162,12 +163,20 @@ impl Scheduler {
                 self.calls[slot].state = State::Waiting;
                 self.due.push_back(slot);
             }
+            State::Held => {
+                self.held.remove(slot);
+                self.calls.make_void(slot);
+                effects.push(Effect::Cancel { call });
+                self.ended(slot, Wrote::Nothing, effects);
+                return;
+            }
             State::Waiting | State::Homeless => {}
             State::Spreading | State::Free => return,
         }
         if at != NONE {
             self.workers.unload(at, self.calls[slot].cost);
         }
+        self.held.left();
         self.calls.make_void(slot);
         effects.push(Effect::Cancel { call });
     }
@@ -198,6 +207,7 @@ impl Scheduler {
                     call.state = State::Homeless;
                     if call.killed {
                         effects.push(Effect::Cancel { call: call.id });
+                        self.held.left();
                         self.calls.make_void(slot);
                     }
                     moved.push(slot);

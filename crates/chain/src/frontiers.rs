@@ -5,7 +5,7 @@
 //! Does not: know paths or calls; a frontier is a number that `index` makes, an entry belongs to a number.
 //!
 //! ```text
-//!   table ─ id ─► group ─ more ─► group          of one mode, and a mask: the modes that still have
+//!   bucket ─ id ─► group ─ more ─► group         of one mode, and a mask: the modes that still have
 //!                   │                │           to come directly after its entries
 //!                   ▼                ▼
 //!                 link ⇄ link      link          one entry each, in the order they came
@@ -16,10 +16,11 @@
 //! whose mask is empty is forgotten. A writer covers what was there for everybody; a reader covers
 //! a writer for writers only, and the next reader still finds the writer.
 //!
-//! Hot path: `find`, `add`, `cover`. No allocation but by growth; one cache miss per step at most.
+//! Hot path: `warm`, `find`, `add`, `cover`. No allocation but by growth. With many calls pending all of it is
+//! cache misses: the table is one of numbers, so that those of all keys of a call can be under way together
+//! before the first is needed.
 
 use crate::calls::NONE;
-use hashbrown::HashTable;
 
 /// In no frontier itself: a joint stands there for it.
 const JOINED: u32 = NONE - 1;
@@ -32,6 +33,14 @@ pub(crate) struct FrontierId {
     pub place: u8,
 }
 
+/// What is entered: where, with which mode, and the modes that conflict with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub at: FrontierId,
+    pub mode: u8,
+    pub mask: u64,
+}
+
 /// Entries of one mode, at one frontier, that the same modes still have to come after.
 #[derive(Clone, Copy, Debug)]
 struct Group {
@@ -42,6 +51,8 @@ struct Group {
     tail: u32,
     /// The frontier's next group; in a group that is free, the next free one.
     more: u32,
+    /// Of a frontier's first group: the next frontier of its bucket.
+    chain: u32,
 }
 
 /// A key's entry in a frontier.
@@ -61,7 +72,9 @@ struct Link {
 /// All frontiers.
 #[derive(Debug)]
 pub(crate) struct Frontiers {
-    table: HashTable<u32>,
+    /// By the low bits of a path's hash: a frontier's first group. Their number is a power of two.
+    buckets: Vec<u32>,
+    frontiers: usize,
     groups: Vec<Group>,
     free_groups: u32,
     links: Vec<Link>,
@@ -72,7 +85,8 @@ pub(crate) struct Frontiers {
 impl Frontiers {
     pub fn new() -> Frontiers {
         Frontiers {
-            table: HashTable::new(),
+            buckets: vec![NONE; 64],
+            frontiers: 0,
             groups: Vec::new(),
             free_groups: NONE,
             links: Vec::new(),
@@ -81,41 +95,95 @@ impl Frontiers {
         }
     }
 
-    /// The frontier, if anything is there.
-    pub fn find(&self, id: FrontierId) -> Option<u32> {
-        let groups = &self.groups;
-        self.table
-            .find(id.path, |first| groups[*first as usize].id == id)
-            .copied()
+    fn bucket(&self, id: FrontierId) -> usize {
+        id.path as usize & (self.buckets.len() - 1)
     }
 
-    /// Adds an entry of a call as the first of a key, before the call's other keys.
-    pub fn add_key(&mut self, id: FrontierId, call: u32, mode: u8, mask: u64, chain: u32) -> u32 {
+    /// Looks where frontiers may be, without waiting for one before the next.
+    pub fn warm(&self, ids: impl Iterator<Item = FrontierId> + Clone) {
+        let firsts = ids.map(|id| self.buckets[self.bucket(id)]);
+        let heads = firsts.map(|first| match self.groups.get(first as usize) {
+            Some(group) => group.head,
+            None => NONE,
+        });
+        std::hint::black_box(heads.fold(0, |sum, head| sum ^ head));
+    }
+
+    /// The frontier, if anything is there.
+    pub fn find(&self, id: FrontierId) -> Option<u32> {
+        let mut at = self.buckets[self.bucket(id)];
+        while at != NONE {
+            let group = &self.groups[at as usize];
+            if group.id == id {
+                return Some(at);
+            }
+            at = group.chain;
+        }
+        None
+    }
+
+    /// Puts a frontier that is not there into the table.
+    fn insert(&mut self, first: u32) {
+        if self.frontiers == self.buckets.len() {
+            let doubled = vec![NONE; self.buckets.len() * 2];
+            for mut at in std::mem::replace(&mut self.buckets, doubled) {
+                while at != NONE {
+                    let next = self.groups[at as usize].chain;
+                    self.push(at);
+                    at = next;
+                }
+            }
+        }
+        self.push(first);
+        self.frontiers += 1;
+    }
+
+    fn push(&mut self, first: u32) {
+        let bucket = self.bucket(self.groups[first as usize].id);
+        let next = std::mem::replace(&mut self.buckets[bucket], first);
+        self.groups[first as usize].chain = next;
+    }
+
+    fn remove(&mut self, first: u32) {
+        let Group { id, chain, .. } = self.groups[first as usize];
+        let bucket = self.bucket(id);
+        let mut at = self.buckets[bucket];
+        if at == first {
+            self.buckets[bucket] = chain;
+        } else {
+            while self.groups[at as usize].chain != first {
+                at = self.groups[at as usize].chain;
+            }
+            self.groups[at as usize].chain = chain;
+        }
+        self.frontiers -= 1;
+    }
+
+    /// Adds an entry of a call as the first of a key, before the call's other keys. `found` is what
+    /// [`Frontiers::find`] says.
+    pub fn add_key(&mut self, entry: Entry, found: Option<u32>, call: u32, chain: u32) -> u32 {
         let link = self.new_link(call);
         self.links[link as usize].chain = chain;
-        self.add(id, link, mode, mask);
+        self.add(entry, found, link);
         link
     }
 
     /// Adds an entry of the same key in another frontier.
-    pub fn add_sibling(&mut self, id: FrontierId, first: u32, mode: u8, mask: u64) {
-        let link = self.new_link(self.links[first as usize].call);
-        let next = std::mem::replace(&mut self.links[first as usize].sibling, link);
+    pub fn add_sibling(&mut self, entry: Entry, of: u32) {
+        let link = self.new_link(self.links[of as usize].call);
+        let next = std::mem::replace(&mut self.links[of as usize].sibling, link);
         self.links[link as usize].sibling = next;
-        self.add(id, link, mode, mask);
+        let found = self.find(entry.at);
+        self.add(entry, found, link);
     }
 
-    fn add(&mut self, id: FrontierId, link: u32, mode: u8, mask: u64) {
-        let first = match self.find(id) {
-            Some(first) => first,
-            None => {
-                let first = self.new_group(id, mode, mask);
-                let groups = &self.groups;
-                self.table
-                    .insert_unique(id.path, first, |at| groups[*at as usize].id.path);
-                first
-            }
-        };
+    fn add(&mut self, entry: Entry, found: Option<u32>, link: u32) {
+        let Entry { at: id, mode, mask } = entry;
+        let first = found.unwrap_or_else(|| {
+            let first = self.new_group(id, mode, mask);
+            self.insert(first);
+            first
+        });
         self.links[link as usize].frontier = first;
         // A frontier that was covered just now may have a group without entries, and only that one.
         if self.groups[first as usize].head == NONE {
@@ -243,7 +311,9 @@ impl Frontiers {
             self.free_group(at);
             more
         } else if more != NONE {
+            let chain = self.groups[first as usize].chain;
             self.groups[first as usize] = self.groups[more as usize];
+            self.groups[first as usize].chain = chain;
             self.free_group(more);
             first
         } else {
@@ -260,8 +330,7 @@ impl Frontiers {
             return;
         }
         assert_eq!(group.more, NONE, "groups have entries");
-        let entry = self.table.find_entry(group.id.path, |at| *at == first);
-        entry.expect("a frontier is in the table").remove();
+        self.remove(first);
         self.free_group(first);
     }
 
@@ -404,6 +473,7 @@ impl Frontiers {
             head: NONE,
             tail: NONE,
             more: NONE,
+            chain: NONE,
         };
         if self.free_groups == NONE {
             self.groups.push(group);
@@ -457,9 +527,15 @@ impl Frontiers {
     /// Compares what is kept with what it is kept for.
     pub fn check(&self) {
         let mut entries = 0;
-        for first in &self.table {
-            let id = self.groups[*first as usize].id;
-            let mut at = *first;
+        let there = |at: u32| (at != NONE).then_some(at);
+        let firsts = self.buckets.iter().flat_map(|first| {
+            std::iter::successors(there(*first), |at| there(self.groups[*at as usize].chain))
+        });
+        assert_eq!(firsts.clone().count(), self.frontiers, "all are counted");
+        for first in firsts {
+            let id = self.groups[first as usize].id;
+            assert_eq!(self.find(id), Some(first), "it is found");
+            let mut at = first;
             let mut seen = Vec::new();
             while at != NONE {
                 let group = &self.groups[at as usize];
@@ -470,7 +546,7 @@ impl Frontiers {
                 let (mut link, mut prev) = (group.head, NONE);
                 while link != NONE {
                     let entry = &self.links[link as usize];
-                    assert_eq!((entry.frontier, entry.prev), (*first, prev), "{entry:?}");
+                    assert_eq!((entry.frontier, entry.prev), (first, prev), "{entry:?}");
                     entries += 1;
                     (prev, link) = (link, entry.next);
                 }

@@ -28,9 +28,8 @@
 //! whole warehouse, are found by every key below that path, and none of these covers them. When they are many,
 //! a void call takes their place: it comes after all of them, and who meets them comes after it alone.
 
-use crate::call::Access;
 use crate::calls::{Calls, NONE};
-use crate::frontiers::{FrontierId, Frontiers};
+use crate::frontiers::{Entry, FrontierId, Frontiers};
 use quintet_base::conflict::{ConflictKey, MAX_PARTS, Modes};
 
 /// So many entries that others find and do not cover are joined. Fewer are cheaper than another call.
@@ -46,6 +45,8 @@ pub(crate) struct Index {
     frontiers: Frontiers,
     /// By space: bit d is set once a key had d parts.
     depths: Vec<u8>,
+    /// Of the keys of a search; empty between searches.
+    prefixes: Vec<Prefixes>,
 }
 
 const _: () = assert!(MAX_PARTS < 8, "a space's depths are the bits of a byte");
@@ -63,6 +64,7 @@ pub(crate) struct Search<'a> {
 }
 
 /// The hash of each prefix of a key's path.
+#[derive(Debug)]
 struct Prefixes {
     space: u32,
     hashes: [u64; MAX_PARTS + 1],
@@ -105,22 +107,27 @@ impl Index {
         Index {
             frontiers: Frontiers::new(),
             depths: Vec::new(),
+            prefixes: Vec::new(),
         }
     }
 
     /// Finds what a call must come directly after, and takes in its keys.
     pub fn enter(&mut self, slot: u32, search: &mut Search<'_>) {
         let keys = std::mem::take(&mut search.calls[slot].keys);
+        let mut prefixes = std::mem::take(&mut self.prefixes);
         for key in &keys {
             self.open(key, search);
+            prefixes.push(Prefixes::of(key));
         }
-        for key in &keys {
+        let paths = prefixes.iter().zip(&keys);
+        self.frontiers
+            .warm(paths.map(|(of, key)| of.frontier(key.path().len(), AT)));
+        for (prefixes, key) in prefixes.iter().zip(&keys) {
             let against = search.modes.against(key.space, key.mode);
             if against == 0 {
                 // Nobody will look for it; its place in the call's list is kept by `open`.
                 continue;
             }
-            let prefixes = Prefixes::of(key);
             let depth = key.path().len();
             let depths = self.depths[key.space.0 as usize];
             let shorter = depths & ((1 << depth) - 1);
@@ -128,29 +135,53 @@ impl Index {
                 self.find_at_prefix(prefixes.frontier(prefix, AT), key.mode.0, slot, search);
             }
             let here = prefixes.frontier(depth, AT);
-            if let Some(first) = self.frontiers.find(here) {
-                self.find(first, key.mode.0, slot, search);
+            let found = self.frontiers.find(here);
+            if let Some(first) = found {
+                self.find(first, key.mode.0, search);
                 self.frontiers.cover(first, against);
             }
             if depths >> depth > 1 {
                 let below = prefixes.frontier(depth, BELOW);
                 if let Some(first) = self.frontiers.find(below) {
-                    self.find(first, key.mode.0, slot, search);
+                    self.find(first, key.mode.0, search);
                     self.frontiers.cover(first, against);
                     self.frontiers.tidy(first);
                 }
             }
             let chain = search.calls[slot].links;
-            let link = self
-                .frontiers
-                .add_key(here, slot, key.mode.0, against, chain);
+            let entry = |at| Entry {
+                at,
+                mode: key.mode.0,
+                mask: against,
+            };
+            let link = self.frontiers.add_key(entry(here), found, slot, chain);
             search.calls[slot].links = link;
             for prefix in bits(shorter) {
                 let below = prefixes.frontier(prefix, BELOW);
-                self.frontiers.add_sibling(below, link, key.mode.0, against);
+                self.frontiers.add_sibling(entry(below), link);
             }
         }
+        prefixes.clear();
+        self.prefixes = prefixes;
         search.calls[slot].keys = keys;
+    }
+
+    /// Tells of the calls that one with these keys would come directly after now. Nothing changes.
+    pub fn probe(&self, keys: &[ConflictKey], modes: &Modes, mut tell: impl FnMut(u32)) {
+        for key in keys {
+            if modes.against(key.space, key.mode) == 0 {
+                continue;
+            }
+            let prefixes = Prefixes::of(key);
+            let depth = key.path().len();
+            let depths = self.depths.get(key.space.0 as usize).copied().unwrap_or(0);
+            let shorter = bits(depths & ((1 << depth) - 1)).map(|prefix| (prefix, AT));
+            for (prefix, kind) in shorter.chain([(depth, AT), (depth, BELOW)]) {
+                if let Some(first) = self.frontiers.find(prefixes.frontier(prefix, kind)) {
+                    self.frontiers.look(first, key.mode.0, &mut tell);
+                }
+            }
+        }
     }
 
     /// Forgets the keys of a call.
@@ -163,7 +194,7 @@ impl Index {
         }
     }
 
-    fn find(&self, first: u32, mode: u8, slot: u32, search: &mut Search<'_>) -> usize {
+    fn find(&self, first: u32, mode: u8, search: &mut Search<'_>) -> usize {
         let Search {
             calls,
             number,
@@ -171,9 +202,8 @@ impl Index {
             ..
         } = search;
         self.frontiers.look(first, mode, |other| {
-            let call = &mut calls[other];
-            if other != slot && call.mark != *number {
-                call.mark = *number;
+            // The call itself is marked: it never comes after itself.
+            if calls.mark(other, *number) {
                 found.push(other);
             }
         })
@@ -203,7 +233,7 @@ impl Index {
                 calls[self.frontiers.call(link)].links = link;
             }
         }
-        self.find(first, mode, slot, search);
+        self.find(first, mode, search);
     }
 
     /// Makes a depth known. Keys with more parts have not been entered below it so far.
@@ -220,7 +250,8 @@ impl Index {
             return;
         }
         for (_, call) in search.calls.iter() {
-            if call.access == Access::ReadOnly {
+            // Calls that only read, or have no place yet, are not in the index.
+            if call.links == NONE {
                 continue;
             }
             let mut link = call.links;
@@ -235,8 +266,12 @@ impl Index {
                     && self.frontiers.is_known(link)
                 {
                     let below = Prefixes::of(other).frontier(depth, BELOW);
-                    self.frontiers
-                        .add_sibling(below, link, other.mode.0, against);
+                    let entry = Entry {
+                        at: below,
+                        mode: other.mode.0,
+                        mask: against,
+                    };
+                    self.frontiers.add_sibling(entry, link);
                 }
                 link = self.frontiers.next_key(link);
             }

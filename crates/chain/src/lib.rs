@@ -32,23 +32,32 @@
 //! | `config` | [`Config`] |
 //! | `scheduler` | [`Scheduler`]: what becomes of an event; states of a call |
 //! | `placing`, `ending` | its two halves: where a call goes, and what follows when it is over |
+//! | `held` | who gets a place next, if that is not who came first |
 //! | `index` | from a key to the calls that a new one comes directly after |
 //! | `frontiers` | the lists that the index keeps |
 //! | `calls`, `workers`, `set` | what is known of each |
+//! | `site` | [`Site`]: several sites order calls at once and agree later |
+//! | `offer`, `branches` | what sites tell each other; what each knows of the others' calls |
 
+mod branches;
 mod call;
 mod calls;
 mod config;
 mod ending;
 mod event;
 mod frontiers;
+mod held;
 mod index;
+mod offer;
 mod placing;
 mod scheduler;
 mod set;
+mod site;
 mod workers;
 
 pub use call::{Access, CallId, Guarantee, Position, Submission, WorkerId};
 pub use config::{Config, Copies, Order};
 pub use event::{Effect, Event, Freshness, Holds, Wrote};
+pub use offer::{Choice, Message, Offer, PlaceId, SiteEffect, SiteEvent, SiteId};
 pub use scheduler::Scheduler;
+pub use site::{Site, SiteCounts};

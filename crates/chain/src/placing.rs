@@ -15,13 +15,13 @@ impl Scheduler {
     /// Gives a call the next place in the order, and a worker.
     pub(crate) fn order(&mut self, slot: u32, after: &[CallId], effects: &mut Vec<Effect>) {
         self.searches += 1;
-        self.calls[slot].mark = self.searches;
+        // Found from the start, so that it is not found.
+        self.calls.mark(slot, self.searches);
         for id in after {
             let Some(before) = self.calls.find(*id) else {
                 continue;
             };
-            if self.calls[before].mark != self.searches {
-                self.calls[before].mark = self.searches;
+            if self.calls.mark(before, self.searches) {
                 self.found.push(before);
             }
         }
@@ -49,6 +49,7 @@ impl Scheduler {
         }
         self.found = found;
         self.found.clear();
+        self.held.placed();
         self.place(slot, effects);
     }
 

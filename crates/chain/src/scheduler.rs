@@ -3,7 +3,8 @@
 //! Relies on: a driver that reports every end of a run once, and write sets in the order it was given them.
 //! Promises: what the crate's header says.  Does not: hold on to a call whose effects are at every worker.
 //!
-//! States of a call, what is true in each, and which function makes each step:
+//! States of a call, what is true in each, and which function makes each step. (Before these it is *held*, if
+//! the order of places is not that of arrival.)
 //!
 //! ```text
 //!                 place                go               executed           finish
@@ -18,10 +19,11 @@
 //! A call that is cancelled before it runs keeps its place in the order as a *void* one: those behind it rely on
 //! it to come after what is before it. It passes through the same states, is never run and leaves nothing.
 
-use crate::call::{CallId, Position, Submission, WorkerId};
+use crate::call::{Access, CallId, Position, Submission, WorkerId};
 use crate::calls::{Calls, NONE, Ref, State};
-use crate::config::Config;
+use crate::config::{Config, Order};
 use crate::event::{Effect, Event};
+use crate::held::Held;
 use crate::index::Index;
 use crate::workers::{Age, Workers};
 use std::collections::{BTreeSet, VecDeque};
@@ -33,6 +35,7 @@ pub struct Scheduler {
     pub(crate) calls: Calls,
     pub(crate) index: Index,
     pub(crate) workers: Workers,
+    pub(crate) held: Held,
     /// Calls without a worker, by their place in the order.
     pub(crate) homeless: BTreeSet<(u64, u32)>,
     /// Calls at whose worker nothing is missing any more; empty between events.
@@ -54,6 +57,7 @@ impl Scheduler {
             calls: Calls::default(),
             index: Index::new(),
             workers: Workers::default(),
+            held: Held::default(),
             homeless: BTreeSet::new(),
             due: VecDeque::new(),
             sequence: 0,
@@ -92,6 +96,9 @@ impl Scheduler {
             Event::Cancelled { call } => self.cancelled(call, effects),
         }
         self.settle(effects);
+        while self.admit(effects) {
+            self.settle(effects);
+        }
     }
 
     /// Calls that are known: waiting, running, or with effects on their way.
@@ -149,7 +156,12 @@ impl Scheduler {
         entry.cost = submission.cost.max(1);
         entry.arrival = submission.arrival;
         entry.keys = submission.keys;
-        self.order(slot, &submission.after, effects);
+        let holds = self.config.order != Order::Arrival && submission.access == Access::Update;
+        if holds {
+            self.hold(slot, submission.after);
+        } else {
+            self.order(slot, &submission.after, effects);
+        }
     }
 
     /// Runs what may be run, until nothing more follows from it.
@@ -194,7 +206,10 @@ impl Scheduler {
 
     pub(crate) fn age(&self, slot: u32) -> Age {
         let call = &self.calls[slot];
-        (call.arrival, call.sequence)
+        match self.config.order {
+            Order::Arrival => (call.arrival, call.sequence),
+            Order::ShortestMakespan { .. } => (call.sequence, 0),
+        }
     }
 
     /// Compares what is kept with what it is kept for.
@@ -214,6 +229,7 @@ impl Scheduler {
                 State::Homeless => {
                     assert!(self.homeless.contains(&(call.sequence, slot)), "{call:?}");
                 }
+                State::Held => assert!(self.held.contains(slot), "{call:?}"),
                 State::Spreading => assert!(!call.missing.is_empty(), "{call:?}"),
                 State::Free => unreachable!("not among the calls"),
             }

@@ -99,6 +99,13 @@ impl Workers {
         live.into_iter()
     }
 
+    /// Calls that all who may be given some run side by side.
+    pub fn slots(&self) -> u64 {
+        let able = self.by_load.iter();
+        able.map(|(_, at)| u64::from(self.workers[*at as usize].slots))
+            .sum()
+    }
+
     /// True if calls with these keys may be run there.
     pub fn may_run(&self, at: u32, keys: &[ConflictKey]) -> bool {
         let worker = &self.workers[at as usize];

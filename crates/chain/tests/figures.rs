@@ -2,7 +2,7 @@
 
 mod support;
 
-use quintet_chain::{Config, Copies};
+use quintet_chain::{Config, Copies, Order};
 use support::{check, modes};
 
 /// One copy of the data, so that a call's effects are there as soon as it has ended.
@@ -623,6 +623,72 @@ fn a_call_runs_where_the_data_are_and_its_write_set_goes_where_they_are() {
         worker D
           queue t3 at D
           run t3 at D
+        ",
+    );
+}
+
+// t3 and t4 would wait for t1; t5 would not. So t5 gets the next place, and then the oldest of the others. In the
+// order of arrival t5 would be last.
+#[test]
+fn what_need_not_wait_gets_its_place_first() {
+    check(
+        Config {
+            order: Order::ShortestMakespan { sample: 8 },
+            ..one()
+        },
+        "
+        worker A
+        submit t1 x cost 5
+          queue t1 at A
+          run t1 at A
+        submit t2 x cost 5
+          queue t2 at A after t1
+        submit t3 x cost 5
+        submit t4 x
+        submit t5 y
+        done t1
+          answer t1
+          run t2 at A
+          queue t5 at A
+        done t2
+          answer t2
+          run t5 at A
+          queue t4 at A
+        ",
+    );
+}
+
+// However cheap those are that come later, the oldest is passed over twice and not three times.
+#[test]
+fn nobody_is_passed_over_for_ever() {
+    check(
+        Config {
+            order: Order::ShortestMakespan { sample: 2 },
+            ..one()
+        },
+        "
+        worker A
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 y
+          queue t2 at A
+        submit t3 x cost 99
+        submit t4 a
+        submit t5 b
+        submit t6 c
+        done t1
+          answer t1
+          run t2 at A
+          queue t4 at A
+        done t2
+          answer t2
+          run t4 at A
+          queue t5 at A
+        done t4
+          answer t4
+          run t5 at A
+          queue t3 at A
         ",
     );
 }

@@ -117,7 +117,7 @@ fn play(config: Config, steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(cases(600))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn calls_are_ordered_as_if_all_pairs_were_compared(
@@ -135,6 +135,22 @@ proptest! {
         steps in prop::collection::vec(any_step(), 1..80),
     ) {
         play(config(&modes, copies), &steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    // Whatever order places are given in, it is kept; and nobody is forgotten.
+    #[test]
+    fn the_order_of_places_is_kept_when_it_is_not_that_of_arrival(
+        modes in any_modes(),
+        copies in copies(),
+        sample in 1..6usize,
+        steps in prop::collection::vec(any_step(), 1..80),
+    ) {
+        let order = Order::ShortestMakespan { sample };
+        play(Config { order, ..config(&modes, copies) }, &steps)?;
     }
 }
 
@@ -171,12 +187,12 @@ fn prefix_readers() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn many_readers_of_a_prefix_are_waited_for_together(
         copies in copies(),
-        steps in prop::collection::vec(prefix_readers(), 1..160),
+        steps in prop::collection::vec(prefix_readers(), 40..160),
     ) {
         play(config(&support::modes(), copies), &steps)?;
     }

@@ -58,6 +58,8 @@ struct Known {
     answers: u32,
     runs: u32,
     cancelled: bool,
+    /// Which place it got, counted from 1; 0 for none yet.
+    place: u64,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,8 @@ pub struct World {
     calls: Vec<Known>,
     places: BTreeMap<WorkerId, Place>,
     workers_made: u32,
+    places_given: u64,
+    order: Order,
 }
 
 impl World {
@@ -90,6 +94,8 @@ impl World {
             calls: Vec::new(),
             places: BTreeMap::new(),
             workers_made: 0,
+            places_given: 0,
+            order: judged_by.order,
         }
     }
 
@@ -169,6 +175,10 @@ impl World {
                     answers: 0,
                     runs: 0,
                     cancelled: false,
+                    place: match self.order {
+                        Order::Arrival => number as u64 + 1,
+                        Order::ShortestMakespan { .. } => 0,
+                    },
                 });
                 Event::Submitted(submission)
             }
@@ -304,19 +314,33 @@ impl World {
 
     /// Earlier calls that a call may have to come after, itself.
     fn met(&self, number: usize) -> impl Iterator<Item = usize> + '_ {
-        let submission = &self.calls[number].submission;
-        (0..number).filter(move |other| {
-            let before = &self.calls[*other].submission;
+        let Known {
+            submission, place, ..
+        } = &self.calls[number];
+        (0..self.calls.len()).filter(move |other| {
+            let Known {
+                submission: before,
+                place: its_place,
+                ..
+            } = &self.calls[*other];
+            // Calls that were cancelled before they had a place have none to compare.
+            let earlier = *its_place > 0 && its_place < place;
             let updates = submission.access == Access::Update && before.access == Access::Update;
             let meets = |key: &ConflictKey| before.keys.iter().any(|of| key.meets(of, &self.modes));
-            submission.after.contains(&before.call) || updates && submission.keys.iter().any(meets)
+            let named = *other < number && submission.after.contains(&before.call);
+            named || earlier && updates && submission.keys.iter().any(meets)
         })
     }
 
     fn judge(&mut self, effect: &Effect) -> Result<(), String> {
         match effect {
             Effect::Queue { call, worker } => {
-                self.calls[call.0 as usize].worker = Some(*worker);
+                let known = &mut self.calls[call.0 as usize];
+                known.worker = Some(*worker);
+                if known.place == 0 {
+                    self.places_given += 1;
+                    known.place = self.places_given;
+                }
                 if self.places[worker].behind {
                     return Err(format!("call {} at a worker that is behind", call.0));
                 }
@@ -404,7 +428,9 @@ impl World {
         // What some call met, or those met, and so on.
         let mut behind_void = vec![false; self.calls.len()];
         let mut behind_pending = vec![false; self.calls.len()];
-        for number in 0..self.calls.len() {
+        let mut by_place: Vec<usize> = (0..self.calls.len()).collect();
+        by_place.sort_unstable_by_key(|at| self.calls[*at].place);
+        for number in by_place {
             let known = &self.calls[number];
             let mut missing = false;
             for other in self.met(number) {
@@ -422,7 +448,9 @@ impl World {
                 continue;
             }
             let Some(worker) = known.worker else {
-                if self.places.values().any(|place| !place.behind) {
+                let some_worker = self.places.values().any(|place| !place.behind);
+                let has_place = known.place > 0 || self.order == Order::Arrival;
+                if some_worker && has_place {
                     return Err(format!("call {number} has no worker"));
                 }
                 continue;
