@@ -197,7 +197,8 @@ impl Scheduler {
             let call = &mut self.calls[slot];
             match call.state {
                 State::Spreading => {
-                    if call.missing.remove(at) {
+                    let was_missing = call.missing.remove(at);
+                    if was_missing {
                         self.finish_if_everywhere(slot, effects);
                     }
                 }

@@ -1,5 +1,7 @@
 //! The thesis's figures, and what a driver has to expect, as scripts: an event, and below it its effects.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use quintet_chain::{Config, Copies, Order};

@@ -1,6 +1,8 @@
 //! Property: whatever happens, calls are ordered as if each had been compared with all before it. The judge is
 //! `support::world`, and planted mistakes show that it can find some.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use proptest::prelude::*;

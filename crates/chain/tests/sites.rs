@@ -1,5 +1,7 @@
 //! Several sites: the thesis's figures as scripts, and random schedules after which all sites have one order.
 
+#![allow(clippy::unwrap_used)]
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use quintet_base::conflict::{ConflictKey, Mode, Modes, Space};
