@@ -81,6 +81,10 @@ pub const CALL_RETRIES_MAX: usize = 100;
 /// Most transactions that wait for one row's lock; the next one is refused with 53300.
 pub const LOCK_WAITERS_MAX: usize = 10_000;
 
+/// Calls that a scheduler holds at once, waiting or under way; the next one is refused with 53300. Each takes
+/// one to two kilobytes with its keys; who waits behind so many waits for minutes.
+pub const PENDING_CALLS_MAX: usize = 200_000;
+
 const _: () = assert!(ROW_BYTES_MAX < LOG_SEGMENT_BYTES);
 const _: () = assert!(KEY_BYTES_MAX < ROW_BYTES_MAX);
 const _: () = assert!(STARTUP_BYTES_MAX < MESSAGE_BYTES_MAX);

@@ -23,6 +23,7 @@
 //! | `history` | what a run's history says of the database |
 //! | `call_run`, `calls`, `call_report` | a whole run of calls; what it counts; its report |
 //! | `compare` | several targets in turn, and their ratios |
+//! | `scheduling` | what ordering a call costs, without running it |
 //! | `plot` | throughput over time and latency by percentile, as SVG |
 //!
 //! Without the feature `embedded` the database is left out, without `calls` everything that speaks SQL: the
@@ -53,6 +54,7 @@ pub mod plot;
 #[cfg(feature = "calls")]
 mod postgres;
 mod report;
+mod scheduling;
 mod stage;
 #[cfg(feature = "calls")]
 mod system;
@@ -78,6 +80,7 @@ pub use history::Verdict;
 #[cfg(feature = "calls")]
 pub use postgres::{Postgres, PostgresConnection};
 pub use report::{Report, Setting};
+pub use scheduling::{ProcedureCost, SchedulingReport, SchedulingRun};
 pub use stage::{Second, Stage};
 #[cfg(feature = "calls")]
 pub use system::{Connection, Failure, Reply, System, TextRows};

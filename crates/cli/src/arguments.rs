@@ -135,6 +135,45 @@ pub enum BenchCommand {
     /// One workload on several targets in turn, with the ratios
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// What ordering a call costs while others wait; nothing is run
+    #[command(after_help = SCHEDULER_EXAMPLES)]
+    Scheduler(SchedulerArguments),
+}
+
+const SCHEDULER_EXAMPLES: &str = "\
+Examples:
+  quintet bench scheduler --workload tpcc --pending 100000
+  quintet bench scheduler --workload tpcc --pending 10 --json
+
+The scheduler of chains is given TPC-C's calls with random arguments, in the full mix. Their conflict keys, at
+SNAPSHOT with columns told apart, are made before the clock runs. So many calls wait all the time: for each that
+comes, the one that has run longest ends. Figures are per procedure: what it takes to order a call, and
+what follows when one has ended.";
+
+/// `quintet bench scheduler`.
+#[derive(Args, Debug)]
+pub struct SchedulerArguments {
+    /// Whose calls: tpcc
+    #[arg(long, value_name = "NAME", default_value = "tpcc", value_parser = ["tpcc"])]
+    pub workload: String,
+    /// Calls that wait or run meanwhile
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub pending: u32,
+    /// Calls to measure
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub calls: u32,
+    /// Warehouses; their terminals take turns
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub warehouses: u64,
+    /// Workers, each of which runs one call at a time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub workers: u32,
+    /// Seed of the arguments
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// One line of JSON instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 const CALL_EXAMPLES: &str = "\

@@ -11,7 +11,7 @@
 //! | `quantity` | sizes and times as people write them |
 //! | `serve` | `quintet serve`: start, signals, shutdown |
 //! | `shell`, `input`, `script`, `table` | `quintet sql` |
-//! | `measure` | `quintet bench ycsb` |
+//! | `measure` | `quintet bench ycsb` and `scheduler` |
 //! | `call`, `compare` | `quintet bench` of workloads of calls: which, and on which targets in turn |
 //! | `classify` | `quintet classify`: which calls conflict, and why |
 //! | `progress` | what a benchmark is doing, on standard error |
@@ -75,6 +75,7 @@ fn bench(command: &BenchCommand) -> Result<(), Exit> {
         BenchCommand::YcsbSql(ycsb) => call::ycsb_sql(ycsb),
         BenchCommand::ListAppend(append) => call::list_append(append),
         BenchCommand::Compare(compare) => bench(&compare::named(compare)?),
+        BenchCommand::Scheduler(scheduler) => measure::scheduler(scheduler),
     }
 }
 

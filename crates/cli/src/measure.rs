@@ -1,15 +1,16 @@
-//! `quintet bench ycsb`: key-value transactions on a directory, with a report.
+//! `quintet bench ycsb`: key-value transactions on a directory, with a report; `quintet bench scheduler`: the
+//! cost of ordering calls.
 //!
 //! Relies on: `quintet_bench`.  Promises: a temporary directory is gone afterwards; one given by
 //! name keeps its records.  Does not: compare with other systems; `bench/` has scripts for that.
 
-use crate::arguments::YcsbArguments;
+use crate::arguments::{SchedulerArguments, YcsbArguments};
 use crate::compare::draw;
 use crate::database::{close, open};
 use crate::exit::{Code, Exit};
 use crate::progress::RunProgress;
 use quintet_bench::plot::Line;
-use quintet_bench::{Error, RunConfig, YcsbRun};
+use quintet_bench::{Error, RunConfig, SchedulingRun, YcsbRun};
 use quintet_embed::{DatabaseConfig, Posting};
 use quintet_rt::RealClock;
 use quintet_workloads::YcsbConfig;
@@ -54,6 +55,28 @@ pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
             report.timeline = None;
         }
     }
+    let text = if arguments.json {
+        report.to_json()
+    } else {
+        report.to_string()
+    };
+    writeln!(std::io::stdout(), "{text}")
+        .map_err(|error| Exit::from_error(Code::Failed, "writing the report", &error))
+}
+
+/// `quintet bench scheduler`.
+///
+/// # Errors
+/// With code 1 if the report cannot be written.
+pub fn scheduler(arguments: &SchedulerArguments) -> Result<(), Exit> {
+    let run = SchedulingRun {
+        pending: arguments.pending as usize,
+        calls: arguments.calls as usize,
+        warehouses: arguments.warehouses,
+        workers: arguments.workers,
+        seed: arguments.seed,
+    };
+    let report = run.execute(&RealClock);
     let text = if arguments.json {
         report.to_json()
     } else {

@@ -40,6 +40,11 @@ pub enum Refusal {
     },
     /// Too many wait for the same row.
     TooManyWaiters,
+    /// Too many calls wait to be run.
+    TooManyCalls {
+        /// The bound.
+        limit: usize,
+    },
     /// The snapshot is older than what is kept.
     SnapshotTooOld,
     /// One transaction wrote more than one may.
@@ -103,6 +108,14 @@ impl Refusal {
                 "too many transactions wait for the same row",
             )
             .hint("Retry later, or spread the updates over more rows."),
+            Refusal::TooManyCalls { limit } => SqlError::new(
+                SqlState::TOO_MANY_CONNECTIONS,
+                "too many calls wait to be run",
+            )
+            .detail(format!(
+                "No more than {limit} may wait. Nothing of this one was done."
+            ))
+            .hint("Retry later."),
             Refusal::SnapshotTooOld => SqlError::new(
                 SqlState::SERIALIZATION_FAILURE,
                 "could not serialize access: the transaction's snapshot is too old",

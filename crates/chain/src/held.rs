@@ -1,0 +1,132 @@
+//! Calls that have no place yet, and which of them gets one next.
+//!
+//! Relies on: costs that are about right.  Promises: without a clock or lots, the same choice for the same
+//! events; the oldest is passed over no more often than calls are compared.  Does not: hold calls that only
+//! read, or any at all in the order of arrival.
+//!
+//! **Shortest makespan first.** For each candidate it is asked when it could begin: when all that it would come
+//! after are done, by their costs. The one that makes the end of everything latest the least is taken. That is
+//! greedy, and what is compared is a sample; the paper's finding is that this comes close to the best. Its
+//! authors predict which keys are hot; here the keys are known.
+//!
+//! Time is counted in cost: what has ended, divided by the slots that there are.
+
+use crate::call::CallId;
+use crate::calls::State;
+use crate::config::Order;
+use crate::event::Effect;
+use crate::scheduler::Scheduler;
+use std::collections::VecDeque;
+
+/// Calls that have a place but have not ended, for each slot of the workers: one to run and one to be next.
+const PLACED_PER_SLOT: u64 = 2;
+
+/// Calls without a place, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    waiting: VecDeque<(u32, Vec<CallId>)>,
+    /// Calls with a place that have not ended.
+    placed: u64,
+    /// How often the oldest was passed over.
+    passed_over: usize,
+    /// The cost of all that have ended.
+    spent: u64,
+    /// When the last of those with a place will be done.
+    makespan: u64,
+}
+
+impl Held {
+    /// A call has got its place.
+    pub fn placed(&mut self) {
+        self.placed += 1;
+    }
+
+    /// A call that had a place has ended.
+    pub fn ended(&mut self, cost: u32) {
+        self.spent += u64::from(cost);
+        self.left();
+    }
+
+    /// A call that had a place will not be run.
+    pub fn left(&mut self) {
+        self.placed -= 1;
+    }
+
+    pub fn contains(&self, slot: u32) -> bool {
+        self.waiting.iter().any(|(held, _)| *held == slot)
+    }
+
+    /// Forgets one.
+    pub fn remove(&mut self, slot: u32) {
+        if self
+            .waiting
+            .front()
+            .is_some_and(|(oldest, _)| *oldest == slot)
+        {
+            self.passed_over = 0;
+        }
+        self.waiting.retain(|(held, _)| *held != slot);
+    }
+}
+
+impl Scheduler {
+    /// Keeps a call until it is given a place.
+    pub(crate) fn hold(&mut self, slot: u32, after: Vec<CallId>) {
+        self.calls[slot].state = State::Held;
+        self.held.waiting.push_back((slot, after));
+    }
+
+    /// Gives one call a place, if workers will soon need it.
+    pub(crate) fn admit(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let Order::ShortestMakespan { sample } = self.config.order else {
+            return false;
+        };
+        let slots = self.workers.slots();
+        if self.held.waiting.is_empty() || self.held.placed >= slots * PLACED_PER_SLOT {
+            return false;
+        }
+        let now = self.held.spent / slots;
+        let (at, done_at) = match self.held.passed_over >= sample {
+            true => (0, self.done_at(0, now)),
+            false => self.best(sample, now),
+        };
+        self.held.passed_over = if at == 0 {
+            0
+        } else {
+            self.held.passed_over + 1
+        };
+        self.held.makespan = self.held.makespan.max(done_at);
+        let (slot, after) = self.held.waiting.remove(at).expect("it was looked at");
+        self.calls[slot].done_at = done_at;
+        self.order(slot, &after, effects);
+        true
+    }
+
+    /// The candidate that delays the end of everything least, and when it would be done.
+    fn best(&self, sample: usize, now: u64) -> (usize, u64) {
+        let candidates = 0..self.held.waiting.len().min(sample.max(1));
+        let free = candidates.filter(|at| {
+            // One that names a call without a place cannot be before that one.
+            let (_, after) = &self.held.waiting[*at];
+            let held = |id: &CallId| {
+                let slot = self.calls.find(*id);
+                slot.is_some_and(|slot| self.calls[slot].state == State::Held)
+            };
+            *at == 0 || !after.iter().any(held)
+        });
+        let done = free.map(|at| (at, self.done_at(at, now)));
+        // Of those that delay nothing the oldest.
+        done.min_by_key(|(at, done_at)| (done_at.saturating_sub(self.held.makespan), *at))
+            .expect("the oldest is always a candidate")
+    }
+
+    fn done_at(&self, at: usize, now: u64) -> u64 {
+        let slot = self.held.waiting[at].0;
+        let mut begins = now;
+        let keys = &self.calls[slot].keys;
+        self.index.probe(keys, &self.config.modes, |before| {
+            begins = begins.max(self.calls[before].done_at);
+        });
+        begins + u64::from(self.calls[slot].cost)
+    }
+}

@@ -1,0 +1,135 @@
+//! What sites tell each other, and what a site is told and wants done.
+//!
+//! Relies on: nothing.  Promises: plain data.  Does not: travel by itself; `site` says what a channel must promise.
+
+use crate::call::CallId;
+use quintet_base::conflict::ConflictKey;
+
+/// A site, numbered from 0 without gaps.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SiteId(pub u32);
+
+/// A place that a call was given by its home. A call that loses its place gets another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PlaceId {
+    /// The call's home.
+    pub site: SiteId,
+    /// Places of a site are numbered from 1.
+    pub number: u64,
+}
+
+/// A call in its place: the thesis's SCHEDULE_REMOTE. Instead of the calls that it comes after it says how much
+/// its home knew: it comes after all that the home knew and that it meets, but for those it bets against.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// The place.
+    pub place: PlaceId,
+    /// Whose it is.
+    pub call: CallId,
+    /// What it may touch.
+    pub keys: Vec<ConflictKey>,
+    /// By site: how many of its places the home knew.
+    pub seen: Vec<u64>,
+    /// How many choices the home knew.
+    pub chosen: u64,
+    /// Places that it meets and does not come after: the losing side of a choice to come, the home bets.
+    pub against: Vec<PlaceId>,
+}
+
+/// What a site tells another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Message {
+    /// A call has got a place.
+    Scheduled(Offer),
+    /// What the sender knows; all that it gave a place before it knew this was told before.
+    Seen {
+        /// By site: how many of its places.
+        seen: Vec<u64>,
+        /// How many choices.
+        chosen: u64,
+    },
+    /// The call in this place has committed at its home. Its write set travels with this.
+    Committed {
+        /// Which.
+        place: PlaceId,
+        /// By site: how many of its places the home knew.
+        seen: Vec<u64>,
+        /// How many choices.
+        chosen: u64,
+    },
+}
+
+/// Which of two calls in collision keeps its place. Sites agree on one order of choices.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Choice {
+    /// It keeps its place.
+    pub winner: PlaceId,
+    /// It is given another, and so are all that came after it.
+    pub loser: PlaceId,
+}
+
+/// What happened at a site.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SiteEvent {
+    /// A client of this site made a call that writes.
+    Submitted {
+        /// Its number, unlike that of any call of any site.
+        call: CallId,
+        /// What it may touch.
+        keys: Vec<ConflictKey>,
+    },
+    /// A call has run and could commit.
+    Executed {
+        /// Where it was run; if it has lost that place meanwhile, this is late and changes nothing.
+        place: PlaceId,
+    },
+    /// Another site said something.
+    Heard {
+        /// Which.
+        from: SiteId,
+        /// What.
+        message: Message,
+    },
+    /// The next choice that sites agree on.
+    Chosen(Choice),
+}
+
+/// What a site wants done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SiteEffect {
+    /// Tell all other sites.
+    Tell(Message),
+    /// Propose a choice to the agreement of all sites.
+    Propose(Choice),
+    /// All that the call comes after is here: run it, and do not commit.
+    Run {
+        /// Which.
+        call: CallId,
+        /// In which place.
+        place: PlaceId,
+    },
+    /// The call lost its place before it ran; it has another already.
+    Cancel {
+        /// Which.
+        call: CallId,
+        /// The place it lost.
+        place: PlaceId,
+    },
+    /// The call lost its place while it ran, or when it had: undo it. It has another place already.
+    Kill {
+        /// Which.
+        call: CallId,
+        /// The place it lost.
+        place: PlaceId,
+    },
+    /// Commit the call, answer, and let the write set travel.
+    Commit {
+        /// Which.
+        call: CallId,
+    },
+    /// Put the write set of another site's call into the copies here.
+    Apply {
+        /// Whose.
+        call: CallId,
+    },
+}
