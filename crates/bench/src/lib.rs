@@ -23,6 +23,7 @@
 //! | `history` | what a run's history says of the database |
 //! | `call_run`, `calls`, `call_report` | a whole run of calls; what it counts; its report |
 //! | `compare` | several targets in turn, and their ratios |
+//! | `chart` | any figures against any others, as SVG |
 //! | `plot` | throughput over time and latency by percentile, as SVG |
 //!
 //! Without the feature `embedded` the database is left out, without `calls` everything that speaks SQL: the
@@ -49,6 +50,7 @@ mod live;
 #[cfg(feature = "calls")]
 pub mod loading;
 mod pace;
+pub mod chart;
 pub mod plot;
 #[cfg(feature = "calls")]
 mod postgres;

@@ -48,11 +48,6 @@ impl Level {
         self.value = self.value.checked_sub(1).expect("what ends has begun");
     }
 
-    /// How many there are.
-    pub fn value(&self) -> u64 {
-        self.value
-    }
-
     /// Most there have been.
     pub fn greatest(&self) -> u64 {
         self.greatest
@@ -108,7 +103,7 @@ mod tests {
         let expected = [(0.5, 0.5), (1.5, 2.0), (2.5, 1.5)];
         assert_eq!(means, expected);
         assert_eq!(level.total_seconds(), 4.0);
-        assert_eq!((level.value(), level.greatest()), (1, 2));
+        assert_eq!(level.greatest(), 2);
     }
 
     #[test]
