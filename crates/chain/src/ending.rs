@@ -5,8 +5,9 @@
 //! *directly* after: they are applied earlier.  Does not: keep write sets; the driver has them.
 //!
 //! A call that left nothing has no write set to wait for, but those behind it rely on it to come after what
-//! was before it, and some of that may be on its way. So it stands in the queue of each worker that has
-//! something to apply, behind that.
+//! was before it, and some of that may be on its way. So it stands in the queue of each worker that lacks some of
+//! that, behind what is there. Those behind it may so wait for a write set that they have nothing to do with; to
+//! know better would take a count for each worker and call, for a case that is rare.
 
 use crate::call::{CallId, Guarantee, Position, WorkerId};
 use crate::calls::{NONE, State};
@@ -62,8 +63,10 @@ impl Scheduler {
             }
             (Copies::PerWorker, Wrote::Nothing) => {
                 for at in workers.live() {
-                    if at != call.worker && !workers[at].applying.is_empty() {
-                        call.missing.insert(at);
+                    let before = calls[slot].before.iter().filter_map(|of| calls.get(*of));
+                    let lacks = before.into_iter().any(|before| before.missing.contains(at));
+                    if lacks {
+                        calls[slot].missing.insert(at);
                         workers[at].applying.push_back(slot);
                     }
                 }
@@ -138,7 +141,7 @@ impl Scheduler {
         if !call.void && call.guarantee == Guarantee::Total {
             effects.push(Effect::Answer { call: call.id });
         }
-        self.forget(slot);
+        self.index.forget(slot, &mut self.calls);
         self.calls.remove(slot);
     }
 

@@ -30,16 +30,21 @@
 //! | `call` | [`Submission`]: what a scheduler is told of a call |
 //! | `event` | [`Event`] in, [`Effect`] out |
 //! | `config` | [`Config`] |
-//! | `scheduler` | [`Scheduler`] |
+//! | `scheduler` | [`Scheduler`]: what becomes of an event; states of a call |
+//! | `placing`, `ending` | its two halves: where a call goes, and what follows when it is over |
+//! | `index` | from a key to the calls that a new one comes directly after |
+//! | `frontiers` | the lists that the index keeps |
+//! | `calls`, `workers`, `set` | what is known of each |
 
 mod call;
 mod calls;
 mod config;
 mod ending;
 mod event;
+mod frontiers;
+mod index;
 mod placing;
 mod scheduler;
-mod search;
 mod set;
 mod workers;
 

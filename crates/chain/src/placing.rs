@@ -8,14 +8,13 @@
 use crate::call::{Access, CallId};
 use crate::calls::{Call, NONE, State};
 use crate::event::Effect;
+use crate::index::Search;
 use crate::scheduler::Scheduler;
 
 impl Scheduler {
     /// Gives a call the next place in the order, and a worker.
     pub(crate) fn order(&mut self, slot: u32, after: &[CallId], effects: &mut Vec<Effect>) {
-        self.sequence += 1;
         self.searches += 1;
-        self.calls[slot].sequence = self.sequence;
         self.calls[slot].mark = self.searches;
         for id in after {
             let Some(before) = self.calls.find(*id) else {
@@ -27,8 +26,23 @@ impl Scheduler {
             }
         }
         if self.calls[slot].access == Access::Update {
-            self.search(slot);
+            let mut joints = Vec::new();
+            let mut search = Search {
+                calls: &mut self.calls,
+                modes: &self.config.modes,
+                number: self.searches,
+                found: &mut self.found,
+                joints: &mut joints,
+            };
+            self.index.enter(slot, &mut search);
+            for joint in joints {
+                self.sequence += 1;
+                self.calls[joint].sequence = self.sequence;
+                self.place(joint, effects);
+            }
         }
+        self.sequence += 1;
+        self.calls[slot].sequence = self.sequence;
         let found = std::mem::take(&mut self.found);
         for before in &found {
             self.calls.link(*before, slot);
@@ -79,6 +93,12 @@ impl Scheduler {
 
     fn choose(&mut self, slot: u32) -> Option<u32> {
         let call = &self.calls[slot];
+        if call.void {
+            return match call.worker {
+                NONE => self.workers.least_loaded(&[]),
+                at => Some(at),
+            };
+        }
         let ends_of_chains = call.before.iter().filter_map(|of| {
             let before = self.calls.get(*of)?;
             let open = !before.extended && before.worker != NONE;

@@ -22,6 +22,7 @@ use crate::call::{CallId, Position, Submission, WorkerId};
 use crate::calls::{Calls, NONE, Ref, State};
 use crate::config::Config;
 use crate::event::{Effect, Event};
+use crate::index::Index;
 use crate::workers::{Age, Workers};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -30,6 +31,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub struct Scheduler {
     pub(crate) config: Config,
     pub(crate) calls: Calls,
+    pub(crate) index: Index,
     pub(crate) workers: Workers,
     /// Calls without a worker, by their place in the order.
     pub(crate) homeless: BTreeSet<(u64, u32)>,
@@ -50,6 +52,7 @@ impl Scheduler {
         Scheduler {
             config,
             calls: Calls::default(),
+            index: Index::new(),
             workers: Workers::default(),
             homeless: BTreeSet::new(),
             due: VecDeque::new(),
@@ -199,6 +202,7 @@ impl Scheduler {
     /// # Panics
     /// If they differ.
     pub fn check(&self) {
+        self.index.check(&self.calls);
         for (slot, call) in self.calls.iter() {
             let before = call.before.iter().filter_map(|of| self.calls.get(*of));
             match call.state {

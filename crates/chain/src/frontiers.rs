@@ -1,0 +1,494 @@
+//! Frontiers: for a path, the pending keys there that a later key may have to come directly after.
+//!
+//! Relies on: nothing.  Promises: a frontier that is empty takes no memory; a key is found, taken out and
+//! covered in constant time, whatever stands beside it.
+//! Does not: know paths or calls; a frontier is a number that `index` makes, an entry belongs to a number.
+//!
+//! ```text
+//!   table ─ id ─► group ─ more ─► group          of one mode, and a mask: the modes that still have
+//!                   │                │           to come directly after its entries
+//!                   ▼                ▼
+//!                 link ⇄ link      link          one entry each, in the order they came
+//! ```
+//!
+//! **Covering.** When a key of mode m takes its place behind the entries of a frontier, a later key that
+//! conflicts with m comes after the new one, and by that after them: so those modes leave the masks. An entry
+//! whose mask is empty is forgotten. A writer covers what was there for everybody; a reader covers
+//! a writer for writers only, and the next reader still finds the writer.
+//!
+//! Hot path: `find`, `add`, `cover`. No allocation but by growth; one cache miss per step at most.
+
+use crate::calls::NONE;
+use hashbrown::HashTable;
+
+/// In no frontier itself: a joint stands there for it.
+const JOINED: u32 = NONE - 1;
+
+/// Which frontier: a space, a depth in it and one of two kinds, exactly; and a path there, as a hash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FrontierId {
+    pub path: u64,
+    pub space: u32,
+    pub place: u8,
+}
+
+/// Entries of one mode, at one frontier, that the same modes still have to come after.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    id: FrontierId,
+    mode: u8,
+    mask: u64,
+    head: u32,
+    tail: u32,
+    /// The frontier's next group; in a group that is free, the next free one.
+    more: u32,
+}
+
+/// A key's entry in a frontier.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    call: u32,
+    /// The first group of the frontier; [`JOINED`], or [`NONE`] if nobody has to find it there.
+    frontier: u32,
+    next: u32,
+    prev: u32,
+    /// The key's entry in another frontier; all of a key are a ring.
+    sibling: u32,
+    /// Of a key's first entry: the first one of the call's next key. In a link that is free, the next free one.
+    chain: u32,
+}
+
+/// All frontiers.
+#[derive(Debug)]
+pub(crate) struct Frontiers {
+    table: HashTable<u32>,
+    groups: Vec<Group>,
+    free_groups: u32,
+    links: Vec<Link>,
+    free_links: u32,
+    in_use: usize,
+}
+
+impl Frontiers {
+    pub fn new() -> Frontiers {
+        Frontiers {
+            table: HashTable::new(),
+            groups: Vec::new(),
+            free_groups: NONE,
+            links: Vec::new(),
+            free_links: NONE,
+            in_use: 0,
+        }
+    }
+
+    /// The frontier, if anything is there.
+    pub fn find(&self, id: FrontierId) -> Option<u32> {
+        let groups = &self.groups;
+        self.table
+            .find(id.path, |first| groups[*first as usize].id == id)
+            .copied()
+    }
+
+    /// Adds an entry of a call as the first of a key, before the call's other keys.
+    pub fn add_key(&mut self, id: FrontierId, call: u32, mode: u8, mask: u64, chain: u32) -> u32 {
+        let link = self.new_link(call);
+        self.links[link as usize].chain = chain;
+        self.add(id, link, mode, mask);
+        link
+    }
+
+    /// Adds an entry of the same key in another frontier.
+    pub fn add_sibling(&mut self, id: FrontierId, first: u32, mode: u8, mask: u64) {
+        let link = self.new_link(self.links[first as usize].call);
+        let next = std::mem::replace(&mut self.links[first as usize].sibling, link);
+        self.links[link as usize].sibling = next;
+        self.add(id, link, mode, mask);
+    }
+
+    fn add(&mut self, id: FrontierId, link: u32, mode: u8, mask: u64) {
+        let first = match self.find(id) {
+            Some(first) => first,
+            None => {
+                let first = self.new_group(id, mode, mask);
+                let groups = &self.groups;
+                self.table
+                    .insert_unique(id.path, first, |at| groups[*at as usize].id.path);
+                first
+            }
+        };
+        self.links[link as usize].frontier = first;
+        // A frontier that was covered just now may have a group without entries, and only that one.
+        if self.groups[first as usize].head == NONE {
+            let group = &mut self.groups[first as usize];
+            (group.mode, group.mask) = (mode, mask);
+        }
+        let mut at = first;
+        loop {
+            let group = &self.groups[at as usize];
+            if group.mode == mode && group.mask == mask {
+                break;
+            }
+            if group.more == NONE {
+                let new = self.new_group(id, mode, mask);
+                self.groups[at as usize].more = new;
+                at = new;
+                break;
+            }
+            at = group.more;
+        }
+        self.append(at, link, link);
+    }
+
+    /// Appends links, already chained among themselves, to a group.
+    fn append(&mut self, at: u32, head: u32, tail: u32) {
+        let group = &mut self.groups[at as usize];
+        let before = std::mem::replace(&mut group.tail, tail);
+        if before == NONE {
+            group.head = head;
+        } else {
+            self.links[before as usize].next = head;
+        }
+        self.links[head as usize].prev = before;
+    }
+
+    /// Tells of the calls that a key of this mode must come directly after, and how many there were in the
+    /// largest group. Nothing changes.
+    pub fn look(&self, first: u32, mode: u8, mut tell: impl FnMut(u32)) -> usize {
+        let mut at = first;
+        let mut largest = 0;
+        while at != NONE {
+            let group = &self.groups[at as usize];
+            if group.mask >> mode & 1 == 1 {
+                let mut count = 0;
+                let mut link = group.head;
+                while link != NONE {
+                    let entry = &self.links[link as usize];
+                    tell(entry.call);
+                    count += 1;
+                    link = entry.next;
+                }
+                largest = largest.max(count);
+            }
+            at = group.more;
+        }
+        largest
+    }
+
+    /// A key of this mode takes its place behind all entries that conflict with it: what they still need to
+    /// be found for shrinks. `against` are the modes that conflict with it.
+    pub fn cover(&mut self, first: u32, against: u64) {
+        let mut at = first;
+        while at != NONE {
+            let Group {
+                mode, mask, more, ..
+            } = self.groups[at as usize];
+            let shrunk = mask & !against;
+            if against >> mode & 1 == 0 || shrunk == mask {
+                at = more;
+            } else if shrunk == 0 {
+                let mut link = self.groups[at as usize].head;
+                // Empty, it moves up or stays the only one.
+                at = self.empty_group(first, at);
+                while link != NONE {
+                    let next = self.links[link as usize].next;
+                    self.links[link as usize].frontier = NONE;
+                    self.forget_siblings(link);
+                    link = next;
+                }
+            } else {
+                at = self.shrink(first, at, shrunk);
+            }
+        }
+    }
+
+    /// Gives a group a smaller mask; it may join another. Returns the group to look at next.
+    fn shrink(&mut self, first: u32, at: u32, shrunk: u64) -> u32 {
+        let Group {
+            mode,
+            more,
+            head,
+            tail,
+            ..
+        } = self.groups[at as usize];
+        let mut same = first;
+        while same != NONE {
+            let group = &self.groups[same as usize];
+            if same != at && group.mode == mode && group.mask == shrunk {
+                let next = self.empty_group(first, at);
+                // The group that is joined may have moved up.
+                let to = if next == first && same == more {
+                    first
+                } else {
+                    same
+                };
+                self.append(to, head, tail);
+                return next;
+            }
+            same = group.more;
+        }
+        self.groups[at as usize].mask = shrunk;
+        more
+    }
+
+    /// Takes a group without its entries out of a frontier. Returns the group to look at next. If it is the
+    /// only one, it stays, without entries.
+    fn empty_group(&mut self, first: u32, at: u32) -> u32 {
+        let more = self.groups[at as usize].more;
+        if at != first {
+            let mut before = first;
+            while self.groups[before as usize].more != at {
+                before = self.groups[before as usize].more;
+            }
+            self.groups[before as usize].more = more;
+            self.free_group(at);
+            more
+        } else if more != NONE {
+            self.groups[first as usize] = self.groups[more as usize];
+            self.free_group(more);
+            first
+        } else {
+            let group = &mut self.groups[first as usize];
+            (group.head, group.tail) = (NONE, NONE);
+            NONE
+        }
+    }
+
+    /// Lets go of a frontier that has no entries.
+    pub fn tidy(&mut self, first: u32) {
+        let group = self.groups[first as usize];
+        if group.head != NONE {
+            return;
+        }
+        assert_eq!(group.more, NONE, "groups have entries");
+        let entry = self.table.find_entry(group.id.path, |at| *at == first);
+        entry.expect("a frontier is in the table").remove();
+        self.free_group(first);
+    }
+
+    /// Replaces the entries of the groups that a key of this mode meets, where they are many, by one of
+    /// another call each. Those calls are told of with the call that stands for them.
+    pub fn join(
+        &mut self,
+        first: u32,
+        mode: u8,
+        many: usize,
+        mut stand_in: impl FnMut(&[u32]) -> u32,
+    ) -> Vec<u32> {
+        let mut made = Vec::new();
+        let mut at = first;
+        while at != NONE {
+            let group = self.groups[at as usize];
+            if group.mask >> mode & 1 == 1 {
+                let mut calls = Vec::new();
+                let mut links = Vec::new();
+                let mut link = group.head;
+                while link != NONE {
+                    links.push(link);
+                    calls.push(self.links[link as usize].call);
+                    link = self.links[link as usize].next;
+                }
+                if calls.len() > many {
+                    calls.sort_unstable();
+                    calls.dedup();
+                    let joint = stand_in(&calls);
+                    for link in links {
+                        self.links[link as usize].frontier = JOINED;
+                    }
+                    let link = self.new_link(joint);
+                    self.links[link as usize].frontier = first;
+                    let group = &mut self.groups[at as usize];
+                    (group.head, group.tail) = (link, link);
+                    made.push(link);
+                }
+            }
+            at = group.more;
+        }
+        made
+    }
+
+    /// Whose entry it is.
+    pub fn call(&self, link: u32) -> u32 {
+        self.links[link as usize].call
+    }
+
+    /// The first entry of the call's next key.
+    pub fn next_key(&self, link: u32) -> u32 {
+        self.links[link as usize].chain
+    }
+
+    /// True if somebody may still have to find the key.
+    pub fn is_known(&self, first: u32) -> bool {
+        let mut link = first;
+        loop {
+            let entry = &self.links[link as usize];
+            if entry.frontier != NONE {
+                return true;
+            }
+            link = entry.sibling;
+            if link == first {
+                return false;
+            }
+        }
+    }
+
+    /// Forgets a key and its links.
+    pub fn forget_key(&mut self, first: u32) {
+        let mut link = first;
+        loop {
+            self.unlink(link);
+            let next = self.links[link as usize].sibling;
+            self.free_link(link);
+            if next == first {
+                return;
+            }
+            link = next;
+        }
+    }
+
+    /// Every later key that meets this one finds another in its place.
+    fn forget_siblings(&mut self, link: u32) {
+        let mut other = self.links[link as usize].sibling;
+        while other != link {
+            self.unlink(other);
+            other = self.links[other as usize].sibling;
+        }
+    }
+
+    /// Takes an entry out of its frontier; the link stays.
+    fn unlink(&mut self, at: u32) {
+        let Link {
+            frontier,
+            next,
+            prev,
+            ..
+        } = self.links[at as usize];
+        self.links[at as usize].frontier = NONE;
+        if frontier == NONE || frontier == JOINED {
+            return;
+        }
+        if prev != NONE {
+            self.links[prev as usize].next = next;
+        }
+        if next != NONE {
+            self.links[next as usize].prev = prev;
+        }
+        if prev != NONE && next != NONE {
+            return;
+        }
+        let mut group = frontier;
+        loop {
+            let here = &mut self.groups[group as usize];
+            if (prev == NONE && here.head == at) || (next == NONE && here.tail == at) {
+                break;
+            }
+            group = here.more;
+        }
+        let here = &mut self.groups[group as usize];
+        if prev == NONE {
+            here.head = next;
+        }
+        if next == NONE {
+            here.tail = prev;
+        }
+        if here.head == NONE {
+            self.empty_group(frontier, group);
+            self.tidy(frontier);
+        }
+    }
+
+    fn new_group(&mut self, id: FrontierId, mode: u8, mask: u64) -> u32 {
+        let group = Group {
+            id,
+            mode,
+            mask,
+            head: NONE,
+            tail: NONE,
+            more: NONE,
+        };
+        if self.free_groups == NONE {
+            self.groups.push(group);
+            return (self.groups.len() - 1) as u32;
+        }
+        let at = self.free_groups;
+        self.free_groups = self.groups[at as usize].more;
+        self.groups[at as usize] = group;
+        at
+    }
+
+    fn free_group(&mut self, at: u32) {
+        self.groups[at as usize].more = self.free_groups;
+        self.free_groups = at;
+    }
+
+    fn new_link(&mut self, call: u32) -> u32 {
+        let at = match self.free_links {
+            NONE => self.links.len() as u32,
+            at => at,
+        };
+        let link = Link {
+            call,
+            frontier: NONE,
+            next: NONE,
+            prev: NONE,
+            sibling: at,
+            chain: NONE,
+        };
+        self.in_use += 1;
+        if self.free_links == NONE {
+            self.links.push(link);
+        } else {
+            self.free_links = self.links[at as usize].chain;
+            self.links[at as usize] = link;
+        }
+        at
+    }
+
+    fn free_link(&mut self, at: u32) {
+        self.links[at as usize].chain = self.free_links;
+        self.free_links = at;
+        self.in_use -= 1;
+    }
+
+    /// Links in use.
+    pub fn len(&self) -> usize {
+        self.in_use
+    }
+
+    /// Compares what is kept with what it is kept for.
+    pub fn check(&self) {
+        let mut entries = 0;
+        for first in &self.table {
+            let id = self.groups[*first as usize].id;
+            let mut at = *first;
+            let mut seen = Vec::new();
+            while at != NONE {
+                let group = &self.groups[at as usize];
+                assert_eq!(group.id, id, "groups of one frontier");
+                assert!(group.mask != 0 && group.head != NONE, "{group:?}");
+                assert!(!seen.contains(&(group.mode, group.mask)), "{group:?}");
+                seen.push((group.mode, group.mask));
+                let (mut link, mut prev) = (group.head, NONE);
+                while link != NONE {
+                    let entry = &self.links[link as usize];
+                    assert_eq!((entry.frontier, entry.prev), (*first, prev), "{entry:?}");
+                    entries += 1;
+                    (prev, link) = (link, entry.next);
+                }
+                assert_eq!(group.tail, prev, "{group:?}");
+                at = group.more;
+            }
+        }
+        let mut free = 0;
+        let mut at = self.free_links;
+        while at != NONE {
+            free += 1;
+            at = self.links[at as usize].chain;
+        }
+        assert_eq!(
+            free + self.in_use,
+            self.links.len(),
+            "links are used or free"
+        );
+        assert!(entries <= self.in_use, "an entry has a link");
+    }
+}

@@ -1,0 +1,628 @@
+//! The thesis's figures, and what a driver has to expect, as scripts: an event, and below it its effects.
+
+mod support;
+
+use quintet_chain::{Config, Copies};
+use support::{check, modes};
+
+/// One copy of the data, so that a call's effects are there as soon as it has ended.
+fn one() -> Config {
+    Config::new(modes())
+}
+
+/// A copy for each worker.
+fn copies() -> Config {
+    Config {
+        copies: Copies::PerWorker,
+        ..Config::new(modes())
+    }
+}
+
+// Figure 3.3 (a): what does not conflict starts a chain of its own, at the worker with the least to do.
+#[test]
+fn calls_without_conflict_start_chains_of_their_own() {
+    check(
+        one(),
+        "
+        worker A
+        worker B
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 y
+          queue t2 at B
+          run t2 at B
+        ",
+    );
+}
+
+// Figure 3.3 (b): t3 conflicts with t1 alone and goes behind it, where it is.
+#[test]
+fn a_conflict_extends_a_chain() {
+    check(
+        one(),
+        "
+        worker A
+        worker B
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 y
+          queue t2 at B
+          run t2 at B
+        submit t3 x
+          queue t3 at A after t1
+        done t2
+          answer t2
+        done t1
+          answer t1
+          run t3 at A
+        done t3
+          answer t3
+        ",
+    );
+}
+
+// Figure 3.3 (c): t3 conflicts with both and merges their chains.
+#[test]
+fn conflicts_with_two_chains_merge_them() {
+    check(
+        one(),
+        "
+        worker A
+        worker B
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 y
+          queue t2 at B
+          run t2 at B
+        submit t3 x y
+          queue t3 at A after t1 t2
+        done t1
+          answer t1
+        done t2
+          answer t2
+          run t3 at A
+        ",
+    );
+}
+
+// Figure 3.3 (d): t2 and t3 conflict with t1 and not with each other. One stays where t1 is, the other goes
+// to the least loaded worker, or the worker of t1 would run them one by one.
+#[test]
+fn a_chain_splits() {
+    check(
+        one(),
+        "
+        worker A
+        worker B
+        submit t1 x y
+          queue t1 at A
+          run t1 at A
+        submit t2 x
+          queue t2 at A after t1
+        submit t3 y
+          queue t3 at B after t1
+        done t1
+          answer t1
+          run t2 at A
+          run t3 at B
+        ",
+    );
+}
+
+// Figure 3.3 (e): t1 and t2 merge in t3, which splits into t4 and t5, which merge in t6. What is before
+// a direct predecessor is not named again.
+#[test]
+fn chains_split_and_merge() {
+    check(
+        one(),
+        "
+        worker A
+        worker B
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 y
+          queue t2 at B
+          run t2 at B
+        submit t3 x y
+          queue t3 at A after t1 t2
+        submit t4 x
+          queue t4 at A after t3
+        submit t5 y
+          queue t5 at B after t3
+        submit t6 x y
+          queue t6 at B after t4 t5
+        done t2
+          answer t2
+        done t1
+          answer t1
+          run t3 at A
+        done t3
+          answer t3
+          run t4 at A
+          run t5 at B
+        done t5
+          answer t5
+        done t4
+          answer t4
+          run t6 at B
+        ",
+    );
+}
+
+// Algorithm 1, line 14, says that T_i joins its own dependencies. It is T_j, the call that was found.
+#[test]
+fn a_call_comes_after_what_it_met_and_not_after_itself() {
+    check(
+        one(),
+        "
+        worker A
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x x.y *
+          queue t2 at A after t1
+        done t1
+          answer t1
+          run t2 at A
+        ",
+    );
+}
+
+#[test]
+fn readers_do_not_wait_for_readers_and_a_writer_waits_for_all() {
+    check(
+        one(),
+        "
+        worker A 9
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x?
+          queue t2 at A after t1
+        submit t3 x?
+          queue t3 at A after t1
+        submit t4 x
+          queue t4 at A after t2 t3
+        submit t5 x?
+          queue t5 at A after t4
+        done t1
+          answer t1
+          run t2 at A
+          run t3 at A
+        done t3
+          answer t3
+        done t2
+          answer t2
+          run t4 at A
+        ",
+    );
+}
+
+// A customer taken by name is any customer of the district: behind all those taken by number that are
+// pending there, and before those that come later. (t7 would come after t4 without its being named: a key covers
+// what was at its path or below it, not above.)
+#[test]
+fn a_short_path_comes_after_all_below_it_and_before_what_comes_later() {
+    check(
+        one(),
+        "
+        worker A 9
+        submit t1 w.d.c
+          queue t1 at A
+          run t1 at A
+        submit t2 w.d.e
+          queue t2 at A
+          run t2 at A
+        submit t3 w.f.c
+          queue t3 at A
+          run t3 at A
+        submit t4 w.d
+          queue t4 at A after t1 t2
+        submit t5 w.d.g
+          queue t5 at A after t4
+        submit t6 w.f.g
+          queue t6 at A
+          run t6 at A
+        submit t7 w
+          queue t7 at A after t3 t4 t5 t6
+        submit t8 *
+          queue t8 at A after t7
+        submit t9 v
+          queue t9 at A after t8
+        done t2
+          answer t2
+        done t1
+          answer t1
+          run t4 at A
+        ",
+    );
+}
+
+#[test]
+fn a_chain_on_one_row_is_one_predecessor_for_a_shorter_path() {
+    check(
+        one(),
+        "
+        worker A
+        submit t1 w.d
+          queue t1 at A
+          run t1 at A
+        submit t2 w.d
+          queue t2 at A after t1
+        submit t3 w.d
+          queue t3 at A after t2
+        submit t4 w
+          queue t4 at A after t3
+        submit t5 w.d
+          queue t5 at A after t4
+        ",
+    );
+}
+
+// Spaces are apart even if their paths are the same.
+#[test]
+fn spaces_do_not_meet() {
+    check(
+        one(),
+        "
+        worker A 9
+        submit t1 0:x
+          queue t1 at A
+          run t1 at A
+        submit t2 1:x
+          queue t2 at A
+          run t2 at A
+        submit t3 1:*
+          queue t3 at A after t2
+        ",
+    );
+}
+
+#[test]
+fn a_call_that_reads_waits_for_nobody_and_nobody_for_it() {
+    check(
+        one(),
+        "
+        worker A 9
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x? ro
+          queue t2 at A
+          run t2 at A
+        submit t3 x
+          queue t3 at A after t1
+        submit t4 x? ro after t3
+          queue t4 at A after t3
+        done t1
+          answer t1
+          run t3 at A
+        nothing t3
+          answer t3
+          run t4 at A
+        ",
+    );
+}
+
+#[test]
+fn a_worker_runs_as_many_as_it_has_slots_and_the_oldest_first() {
+    check(
+        one(),
+        "
+        worker A 2
+        submit t1 a
+          queue t1 at A
+          run t1 at A
+        submit t2 b
+          queue t2 at A
+          run t2 at A
+        submit t3 c
+          queue t3 at A
+        submit t4 d
+          queue t4 at A
+        submit t5 e old
+          queue t5 at A
+        done t2
+          answer t2
+          run t5 at A
+        done t5
+          answer t5
+          run t3 at A
+        ",
+    );
+}
+
+#[test]
+fn the_least_loaded_worker_is_the_one_with_the_least_cost_for_its_slots() {
+    check(
+        one(),
+        "
+        worker A 1
+        worker B 4
+        submit t1 a cost 10
+          queue t1 at A
+          run t1 at A
+        submit t2 b cost 10
+          queue t2 at B
+          run t2 at B
+        submit t3 c cost 10
+          queue t3 at B
+          run t3 at B
+        done t1
+          answer t1
+        submit t4 d
+          queue t4 at A
+          run t4 at A
+        ",
+    );
+}
+
+#[test]
+fn more_calls_than_may_wait_are_refused_politely() {
+    check(
+        Config {
+            pending_max: 2,
+            ..one()
+        },
+        "
+        worker A
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x
+          queue t2 at A after t1
+        submit t3 y
+          refuse t3: TooManyCalls { limit: 2 }
+        done t1
+          answer t1
+          run t2 at A
+        submit t3 y
+          queue t3 at A
+        ",
+    );
+}
+
+// Parallel snapshot isolation: answered at once; behind it one may go on where it ran, elsewhere when the
+// write set is there.
+#[test]
+fn a_write_set_travels_before_those_that_depend_on_it_run_elsewhere() {
+    check(
+        copies(),
+        "
+        worker A
+        worker B
+        submit t1 x y
+          queue t1 at A
+          run t1 at A
+        submit t2 x
+          queue t2 at A after t1
+        submit t3 y
+          queue t3 at B after t1
+        done t1
+          answer t1
+          apply t1 at B as 1
+          run t2 at A
+        applied t1 B
+          run t3 at B
+        done t3
+          answer t3
+          apply t3 at A as 2
+        done t2
+          answer t2
+          apply t2 at B as 3
+        submit t4 x y
+          queue t4 at A after t2 t3
+        applied t3 A
+          run t4 at A
+        ",
+    );
+}
+
+// Snapshot isolation: every copy commits in one order, the one that ran it among them, and the client hears
+// of it when all have.
+#[test]
+fn a_total_order_is_the_same_everywhere_and_answered_when_it_is_everywhere() {
+    check(
+        copies(),
+        "
+        worker A
+        worker B
+        submit t1 x total
+          queue t1 at A
+          run t1 at A
+        submit t2 y total
+          queue t2 at B
+          run t2 at B
+        submit t3 x total
+          queue t3 at A after t1
+        done t2
+          apply t2 at A as 1
+          apply t2 at B as 1
+        done t1
+          apply t1 at A as 2
+          apply t1 at B as 2
+        applied t2 B
+        applied t2 A
+          answer t2
+        applied t1 A
+          run t3 at A
+        applied t1 B
+          answer t1
+        ",
+    );
+}
+
+// t2 is refused by its own rules and leaves nothing. t3 conflicts with t2 alone, which came after t1; at B
+// it must not start before t1's write set is there.
+#[test]
+fn a_call_that_left_nothing_keeps_those_behind_it_behind_what_was_before_it() {
+    check(
+        copies(),
+        "
+        worker A
+        worker B holds 0
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x y
+          queue t2 at A after t1
+        done t1
+          answer t1
+          apply t1 at B as 1
+          run t2 at A
+        nothing t2
+          answer t2
+        lost A
+        submit t3 y
+          queue t3 at B after t1
+        applied t1 B
+          run t3 at B
+        ",
+    );
+}
+
+#[test]
+fn a_cancelled_call_keeps_its_place_and_is_not_run() {
+    check(
+        one(),
+        "
+        worker A 9
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x y
+          queue t2 at A after t1
+        submit t3 y
+          queue t3 at A after t2
+        cancel t2
+          cancel t2
+        submit t2 z
+          queue t2 at A
+          run t2 at A
+        done t1
+          answer t1
+          run t3 at A
+        cancel t3
+          kill t3 at A
+        nothing t3
+          answer t3
+        ",
+    );
+}
+
+// Algorithm 4: what the lost worker had not finished is run elsewhere, in the same order.
+#[test]
+fn what_a_lost_worker_had_not_finished_is_run_elsewhere() {
+    check(
+        copies(),
+        "
+        worker A
+        worker B
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x
+          queue t2 at A after t1
+        submit t3 y
+          queue t3 at B
+          run t3 at B
+        done t1
+          answer t1
+          apply t1 at B as 1
+          run t2 at A
+        submit t4 x
+          queue t4 at A after t2
+        lost A
+          queue t2 at B after t1
+          queue t4 at B after t2
+        done t3
+          answer t3
+        applied t1 B
+          run t2 at B
+        done t2
+          answer t2
+          run t4 at B
+        ",
+    );
+}
+
+#[test]
+fn without_workers_calls_wait_for_one() {
+    check(
+        copies(),
+        "
+        submit t1 x
+        submit t2 x
+        worker A
+          queue t1 at A
+          queue t2 at A after t1
+          run t1 at A
+        lost A
+        worker B
+          queue t1 at B
+          queue t2 at B after t1
+          run t1 at B
+        ",
+    );
+}
+
+// A replica that comes back gets write sets at once, and calls when it has caught up.
+#[test]
+fn a_worker_that_is_behind_gets_write_sets_first() {
+    check(
+        copies(),
+        "
+        worker A
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 y
+          queue t2 at A
+        worker B behind
+        done t1
+          answer t1
+          apply t1 at B as 1
+          run t2 at A
+        submit t3 z
+          queue t3 at A
+        current B
+        submit t4 v
+          queue t4 at B
+          run t4 at B
+        submit t5 x
+          queue t5 at A after t1
+        ",
+    );
+}
+
+#[test]
+fn a_call_runs_where_the_data_are_and_its_write_set_goes_where_they_are() {
+    check(
+        copies(),
+        "
+        worker A holds 0,1
+        worker B holds 1,2
+        worker C holds 2
+        submit t1 0:x 1:x
+          queue t1 at A
+          run t1 at A
+        submit t2 2:x
+          queue t2 at B
+          run t2 at B
+        submit t3 0:y 2:y
+        done t1
+          answer t1
+          apply t1 at B as 1
+        done t2
+          answer t2
+          apply t2 at C as 2
+        worker D
+          queue t3 at D
+          run t3 at D
+        ",
+    );
+}

@@ -1,0 +1,234 @@
+//! Property: whatever happens, calls are ordered as if each had been compared with all before it. The judge is
+//! `support::world`, and planted mistakes show that it can find some.
+
+mod support;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use quintet_base::conflict::{ConflictKey, Mode, Modes, Space};
+use quintet_chain::*;
+use support::world::{Step, World};
+
+const SPACES: u32 = 2;
+const MODES: u8 = 4;
+
+/// Any modes: a bit for each pair of each space.
+fn any_modes() -> impl Strategy<Value = Modes> {
+    any::<u32>().prop_map(|bits| {
+        let mut modes = Modes::new();
+        let mut at = 0;
+        for space in 0..SPACES {
+            for a in 0..MODES {
+                for b in a..MODES {
+                    if bits >> at & 1 == 1 {
+                        modes.declare(Space(space), Mode(a), Mode(b));
+                    }
+                    at += 1;
+                }
+            }
+        }
+        modes
+    })
+}
+
+fn any_key() -> impl Strategy<Value = ConflictKey> {
+    let path = prop::collection::vec(0..2u64, 0..4);
+    (0..SPACES, 0..MODES, path)
+        .prop_map(|(space, mode, path)| ConflictKey::new(Space(space), Mode(mode), &path))
+}
+
+fn submit() -> impl Strategy<Value = Step> {
+    (
+        prop::collection::vec(any_key(), 0..4),
+        prop::bool::weighted(0.1),
+        any::<bool>(),
+        prop::option::weighted(0.1, any::<usize>()),
+        1..4u32,
+    )
+        .prop_map(|(keys, reads, total, after, cost)| Step::Submit {
+            keys,
+            access: match reads {
+                true => Access::ReadOnly,
+                false => Access::Update,
+            },
+            guarantee: match total {
+                true => Guarantee::Total,
+                false => Guarantee::Causal,
+            },
+            after,
+            cost,
+        })
+}
+
+fn end() -> impl Strategy<Value = Step> {
+    (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(which, wrote)| Step::End {
+        which,
+        wrote: match wrote {
+            true => Wrote::Something,
+            false => Wrote::Nothing,
+        },
+    })
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => submit(),
+        7 => end(),
+        7 => any::<usize>().prop_map(|which| Step::Apply { which }),
+        1 => any::<usize>().prop_map(|which| Step::Cancel { which }),
+        1 => any::<usize>().prop_map(|which| Step::Lose { which }),
+        1 => (1..4u32, prop::bool::weighted(0.2))
+            .prop_map(|(slots, behind)| Step::Join { slots, behind }),
+    ]
+}
+
+/// The usual lives, without faults.
+fn calm_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => submit(),
+        6 => end(),
+        6 => any::<usize>().prop_map(|which| Step::Apply { which }),
+    ]
+}
+
+fn copies() -> impl Strategy<Value = Copies> {
+    prop_oneof![Just(Copies::One), Just(Copies::PerWorker)]
+}
+
+fn config(modes: &Modes, copies: Copies) -> Config {
+    Config {
+        copies,
+        ..Config::new(modes.clone())
+    }
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..ProptestConfig::default()
+    }
+}
+
+fn play(config: Config, steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut world = World::new(config.clone(), config);
+    world.play(steps).map_err(TestCaseError::fail)
+}
+
+proptest! {
+    #![proptest_config(cases(600))]
+
+    #[test]
+    fn calls_are_ordered_as_if_all_pairs_were_compared(
+        modes in any_modes(),
+        copies in copies(),
+        steps in prop::collection::vec(calm_step(), 1..80),
+    ) {
+        play(config(&modes, copies), &steps)?;
+    }
+
+    #[test]
+    fn and_so_they_are_when_workers_are_lost_and_calls_cancelled(
+        modes in any_modes(),
+        copies in copies(),
+        steps in prop::collection::vec(any_step(), 1..80),
+    ) {
+        play(config(&modes, copies), &steps)?;
+    }
+}
+
+fn reader(space: u32, path: &[u64]) -> ConflictKey {
+    ConflictKey::new(Space(space), support::READ, path)
+}
+
+fn writer(space: u32, path: &[u64]) -> ConflictKey {
+    ConflictKey::new(Space(space), support::WRITE, path)
+}
+
+// Many calls read a whole prefix and many write single rows below it: joints.
+fn prefix_readers() -> impl Strategy<Value = Step> {
+    let key = prop_oneof![
+        6 => (0..2u64).prop_map(|w| reader(0, &[w])),
+        1 => Just(reader(0, &[])),
+        3 => (0..2u64, 0..9u64).prop_map(|(w, d)| writer(0, &[w, d])),
+        1 => (0..2u64).prop_map(|w| writer(0, &[w])),
+        1 => (0..2u64, 0..9u64, 0..2u64).prop_map(|(w, d, c)| writer(0, &[w, d, c])),
+    ];
+    let submit = prop::collection::vec(key, 1..3).prop_map(|keys| Step::Submit {
+        keys,
+        access: Access::Update,
+        guarantee: Guarantee::Causal,
+        after: None,
+        cost: 1,
+    });
+    prop_oneof![
+        30 => submit,
+        4 => end(),
+        3 => any::<usize>().prop_map(|which| Step::Apply { which }),
+        1 => any::<usize>().prop_map(|which| Step::Cancel { which }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn many_readers_of_a_prefix_are_waited_for_together(
+        copies in copies(),
+        steps in prop::collection::vec(prefix_readers(), 1..160),
+    ) {
+        play(config(&support::modes(), copies), &steps)?;
+    }
+}
+
+/// The first fault of some hundred random runs. `plant` changes what the scheduler is told, not the judge.
+fn fault(plant: impl Fn(&mut Config)) -> Option<String> {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = prop::collection::vec(calm_step(), 40..80);
+    let mut judged_by = Modes::new();
+    for space in 0..SPACES {
+        for (a, b) in [(0, 1), (1, 1), (1, 2), (2, 2), (2, 3)] {
+            judged_by.declare(Space(space), Mode(a), Mode(b));
+        }
+    }
+    (0..200).find_map(|_| {
+        let tree = strategy.new_tree(&mut runner).expect("all are taken");
+        let mut steps = tree.current();
+        for slots in 1..3 {
+            let behind = false;
+            steps.insert(0, Step::Join { slots, behind });
+        }
+        let right = config(&judged_by, Copies::PerWorker);
+        let mut told = right.clone();
+        plant(&mut told);
+        let mut world = World::new(told, right);
+        world.play(&steps).err()
+    })
+}
+
+#[test]
+fn the_judge_passes_what_is_right_and_finds_planted_mistakes() {
+    assert_eq!(fault(|_| {}), None, "nothing is planted");
+    let found = |plant: fn(&mut Config), as_what: &str| {
+        let fault = fault(plant).expect("it is found");
+        assert!(fault.contains(as_what), "{fault}");
+    };
+    // A classifier that forgot some pairs.
+    found(
+        |config| {
+            config.modes = Modes::new();
+            config.modes.declare(Space(0), Mode(1), Mode(1));
+        },
+        "did not wait",
+    );
+    // One that sees conflicts where there are none.
+    found(
+        |config| config.modes.declare(Space(1), Mode(0), Mode(0)),
+        "waits for nobody",
+    );
+    // Copies that are taken for one.
+    found(|config| config.copies = Copies::One, "answered too early");
+    // A call that is turned away and never heard of again.
+    found(|config| config.pending_max = 3, "refused");
+}

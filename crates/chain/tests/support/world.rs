@@ -1,0 +1,446 @@
+//! A world that plays workers at random and judges every step by the reference: all pairs of calls compared
+//! with [`ConflictKey::meets`].
+//!
+//! Relies on: the scheduler's doors.  Promises: it finds a call that runs too early, too late, twice, never, at
+//! a worker that is full or lacks its data, or is answered twice or never; a write set out of order.
+//! Does not: know how the scheduler finds anything.
+
+use quintet_base::conflict::{ConflictKey, Modes};
+use quintet_chain::*;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What may happen. Numbers choose among what is possible.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Submit {
+        keys: Vec<ConflictKey>,
+        access: Access,
+        guarantee: Guarantee,
+        after: Option<usize>,
+        cost: u32,
+    },
+    End {
+        which: usize,
+        wrote: Wrote,
+    },
+    Apply {
+        which: usize,
+    },
+    Cancel {
+        which: usize,
+    },
+    Lose {
+        which: usize,
+    },
+    Join {
+        slots: u32,
+        behind: bool,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Life {
+    Queued,
+    Running,
+    /// Ended, with its effects at these workers or on the way.
+    Ended,
+    Gone,
+}
+
+#[derive(Debug)]
+struct Known {
+    submission: Submission,
+    life: Life,
+    worker: Option<WorkerId>,
+    /// Where its effects are missing.
+    missing: BTreeSet<WorkerId>,
+    wrote: Wrote,
+    answers: u32,
+    runs: u32,
+    cancelled: bool,
+}
+
+#[derive(Debug)]
+struct Place {
+    slots: u32,
+    /// Write sets on their way here.
+    coming: VecDeque<usize>,
+    /// It has had all before this many calls were executed.
+    behind: bool,
+    last: Position,
+}
+
+pub struct World {
+    scheduler: Scheduler,
+    /// What the judge holds to be true.
+    modes: Modes,
+    copies: Copies,
+    calls: Vec<Known>,
+    places: BTreeMap<WorkerId, Place>,
+    workers_made: u32,
+}
+
+impl World {
+    /// A scheduler that is told one thing and judged by another; the same, but for planted mistakes.
+    pub fn new(told: Config, judged_by: Config) -> World {
+        World {
+            copies: judged_by.copies,
+            scheduler: Scheduler::new(told),
+            modes: judged_by.modes,
+            calls: Vec::new(),
+            places: BTreeMap::new(),
+            workers_made: 0,
+        }
+    }
+
+    /// Plays the steps, then ends whatever is left.
+    pub fn play(&mut self, steps: &[Step]) -> Result<(), String> {
+        self.step(&Step::Join {
+            slots: 1,
+            behind: false,
+        })?;
+        for step in steps {
+            self.step(step)?;
+        }
+        // A worker for those that have none, and for those that are all behind.
+        self.step(&Step::Join {
+            slots: 1,
+            behind: false,
+        })?;
+        for round in 0.. {
+            let running = self.all(Life::Running);
+            let coming = self.places.values().any(|place| !place.coming.is_empty());
+            match (running.first(), coming) {
+                (Some(_), _) => self.step(&Step::End {
+                    which: round,
+                    wrote: Wrote::Something,
+                })?,
+                (None, true) => self.step(&Step::Apply { which: round })?,
+                (None, false) => break,
+            }
+        }
+        for (number, known) in self.calls.iter().enumerate() {
+            let answers = u32::from(known.runs > 0);
+            if known.life != Life::Gone || known.answers != answers {
+                return Err(format!("call {number} never ended: {known:?}"));
+            }
+        }
+        match self.scheduler.pending() {
+            0 => Ok(()),
+            pending => Err(format!("{pending} calls are left over")),
+        }
+    }
+
+    fn all(&self, life: Life) -> Vec<usize> {
+        let lives = self.calls.iter().enumerate();
+        lives
+            .filter(|(_, known)| known.life == life)
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        let event = match step {
+            Step::Submit {
+                keys,
+                access,
+                guarantee,
+                after,
+                cost,
+            } => {
+                let number = self.calls.len();
+                let after = match (after, number) {
+                    (Some(after), 1..) => vec![CallId((after % number) as u64)],
+                    _ => Vec::new(),
+                };
+                let submission = Submission {
+                    access: *access,
+                    guarantee: *guarantee,
+                    after,
+                    cost: *cost,
+                    ..Submission::new(CallId(number as u64), keys.clone())
+                };
+                self.calls.push(Known {
+                    submission: submission.clone(),
+                    life: Life::Queued,
+                    worker: None,
+                    missing: BTreeSet::new(),
+                    wrote: Wrote::Something,
+                    answers: 0,
+                    runs: 0,
+                    cancelled: false,
+                });
+                Event::Submitted(submission)
+            }
+            Step::End { which, wrote } => {
+                let running = self.all(Life::Running);
+                let Some(number) = pick(&running, *which) else {
+                    return Ok(());
+                };
+                let wrote = match self.calls[number].submission.access {
+                    Access::ReadOnly => Wrote::Nothing,
+                    Access::Update => *wrote,
+                };
+                self.end(number, wrote);
+                Event::Executed {
+                    call: CallId(number as u64),
+                    wrote,
+                }
+            }
+            Step::Apply { which } => {
+                let places: Vec<WorkerId> = self
+                    .places
+                    .iter()
+                    .filter(|(_, place)| !place.coming.is_empty())
+                    .map(|(worker, _)| *worker)
+                    .collect();
+                let Some(worker) = pick(&places, *which) else {
+                    return Ok(());
+                };
+                let place = self.places.get_mut(&worker).unwrap();
+                let number = place.coming.pop_front().unwrap();
+                self.arrive(number, worker);
+                Event::Applied {
+                    call: CallId(number as u64),
+                    worker,
+                }
+            }
+            Step::Cancel { which } => {
+                let pending: Vec<usize> = self
+                    .calls
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, known)| matches!(known.life, Life::Queued | Life::Running))
+                    .map(|(at, _)| at)
+                    .collect();
+                let Some(number) = pick(&pending, *which) else {
+                    return Ok(());
+                };
+                Event::Cancelled {
+                    call: CallId(number as u64),
+                }
+            }
+            Step::Lose { which } => {
+                let places: Vec<WorkerId> = self.places.keys().copied().collect();
+                let Some(worker) = pick(&places, *which) else {
+                    return Ok(());
+                };
+                self.places.remove(&worker);
+                for number in 0..self.calls.len() {
+                    let known = &mut self.calls[number];
+                    known.missing.remove(&worker);
+                    if known.life == Life::Ended && known.missing.is_empty() {
+                        known.life = Life::Gone;
+                    }
+                    if known.worker == Some(worker) && known.life == Life::Running {
+                        known.life = Life::Queued;
+                        known.runs -= 1;
+                    }
+                    if known.worker == Some(worker) && known.life == Life::Queued {
+                        known.worker = None;
+                    }
+                }
+                Event::WorkerLost { worker }
+            }
+            Step::Join { slots, behind } => {
+                let worker = WorkerId(self.workers_made);
+                self.workers_made += 1;
+                self.places.insert(
+                    worker,
+                    Place {
+                        slots: *slots,
+                        coming: VecDeque::new(),
+                        behind: *behind,
+                        last: Position(0),
+                    },
+                );
+                Event::WorkerJoined {
+                    worker,
+                    slots: *slots,
+                    holds: Holds::Everything,
+                    freshness: match behind {
+                        true => Freshness::Behind,
+                        false => Freshness::Current,
+                    },
+                }
+            }
+        };
+        let mut effects = Vec::new();
+        self.scheduler.handle(event, &mut effects);
+        for effect in &effects {
+            self.judge(effect)
+                .map_err(|fault| format!("{fault}, by {effect:?} of {effects:?}"))?;
+        }
+        self.scheduler.check();
+        self.judge_waits()
+    }
+
+    fn end(&mut self, number: usize, wrote: Wrote) {
+        let own = self.calls[number].worker.unwrap();
+        let causal = self.calls[number].submission.guarantee == Guarantee::Causal;
+        let known = &mut self.calls[number];
+        known.wrote = wrote;
+        known.life = Life::Ended;
+        if self.copies == Copies::PerWorker && wrote == Wrote::Something {
+            for (worker, place) in &mut self.places {
+                if *worker != own || !causal {
+                    known.missing.insert(*worker);
+                    place.coming.push_back(number);
+                }
+            }
+        }
+        if known.missing.is_empty() {
+            known.life = Life::Gone;
+        }
+    }
+
+    fn arrive(&mut self, number: usize, worker: WorkerId) {
+        let known = &mut self.calls[number];
+        known.missing.remove(&worker);
+        if known.missing.is_empty() {
+            known.life = Life::Gone;
+        }
+    }
+
+    /// Earlier calls that a call may have to come after, itself.
+    fn met(&self, number: usize) -> impl Iterator<Item = usize> + '_ {
+        let submission = &self.calls[number].submission;
+        (0..number).filter(move |other| {
+            let before = &self.calls[*other].submission;
+            let updates = submission.access == Access::Update && before.access == Access::Update;
+            let meets = |key: &ConflictKey| before.keys.iter().any(|of| key.meets(of, &self.modes));
+            submission.after.contains(&before.call) || updates && submission.keys.iter().any(meets)
+        })
+    }
+
+    fn judge(&mut self, effect: &Effect) -> Result<(), String> {
+        match effect {
+            Effect::Queue { call, worker } => {
+                self.calls[call.0 as usize].worker = Some(*worker);
+                if self.places[worker].behind {
+                    return Err(format!("call {} at a worker that is behind", call.0));
+                }
+            }
+            Effect::Run { call, worker } => {
+                let number = call.0 as usize;
+                if self.calls[number].life != Life::Queued {
+                    return Err(format!("run twice: {:?}", self.calls[number]));
+                }
+                if self.calls[number].worker != Some(*worker) {
+                    return Err(format!("run elsewhere: {:?}", self.calls[number]));
+                }
+                for other in self.met(number) {
+                    let before = &self.calls[other];
+                    let over = match before.life {
+                        Life::Queued | Life::Running => false,
+                        Life::Ended => !before.missing.contains(worker),
+                        Life::Gone => true,
+                    };
+                    if !over {
+                        return Err(format!("call {number} did not wait for call {other}"));
+                    }
+                }
+                self.calls[number].life = Life::Running;
+                self.calls[number].runs += 1;
+                let running = self.all(Life::Running);
+                let here = running
+                    .iter()
+                    .filter(|at| self.calls[**at].worker == Some(*worker));
+                if here.count() as u32 > self.places[worker].slots {
+                    return Err(format!("worker {} is full", worker.0));
+                }
+            }
+            Effect::Apply {
+                call,
+                worker,
+                position,
+            } => {
+                let place = self.places.get_mut(worker).unwrap();
+                if place.last >= *position {
+                    return Err(format!("{position:?} after {:?}", place.last));
+                }
+                place.last = *position;
+                if !place.coming.contains(&(call.0 as usize)) {
+                    return Err(format!("call {} is not on its way there", call.0));
+                }
+            }
+            Effect::Answer { call } => {
+                let known = &mut self.calls[call.0 as usize];
+                known.answers += 1;
+                let total = known.submission.guarantee == Guarantee::Total;
+                let over = match known.wrote == Wrote::Something && total {
+                    true => known.life == Life::Gone,
+                    false => matches!(known.life, Life::Ended | Life::Gone),
+                };
+                if !over || known.answers > 1 {
+                    return Err(format!("answered too early or twice: {known:?}"));
+                }
+            }
+            Effect::Cancel { call } => {
+                let known = &mut self.calls[call.0 as usize];
+                known.cancelled = true;
+                known.life = Life::Gone;
+                known.wrote = Wrote::Nothing;
+                if known.runs > 0 {
+                    return Err(format!("cancelled while it ran: {known:?}"));
+                }
+            }
+            Effect::Kill { call, worker } => {
+                let known = &self.calls[call.0 as usize];
+                if known.life != Life::Running || known.worker != Some(*worker) {
+                    return Err(format!("killed and not running: {known:?}"));
+                }
+            }
+            Effect::Refuse { call, .. } => return Err(format!("call {} is refused", call.0)),
+        }
+        Ok(())
+    }
+
+    /// Nobody waits without a reason: for a slot, or for a call that it meets and whose effects are not there.
+    /// Behind a call that left nothing, or was cancelled, it may wait for what that one waits for, and for
+    /// what is on its way.
+    fn judge_waits(&self) -> Result<(), String> {
+        let on_their_way = self.places.values().any(|place| !place.coming.is_empty());
+        // What some call met, or those met, and so on.
+        let mut behind_void = vec![false; self.calls.len()];
+        let mut behind_pending = vec![false; self.calls.len()];
+        for number in 0..self.calls.len() {
+            let known = &self.calls[number];
+            let mut missing = false;
+            for other in self.met(number) {
+                let before = &self.calls[other];
+                let left_nothing = before.cancelled || before.wrote == Wrote::Nothing;
+                behind_void[number] |= behind_void[other] || left_nothing;
+                behind_pending[number] |= behind_pending[other] || before.life != Life::Gone;
+                missing |= match (before.life, known.worker) {
+                    (Life::Queued | Life::Running, _) => true,
+                    (Life::Ended, Some(worker)) => before.missing.contains(&worker),
+                    _ => false,
+                };
+            }
+            if known.life != Life::Queued {
+                continue;
+            }
+            let Some(worker) = known.worker else {
+                if self.places.values().any(|place| !place.behind) {
+                    return Err(format!("call {number} has no worker"));
+                }
+                continue;
+            };
+            let running = self.all(Life::Running);
+            let here = running
+                .iter()
+                .filter(|at| self.calls[**at].worker == Some(worker));
+            let free = (here.count() as u32) < self.places[&worker].slots;
+            let excuse = behind_void[number] && (behind_pending[number] || on_their_way);
+            if free && !missing && !excuse {
+                return Err(format!("call {number} waits for nobody"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn pick<T: Copy>(among: &[T], which: usize) -> Option<T> {
+    (!among.is_empty()).then(|| among[which % among.len()])
+}
