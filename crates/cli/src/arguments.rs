@@ -6,6 +6,7 @@
 
 use crate::options::Options;
 use crate::quantity::Size;
+use crate::sim_arguments::{SIM_EXAMPLES, SimArguments};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use quintet_base::{Durability, Level};
 use quintet_workloads::{hot_row, tpcc, ycsb_sql};
@@ -40,6 +41,9 @@ pub enum Command {
     /// Measure
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Simulate how calls are scheduled, on modelled workers and sites
+    #[command(after_help = SIM_EXAMPLES)]
+    Sim(SimArguments),
     /// Show what a data directory holds, without changing it
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),

@@ -1,4 +1,4 @@
-//! The `quintet` binary: serve, run SQL, measure, look inside.
+//! The `quintet` binary: serve, run SQL, measure, simulate, look inside.
 //!
 //! Relies on: every room below; this is the only place that names the allocator.
 //! Promises: exit codes as in `exit`, errors on standard error with what can be done about them.
@@ -13,7 +13,8 @@
 //! | `shell`, `input`, `script`, `table` | `quintet sql` |
 //! | `measure` | `quintet bench ycsb` |
 //! | `call`, `compare` | `quintet bench` of workloads of calls: which, and on which targets in turn |
-//! | `progress` | what a benchmark is doing, on standard error |
+//! | `simulate`, `sim_arguments` | `quintet sim`: scheduled calls on modelled workers |
+//! | `progress` | what a benchmark, or a simulation, is doing, on standard error |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
 //! | `exit` | exit codes |
@@ -34,6 +35,8 @@ mod quantity;
 mod script;
 mod serve;
 mod shell;
+mod sim_arguments;
+mod simulate;
 mod table;
 
 use arguments::{Arguments, BenchCommand, Command};
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve::serve(serve),
         Command::Sql(sql) => database::sql(&sql),
         Command::Bench(command) => bench(&command),
+        Command::Sim(sim) => simulate::simulate(&sim),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
     };
     match result {

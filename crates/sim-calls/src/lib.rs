@@ -24,6 +24,8 @@
 //! | `certified`, `certifier`, `groups` | the two policies that certify |
 //! | `sites`, `collisions` | several sites |
 //! | `tally`, `level`, `report` | what a run came to |
+//! | `figure`, `figures` | the thesis's figures 5.1 to 5.22 |
+//! | `headlines` | its headline results beside ours |
 //! | `trace` | what ran when, and checks of it |
 //!
 //! Source: Cincilla, "Gargamel: boosting DBMS performance by parallelising write transactions", thesis, 2014,
@@ -37,7 +39,10 @@ mod chains;
 mod collisions;
 mod draw;
 mod feed;
+mod figure;
+mod figures;
 mod groups;
+mod headlines;
 mod level;
 mod plan;
 mod report;
@@ -53,6 +58,9 @@ mod trace;
 pub use arrivals::Pattern;
 pub use collisions::Collisions;
 pub use draw::Spread;
+pub use figure::{Axis, Division, Figure, Graph};
+pub use figures::{NUMBERS, figure};
+pub use headlines::{Headline, Headlines, headlines};
 pub use plan::{Kind, Plan, Source, Table};
 pub use report::{Curves, KindReport, Penalty, Points, Report};
 pub use run::{Mistake, run, traced};
@@ -60,4 +68,4 @@ pub use settings::{Again, Delays, Error, Policy, Settings, Workers};
 pub use time::Nanos;
 pub use tpcc::{KeyRule, TableRule, TpccCalls};
 pub use tpce::{TpceCalls, TradeKeys};
-pub use trace::{Ran, Violation, check_certified, check_chains, check_once};
+pub use trace::{Ran, Violation, check_certified, check_chains, check_once, check_serial};

@@ -348,13 +348,14 @@ impl World<'_> {
             if self.graph.apart(&line, &its_line) {
                 continue;
             }
-            self.collisions.collisions += 1;
-            if self.mistake == Some(Mistake::CollisionUnseen)
-                && self.collisions.collisions.is_multiple_of(8)
-            {
+            let opposed = self.graph.get(other).expect("it was found");
+            let call = self.graph.get(id).expect("it is there").call;
+            let unseen = self.mistake == Some(Mistake::CollisionUnseen);
+            if unseen && (call + opposed.call).is_multiple_of(8) {
                 continue;
             }
-            lost |= self.graph.get(other).is_some_and(|other| other.agreed);
+            lost |= opposed.agreed;
+            self.collisions.collisions += 1;
             self.graph.oppose(id, other);
         }
         let place = self.graph.get_mut(id).expect("it was there");

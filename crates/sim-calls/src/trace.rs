@@ -1,6 +1,6 @@
 //! What ran when, and whether that was allowed.
 //!
-//! Relies on: `base::conflict`.  Promises: [`check_chains`] and [`check_certified`] look at every pair of
+//! Relies on: `base::conflict`.  Promises: [`check_chains`], [`check_serial`] and [`check_certified`] look at every pair of
 //! runs that could conflict, by what the calls really were and not by what a policy was told.
 //! Does not: cost anything in a run that is not traced.
 
@@ -75,6 +75,27 @@ pub fn check_chains(runs: &[Ran], modes: &Modes) -> Result<(), Violation> {
                     first: first.call,
                     second: second.call,
                     what: "conflict, and the second began before the first had ended",
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Calls whose keys meet ran one after another, in whichever order: that of several sites.
+///
+/// # Errors
+/// The first pair that ran side by side.
+pub fn check_serial(runs: &[Ran], modes: &Modes) -> Result<(), Violation> {
+    let mut runs: Vec<&Ran> = runs.iter().filter(|run| run.committed).collect();
+    runs.sort_by_key(|run| (run.began, run.call));
+    for (at, second) in runs.iter().enumerate() {
+        for first in &runs[..at] {
+            if first.ended > second.began && meet(&first.plan.keys, &second.plan.keys, modes) {
+                return Err(Violation {
+                    first: first.call,
+                    second: second.call,
+                    what: "conflict, and ran side by side",
                 });
             }
         }

@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(graph.met(&[key(&[])], 1), [d]);
         assert_eq!(graph.heads(&[d, c, b, a]), [d]);
         graph.remove(c);
-        assert_eq!(graph.met(&[key(&[2])], 0), []);
+        assert!(graph.met(&[key(&[2])], 0).is_empty());
         assert_eq!(graph.heads(&[b, a]), [b]);
     }
 
