@@ -85,7 +85,12 @@ mod tests {
             y: ("calls".into(), Division::Logarithmic),
             lines: names
                 .iter()
-                .map(|name| ((*name).to_owned(), vec![(0.0, 0.0), (1.0, 300.0), (2.0, 7.0)]))
+                .map(|name| {
+                    (
+                        (*name).to_owned(),
+                        vec![(0.0, 0.0), (1.0, 300.0), (2.0, 7.0)],
+                    )
+                })
                 .collect(),
         };
         let picture = svg("two", &[chart(&["a", "b"]), chart(&["b", "c"])]);

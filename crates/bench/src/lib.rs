@@ -36,6 +36,7 @@ mod call_run;
 #[cfg(feature = "calls")]
 mod caller;
 mod calls;
+pub mod chart;
 #[cfg(feature = "calls")]
 mod compare;
 #[cfg(feature = "calls")]
@@ -50,7 +51,6 @@ mod live;
 #[cfg(feature = "calls")]
 pub mod loading;
 mod pace;
-pub mod chart;
 pub mod plot;
 #[cfg(feature = "calls")]
 mod postgres;

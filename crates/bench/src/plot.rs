@@ -117,10 +117,7 @@ pub(crate) fn page(height: f64, title: &str) -> String {
 /// Which colour is which line.
 pub(crate) fn legend_of<'a>(out: &mut String, top: f64, names: impl Iterator<Item = &'a str>) {
     for (at, name) in names.enumerate() {
-        let (y, colour) = (
-            top + LEGEND_LINE * at as f64,
-            COLOURS[at % COLOURS.len()],
-        );
+        let (y, colour) = (top + LEGEND_LINE * at as f64, COLOURS[at % COLOURS.len()]);
         let _ = writeln!(
             out,
             "<path d=\"M20 {}h26\" stroke=\"{colour}\" stroke-width=\"3\"/>",

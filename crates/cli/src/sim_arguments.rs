@@ -3,7 +3,7 @@
 //! Relies on: clap.  Promises: defaults are the thesis's Table 5.1.  Does not: run anything; `simulate` does.
 
 use clap::Args;
-use quintet_sim_calls::{Again, Delays, Pattern, Policy, Settings, Spread, Workers};
+use quintet_sim_calls::{Again, Begin, Delays, Pattern, Policy, Settings, Spread, Workers};
 use std::path::PathBuf;
 
 /// Examples that stand below the help.
@@ -73,6 +73,9 @@ pub struct SimArguments {
     /// When a call that lost its certification is run again: at-once or at-the-back
     #[arg(long, value_name = "WHEN", default_value = "at-once", value_parser = again)]
     pub again: Again,
+    /// Several sites: what a call waits for that comes after another: committed, or executed at its site
+    #[arg(long, value_name = "STEP", default_value = "committed", value_parser = begin)]
+    pub begin: Begin,
     /// Length of the intervals of curves over time
     #[arg(long, value_name = "MS", default_value_t = 1000.0)]
     pub interval_ms: f64,
@@ -116,6 +119,7 @@ impl SimArguments {
                 ..delays
             },
             again: self.again,
+            begin: self.begin,
             interval_ms: self.interval_ms,
             seed: self.seed,
             ..Settings::default()
@@ -144,6 +148,14 @@ fn again(text: &str) -> Result<Again, String> {
         "at-once" => Ok(Again::AtOnce),
         "at-the-back" => Ok(Again::AtTheBack),
         _ => Err("at-once or at-the-back".into()),
+    }
+}
+
+fn begin(text: &str) -> Result<Begin, String> {
+    match text {
+        "committed" => Ok(Begin::Committed),
+        "executed" => Ok(Begin::Executed),
+        _ => Err("committed or executed".into()),
     }
 }
 

@@ -7,7 +7,8 @@ use crate::exit::{Code, Exit};
 use crate::progress::RunProgress;
 use crate::sim_arguments::{SimArguments, SimWorkload};
 use quintet_bench::chart::{self, Chart, Division};
-use quintet_rt::disk::{Disk, RealDisk, replace_file};
+use quintet_rt::disk::replace_file;
+use quintet_rt::{Disk, RealDisk};
 use quintet_sim_calls::{
     Axis, Division as Divided, Error, Figure, Graph, NUMBERS, Report, Settings, Source, TableRule,
     TpccCalls, TpceCalls, TradeKeys, figure, headlines, run,
@@ -92,9 +93,8 @@ fn source(arguments: &SimArguments, settings: &Settings) -> Box<dyn Source> {
 fn graphs(report: &Report) -> Vec<Graph> {
     let curves = &report.curves;
     let over_time = |title: &str, y, lines: &[(&str, &Vec<(f64, f64)>)]| {
-        let owned = |(name, points): &(&str, &Vec<(f64, f64)>)| {
-            ((*name).to_owned(), (*points).clone())
-        };
+        let owned =
+            |(name, points): &(&str, &Vec<(f64, f64)>)| ((*name).to_owned(), (*points).clone());
         Graph {
             title: title.to_owned(),
             x: Axis::linear("seconds"),
@@ -113,7 +113,10 @@ fn graphs(report: &Report) -> Vec<Graph> {
         over_time(
             "Waiting calls",
             "calls",
-            &[("for a worker", &curves.queue), ("for other calls", &curves.chained)],
+            &[
+                ("for a worker", &curves.queue),
+                ("for other calls", &curves.chained),
+            ],
         ),
         Graph {
             title: "Penalty ratio".to_owned(),
@@ -134,8 +137,11 @@ fn one_figure(arguments: &SimArguments, number: &str) -> Result<Figure, Exit> {
     });
     drop(progress);
     figure.map_err(usage)?.ok_or_else(|| {
-        Exit::new(Code::Usage, format!("the thesis has no figure {number} here"))
-            .hint("5.1 to 5.22")
+        Exit::new(
+            Code::Usage,
+            format!("the thesis has no figure {number} here"),
+        )
+        .hint("5.1 to 5.22")
     })
 }
 

@@ -112,7 +112,9 @@ impl Refusal {
                 SqlState::TOO_MANY_CONNECTIONS,
                 "too many calls wait to be run",
             )
-            .detail(format!("No more than {limit} may wait. Nothing of this one was done."))
+            .detail(format!(
+                "No more than {limit} may wait. Nothing of this one was done."
+            ))
             .hint("Retry later."),
             Refusal::SnapshotTooOld => SqlError::new(
                 SqlState::SERIALIZATION_FAILURE,

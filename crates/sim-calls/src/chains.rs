@@ -136,11 +136,7 @@ impl Site<'_> {
         Ok(())
     }
 
-    fn happen(
-        &mut self,
-        happening: Happening,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), Error> {
+    fn happen(&mut self, happening: Happening, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         match happening {
             Happening::Arrive => {
                 self.arrive();
@@ -233,7 +229,10 @@ impl Site<'_> {
             freshness: Freshness::Current,
         };
         self.scheduler.handle(joined, &mut self.effects);
-        assert!(self.effects.is_empty(), "no call waits for a worker to join");
+        assert!(
+            self.effects.is_empty(),
+            "no call waits for a worker to join"
+        );
     }
 
     /// Tells the scheduler, and does what it answers.

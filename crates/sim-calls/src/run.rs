@@ -80,6 +80,12 @@ fn simulate(
     };
     let unanswered = outcome.tally.unanswered();
     assert_eq!(unanswered, 0, "every call is answered in the end");
-    let report = Report::new(settings, workload, &kinds, &outcome.tally, outcome.collisions);
+    let report = Report::new(
+        settings,
+        workload,
+        &kinds,
+        &outcome.tally,
+        outcome.collisions,
+    );
     Ok((report, outcome.trace))
 }

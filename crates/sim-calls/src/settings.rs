@@ -76,6 +76,17 @@ pub enum Again {
     AtTheBack,
 }
 
+/// When a call may begin that comes after another, with several sites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Begin {
+    /// When the other is committed.
+    Committed,
+    /// When the other has run at the same site, though sites may not agree on its place yet: if it loses its
+    /// place, this one has run for nothing.
+    Executed,
+}
+
 /// How long messages and the rest take that is not in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Delays {
@@ -145,6 +156,8 @@ pub struct Settings {
     pub delays: Delays,
     /// Under certification.
     pub again: Again,
+    /// With several sites.
+    pub begin: Begin,
     /// Under Tashkent+ a run takes this share of its time: less waiting for disks.
     pub in_memory: f64,
     /// Length of the intervals that curves over time are made of.
@@ -164,6 +177,7 @@ impl Default for Settings {
             sites: 1,
             delays: Delays::TABLE,
             again: Again::AtOnce,
+            begin: Begin::Committed,
             in_memory: 0.9,
             interval_ms: 1000.0,
             seed: 42,
@@ -203,7 +217,11 @@ impl Settings {
         range(self.calls > 0, "the number of calls", "above 0")?;
         let workers = self.workers.bound();
         range(workers != Some(0), "the number of workers", "above 0")?;
-        range((1..=64).contains(&self.sites), "the number of sites", "1 to 64")?;
+        range(
+            (1..=64).contains(&self.sites),
+            "the number of sites",
+            "1 to 64",
+        )?;
         range(positive(self.in_memory), "the share in memory", "above 0")?;
         range(positive(self.interval_ms), "the interval", "above 0")?;
         match self.sites > 1 && self.policy != Policy::Chains {

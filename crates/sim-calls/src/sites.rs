@@ -22,7 +22,8 @@
 //!   it takes all acknowledgements to come back; its outcome is known everywhere at once.
 //! * A branch runs where its first call is at home. A call that opens a branch while all workers of its home
 //!   are taken goes to the site with the fewest calls per worker, if that has an idle one.
-//! * A call that is held back keeps its worker.
+//! * A call that is held back keeps its worker, and those behind it wait until it is committed, unless
+//!   [`Begin::Executed`] says otherwise.
 //! * A bet: a call that conflicts with several branches of which one will stay is ordered behind the
 //!   one that the decision would prefer now, and stays out of the way of the others until then.
 //! * Calls that only read run at home at once.
@@ -34,7 +35,7 @@ use crate::collisions::Collisions;
 use crate::feed::{Came, Feed};
 use crate::plan::Plan;
 use crate::run::{Mistake, Outcome};
-use crate::settings::Settings;
+use crate::settings::{Begin, Settings};
 use crate::tally::Tally;
 use crate::time::Nanos;
 use crate::trace::Ran;
@@ -47,14 +48,28 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 enum Happening {
     Arrive,
-    Order { call: u64 },
-    Reach { place: PlaceId, site: u32 },
+    Order {
+        call: u64,
+    },
+    Reach {
+        place: PlaceId,
+        site: u32,
+    },
     /// One of the things happened without which there is no agreement on a place.
-    Vote { place: PlaceId },
+    Vote {
+        place: PlaceId,
+    },
     /// A run of a place, or of a call that only reads, ends.
-    End { run: Run },
-    Visible { place: PlaceId, site: u32 },
-    Answer { call: u64 },
+    End {
+        run: Run,
+    },
+    Visible {
+        place: PlaceId,
+        site: u32,
+    },
+    Answer {
+        call: u64,
+    },
 }
 
 /// What a worker has.
@@ -264,7 +279,7 @@ impl World<'_> {
         let site = self.place_for(home, &after);
         let missing = after
             .iter()
-            .filter(|before| self.progress[*before].visible >> site & 1 == 0)
+            .filter(|before| !self.is_there(**before, site))
             .count() as u32;
         let news = u32::from(site != home);
         self.collisions.ran_elsewhere += u64::from(news);
@@ -307,6 +322,13 @@ impl World<'_> {
         }
     }
 
+    /// A call that comes after a place may begin at a site, as far as that place is concerned.
+    fn is_there(&self, before: PlaceId, site: u32) -> bool {
+        let before = &self.progress[&before];
+        let held = matches!(before.step, Step::Held { .. }) && before.site == site;
+        before.visible >> site & 1 == 1 || (held && self.settings.begin == Begin::Executed)
+    }
+
     /// Where a call runs that comes after these.
     fn place_for(&mut self, home: u32, after: &[PlaceId]) -> u32 {
         let open = after.iter().find(|before| {
@@ -338,14 +360,17 @@ impl World<'_> {
         let place = self.graph.get(id).expect("it is there");
         let met = self.graph.met(&place.keys, site);
         let line = self.graph.line(&[id]);
+        let branch = self.graph.branch(id);
+        // Either this or what stands in such a branch will go anyway.
+        let mut apart = self.graph.opposed(&line);
         let mut lost = false;
-        for other in met {
+        // The earliest first: of a branch its beginning is what collides.
+        for other in met.into_iter().rev() {
             // What is after this place comes later; what this place is after came earlier.
-            if line.contains(&other) || self.graph.line(&[other]).contains(&id) {
-                continue;
-            }
-            let its_line = self.graph.line(&[other]);
-            if self.graph.apart(&line, &its_line) {
+            if [&line, &branch, &apart]
+                .iter()
+                .any(|set| set.contains(&other))
+            {
                 continue;
             }
             let opposed = self.graph.get(other).expect("it was found");
@@ -357,6 +382,7 @@ impl World<'_> {
             lost |= opposed.agreed;
             self.collisions.collisions += 1;
             self.graph.oppose(id, other);
+            apart.extend(self.graph.branch(other));
         }
         let place = self.graph.get_mut(id).expect("it was there");
         place.known |= 1 << site;
@@ -448,6 +474,10 @@ impl World<'_> {
                 // A run that was killed ends as nobody's.
                 if let Some(progress) = self.progress.get_mut(&place) {
                     progress.step = Step::Held { since: now };
+                    if self.settings.begin == Begin::Executed {
+                        let site = progress.site;
+                        self.arrived_behind(place, site);
+                    }
                     self.if_done(place);
                 }
             }
@@ -458,13 +488,22 @@ impl World<'_> {
     fn if_done(&mut self, id: PlaceId) {
         let now = self.agenda.now();
         let place = self.graph.get(id).expect("it is there");
-        let progress = self.progress.get_mut(&id).expect("it is there");
+        let progress = &self.progress[&id];
         let Step::Held { since } = progress.step else {
             return;
         };
         if !place.agreed {
             return;
         }
+        let (after, site) = (&place.after, progress.site);
+        let committed = |before: &PlaceId| {
+            let before = self.progress.get(before);
+            before.is_none_or(|before| before.visible >> site & 1 == 1)
+        };
+        if !after.iter().all(committed) {
+            return;
+        }
+        let progress = self.progress.get_mut(&id).expect("it is there");
         progress.step = Step::Committed;
         self.collisions.stalled_seconds += (now - since).seconds();
         let (call, site, began) = (place.call, progress.site, progress.began);
@@ -481,7 +520,14 @@ impl World<'_> {
             });
         }
         for other in self.others(site) {
-            self.send(site, other, Happening::Visible { place: id, site: other });
+            self.send(
+                site,
+                other,
+                Happening::Visible {
+                    place: id,
+                    site: other,
+                },
+            );
             if other == home {
                 self.send(site, other, Happening::Answer { call });
             }
@@ -498,13 +544,27 @@ impl World<'_> {
     fn visible(&mut self, id: PlaceId, site: u32) {
         let progress = self.progress.get_mut(&id).expect("it is committed");
         progress.visible |= 1 << site;
-        let behind = self.graph.get(id).expect("it is there").before.clone();
-        for place in behind {
+        let told = progress.site == site && self.settings.begin == Begin::Executed;
+        if !told {
+            self.arrived_behind(id, site);
+        } else {
+            // Those behind it may have run already.
+            for place in self.graph.get(id).expect("it is there").before.clone() {
+                if self.progress[&place].site == site {
+                    self.if_done(place);
+                }
+            }
+        }
+        self.forget(id);
+    }
+
+    /// What comes directly after a place and runs at a site waits for one thing less.
+    fn arrived_behind(&mut self, id: PlaceId, site: u32) {
+        for place in self.graph.get(id).expect("it is there").before.clone() {
             if self.progress[&place].site == site {
                 self.arrived_one(place);
             }
         }
-        self.forget(id);
     }
 
     /// Forgets a place that is everywhere, once all that it came after is forgotten; and then those behind it.

@@ -332,7 +332,10 @@ mod tests {
     fn conflicts(a: &[Plan], b: &[Plan]) -> (bool, bool) {
         let modes = modes();
         let meet = |a: &Plan, b: &Plan| {
-            let mut pairs = a.keys.iter().flat_map(|x| b.keys.iter().map(move |y| (x, y)));
+            let mut pairs = a
+                .keys
+                .iter()
+                .flat_map(|x| b.keys.iter().map(move |y| (x, y)));
             pairs.any(|(x, y)| x.meets(y, &modes))
         };
         let all: Vec<bool> = a

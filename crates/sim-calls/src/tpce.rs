@@ -173,7 +173,9 @@ impl Source for TpceCalls {
 
     fn modes(&self) -> Modes {
         let mut modes = Modes::new();
-        for space in [LAST_TRADE, TRADE, SETTLEMENT, CASH, BROKER, ACCOUNT, RESULTS] {
+        for space in [
+            LAST_TRADE, TRADE, SETTLEMENT, CASH, BROKER, ACCOUNT, RESULTS,
+        ] {
             modes.declare(space, WRITE, WRITE);
         }
         modes

@@ -65,7 +65,7 @@ fn at_load(load: f64, policy: Policy, workers: Workers, conflict: bool) -> Repor
         },
         ..Settings::default()
     };
-    run(&settings, Box::new(Alike::new(conflict)), &mut |_| {}).unwrap()
+    run(&settings, Box::new(Alike::new(conflict)), &mut |_| {}).expect("possible settings")
 }
 
 fn close(measured: f64, expected: f64, tolerance: f64, what: &str) {

@@ -43,7 +43,10 @@ pub(super) fn one_or_two(lab: &mut Lab<'_>, number: &'static str) -> Result<Figu
     };
     let throughput = number == "5.11";
     let mut lines = Vec::new();
-    for (name, settings) in [("1 site, 100 workers", one), ("2 sites, 50 workers each", two)] {
+    for (name, settings) in [
+        ("1 site, 100 workers", one),
+        ("2 sites, 50 workers each", two),
+    ] {
         let curves = lab.run(Load::Tpcc, settings)?.curves;
         let points = match throughput {
             true => curves.throughput,
@@ -115,9 +118,17 @@ pub(super) fn speed_up_tpce(lab: &mut Lab<'_>) -> Result<Figure, Error> {
     };
     let mut graphs = Vec::new();
     for (title, load, pattern) in [
-        ("150 calls/s, keys from parameters", Load::TPCE, Pattern::Poisson),
+        (
+            "150 calls/s, keys from parameters",
+            Load::TPCE,
+            Pattern::Poisson,
+        ),
         ("150 calls/s, keys at run time", found, Pattern::Poisson),
-        ("All at once, keys from parameters", Load::TPCE, Pattern::AtOnce),
+        (
+            "All at once, keys from parameters",
+            Load::TPCE,
+            Pattern::AtOnce,
+        ),
         ("All at once, keys at run time", found, Pattern::AtOnce),
     ] {
         graphs.push(Graph {
@@ -151,13 +162,16 @@ pub(super) fn wasted_time(lab: &mut Lab<'_>) -> Result<Figure, Error> {
     })
 }
 
+/// One of the counts.
+type Count = fn(&Collisions) -> u64;
+
 /// Figures of collisions against the number of sites, 100 ms apart.
 fn by_sites(
     lab: &mut Lab<'_>,
     load: Load,
-    measures: &[(&str, fn(&Collisions) -> u64)],
+    measures: &[(&str, Count)],
 ) -> Result<Vec<(String, Points)>, Error> {
-    let named = |(name, _): &(&str, fn(&Collisions) -> u64)| ((*name).to_owned(), Points::new());
+    let named = |(name, _): &(&str, Count)| ((*name).to_owned(), Points::new());
     let mut lines: Vec<(String, Points)> = measures.iter().map(named).collect();
     for sites in [2, 4, 6, 8, 12, 16] {
         let reports = lab.runs(load, &settings(sites, 100.0))?;
@@ -176,7 +190,9 @@ pub(super) fn outcomes(lab: &mut Lab<'_>) -> Result<Figure, Error> {
         &[
             ("cancelled before they ran", |seen| seen.cancelled),
             ("killed while they ran", |seen| seen.killed_running),
-            ("killed while they waited to commit", |seen| seen.killed_stalled),
+            ("killed while they waited to commit", |seen| {
+                seen.killed_stalled
+            }),
         ],
     )?;
     Ok(Figure {

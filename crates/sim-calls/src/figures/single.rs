@@ -167,7 +167,11 @@ pub(super) fn utilisation(
         graphs: vec![
             graph("Calls that wait for a worker", "calls", queue),
             graph("Busy workers", "workers", busy),
-            graph("Calls that wait for calls they conflict with", "calls", chained),
+            graph(
+                "Calls that wait for calls they conflict with",
+                "calls",
+                chained,
+            ),
         ],
     })
 }

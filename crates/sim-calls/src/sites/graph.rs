@@ -91,7 +91,9 @@ impl Graph {
                 Some(part) => vec![Bucket::First(key.space, *part), Bucket::Whole(key.space)],
                 None => vec![Bucket::All(key.space)],
             };
-            let places = looked_at.iter().filter_map(|bucket| self.buckets.get(bucket));
+            let places = looked_at
+                .iter()
+                .filter_map(|bucket| self.buckets.get(bucket));
             for id in places.flatten() {
                 let place = &self.places[id];
                 let known = place.known >> site & 1 == 1;
@@ -226,12 +228,11 @@ impl Graph {
         rank(a) < rank(b)
     }
 
-    /// Two lines cannot both stay: something in one collides with something in the other.
-    pub(super) fn apart(&self, a: &Set, b: &Set) -> bool {
-        a.iter().any(|id| {
-            let rivals = self.places.get(id).map(|place| &place.rivals);
-            rivals.is_some_and(|rivals| rivals.iter().any(|rival| b.contains(rival)))
-        })
+    /// All branches that cannot stay together with a line: they begin with rivals of its places.
+    pub(super) fn opposed(&self, line: &Set) -> Set {
+        let places = line.iter().filter_map(|id| self.places.get(id));
+        let rivals: Vec<PlaceId> = places.flat_map(|place| &place.rivals).copied().collect();
+        self.reached(&rivals, |place| &place.before)
     }
 
     /// Two rivals among these places, if there are any.
@@ -294,7 +295,8 @@ mod tests {
         let behind = graph.add(3, vec![key(&[1])], vec![a], 0);
         assert!(graph.preferred(a, b));
         let lines = (graph.line(&[behind]), graph.line(&[b]));
-        assert!(graph.apart(&lines.0, &lines.1));
+        assert!(graph.opposed(&lines.0).contains(&b) && !graph.opposed(&lines.0).contains(&a));
+        assert!(graph.opposed(&lines.1).contains(&behind));
         assert_eq!(graph.rivals_among(&graph.line(&[a, b])), Some((a, b)));
         assert_eq!(graph.rivals_among(&lines.0), None);
         graph.remove(b);
