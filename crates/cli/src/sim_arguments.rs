@@ -3,7 +3,9 @@
 //! Relies on: clap.  Promises: defaults are the thesis's Table 5.1.  Does not: run anything; `simulate` does.
 
 use clap::Args;
-use quintet_sim_calls::{Again, Begin, Delays, Pattern, Policy, Settings, Spread, Workers};
+use quintet_sim_calls::{
+    Again, Begin, Delays, Pattern, Placement, Policy, Settings, Spread, Workers,
+};
 use std::path::PathBuf;
 
 /// Examples that stand below the help.
@@ -52,6 +54,12 @@ pub struct SimArguments {
     /// Workers of each site, or unbounded
     #[arg(long, value_name = "N", default_value = "100", value_parser = workers)]
     pub workers: Workers,
+    /// Chains: a call runs where its chain is, or on any worker of the site: chain or any
+    #[arg(long, value_name = "WHERE", default_value = "chain", value_parser = placement)]
+    pub placement: Placement,
+    /// Durations vary so many times as much as Table 5.1 says; 0: not at all
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub spread: f64,
     /// Sites, each with a scheduler; more than one with chains only
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub sites: u32,
@@ -113,6 +121,8 @@ impl SimArguments {
             pattern: self.arrivals,
             calls: self.calls.unwrap_or(calls),
             workers: self.workers,
+            placement: self.placement,
+            spread: self.spread,
             sites: self.sites,
             delays: Delays {
                 apply: Spread::fixed(self.apply_ms),
@@ -140,6 +150,14 @@ fn workers(text: &str) -> Result<Workers, String> {
         ("unbounded", _) => Ok(Workers::Unbounded),
         (_, Ok(workers)) if workers > 0 => Ok(Workers::Bounded(workers)),
         _ => Err("a number above 0, or unbounded".into()),
+    }
+}
+
+fn placement(text: &str) -> Result<Placement, String> {
+    match text {
+        "chain" => Ok(Placement::Chain),
+        "any" => Ok(Placement::Any),
+        _ => Err("chain or any".into()),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::agenda::Agenda;
 use crate::feed::{Came, Feed};
 use crate::plan::Plan;
 use crate::run::{Mistake, Outcome};
-use crate::settings::{Error, Policy, Settings, Workers};
+use crate::settings::{Error, Placement, Policy, Settings, Workers};
 use crate::tally::Tally;
 use crate::time::Nanos;
 use crate::trace::Ran;
@@ -126,8 +126,10 @@ pub(crate) fn run(
 
 impl Site<'_> {
     fn run(&mut self, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
-        for _ in 0..self.settings.workers.bound().unwrap_or(1) {
-            self.join();
+        let bound = self.settings.workers.bound();
+        match self.settings.placement {
+            Placement::Any => self.join(bound.unwrap_or(u32::MAX)),
+            Placement::Chain => (0..bound.unwrap_or(1)).for_each(|_| self.join(1)),
         }
         self.next_arrival();
         while let Some(happening) = self.agenda.next() {
@@ -192,8 +194,10 @@ impl Site<'_> {
     }
 
     fn submit(&mut self, call: u64) -> Result<(), Error> {
-        if self.settings.workers == Workers::Unbounded && self.idle == 0 {
-            self.join();
+        let grows = self.settings.placement == Placement::Chain
+            && self.settings.workers == Workers::Unbounded;
+        if grows && self.idle == 0 {
+            self.join(1);
         }
         let now = self.agenda.now();
         let live = self.live.get_mut(&call).expect("it came");
@@ -217,14 +221,14 @@ impl Site<'_> {
         }))
     }
 
-    /// One more worker.
-    fn join(&mut self) {
+    /// One more worker, or as many as it has slots.
+    fn join(&mut self, slots: u32) {
         let worker = WorkerId(self.loads.len() as u32);
         self.loads.push(0);
         self.idle += 1;
         let joined = Event::WorkerJoined {
             worker,
-            slots: 1,
+            slots,
             holds: Holds::Everything,
             freshness: Freshness::Current,
         };

@@ -4,6 +4,7 @@
 //! moments with the same durations.  Does not: know where they go.
 
 use crate::arrivals::Arrivals;
+use crate::draw::Spread;
 use crate::plan::{Plan, Source};
 use crate::settings::Settings;
 use crate::time::Nanos;
@@ -19,6 +20,8 @@ pub(crate) struct Feed {
     source: Box<dyn Source>,
     arrivals: Arrivals,
     durations: Rand,
+    /// How much more durations vary than the workload says.
+    spread: f64,
     /// The number of the next call.
     next: u64,
 }
@@ -40,12 +43,14 @@ impl Feed {
             rate,
             calls,
             seed,
+            spread,
             ..
         } = *settings;
         Feed {
             source,
             arrivals: Arrivals::new(pattern, rate, calls, seed ^ ARRIVALS),
             durations: Rand::seeded(seed ^ DURATIONS),
+            spread,
             next: 0,
         }
     }
@@ -71,7 +76,11 @@ impl Feed {
         let plan = self.source.next_plan();
         let kind = &self.source.kinds()[plan.kind];
         let writes = kind.writes;
-        let work = kind.duration.draw(&mut self.durations);
+        let duration = Spread {
+            variance: kind.duration.variance * self.spread,
+            ..kind.duration
+        };
+        let work = duration.draw(&mut self.durations);
         Came {
             call,
             plan,

@@ -7,10 +7,10 @@
 use crate::arrivals::Pattern;
 use crate::figure::short;
 use crate::figures::several::settings as several;
-use crate::figures::single::{settings as bounded, unbounded_settings as unbounded};
+use crate::figures::single::{Variant, settings as bounded, unbounded_settings as unbounded};
 use crate::figures::{Lab, Load, mean};
 use crate::report::Report;
-use crate::settings::{Begin, Error, Policy, Settings, Workers};
+use crate::settings::{Begin, Error, Placement, Policy, Settings, Workers};
 use crate::tpce::TradeKeys;
 use serde::Serialize;
 use std::fmt;
@@ -33,8 +33,14 @@ pub struct Headlines {
     pub rows: Vec<Headline>,
 }
 
-/// Policies that the thesis compares, in the order in which the table names them.
-const THREE: [Policy; 3] = [Policy::Chains, Policy::Tashkent, Policy::RoundRobin];
+/// What the thesis compares, with chains on any worker beside its own; in the order in which the table names
+/// them.
+const COMPARED: [Variant; 4] = [
+    (Policy::Chains, Placement::Chain),
+    (Policy::Chains, Placement::Any),
+    (Policy::Tashkent, Placement::Chain),
+    (Policy::RoundRobin, Placement::Chain),
+];
 
 /// Measures everything again; `progress` is told how many runs are made.
 ///
@@ -78,7 +84,7 @@ fn per_cent(share: f64) -> f64 {
 fn one_site(lab: &mut Lab<'_>, table: &mut Headlines) -> Result<(), Error> {
     for rate in [10.0, 150.0, 200.0, 300.0] {
         let mut reports = Vec::new();
-        for policy in THREE {
+        for policy in COMPARED {
             reports.push(lab.run(Load::Tpcc, bounded(policy, rate))?);
         }
         let at = |what: &str| format!("{what} at {rate}/s");
@@ -103,20 +109,34 @@ fn one_site(lab: &mut Lab<'_>, table: &mut Headlines) -> Result<(), Error> {
         let within = joined(&reports, |report| per_cent(report.penalty.within_four));
         table.add(
             at("% of calls with a penalty of 4 or less"),
-            "51 / about 10 / about 10 (rate not said)",
+            "51; the others about 10 (rate not said)",
             within,
         );
         let busy = joined(&reports, |report| report.busy_while_arriving);
         let told = match rate {
-            150.0 => "below 100 / 100 / 100",
-            300.0 => "100 / 100 / 100",
+            150.0 => "chains below 100; the others 100",
+            300.0 => "100",
             _ => "",
         };
         table.add(at("busy of 100 workers while calls come"), told, busy);
+        let mut alike = Vec::new();
+        for policy in COMPARED {
+            let settings = Settings {
+                spread: 0.0,
+                ..bounded(policy, rate)
+            };
+            alike.push(lab.run(Load::Tpcc, settings)?);
+        }
+        let means = joined(&alike, |report| report.penalty.mean);
+        table.add(
+            at("penalty ratio, mean, durations that do not vary"),
+            "",
+            means,
+        );
         let queue = joined(&reports, |report| report.queue_max as f64);
         let told = match rate {
-            150.0 => "close to 0 / grows / grows",
-            300.0 => "very small / grows / grows",
+            150.0 => "chains close to 0; the others grow",
+            300.0 => "chains very small; the others grow",
             _ => "",
         };
         table.add(at("calls waiting for a worker, most"), told, queue);
@@ -126,28 +146,38 @@ fn one_site(lab: &mut Lab<'_>, table: &mut Headlines) -> Result<(), Error> {
 
 fn cost(lab: &mut Lab<'_>, table: &mut Headlines) -> Result<(), Error> {
     let mut most = Vec::new();
-    for policy in THREE {
+    for policy in COMPARED {
         most.push(lab.run(Load::Tpcc, unbounded(policy, 175.0))?);
     }
     table.add(
         "workers wanted at 175/s without a bound, most",
-        "below 100 / 1,500 / -",
+        "below 100; Tashkent+ 1,500",
         joined(&most, |report| report.busy_max as f64),
     );
     let mut hundred = Vec::new();
-    for policy in THREE {
-        hundred.push(lab.run(Load::Tpcc, unbounded(policy, 100.0))?);
+    let mut alike = Vec::new();
+    for policy in COMPARED {
+        let settings = unbounded(policy, 100.0);
+        hundred.push(lab.run(Load::Tpcc, settings.clone())?);
+        let spread = 0.0;
+        alike.push(lab.run(Load::Tpcc, Settings { spread, ..settings })?);
     }
-    let ratio = |of: fn(&Report) -> f64| {
-        let ratios = hundred[1..]
+    let ratio_of = |reports: &[Report], of: fn(&Report) -> f64| {
+        let ratios = reports
             .iter()
-            .map(|report| short(of(report) / of(&hundred[0])));
+            .map(|report| short(of(report) / of(&reports[0])));
         ratios.collect::<Vec<_>>().join(" / ")
     };
+    let ratio = |of| ratio_of(&hundred, of);
     table.add(
-        "cost at 100/s without a bound, Tashkent+ and round-robin over chains: worker-seconds busy",
-        "25 / -",
+        "cost at 100/s without a bound over that of chains: worker-seconds busy",
+        "Tashkent+ 25",
         ratio(|report| report.busy_seconds),
+    );
+    table.add(
+        "the same, durations that do not vary",
+        "",
+        ratio_of(&alike, |report| report.busy_seconds),
     );
     table.add(
         "the same, most workers at once",
@@ -283,8 +313,7 @@ fn trade_results(lab: &mut Lab<'_>, table: &mut Headlines) -> Result<(), Error> 
 }
 
 impl fmt::Display for Headlines {
-    /// As a table of Markdown: several figures are chains / Tashkent+ / round-robin unless the line says
-    /// otherwise.
+    /// As a table of Markdown: four figures are chains / chains on any worker / Tashkent+ / round-robin.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| what | thesis | ours |")?;
         writeln!(f, "|---|---|---|")?;

@@ -64,7 +64,7 @@ pub use headlines::{Headline, Headlines, headlines};
 pub use plan::{Kind, Plan, Source, Table};
 pub use report::{Curves, KindReport, Penalty, Points, Report};
 pub use run::{Mistake, run, traced};
-pub use settings::{Again, Begin, Delays, Error, Policy, Settings, Workers};
+pub use settings::{Again, Begin, Delays, Error, Placement, Policy, Settings, Workers};
 pub use time::Nanos;
 pub use tpcc::{KeyRule, TableRule, TpccCalls};
 pub use tpce::{TpceCalls, TradeKeys};

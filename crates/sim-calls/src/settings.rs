@@ -66,6 +66,16 @@ impl Workers {
     }
 }
 
+/// Which worker of a site runs a call, under chains at one site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// The one that the scheduler gave its chain to, as in the thesis: workers join one by one.
+    Chain,
+    /// Any that is free: workers are the slots of one, which is right where they share a copy.
+    Any,
+}
+
 /// When a call that lost its certification is run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -150,6 +160,10 @@ pub struct Settings {
     pub calls: u64,
     /// At each site.
     pub workers: Workers,
+    /// Under chains at one site.
+    pub placement: Placement,
+    /// Calls' durations vary this many times as much as Table 5.1 says; 0: not at all.
+    pub spread: f64,
     /// Sites, each with a scheduler; calls come to them evenly.
     pub sites: u32,
     /// Messages and the like.
@@ -174,6 +188,8 @@ impl Default for Settings {
             pattern: Pattern::Poisson,
             calls: 4200,
             workers: Workers::Bounded(100),
+            placement: Placement::Chain,
+            spread: 1.0,
             sites: 1,
             delays: Delays::TABLE,
             again: Again::AtOnce,
@@ -199,6 +215,9 @@ pub enum Error {
     /// Sites have schedulers of chains only.
     #[error("several sites are simulated with chains only, not with {}", .0.name())]
     Sites(Policy),
+    /// Only workers that share a copy are alike.
+    #[error("with write sets that take time to apply, calls run where their chain is")]
+    Placement,
     /// The scheduler refused a call.
     #[error("the scheduler refused call {0}")]
     Refused(u64),
@@ -222,8 +241,13 @@ impl Settings {
             "the number of sites",
             "1 to 64",
         )?;
+        let spread = self.spread.is_finite() && self.spread >= 0.0;
+        range(spread, "the spread", "0 or more")?;
         range(positive(self.in_memory), "the share in memory", "above 0")?;
         range(positive(self.interval_ms), "the interval", "above 0")?;
+        if self.placement == Placement::Any && self.delays.apply.ms > 0.0 {
+            return Err(Error::Placement);
+        }
         match self.sites > 1 && self.policy != Policy::Chains {
             true => Err(Error::Sites(self.policy)),
             false => Ok(()),

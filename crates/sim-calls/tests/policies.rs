@@ -2,9 +2,9 @@
 //! calls that conflict are kept apart as the policy says. The checks are seen to find planted mistakes.
 
 use quintet_sim_calls::{
-    Again, Begin, Delays, Mistake, Pattern, Policy, Ran, Report, Settings, Source, Spread,
-    TableRule, TpccCalls, TpceCalls, TradeKeys, Workers, check_certified, check_chains, check_once,
-    check_serial, run, traced,
+    Again, Begin, Delays, Mistake, Pattern, Placement, Policy, Ran, Report, Settings, Source,
+    Spread, TableRule, TpccCalls, TpceCalls, TradeKeys, Workers, check_certified, check_chains,
+    check_once, check_serial, run, traced,
 };
 
 const CALLS: u64 = 400;
@@ -46,6 +46,13 @@ fn all() -> Vec<Settings> {
         again: Again::AtTheBack,
         ..settings(Policy::RoundRobin, 3)
     });
+    for workers in [Workers::Bounded(40), Workers::Unbounded] {
+        all.push(Settings {
+            workers,
+            placement: Placement::Any,
+            ..settings(Policy::Chains, 8)
+        });
+    }
     all.push(several(4));
     all.push(Settings {
         workers: Workers::Unbounded,

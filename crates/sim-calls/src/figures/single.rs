@@ -6,7 +6,7 @@
 use super::{Lab, Load, SECONDS};
 use crate::figure::{Axis, Figure, Graph};
 use crate::report::{Points, Report};
-use crate::settings::{Error, Policy, Settings, Workers};
+use crate::settings::{Error, Placement, Policy, Settings, Workers};
 
 /// Calls per second of the figures that vary it.
 const RATES: [f64; 8] = [10.0, 25.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0];
@@ -17,12 +17,19 @@ const SHOWN: [f64; 4] = [10.0, 150.0, 200.0, 300.0];
 const TIME: Axis = Axis::linear("seconds");
 const RATE: Axis = Axis::linear("calls per second");
 
+/// A policy, and where it runs calls.
+pub(crate) type Variant = (Policy, Placement);
+
 /// In the thesis's order, and under its names for two of them.
-const COMPARED: [(Policy, &str); 4] = [
-    (Policy::Chains, "chains (Gargamel)"),
-    (Policy::Tashkent, "Tashkent+"),
-    (Policy::RoundRobin, "round-robin"),
-    (Policy::Centralised, "centralised writes"),
+const COMPARED: [(Variant, &str); 5] = [
+    ((Policy::Chains, Placement::Chain), "chains (Gargamel)"),
+    ((Policy::Chains, Placement::Any), "chains, any worker"),
+    ((Policy::Tashkent, Placement::Chain), "Tashkent+"),
+    ((Policy::RoundRobin, Placement::Chain), "round-robin"),
+    (
+        (Policy::Centralised, Placement::Chain),
+        "centralised writes",
+    ),
 ];
 
 /// A figure of a report, drawn against the rate.
@@ -51,9 +58,10 @@ pub(super) const SPEED_UP: Measure = Measure {
 };
 
 /// Calls of the thesis's phase in which they come.
-pub(crate) fn settings(policy: Policy, rate: f64) -> Settings {
+pub(crate) fn settings((policy, placement): Variant, rate: f64) -> Settings {
     Settings {
         policy,
+        placement,
         rate,
         calls: (rate * SECONDS).round() as u64,
         ..Settings::default()
@@ -62,11 +70,11 @@ pub(crate) fn settings(policy: Policy, rate: f64) -> Settings {
 
 fn lines(
     lab: &mut Lab<'_>,
-    policies: &[(Policy, &str)],
-    settings: impl Fn(Policy) -> Settings,
+    policies: &[(Variant, &str)],
+    settings: impl Fn(Variant) -> Settings,
     points: impl Fn(&Report) -> Points,
 ) -> Result<Vec<(String, Points)>, Error> {
-    let line = |(policy, name): &(Policy, &str)| {
+    let line = |(policy, name): &(Variant, &str)| {
         let report = lab.run(Load::Tpcc, settings(*policy))?;
         Ok(((*name).to_owned(), points(&report)))
     };
@@ -177,7 +185,7 @@ pub(super) fn utilisation(
 }
 
 /// The same with as many workers as are wanted.
-pub(crate) fn unbounded_settings(policy: Policy, rate: f64) -> Settings {
+pub(crate) fn unbounded_settings(policy: Variant, rate: f64) -> Settings {
     Settings {
         workers: Workers::Unbounded,
         ..settings(policy, rate)
@@ -203,11 +211,11 @@ pub(super) fn unbounded(lab: &mut Lab<'_>) -> Result<Figure, Error> {
 pub(super) fn cost(lab: &mut Lab<'_>) -> Result<Figure, Error> {
     let mut graphs = Vec::new();
     for (title, settings) in [
-        ("100 workers", settings as fn(Policy, f64) -> Settings),
+        ("100 workers", settings as fn(Variant, f64) -> Settings),
         ("Workers without bound", unbounded_settings),
     ] {
         let mut lines = Vec::new();
-        for (policy, name) in &COMPARED[..3] {
+        for (policy, name) in &COMPARED[..4] {
             let mut points = Vec::new();
             for rate in RATES {
                 let report = lab.run(Load::Tpcc, settings(*policy, rate))?;
