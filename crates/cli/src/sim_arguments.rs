@@ -72,6 +72,9 @@ pub struct SimArguments {
     /// TPC-C: warehouses
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..100_000))]
     pub warehouses: u32,
+    /// Tell the scheduler the rows that a call will write, as no classifier can: what false positives cost
+    #[arg(long)]
+    pub exact_keys: bool,
     /// TPC-E: look up broker and account of a Trade Result before it is scheduled
     #[arg(long)]
     pub run_time_keys: bool,

@@ -10,8 +10,8 @@ use quintet_bench::chart::{self, Chart, Division};
 use quintet_rt::disk::replace_file;
 use quintet_rt::{Disk, RealDisk};
 use quintet_sim_calls::{
-    Axis, Division as Divided, Error, Figure, Graph, NUMBERS, Report, Settings, Source, TableRule,
-    TpccCalls, TpceCalls, TradeKeys, figure, headlines, run,
+    Axis, Division as Divided, Error, Exact, Figure, Graph, NUMBERS, Report, Settings, Source,
+    TableRule, TpccCalls, TpceCalls, TradeKeys, figure, headlines, run,
 };
 use std::io::Write;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn one_run(arguments: &SimArguments) -> Result<(), Exit> {
 }
 
 fn source(arguments: &SimArguments, settings: &Settings) -> Box<dyn Source> {
-    match arguments.workload {
+    let source: Box<dyn Source> = match arguments.workload {
         SimWorkload::Tpcc => Box::new(TpccCalls::new(
             arguments.warehouses,
             Box::new(TableRule),
@@ -86,6 +86,10 @@ fn source(arguments: &SimArguments, settings: &Settings) -> Box<dyn Source> {
             let share = arguments.trade_result_share;
             Box::new(TpceCalls::new(keys, share, settings.seed))
         }
+    };
+    match arguments.exact_keys {
+        true => Box::new(Exact(source)),
+        false => source,
     }
 }
 

@@ -20,6 +20,7 @@
 //! | `draw`, `arrivals`, `feed` | durations, moments of arrival, and both with calls |
 //! | `plan` | [`Plan`], [`Kind`], [`Source`]: the seam to workloads |
 //! | `tpcc`, `tpce` | the two workloads |
+//! | `exact` | either of them with keys that no classifier could know |
 //! | `chains` | one site under the scheduler of chains |
 //! | `certified`, `certifier`, `groups` | the two policies that certify |
 //! | `sites`, `collisions` | several sites |
@@ -38,6 +39,7 @@ mod certifier;
 mod chains;
 mod collisions;
 mod draw;
+mod exact;
 mod feed;
 mod figure;
 mod figures;
@@ -58,6 +60,7 @@ mod trace;
 pub use arrivals::Pattern;
 pub use collisions::Collisions;
 pub use draw::Spread;
+pub use exact::Exact;
 pub use figure::{Axis, Division, Figure, Graph};
 pub use figures::{NUMBERS, figure};
 pub use headlines::{Headline, Headlines, headlines};
