@@ -1,6 +1,6 @@
 //! Several sites, each with a scheduler, workers and a full copy: the thesis's chapter 4.
 //!
-//! Relies on: `sites::graph`.  Promises: a call is ordered at once by the site it came to (its home), as that
+//! Relies on: `sites::graph` for the order, `agreement` for collisions, `crew` for workers.  Promises: a call is ordered at once by the site it came to (its home), as that
 //! site sees the order, and told to the others, who find out whether it collides with calls of theirs;
 //! it commits when it has run, all it comes after is committed, and every site agrees on its place.
 //! Two calls that conflict never both commit without one having seen the other.
@@ -28,6 +28,8 @@
 //!   one that the decision would prefer now, and stays out of the way of the others until then.
 //! * Calls that only read run at home at once.
 
+mod agreement;
+mod crew;
 mod graph;
 
 use crate::agenda::Agenda;
@@ -39,10 +41,10 @@ use crate::settings::{Begin, Settings};
 use crate::tally::Tally;
 use crate::time::Nanos;
 use crate::trace::Ran;
+use crew::{Crew, Run};
 use graph::{Graph, PlaceId, Sites};
 use hashbrown::HashMap;
 use quintet_rt::Rand;
-use std::collections::VecDeque;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -70,14 +72,6 @@ enum Happening {
     Answer {
         call: u64,
     },
-}
-
-/// What a worker has.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Run {
-    Place(PlaceId),
-    /// A call that only reads.
-    Read(u64),
 }
 
 /// A call until it is answered and everywhere.
@@ -117,17 +111,6 @@ struct Progress {
     began: Nanos,
     /// Who has its effects.
     visible: Sites,
-}
-
-/// Workers of a site, all alike.
-#[derive(Default)]
-struct Crew {
-    free: u32,
-    /// None: as many as are wanted.
-    bound: Option<u32>,
-    waiting: VecDeque<Run>,
-    /// Places that are to run here.
-    load: u32,
 }
 
 struct World<'a> {
@@ -305,23 +288,6 @@ impl World<'_> {
         self.if_ready(place);
     }
 
-    /// Of places that a new call meets, leaves out those in branches that will not stay, as it seems.
-    fn bet(&mut self, mut met: Vec<PlaceId>) -> Vec<PlaceId> {
-        loop {
-            let line = self.graph.line(&met);
-            let Some((a, b)) = self.graph.rivals_among(&line) else {
-                return met;
-            };
-            let loser = match self.graph.preferred(a, b) {
-                true => b,
-                false => a,
-            };
-            let branch = self.graph.branch(loser);
-            met.retain(|place| !branch.contains(place));
-            self.collisions.bets += 1;
-        }
-    }
-
     /// A call that comes after a place may begin at a site, as far as that place is concerned.
     fn is_there(&self, before: PlaceId, site: u32) -> bool {
         let before = &self.progress[&before];
@@ -350,52 +316,6 @@ impl World<'_> {
             .unwrap_or(home)
     }
 
-    /// News of a place arrives at a site.
-    fn reach(&mut self, id: PlaceId, site: u32) {
-        let Some(place) = self.graph.get(id) else {
-            return;
-        };
-        let home = self.live[&place.call].home;
-        self.send(site, home, Happening::Vote { place: id });
-        let place = self.graph.get(id).expect("it is there");
-        let met = self.graph.met(&place.keys, site);
-        let line = self.graph.line(&[id]);
-        let branch = self.graph.branch(id);
-        // Either this or what stands in such a branch will go anyway.
-        let mut apart = self.graph.opposed(&line);
-        let mut lost = false;
-        // The earliest first: of a branch its beginning is what collides.
-        for other in met.into_iter().rev() {
-            // What is after this place comes later; what this place is after came earlier.
-            if [&line, &branch, &apart]
-                .iter()
-                .any(|set| set.contains(&other))
-            {
-                continue;
-            }
-            let opposed = self.graph.get(other).expect("it was found");
-            let call = self.graph.get(id).expect("it is there").call;
-            let unseen = self.mistake == Some(Mistake::CollisionUnseen);
-            if unseen && (call + opposed.call).is_multiple_of(8) {
-                continue;
-            }
-            lost |= opposed.agreed;
-            self.collisions.collisions += 1;
-            self.graph.oppose(id, other);
-            apart.extend(self.graph.branch(other));
-        }
-        let place = self.graph.get_mut(id).expect("it was there");
-        place.known |= 1 << site;
-        if lost {
-            // The other one's place is settled.
-            self.undo(id);
-            return;
-        }
-        if self.progress[&id].site == site {
-            self.arrived_one(id);
-        }
-    }
-
     /// One thing less that a place waits for.
     fn arrived_one(&mut self, place: PlaceId) {
         let progress = self.progress.get_mut(&place).expect("it is there");
@@ -417,48 +337,6 @@ impl World<'_> {
         self.tally.for_worker.up(now);
         let crew = &mut self.crews[site as usize];
         crew.waiting.push_back(Run::Place(place));
-        self.start(site);
-    }
-
-    /// Gives workers to those that wait.
-    fn start(&mut self, site: u32) {
-        let now = self.agenda.now();
-        loop {
-            let crew = &mut self.crews[site as usize];
-            if crew.bound.is_some() && crew.free == 0 {
-                return;
-            }
-            let Some(run) = crew.waiting.pop_front() else {
-                return;
-            };
-            let (waits_since, call) = match run {
-                Run::Read(call) => (self.live[&call].came, call),
-                Run::Place(place) => {
-                    // It may have lost its place while it waited.
-                    let Some(progress) = self.progress.get_mut(&place) else {
-                        continue;
-                    };
-                    progress.step = Step::Running;
-                    progress.began = now;
-                    let call = self.graph.get(place).expect("it is there").call;
-                    (progress.ready, call)
-                }
-            };
-            let crew = &mut self.crews[site as usize];
-            crew.free = crew.free.saturating_sub(1);
-            self.tally.for_worker.down(now);
-            self.tally.got_worker(now - waits_since);
-            self.tally.busy.up(now);
-            let time = self.way() + self.live[&call].work;
-            self.agenda.after(time, Happening::End { run });
-        }
-    }
-
-    /// A worker is free again.
-    fn free(&mut self, site: u32) {
-        self.tally.busy.down(self.agenda.now());
-        let crew = &mut self.crews[site as usize];
-        crew.free += u32::from(crew.bound.is_some());
         self.start(site);
     }
 
@@ -583,83 +461,5 @@ impl World<'_> {
                 looked_at.extend(place.before);
             }
         }
-    }
-
-    /// A site has acknowledged a place, or a consensus's time is over: with the last of them there is an
-    /// agreement.
-    fn vote(&mut self, id: PlaceId) {
-        if let Some(progress) = self.progress.get_mut(&id) {
-            progress.votes_missing -= 1;
-            if progress.votes_missing == 0 {
-                self.agree(id);
-            }
-        }
-    }
-
-    fn agree(&mut self, id: PlaceId) {
-        let place = self.graph.get(id).expect("it has votes");
-        let rivals = place.rivals.clone();
-        let settled = |rival: &PlaceId| self.graph.get(*rival).is_some_and(|place| place.agreed);
-        let stays = rivals
-            .iter()
-            .all(|rival| !settled(rival) && self.graph.preferred(id, *rival));
-        if !stays {
-            self.undo(id);
-            return;
-        }
-        // One undone branch may contain another rival.
-        for rival in rivals {
-            if self.graph.get(rival).is_some() {
-                self.undo(rival);
-            }
-        }
-        let place = self.graph.get_mut(id).expect("a winner stays");
-        place.agreed = true;
-        self.if_done(id);
-    }
-
-    /// A place and what is behind it is given up; the calls are ordered again.
-    fn undo(&mut self, id: PlaceId) {
-        let now = self.agenda.now();
-        let mut branch: Vec<PlaceId> = self.graph.branch(id).into_iter().collect();
-        branch.sort_unstable();
-        let mut freed = Vec::new();
-        let mut again = Vec::new();
-        for id in branch {
-            let place = self.graph.remove(id);
-            let progress = self.progress.remove(&id).expect("it was there");
-            self.crews[progress.site as usize].load -= 1;
-            again.push(place.call);
-            match progress.step {
-                Step::Waiting => self.tally.for_others.down(now),
-                Step::Ready => self.tally.for_worker.down(now),
-                Step::Running => {
-                    self.collisions.killed_running += 1;
-                    self.kill(&progress);
-                    freed.push(progress.site);
-                }
-                Step::Held { since } => {
-                    self.collisions.killed_stalled += 1;
-                    self.collisions.stalled_seconds += (now - since).seconds();
-                    self.kill(&progress);
-                    freed.push(progress.site);
-                }
-                Step::Committed => unreachable!("what is committed is agreed"),
-            }
-            let begun = !matches!(progress.step, Step::Waiting | Step::Ready);
-            self.collisions.cancelled += u64::from(!begun);
-        }
-        for call in again {
-            self.agenda.after(Nanos::ZERO, Happening::Order { call });
-        }
-        for site in freed {
-            self.free(site);
-        }
-    }
-
-    fn kill(&mut self, progress: &Progress) {
-        let time = self.agenda.now() - progress.began;
-        self.tally.lost(time);
-        self.collisions.killed_seconds += time.seconds();
     }
 }
