@@ -72,7 +72,7 @@ pub(crate) fn replaced(expr: &Expr, with: &mut dyn FnMut(usize) -> Option<Known>
 /// True if the expression is NULL as soon as one of these parameters is.
 fn is_strict(expr: &Expr, partial: &BTreeSet<usize>) -> bool {
     let passes_on = match expr {
-        Expr::Call { function, .. } => function.strict || function.is_subscript(),
+        Expr::Call { function, .. } => function.strict || function.subscript,
         Expr::Param(..) | Expr::Compare { .. } | Expr::Cast { .. } | Expr::Not(_) => true,
         _ => false,
     };

@@ -24,6 +24,7 @@
 //! | `call_run`, `calls`, `call_report` | a whole run of calls; what it counts; its report |
 //! | `compare` | several targets in turn, and their ratios |
 //! | `scheduling` | what ordering a call costs, without running it |
+//! | `chart` | any figures against any others, as SVG |
 //! | `plot` | throughput over time and latency by percentile, as SVG |
 //!
 //! Without the feature `embedded` the database is left out, without `calls` everything that speaks SQL: the
@@ -36,6 +37,7 @@ mod call_run;
 #[cfg(feature = "calls")]
 mod caller;
 mod calls;
+pub mod chart;
 #[cfg(feature = "calls")]
 mod compare;
 #[cfg(feature = "calls")]

@@ -49,34 +49,19 @@ pub struct Line {
     pub runs: Vec<Curves>,
 }
 
-const WIDTH: f64 = 860.0;
+pub(crate) const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 660.0;
 
 /// Colours that are told apart by those who see fewer, too (Okabe and Ito's).
-const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
+pub(crate) const COLOURS: [&str; 7] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
+];
 
 /// A picture of some runs.
 pub fn svg(title: &str, lines: &[Line]) -> String {
-    let mut out = String::with_capacity(16 << 10);
-    let legend = 22.0 * lines.len() as f64;
-    let height = HEIGHT + legend;
-    // Writing to a string cannot fail, here and below.
-    let _ = writeln!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
-         height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"13\" fill=\"#333\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
-    );
-    text(&mut out, 20.0, 28.0, "start", "16", title);
-    for (at, line) in lines.iter().enumerate() {
-        let (y, colour) = (52.0 + 22.0 * at as f64, COLOURS[at % COLOURS.len()]);
-        let _ = writeln!(
-            out,
-            "<path d=\"M20 {}h26\" stroke=\"{colour}\" stroke-width=\"3\"/>",
-            y - 4.0
-        );
-        text(&mut out, 54.0, y, "start", "13", &line.name);
-    }
+    let legend = LEGEND_LINE * lines.len() as f64;
+    let mut out = page(HEIGHT + legend, title);
+    legend_of(&mut out, 52.0, lines.iter().map(|line| line.name.as_str()));
     let runs = || lines.iter().flat_map(|line| &line.runs);
     let greatest = |points: fn(&Curves) -> &Vec<(f64, f64)>, of: fn(&(f64, f64)) -> f64| {
         let all = runs().flat_map(|run| points(run).iter().map(of));
@@ -112,7 +97,37 @@ pub fn svg(title: &str, lines: &[Line]) -> String {
     out
 }
 
-fn text(out: &mut String, x: f64, y: f64, anchor: &str, size: &str, words: &str) {
+/// Height of a line of the legend.
+pub(crate) const LEGEND_LINE: f64 = 22.0;
+
+/// The beginning of a picture.
+pub(crate) fn page(height: f64, title: &str) -> String {
+    let mut out = String::with_capacity(16 << 10);
+    // Writing to a string cannot fail, here and below.
+    let _ = writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"13\" fill=\"#333\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
+    );
+    text(&mut out, 20.0, 28.0, "start", "16", title);
+    out
+}
+
+/// Which colour is which line.
+pub(crate) fn legend_of<'a>(out: &mut String, top: f64, names: impl Iterator<Item = &'a str>) {
+    for (at, name) in names.enumerate() {
+        let (y, colour) = (top + LEGEND_LINE * at as f64, COLOURS[at % COLOURS.len()]);
+        let _ = writeln!(
+            out,
+            "<path d=\"M20 {}h26\" stroke=\"{colour}\" stroke-width=\"3\"/>",
+            y - 4.0
+        );
+        text(out, 54.0, y, "start", "13", name);
+    }
+}
+
+pub(crate) fn text(out: &mut String, x: f64, y: f64, anchor: &str, size: &str, words: &str) {
     let words = words
         .replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -142,8 +157,8 @@ impl Scale {
     }
 }
 
-struct Axis {
-    label: &'static str,
+pub(crate) struct Axis {
+    label: String,
     scale: Scale,
     from: f64,
     to: f64,
@@ -153,7 +168,7 @@ struct Axis {
 
 impl Axis {
     /// From 0 to a round figure above the greatest.
-    fn linear(label: &'static str, greatest: f64) -> Axis {
+    pub(crate) fn linear(label: &str, greatest: f64) -> Axis {
         let greatest = if greatest > 0.0 { greatest } else { 1.0 };
         let rough = greatest / 5.0;
         let power = 10f64.powf(rough.log10().floor());
@@ -168,7 +183,7 @@ impl Axis {
             (figure, figure_text(figure))
         });
         Axis {
-            label,
+            label: label.to_owned(),
             scale: Scale::Linear,
             from: 0.0,
             to: f64::from(count) * step,
@@ -177,7 +192,7 @@ impl Axis {
     }
 
     /// From a figure of 1, 2 or 5 times a power of ten to another, around both.
-    fn logarithmic(label: &'static str, least: f64, greatest: f64) -> Axis {
+    pub(crate) fn logarithmic(label: &str, least: f64, greatest: f64) -> Axis {
         let (least, greatest) = (least.max(1e-3), greatest.max(least).max(2e-3));
         let decades = least.log10().floor() as i32..=greatest.log10().ceil() as i32;
         let figures = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|f| f * 10f64.powi(decade)));
@@ -188,7 +203,7 @@ impl Axis {
         let last = figures.iter().position(|figure| *figure >= greatest);
         let figures = &figures[first.unwrap_or(0)..=last.unwrap_or(figures.len() - 1)];
         Axis {
-            label,
+            label: label.to_owned(),
             scale: Scale::Logarithmic,
             from: figures[0],
             to: figures[figures.len() - 1],
@@ -204,7 +219,7 @@ impl Axis {
         // Two digits too many are cut off by rounding: 99.9 and not 99.90000000000001.
         let name = |share: f64| format!("{} %", (share * 1e8).round() / 1e6);
         Axis {
-            label: "share of the transactions that were not slower",
+            label: "share of the transactions that were not slower".to_owned(),
             scale: Scale::Nines,
             from: 0.0,
             to,
@@ -240,12 +255,13 @@ fn figure_text(figure: f64) -> String {
 
 const LEFT: f64 = 90.0;
 const PANEL_WIDTH: f64 = 740.0;
-const PANEL_HEIGHT: f64 = 240.0;
+pub(crate) const PANEL_HEIGHT: f64 = 240.0;
 
-struct Panel {
-    top: f64,
-    x: Axis,
-    y: Axis,
+/// One pair of axes, and the curves between them.
+pub(crate) struct Panel {
+    pub(crate) top: f64,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
 }
 
 impl Panel {
@@ -257,7 +273,7 @@ impl Panel {
         self.top + PANEL_HEIGHT * (1.0 - self.y.place(figure))
     }
 
-    fn frame(&self, out: &mut String) {
+    pub(crate) fn frame(&self, out: &mut String) {
         let (top, bottom) = (self.top, self.top + PANEL_HEIGHT);
         for (figure, name) in &self.y.ticks {
             let y = self.y(*figure);
@@ -280,7 +296,7 @@ impl Panel {
             "<path d=\"M{LEFT} {top}v{PANEL_HEIGHT}h{PANEL_WIDTH}\" fill=\"none\" stroke=\"#333\"/>"
         );
         let middle = LEFT + PANEL_WIDTH / 2.0;
-        text(out, middle, bottom + 38.0, "middle", "13", self.x.label);
+        text(out, middle, bottom + 38.0, "middle", "13", &self.x.label);
         let y = top + PANEL_HEIGHT / 2.0;
         let _ = writeln!(
             out,
@@ -289,7 +305,12 @@ impl Panel {
         );
     }
 
-    fn curve(&self, out: &mut String, colour: &str, points: impl Iterator<Item = (f64, f64)>) {
+    pub(crate) fn curve(
+        &self,
+        out: &mut String,
+        colour: &str,
+        points: impl Iterator<Item = (f64, f64)>,
+    ) {
         let mut path = String::new();
         for (x, y) in points {
             let command = if path.is_empty() { 'M' } else { 'L' };

@@ -6,6 +6,7 @@
 
 use crate::options::Options;
 use crate::quantity::Size;
+use crate::sim_arguments::{SIM_EXAMPLES, SimArguments};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use quintet_analysis::Granularity;
 use quintet_base::{Durability, Level};
@@ -44,6 +45,9 @@ pub enum Command {
     /// Say which calls of procedures conflict, and why, without running them
     #[command(after_help = CLASSIFY_EXAMPLES)]
     Classify(ClassifyArguments),
+    /// Simulate how calls are scheduled, on modelled workers and sites
+    #[command(after_help = SIM_EXAMPLES)]
+    Sim(SimArguments),
     /// Show what a data directory holds, without changing it
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),

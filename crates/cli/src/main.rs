@@ -1,4 +1,4 @@
-//! The `quintet` binary: serve, run SQL, measure, look inside.
+//! The `quintet` binary: serve, run SQL, measure, simulate, look inside.
 //!
 //! Relies on: every room below; this is the only place that names the allocator.
 //! Promises: exit codes as in `exit`, errors on standard error with what can be done about them.
@@ -14,7 +14,8 @@
 //! | `measure` | `quintet bench ycsb` and `scheduler` |
 //! | `call`, `compare` | `quintet bench` of workloads of calls: which, and on which targets in turn |
 //! | `classify` | `quintet classify`: which calls conflict, and why |
-//! | `progress` | what a benchmark is doing, on standard error |
+//! | `simulate`, `sim_arguments` | `quintet sim`: scheduled calls on modelled workers |
+//! | `progress` | what a benchmark, or a simulation, is doing, on standard error |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
 //! | `exit` | exit codes |
@@ -36,6 +37,8 @@ mod quantity;
 mod script;
 mod serve;
 mod shell;
+mod sim_arguments;
+mod simulate;
 mod table;
 
 use arguments::{Arguments, BenchCommand, Command};
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Sql(sql) => database::sql(&sql),
         Command::Bench(command) => bench(&command),
         Command::Classify(classify) => classify::classify(&classify),
+        Command::Sim(sim) => simulate::simulate(&sim),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
     };
     match result {

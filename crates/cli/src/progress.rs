@@ -1,4 +1,4 @@
-//! Says on standard error what a benchmark is doing, and nowhere else.
+//! Says on standard error what a benchmark or a simulation is doing, and nowhere else.
 //!
 //! Relies on: `quintet_bench` for what it is.  Promises: at a terminal the last second stands in one line that
 //! is written over and is gone at the end; elsewhere there is a line now and then.  Does not: fail: with
@@ -21,7 +21,12 @@ pub struct RunProgress {
     /// A line stands there that is to be written over.
     shown: bool,
     seconds: u64,
+    /// How much of a whole was told last, in the steps in which it is told.
+    step: Option<u64>,
 }
+
+/// Characters of a bar.
+const BAR: u64 = 30;
 
 impl RunProgress {
     /// Every line begins with `prefix`.
@@ -31,6 +36,7 @@ impl RunProgress {
             terminal: stderr().is_terminal(),
             shown: false,
             seconds: 0,
+            step: None,
         }
     }
 
@@ -54,6 +60,37 @@ impl RunProgress {
                     self.line(&second.to_string());
                 }
             }
+        }
+    }
+
+    /// So much of a whole is done. Cheap: to be called for every single thing.
+    pub fn part(&mut self, doing: &str, done: u64, of: u64) {
+        let steps = if self.terminal { 1000 } else { 10 };
+        let step = done * steps / of.max(1);
+        if self.step == Some(step) {
+            return;
+        }
+        self.step = Some(step);
+        if !self.terminal {
+            self.line(&format!("{doing} {} %", step * 10));
+            return;
+        }
+        let full = (done * BAR / of.max(1)).min(BAR) as usize;
+        let rest = BAR as usize - full;
+        let (bar, gap) = ("#".repeat(full), ".".repeat(rest));
+        self.shown = true;
+        let _ = write!(
+            stderr(),
+            "\r\x1b[K{}[{bar}{gap}] {doing} {done} of {of}",
+            self.prefix
+        );
+    }
+
+    /// So many of nobody knows how many are done. Told at a terminal only.
+    pub fn count(&mut self, what: &str, number: u64) {
+        if self.terminal {
+            self.shown = true;
+            let _ = write!(stderr(), "\r\x1b[K{}{what} {number}", self.prefix);
         }
     }
 
