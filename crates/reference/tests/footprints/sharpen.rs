@@ -9,7 +9,7 @@ use crate::dice::Dice;
 use crate::exprs::call;
 use quintet_base::{SqlType, Value};
 use quintet_ir::plan::{KeyRange, Path, Plan};
-use quintet_ir::routine::{Action, Into, Routine, Step};
+use quintet_ir::routine::{Action, Into, Routine, Slot, Step};
 use quintet_ir::statement::Statement;
 use quintet_ir::{Access, CompareOp, Expr, TableDef};
 
@@ -53,14 +53,15 @@ fn shorten(dice: &mut Dice, body: &mut Vec<Step>) {
 
 /// Begins with `IF a0 … THEN SELECT … INTO v; ELSE v := a1; END IF`, now and then.
 fn known_on_one_way(dice: &mut Dice, routine: &mut Routine) -> Option<usize> {
-    let mut slots = routine.arguments..routine.slots.len();
-    let slot = slots.find(|slot| {
-        let slot = &routine.slots[*slot];
-        slot.ty == SqlType::Int4 && !slot.not_null && !slot.name.is_empty()
-    })?;
-    if !dice.one_in(3) {
+    if !dice.one_in(2) {
         return None;
     }
+    let slot = routine.slots.len();
+    routine.slots.push(Slot {
+        name: "either".to_string(),
+        ty: SqlType::Int4,
+        not_null: false,
+    });
     let int = |value: usize| Expr::Const(Value::Int4(value as i32), SqlType::Int4);
     let first = Expr::Param(0, SqlType::Int4);
     let found = int(dice.below(12));
@@ -260,7 +261,7 @@ impl Sharpener<'_> {
                     _ => turn,
                 }
             }
-            3..=5 if self.either.is_some() => {
+            3..=7 if self.either.is_some() => {
                 let slot = self.either.expect("there is one");
                 let known = Expr::Param(slot, SqlType::Int4);
                 match self.dice.one_in(4) {
