@@ -9,7 +9,7 @@ use crate::dice::Dice;
 use crate::exprs::call;
 use quintet_base::{SqlType, Value};
 use quintet_ir::plan::{KeyRange, Path, Plan};
-use quintet_ir::routine::{Action, Into, Routine, Step};
+use quintet_ir::routine::{Action, Into, Routine, Slot, Step};
 use quintet_ir::statement::Statement;
 use quintet_ir::{Access, CompareOp, Expr, TableDef};
 
@@ -21,6 +21,7 @@ pub fn sharpen(dice: &mut Dice, routines: &mut [Routine]) {
     for routine in routines {
         shorten(dice, &mut routine.body);
         let either = known_on_one_way(dice, routine);
+        let turn = through_elements(dice, routine);
         let array =
             (0..routine.arguments).find(|slot| routine.slots[*slot].ty == SqlType::Int4Array);
         let mut sharpener = Sharpener {
@@ -30,7 +31,7 @@ pub fn sharpen(dice: &mut Dice, routines: &mut [Routine]) {
                 .iter()
                 .map(|slot| slot.ty)
                 .collect(),
-            turns: Vec::new(),
+            turns: turn.into_iter().collect(),
             either,
         };
         sharpener.steps(&mut routine.body);
@@ -53,14 +54,15 @@ fn shorten(dice: &mut Dice, body: &mut Vec<Step>) {
 
 /// Begins with `IF a0 … THEN SELECT … INTO v; ELSE v := a1; END IF`, now and then.
 fn known_on_one_way(dice: &mut Dice, routine: &mut Routine) -> Option<usize> {
-    let mut slots = routine.arguments..routine.slots.len();
-    let slot = slots.find(|slot| {
-        let slot = &routine.slots[*slot];
-        slot.ty == SqlType::Int4 && !slot.not_null && !slot.name.is_empty()
-    })?;
-    if !dice.one_in(3) {
+    if !dice.one_in(2) {
         return None;
     }
+    let slot = routine.slots.len();
+    routine.slots.push(Slot {
+        name: "either".to_string(),
+        ty: SqlType::Int4,
+        not_null: false,
+    });
     let int = |value: usize| Expr::Const(Value::Int4(value as i32), SqlType::Int4);
     let first = Expr::Param(0, SqlType::Int4);
     let found = int(dice.below(12));
@@ -97,6 +99,36 @@ fn known_on_one_way(dice: &mut Dice, routine: &mut Routine) -> Option<usize> {
         otherwise: vec![step(known)],
     };
     routine.body.insert(place, step(either));
+    Some(slot)
+}
+
+/// Does a step for each of some elements, now and then. Gives their variable, which is NULL elsewhere.
+fn through_elements(dice: &mut Dice, routine: &mut Routine) -> Option<usize> {
+    let may_repeat = |step: &Step| matches!(step.action, Action::Run { .. } | Action::Guard { .. });
+    let place = routine.body.iter().position(may_repeat)?;
+    if !dice.one_in(3) {
+        return None;
+    }
+    let slot = routine.slots.len();
+    routine.slots.push(Slot {
+        name: "element".to_string(),
+        ty: SqlType::Int4,
+        not_null: false,
+    });
+    let constant = Value::Int4(dice.below(12) as i32);
+    let array = Expr::Array {
+        elements: vec![
+            Expr::Param(0, SqlType::Int4),
+            Expr::Const(constant, SqlType::Int4),
+            Expr::Param(1, SqlType::Int4),
+        ],
+        element: SqlType::Int4,
+    };
+    let step = routine.body.remove(place);
+    let line = step.line;
+    let body = vec![step];
+    let action = Action::ForElement { slot, array, body };
+    routine.body.insert(place, Step { line, action });
     Some(slot)
 }
 
@@ -260,7 +292,7 @@ impl Sharpener<'_> {
                     _ => turn,
                 }
             }
-            3..=5 if self.either.is_some() => {
+            3..=7 if self.either.is_some() => {
                 let slot = self.either.expect("there is one");
                 let known = Expr::Param(slot, SqlType::Int4);
                 match self.dice.one_in(4) {
