@@ -200,6 +200,27 @@ proptest! {
     }
 }
 
+// Twenty calls read a prefix; a writer below it finds them joined. Then the first key comes that has no parts at
+// all: it was not looked out for so far, and has to wait for all twenty.
+#[test]
+fn joined_readers_are_found_by_a_depth_that_is_new() {
+    let submit = |key| Step::Submit {
+        keys: vec![key],
+        access: Access::Update,
+        guarantee: Guarantee::Causal,
+        after: None,
+        cost: 1,
+    };
+    let mut steps = vec![Step::Join {
+        slots: 50,
+        behind: false,
+    }];
+    steps.extend((0..20).map(|_| submit(reader(0, &[1]))));
+    steps.extend([writer(0, &[1, 2]), writer(0, &[])].map(submit));
+    let config = config(&support::modes(), Copies::One);
+    World::new(config.clone(), config).play(&steps).unwrap();
+}
+
 /// The first fault of some hundred random runs. `plant` changes what the scheduler is told, not the judge.
 fn fault(plant: impl Fn(&mut Config)) -> Option<String> {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
