@@ -106,7 +106,11 @@ impl Frontiers {
             Some(group) => group.head,
             None => NONE,
         });
-        std::hint::black_box(heads.fold(0, |sum, head| sum ^ head));
+        let calls = heads.map(|head| match self.links.get(head as usize) {
+            Some(link) => link.call,
+            None => NONE,
+        });
+        std::hint::black_box(calls.fold(0, |sum, call| sum ^ call));
     }
 
     /// The frontier, if anything is there.

@@ -200,6 +200,34 @@ proptest! {
     }
 }
 
+// Twenty calls read a prefix; a writer below it finds them joined. Then the first key comes that has no parts at
+// all: it was not looked out for so far, and has to wait for all twenty. It writes other columns than the
+// writer and does not meet it, or that one would wait in its place.
+#[test]
+fn joined_readers_are_found_by_a_depth_that_is_new() {
+    let (read, write, write_others) = (Mode(0), Mode(1), Mode(2));
+    let submit = |mode, path: &[u64]| Step::Submit {
+        keys: vec![ConflictKey::new(Space(0), mode, path)],
+        access: Access::Update,
+        guarantee: Guarantee::Causal,
+        after: None,
+        cost: 1,
+    };
+    let mut steps = vec![Step::Join {
+        slots: 50,
+        behind: false,
+    }];
+    steps.extend((0..20).map(|_| submit(read, &[1])));
+    steps.extend([submit(write, &[1, 2]), submit(write_others, &[])]);
+    let mut modes = Modes::new();
+    for mode in [write, write_others] {
+        modes.declare(Space(0), mode, mode);
+        modes.declare(Space(0), mode, read);
+    }
+    let config = config(&modes, Copies::One);
+    World::new(config.clone(), config).play(&steps).unwrap();
+}
+
 /// The first fault of some hundred random runs. `plant` changes what the scheduler is told, not the judge.
 fn fault(plant: impl Fn(&mut Config)) -> Option<String> {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

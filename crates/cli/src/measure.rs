@@ -69,6 +69,7 @@ pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
 /// # Errors
 /// With code 1 if the report cannot be written.
 pub fn scheduler(arguments: &SchedulerArguments) -> Result<(), Exit> {
+    assert_eq!(arguments.workload, "tpcc", "no other is let through");
     let run = SchedulingRun {
         pending: arguments.pending as usize,
         calls: arguments.calls as usize,
