@@ -85,6 +85,16 @@ pub const LOCK_WAITERS_MAX: usize = 10_000;
 /// one to two kilobytes with its keys; who waits behind so many waits for minutes.
 pub const PENDING_CALLS_MAX: usize = 200_000;
 
+/// What one transaction may write where its write set travels to replicas, in bytes. It is held in memory
+/// until all have it; a few of this size fit beside each other.
+pub const WRITE_SET_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// What a replica may answer to one call, in bytes: a call's answer is kept until its write set is everywhere.
+pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Statements that one session at a replica keeps prepared. A server keeps a plan for each, some ten kilobytes.
+pub const REPLICA_STATEMENTS_MAX: usize = 256;
+
 const _: () = assert!(ROW_BYTES_MAX < LOG_SEGMENT_BYTES);
 const _: () = assert!(KEY_BYTES_MAX < ROW_BYTES_MAX);
 const _: () = assert!(STARTUP_BYTES_MAX < MESSAGE_BYTES_MAX);
