@@ -5,6 +5,7 @@
 //! file).
 
 use crate::options::Options;
+use crate::proxy_arguments::{PROXY_EXAMPLES, ProxyArguments};
 use crate::quantity::Size;
 use crate::sim_arguments::{SIM_EXAMPLES, SimArguments};
 use clap::{ArgGroup, Args, Parser, Subcommand};
@@ -45,6 +46,9 @@ pub enum Command {
     /// Say which calls of procedures conflict, and why, without running them
     #[command(after_help = CLASSIFY_EXAMPLES)]
     Classify(ClassifyArguments),
+    /// Serve clients in front of PostgreSQL servers that share the work, without running conflicting calls at once
+    #[command(after_help = PROXY_EXAMPLES)]
+    Proxy(ProxyArguments),
     /// Simulate how calls are scheduled, on modelled workers and sites
     #[command(after_help = SIM_EXAMPLES)]
     Sim(SimArguments),

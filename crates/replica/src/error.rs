@@ -101,6 +101,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// A server that gave no sign of life.
+    pub fn stalled(server: &crate::server::Server, after: Duration) -> Error {
+        Error::TimedOut {
+            server: server.to_string(),
+            during: "looking whether it is there",
+            after,
+        }
+    }
+
     /// True if the server could not be asked or did not answer, so that what was asked may have taken place or not.
     pub fn is_lost(&self) -> bool {
         matches!(

@@ -82,6 +82,11 @@ impl Metrics {
         add(&self.latency_nanos, nanos);
     }
 
+    /// Counts an error that a client is told of.
+    pub fn count_error(&self, state: &str) {
+        self.error(state);
+    }
+
     pub(crate) fn error(&self, state: &str) {
         let class = CLASSES.iter().position(|class| state.starts_with(class));
         add(&self.errors[class.unwrap_or(CLASSES.len() - 1)], 1);
