@@ -18,7 +18,7 @@ use quintet_engine::Refusal;
 /// A call, a lone statement, or a transaction driven by a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// Its number; not one of a call that is pending.
+    /// Its number; never used for another one.
     pub call: CallId,
     /// Who calls. It sees its own earlier calls.
     pub session: SessionId,
@@ -142,15 +142,6 @@ pub enum Event {
         at: Lsn,
         /// Which of them it was.
         committed: bool,
-    },
-    /// The stream of a replica tells that a write set of another replica was applied there.
-    Marked {
-        /// Which.
-        write: WriteId,
-        /// Where it was applied.
-        replica: ReplicaId,
-        /// The position of that commit.
-        at: Lsn,
     },
     /// The stream of a replica has come so far, and nothing else was to be told.
     Streamed {

@@ -13,11 +13,30 @@
 //! | `ids`, `config` | names and numbers; what an operator decides |
 //! | `event` | [`Event`] in, [`Effect`] out |
 //! | `front` | [`Front`]: what becomes of an event |
+//! | `running` | a call is ordered, run, and its attempt decided |
+//! | `spreading` | what is decided is committed, applied, answered, forgotten |
+//! | `reads` | calls that do not write |
+//! | `leaving` | replicas go and return; the primary |
+//! | `recovery` | what earlier lives left |
+//! | `certifier` | which write sets an attempt did not see |
+//! | `ledger` | write sets that are decided and not yet safe everywhere |
+//! | `calls`, `clients`, `gate`, `replicas` | what is known of each |
 
+mod calls;
+mod certifier;
+mod clients;
 mod config;
 mod event;
 mod front;
+mod gate;
 mod ids;
+mod leaving;
+mod ledger;
+mod reads;
+mod recovery;
+mod replicas;
+mod running;
+mod spreading;
 
 pub use config::{FrontConfig, Policy, ReplicaConfig};
 pub use event::{Call, Effect, Event, Outcome, Report, Why};
