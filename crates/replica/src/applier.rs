@@ -11,7 +11,7 @@
 //! Changes of different tables are brought together: without triggers and foreign keys they know nothing of one another, and
 //! consecutive inserts become one statement.
 
-use crate::apply_sql::Apply;
+use crate::apply_sql::{Apply, Fixed};
 use crate::connection::Connection;
 use crate::connection::Status;
 use crate::error::Error;
@@ -57,6 +57,8 @@ pub enum Applied {
 pub struct Applier {
     connection: Connection,
     statements: Statements,
+    /// Asked for when an update was refused because of one.
+    fixed: Fixed,
 }
 
 impl Applier {
@@ -75,6 +77,7 @@ impl Applier {
         Ok(Applier {
             connection: session::open(server, front, settings).await?,
             statements: Statements::default(),
+            fixed: Fixed::default(),
         })
     }
 
@@ -104,10 +107,13 @@ impl Applier {
             Err(Error::Server(error)) if is_stale(&error.state, &error.message) => {
                 self.statements.clear();
                 self.connection.simple("DEALLOCATE ALL").await?;
-                self.attempt(gid, write_set, durability, service).await
             }
-            outcome => outcome,
+            Err(Error::Server(error)) if error.state == SqlState(*b"428C9") => {
+                self.fixed = Fixed::of(self.connection.simple(Fixed::QUERY).await?);
+            }
+            outcome => return outcome,
         }
+        self.attempt(gid, write_set, durability, service).await
     }
 
     async fn attempt(
@@ -130,7 +136,7 @@ impl Applier {
             sleep(&mut pipeline, service)?;
             steps.push(None);
         }
-        for (relation, apply) in statements(write_set) {
+        for (relation, apply) in statements(write_set, &self.fixed) {
             let keep = if relation.is_some() {
                 Keep::Prepared
             } else {
@@ -193,7 +199,10 @@ impl Applier {
 const PRUNE_MAX: usize = 1_000;
 
 /// Statements for all changes. Those of one table stay in their order. The relation is missing where the number of rows says nothing.
-fn statements(write_set: &WriteSet) -> Vec<(Option<&Arc<Relation>>, Apply<'_>)> {
+fn statements<'a>(
+    write_set: &'a WriteSet,
+    fixed: &Fixed,
+) -> Vec<(Option<&'a Arc<Relation>>, Apply<'a>)> {
     let mut applies = Vec::with_capacity(write_set.changes().len());
     for changes in by_table(write_set.changes()) {
         let mut inserts = Inserts::default();
@@ -211,7 +220,7 @@ fn statements(write_set: &WriteSet) -> Vec<(Option<&Arc<Relation>>, Apply<'_>)> 
                     let apply = if is_calls(relation) && whole {
                         Apply::upsert(relation, new)
                     } else {
-                        Apply::update(relation, old.as_ref(), new)
+                        Apply::update(relation, old.as_ref(), new, fixed)
                     };
                     applies.push((Some(relation), apply));
                 }

@@ -10,9 +10,45 @@
 //! | the same without key ([`Identity::Full`]) | `… WHERE ctid = (SELECT ctid … LIMIT 1)` | 1 |
 //! | any change of `quintet.calls` | `INSERT … ON CONFLICT DO UPDATE` | 1 |
 
+use crate::connection::Row;
 use crate::pipeline::Value;
 use crate::write_set::{Field, Identity, Relation, Tuple};
 use std::fmt::Write;
+
+/// Columns that no UPDATE may set: GENERATED ALWAYS AS IDENTITY.
+#[derive(Debug, Default)]
+pub(crate) struct Fixed {
+    /// Schema, table, column.
+    columns: Vec<[String; 3]>,
+}
+
+impl Fixed {
+    /// A query for them.
+    pub const QUERY: &str = "SELECT n.nspname, c.relname, a.attname FROM pg_attribute a \
+         JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE a.attidentity = 'a'";
+
+    /// From what the query brings.
+    pub fn of(rows: Vec<Row>) -> Fixed {
+        let columns = rows
+            .into_iter()
+            .filter_map(|row| {
+                let row: Option<Vec<String>> = row.into_iter().collect();
+                row?.try_into().ok()
+            })
+            .collect();
+        Fixed { columns }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    fn has(&self, relation: &Relation, column: &str) -> bool {
+        self.columns.iter().any(|[schema, table, name]| {
+            name == column && *table == relation.name && *schema == relation.schema
+        })
+    }
+}
 
 /// A statement and its values.
 #[derive(Debug)]
@@ -51,8 +87,14 @@ impl<'a> Apply<'a> {
         Apply { sql, values }
     }
 
-    /// A row that became another. `old` as in [`crate::Change::Update`].
-    pub fn update(relation: &Relation, old: Option<&'a Tuple>, new: &'a Tuple) -> Apply<'a> {
+    /// A row that became another. `old` as in [`crate::Change::Update`]. A fixed column is no part of what is set; it has to
+    /// be what it was, so that a row in which it has changed is not found.
+    pub fn update(
+        relation: &Relation,
+        old: Option<&'a Tuple>,
+        new: &'a Tuple,
+        fixed: &Fixed,
+    ) -> Apply<'a> {
         let mut values = Vec::with_capacity(relation.columns.len() + 4);
         let mut sql = format!("UPDATE {} SET ", table(relation));
         let told = |key_too: bool| {
@@ -61,7 +103,9 @@ impl<'a> Apply<'a> {
                 .iter()
                 .zip(new.fields())
                 .filter(move |(column, field)| {
-                    *field != Field::Unchanged && (key_too || !column.key)
+                    *field != Field::Unchanged
+                        && (key_too || !column.key)
+                        && !fixed.has(relation, &column.name)
                 })
         };
         // The key is told as it was only if it has changed.
@@ -72,6 +116,16 @@ impl<'a> Apply<'a> {
             let _ = write!(sql, " = ${}", values.len());
         });
         push_where(&mut sql, relation, old.unwrap_or(new), &mut values);
+        if !fixed.is_empty() {
+            for (column, field) in relation.columns.iter().zip(new.fields()) {
+                if !column.key && fixed.has(relation, &column.name) {
+                    sql.push_str(" AND ");
+                    push_name(&mut sql, &column.name);
+                    values.push(value(field));
+                    let _ = write!(sql, " = ${}", values.len());
+                }
+            }
+        }
         Apply { sql, values }
     }
 
@@ -244,13 +298,13 @@ mod tests {
             &[Some("1"), None, Some("x"), Some("1"), None, Some("x")],
         );
         check(
-            &Apply::update(&table, None, &two),
+            &Apply::update(&table, None, &two, &Fixed::default()),
             r#"UPDATE "public"."t" SET "c" = $1 WHERE "a" = $2"#,
             &[Some("y"), Some("2")],
         );
         let key = tuple(&[Some("1"), None, None]);
         check(
-            &Apply::update(&table, Some(&key), &two),
+            &Apply::update(&table, Some(&key), &two, &Fixed::default()),
             r#"UPDATE "public"."t" SET "a" = $1, "c" = $2 WHERE "a" = $3"#,
             &[Some("2"), Some("y"), Some("1")],
         );
@@ -262,11 +316,26 @@ mod tests {
     }
 
     #[test]
+    fn a_fixed_column_is_compared_and_not_set() {
+        let table = relation(
+            Identity::Default,
+            &[("a", 23, true), ("b", 25, false), ("n", 23, false)],
+        );
+        let row = tuple(&[Some("1"), Some("x"), Some("7")]);
+        let names = ["public", "t", "n"].map(|name| Some(name.to_owned()));
+        check(
+            &Apply::update(&table, None, &row, &Fixed::of(vec![names.to_vec()])),
+            r#"UPDATE "public"."t" SET "b" = $1 WHERE "a" = $2 AND "n" = $3"#,
+            &[Some("x"), Some("1"), Some("7")],
+        );
+    }
+
+    #[test]
     fn an_update_that_changes_nothing_still_touches_its_row() {
         let table = relation(Identity::Default, &[("a", 23, true)]);
         let row = tuple(&[Some("1")]);
         check(
-            &Apply::update(&table, None, &row),
+            &Apply::update(&table, None, &row, &Fixed::default()),
             r#"UPDATE "public"."t" SET "a" = $1 WHERE "a" = $2"#,
             &[Some("1"), Some("1")],
         );

@@ -32,7 +32,8 @@ pub enum Item {
         tag: Option<Tag>,
         /// Where.
         position: WalPosition,
-        /// What it would change. Not complete if it is rolled back while it is read.
+        /// What it would change. Complete as long as it is not rolled back: the server stops reading a transaction that it
+        /// finds to be aborted, and tells as much as it has read.
         write_set: Captured,
     },
     /// It was committed. Comes alone if its preparation was confirmed before.

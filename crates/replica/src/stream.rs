@@ -11,7 +11,7 @@
 //! ```
 
 use crate::assemble::Assembler;
-use crate::connection::Connection;
+use crate::connection::{Connection, in_time};
 use crate::error::Error;
 use crate::frame::Reader;
 use crate::front::Front;
@@ -19,8 +19,7 @@ use crate::item::Item;
 use crate::position::WalPosition;
 use crate::server::{Server, Settings};
 use crate::session;
-use bytes::BufMut;
-use bytes::BytesMut;
+use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::frontend;
 use quintet_base::limits::WRITE_SET_BYTES_MAX;
 use std::sync::Arc;
@@ -33,6 +32,9 @@ const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long the process of an earlier stream, of which the server does not know yet that it is over, may take to end.
 const TAKE_OVER_MS: u64 = 5_000;
+
+/// How long a server may take to hear the last confirmation.
+const GOODBYE: Duration = Duration::from_secs(5);
 
 /// Tells a stream what is confirmed, from anywhere.
 #[derive(Clone, Debug)]
@@ -61,7 +63,6 @@ pub struct Stream {
     received: u64,
     /// When the next status is due.
     due: Instant,
-    reported: u64,
 }
 
 impl Stream {
@@ -123,7 +124,6 @@ impl Stream {
             },
             received: 0,
             due: Instant::now() + STATUS_INTERVAL,
-            reported: 0,
         })
     }
 
@@ -174,11 +174,18 @@ impl Stream {
         }
     }
 
-    /// Tells the server what was confirmed, and says goodbye.
+    /// Tells the server what was confirmed, waits until it has heard it, and says goodbye.
     pub async fn close(mut self) {
         self.status(Reply::NotWanted);
         frontend::copy_done(self.connection.output());
-        // Whether it is heard makes no difference: what is not confirmed comes again.
+        let server = self.connection.server().clone();
+        let heard = async {
+            // What it still sends of the log comes again some other time.
+            while self.connection.next_frame().await?.kind() != b'Z' {}
+            Ok(())
+        };
+        // If it does not hear, more than is needed comes again, which does no harm.
+        let _ = in_time(&server, GOODBYE, "closing a stream", heard).await;
         self.connection.close().await;
     }
 
@@ -234,7 +241,6 @@ impl Stream {
         status.put_u8(u8::from(reply == Reply::Wanted));
         let data = frontend::CopyData::new(status.freeze()).expect("34 bytes are not too long");
         data.write(self.connection.output());
-        self.reported = confirmed;
         self.due = Instant::now() + STATUS_INTERVAL;
     }
 }
