@@ -349,15 +349,13 @@ impl Conductor {
                     rows,
                 })
             }
-            Item::Applied { gid, position } => Some(Event::Marked {
-                write: WriteId::parse(&self.config.name, gid.as_str())?,
-                replica,
-                at: at(position),
-            }),
-            Item::KeepAlive { position } => Some(Event::Streamed {
-                replica,
-                at: at(position),
-            }),
+            // What is marked here was told when it was applied.
+            Item::Applied { position, .. } | Item::KeepAlive { position } => {
+                Some(Event::Streamed {
+                    replica,
+                    at: at(position),
+                })
+            }
         }
     }
 
