@@ -282,6 +282,9 @@ pub struct CallArguments {
     /// Run the consistency checks before and after
     #[arg(long)]
     pub check: bool,
+    /// Call the procedures that are there, without making them: before a front end they cannot be made
+    #[arg(long, conflicts_with = "load")]
+    pub as_is: bool,
     /// Seconds to measure; 0 for none
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
     pub seconds: f64,
