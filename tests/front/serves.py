@@ -131,6 +131,8 @@ def statements_go_where_they_belong():
 
 @test
 def a_repeated_call_takes_place_once():
+    import psycopg
+
     with replicas(2) as servers, front(servers) as f:
         with f.connect() as c:
             c.execute("SET quintet.client = 'till 4'")
@@ -143,6 +145,12 @@ def a_repeated_call_takes_place_once():
             c.execute("SET quintet.call = 2")
             equal(c.execute("CALL count_up(1, NULL)").fetchone()[0], 2, "the answer of then")
             equal(c.execute("CALL count_up(1, NULL)").fetchone()[0], 3, "the next")
+            c.execute("SET quintet.call = 1")
+            try:
+                c.execute("CALL count_up(1, NULL)")
+                check(False, "its answer is gone")
+            except psycopg.Error as error:
+                equal(error.sqlstate, "55000")
         f.stop()
         f.start()
         with f.connect() as c:

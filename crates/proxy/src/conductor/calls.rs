@@ -19,7 +19,7 @@ pub(super) struct Under {
     /// What its last attempt answered.
     pub result: Option<Result<Answer, Told>>,
     /// What was recorded when it took place earlier.
-    pub recorded: Option<Answer>,
+    pub recorded: Option<Result<Answer, Told>>,
 }
 
 /// See the module.
@@ -110,7 +110,7 @@ impl Calls {
     }
 
     /// What is recorded of a call.
-    pub fn recorded(&mut self, call: CallId, answer: Option<Answer>) {
+    pub fn recorded(&mut self, call: CallId, answer: Option<Result<Answer, Told>>) {
         if let Some(under) = self.under.get_mut(&call) {
             under.recorded = answer;
         }
@@ -180,7 +180,7 @@ impl Calls {
 
 fn reply(
     result: Option<Result<Answer, Told>>,
-    recorded: Option<Answer>,
+    recorded: Option<Result<Answer, Told>>,
     outcome: Outcome,
 ) -> Result<Answer, Told> {
     let error = |state, message: &str| Err(SqlError::new(state, message).into());
@@ -190,7 +190,7 @@ fn reply(
             Some(Err(told)) => Err(told),
             None => Ok(Answer::default()),
         },
-        Outcome::Repeated => Ok(recorded.unwrap_or_default()),
+        Outcome::Repeated => recorded.unwrap_or_else(|| Ok(Answer::default())),
         Outcome::Refused => match result {
             Some(Err(told)) => Err(told),
             _ => error(SqlState(*b"40000"), "the transaction was undone"),

@@ -13,16 +13,17 @@ use crate::settings::Sent;
 use crate::switchboard::{Request, Work};
 use crate::text::Description;
 use crate::told::Told;
-use quintet_base::{Durability, Level};
+use quintet_base::{Durability, Level, SqlError, SqlState};
 use quintet_front::{
     Access, AttemptId, CallId, Effect, Event, Lsn, Place, ReplicaId, Why, WriteId,
 };
 use quintet_replica::{
-    Applied, Attempt, Decided, Error, Gid, Ran, Read, ServerError, Tag, WalPosition,
+    Applied, Attempt, ClientCall, Decided, Error, Gid, Ran, Read, ServerError, Tag, WalPosition,
 };
 use quintet_rt::{Clock, RealClock};
+use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -101,7 +102,7 @@ impl Conductor {
                 tracing::warn!(replicas = names.join(", "), "waiting for replicas");
             }
             Effect::Ready => {
-                self.tallies.ready.store(true, Ordering::Release);
+                self.tallies.ready.store(true, Release);
                 tracing::info!("everything of earlier starts is decided: serving");
             }
         }
@@ -191,8 +192,8 @@ impl Conductor {
                         Err(error) => Ran::Lost(error),
                     };
                     let micros = (RealClock.monotonic_nanos() - begun) / 1_000;
-                    tallies.run_micros.fetch_add(micros, Ordering::Relaxed);
-                    tallies.runs.fetch_add(1, Ordering::Relaxed);
+                    tallies.run_micros.fetch_add(micros, Relaxed);
+                    tallies.runs.fetch_add(1, Relaxed);
                     teller.say(News::Ran { attempt, ran }).await;
                 });
             }
@@ -264,8 +265,12 @@ impl Conductor {
             };
             let news = match asked.await {
                 Ok(last) => {
-                    let recorded = last.filter(|(number, _)| *number >= client.number);
-                    let recorded = recorded.map(|(_, answer)| answer);
+                    let recorded =
+                        last.and_then(|(number, answer)| match number.cmp(&client.number) {
+                            Ordering::Less => None,
+                            Ordering::Equal => Some(Ok(answer)),
+                            Ordering::Greater => Some(Err(followed(&client, number))),
+                        });
                     News::Asked { call, recorded }
                 }
                 Err(error) => broken(error),
@@ -444,6 +449,17 @@ impl Conductor {
             }
         }
     }
+}
+
+/// What a client is told that asks for a call before its last.
+fn followed(client: &ClientCall, last: i64) -> Told {
+    let ClientCall { token, number } = client;
+    SqlError::new(
+        SqlState(*b"55000"),
+        format!("call {number} of client \"{token}\" was followed by call {last}; its answer is not kept"),
+    )
+    .hint("Number the next call with quintet.call, greater than all before.")
+    .into()
 }
 
 fn theirs(error: &ServerError) -> Told {

@@ -5,6 +5,7 @@
 
 use crate::pool::Pool;
 use crate::switchboard::Request;
+use crate::told::Told;
 use quintet_front::{AttemptId, CallId, ReplicaId, Report, SessionId, WriteId};
 use quintet_replica::{Answer, Item, Ran, Read};
 use std::sync::Arc;
@@ -69,7 +70,7 @@ pub(crate) enum News {
         /// Which.
         call: CallId,
         /// Its answer, if it took place.
-        recorded: Option<Answer>,
+        recorded: Option<Result<Answer, Told>>,
     },
     /// COMMIT PREPARED has returned.
     Committed(AttemptId),
