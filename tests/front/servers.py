@@ -49,8 +49,8 @@ CREATE FUNCTION balance(who int) RETURNS bigint LANGUAGE sql STABLE AS $$ SELECT
 class Replica(Reference):
     """A PostgreSQL server that can be a replica."""
 
-    def __init__(self, data):
-        super().__init__(data, *REPLICA)
+    def __init__(self, data, *flags):
+        super().__init__(data, *REPLICA, *flags)
 
     def kill(self):
         """The whole server: the postmaster and all its children."""
@@ -81,10 +81,10 @@ class Replica(Reference):
 
 
 @contextlib.contextmanager
-def replicas(count, schema=BANK, fill=None):
+def replicas(count, schema=BANK, fill=None, flags=()):
     """So many servers with equal contents. `fill` gets the first before it is copied."""
     with directory() as path:
-        first = Replica(path / "r0")
+        first = Replica(path / "r0", *flags)
         everyone = [first]
         try:
             first.start()
@@ -97,7 +97,7 @@ def replicas(count, schema=BANK, fill=None):
                 shutil.copytree(path / "r0", path / f"r{number}")
                 if os.getuid() == 0:
                     subprocess.run(["chown", "-R", "postgres:postgres", path / f"r{number}"], check=True)
-                everyone.append(Replica(path / f"r{number}"))
+                everyone.append(Replica(path / f"r{number}", *flags))
             for replica in everyone:
                 replica.start()
             yield everyone

@@ -16,11 +16,14 @@
 //! | `conductor/word` | what it is told |
 //! | `conductor/calls` | requests under way |
 //! | `conductor/perform` | what is done for each effect |
-//! | `conductor/gate` | what waits for what at a replica |
+//! | `conductor/start` | calls are run, and have ended |
+//! | `conductor/settle`, `conductor/gate` | commits and applies; what waits for what at a replica |
 
 mod calls;
 mod gate;
 mod perform;
+mod settle;
+mod start;
 mod word;
 
 use crate::config::ProxyConfig;

@@ -202,9 +202,4 @@ impl Switchboard {
         known.insert((sql.to_owned(), types.to_vec()), Arc::clone(&description));
         description
     }
-
-    /// The conductor, for those who tell it of replicas.
-    pub fn config(&self) -> &ProxyConfig {
-        &self.config
-    }
 }

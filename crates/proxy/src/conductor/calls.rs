@@ -16,6 +16,8 @@ use tokio::sync::Notify;
 /// A request under way.
 pub(super) struct Under {
     pub request: Request,
+    /// Its runs.
+    attempts: Vec<AttemptId>,
     /// What its last attempt answered.
     pub result: Option<Result<Answer, Told>>,
     /// What was recorded when it took place earlier.
@@ -54,6 +56,7 @@ impl Calls {
         };
         let under = Under {
             request,
+            attempts: Vec::new(),
             result: None,
             recorded: None,
         };
@@ -73,8 +76,9 @@ impl Calls {
 
     /// A call is run; gives what it is, if it is still wanted.
     pub fn begin(&mut self, call: CallId, attempt: AttemptId) -> Option<&mut Under> {
-        self.attempts.insert(attempt, call);
         let under = self.under.get_mut(&call)?;
+        self.attempts.insert(attempt, call);
+        under.attempts.push(attempt);
         let service = under.request.service;
         if !service.is_zero() {
             self.services.insert(WriteId::Attempt(attempt), service);
@@ -84,11 +88,6 @@ impl Calls {
 
     pub fn get(&self, call: CallId) -> Option<&Under> {
         self.under.get(&call)
-    }
-
-    /// Whose attempt this is.
-    pub fn of(&self, attempt: AttemptId) -> Option<CallId> {
-        self.attempts.get(&attempt).copied()
     }
 
     /// An attempt has ended with this.
@@ -159,7 +158,9 @@ impl Calls {
         let Some(under) = self.under.remove(&call) else {
             return;
         };
-        self.attempts.retain(|_, of| *of != call);
+        for attempt in &under.attempts {
+            self.attempts.remove(attempt);
+        }
         let reply = reply(under.result, under.recorded, outcome);
         for joined in joined {
             if let Some(other) = self.under.remove(joined) {

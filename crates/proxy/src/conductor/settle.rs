@@ -1,0 +1,175 @@
+//! What is decided is done at a replica: commit, roll back, apply, and forget marks.
+//!
+//! Relies on: `gate` for what waits for what.  Promises: what is asked for is done, or the replica is taken for lost; what
+//! waits for a row for long is told of.  Does not: decide.
+
+use super::Conductor;
+use super::gate::Operation;
+use super::perform::{broken, harden};
+use super::word::{News, Teller};
+use crate::pool::Pool;
+use crate::settings::Sent;
+use quintet_base::Durability;
+use quintet_front::{AttemptId, Lsn, ReplicaId, WriteId};
+use quintet_replica::{Applied, Decided, Error, Gid, ServerError, WalPosition};
+use quintet_rt::{Clock, RealClock};
+use std::time::Duration;
+
+/// An operation that takes longer may wait for a row that somebody holds.
+const BLOCKED_AFTER: Duration = Duration::from_millis(300);
+
+impl Conductor {
+    /// An operation at a replica begins, or waits for those before it.
+    pub(super) fn enter(&mut self, id: ReplicaId, operation: Operation, after: &[WriteId]) {
+        let replica = &mut self.replicas[id.0 as usize];
+        if let Some(operation) = replica.gate.enter(operation, after) {
+            self.operate(id, operation);
+        }
+    }
+
+    /// Nothing is missing for an operation at a replica.
+    pub(super) fn operate(&mut self, replica: ReplicaId, operation: Operation) {
+        match operation {
+            Operation::Commit(attempt) => {
+                let gid = self.gid(attempt);
+                self.at(replica, move |pool, teller| async move {
+                    let decided = watched(&teller, decide(&pool, &gid, true)).await;
+                    let news = match decided {
+                        // Missing: committed earlier, and the answer was lost with the connection.
+                        Ok(Decided::Done | Decided::Missing) => News::Committed(attempt),
+                        Err(error) => broken(error),
+                    };
+                    teller.say(news).await;
+                });
+            }
+            Operation::Apply { write, durable } => self.apply(replica, write, durable),
+        }
+    }
+
+    fn apply(&mut self, replica: ReplicaId, write: WriteId, durable: bool) {
+        let Some(write_set) = self.write_sets.get(&write).cloned() else {
+            // Forgotten, so it is there: the front has been told by the mark.
+            let news = News::Applied {
+                write,
+                durable,
+                missing: 0,
+                micros: 0,
+            };
+            return self.words(replica).tell(news);
+        };
+        let gid = Gid::of(&write.to_text(&self.config.name));
+        let service = self.config.service.of_apply(self.calls.service(write));
+        let durability = match durable {
+            true => Durability::Sync,
+            false => Durability::Async,
+        };
+        self.at(replica, move |pool, teller| async move {
+            let begun = RealClock.monotonic_nanos();
+            let work = async {
+                let mut applier = pool.applier().await?;
+                let applied = loop {
+                    match applier.apply(&gid, &write_set, durability, service).await {
+                        // It gave way to somebody who has to go, or the server could not just then.
+                        Err(Error::Server(error)) if is_passing(&error) => {
+                            tracing::debug!(%gid, error = error.message, "a write set is applied again");
+                            teller.say(News::Blocked).await;
+                        }
+                        applied => break applied,
+                    }
+                };
+                if applied.is_ok() {
+                    pool.give_applier_back(applier);
+                }
+                applied
+            };
+            let news = match watched(&teller, work).await {
+                Ok(applied) => {
+                    let missing = match &applied {
+                        Applied::Now { missing, first_missing } => {
+                            if let Some(table) = first_missing {
+                                tracing::error!(replica = %pool.server(), %gid, table, missing, "rows are missing: the replica has diverged");
+                            }
+                            *missing
+                        }
+                        Applied::Already => 0,
+                    };
+                    if durable && applied == Applied::Already
+                        && let Err(error) = harden(&pool).await {
+                            teller.say(broken(error)).await;
+                            return;
+                        }
+                    let micros = (RealClock.monotonic_nanos() - begun) / 1_000;
+                    News::Applied { write, durable, missing, micros }
+                }
+                Err(error) => broken(error),
+            };
+            teller.say(news).await;
+        });
+    }
+
+    pub(super) fn roll_back(&mut self, attempt: AttemptId, replica: ReplicaId) {
+        let gid = self.gid(attempt);
+        self.at(replica, move |pool, teller| async move {
+            let news = match decide(&pool, &gid, false).await {
+                Ok(_) => News::RolledBack(attempt),
+                Err(error) => broken(error),
+            };
+            teller.say(news).await;
+        });
+    }
+
+    pub(super) fn prune(
+        &mut self,
+        replica: ReplicaId,
+        writes: &[WriteId],
+        horizons: Vec<(ReplicaId, Lsn)>,
+    ) {
+        let gids: Vec<Gid> = writes
+            .iter()
+            .map(|write| Gid::of(&write.to_text(&self.config.name)))
+            .collect();
+        self.at(replica, move |pool, teller| async move {
+            let pruned = async {
+                let mut applier = pool.applier().await?;
+                let horizons: Vec<(u32, WalPosition)> = horizons
+                    .iter()
+                    .map(|(id, at)| (id.0, WalPosition(at.0)))
+                    .collect();
+                applier.prune_to(pool.front(), &gids, &horizons).await?;
+                pool.give_applier_back(applier);
+                Ok::<_, Error>(())
+            };
+            if let Err(error) = pruned.await {
+                teller.say(broken(error)).await;
+            }
+        });
+    }
+}
+
+/// A write set that fails like this can be applied a moment later.
+fn is_passing(error: &ServerError) -> bool {
+    matches!(&error.state.0, b"40001" | b"40P01" | b"55P03" | b"57014")
+}
+
+/// Says that something waits, once it has taken suspiciously long, and again while it does.
+async fn watched<T>(teller: &Teller, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        match tokio::time::timeout(BLOCKED_AFTER, &mut work).await {
+            Ok(done) => return done,
+            Err(_) => {
+                teller.say(News::Blocked).await;
+            }
+        }
+    }
+}
+
+async fn decide(pool: &Pool, gid: &Gid, commit: bool) -> Result<Decided, Error> {
+    let mut lent = pool.runner(&Sent::default()).await?;
+    let decided = match commit {
+        true => lent.runner.commit(gid).await?,
+        false => lent.runner.rollback(gid).await?,
+    };
+    pool.give_back(lent);
+    Ok(decided)
+}
