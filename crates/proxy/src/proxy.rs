@@ -78,6 +78,7 @@ impl Proxy {
     /// # Errors
     /// See [`Error`].
     pub async fn start(config: ProxyConfig) -> Result<Proxy, Error> {
+        check_different(&config.replicas)?;
         let mut found = Vec::new();
         for server in &config.replicas {
             found.push(reached(server, &config).await?);
@@ -85,7 +86,6 @@ impl Proxy {
         let Some(epoch) = found.iter().map(|report| report.front.epoch()).max() else {
             return Err(Error::NoReplicas);
         };
-        check_different(&config, &found)?;
         let (definitions, parameters) = primary(&config).await?;
         let rule = Rule {
             level: config.level(),
@@ -182,21 +182,15 @@ async fn reached(server: &Server, config: &ProxyConfig) -> Result<Report, Error>
     }
 }
 
-fn check_different(config: &ProxyConfig, found: &[Report]) -> Result<(), Error> {
-    for (at, report) in found.iter().enumerate() {
-        let same = |other: &Report| other.system_identifier == report.system_identifier;
-        let same_database = |other: usize| {
-            config.replicas[other].port() == config.replicas[at].port()
-                && config.replicas[other].database() == config.replicas[at].database()
-        };
-        for other in 0..at {
-            // Copies of a data directory have one identifier, so that alone says nothing.
-            if same(&found[other]) && same_database(other) {
-                return Err(Error::Same {
-                    one: config.replicas[other].to_string(),
-                    other: config.replicas[at].to_string(),
-                });
-            }
+/// The same address twice is refused. Two names of one server are found when the second start takes the first's
+/// epoch away.
+fn check_different(replicas: &[Server]) -> Result<(), Error> {
+    for (at, one) in replicas.iter().enumerate() {
+        if let Some(other) = replicas[..at].iter().find(|other| *other == one) {
+            return Err(Error::Same {
+                one: one.to_string(),
+                other: other.to_string(),
+            });
         }
     }
     Ok(())

@@ -71,6 +71,9 @@ pub(crate) struct Request {
     pub reply: oneshot::Sender<Result<Answer, Told>>,
 }
 
+/// A statement, and the types of its parameters as far as they are known.
+type Asked = (String, Vec<u32>);
+
 /// See the module.
 pub(crate) struct Switchboard {
     config: ProxyConfig,
@@ -81,7 +84,7 @@ pub(crate) struct Switchboard {
     parameters: Vec<(String, String)>,
     sessions: AtomicU64,
     calls: AtomicU64,
-    descriptions: Mutex<HashMap<(String, Vec<u32>), Arc<Description>>>,
+    descriptions: Mutex<HashMap<Asked, Arc<Description>>>,
 }
 
 impl Switchboard {

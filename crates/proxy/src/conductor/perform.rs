@@ -14,7 +14,6 @@ use quintet_front::{AttemptId, Effect, ReplicaId, WriteId};
 use quintet_replica::{Error, Gid, WalPosition};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
-use std::time::Duration;
 
 impl Conductor {
     /// Does what an effect says.
