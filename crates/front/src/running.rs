@@ -481,7 +481,7 @@ impl Front {
         let cancelled = self.calls.get(call).cancelled;
         match why {
             Why::Conflict | Why::Refused if known.killed || why == Why::Conflict => {
-                self.counts.conflicts += 1;
+                self.counts.conflicts += u64::from(!cancelled);
                 self.lost_conflict(call, replica, None, effects);
             }
             Why::Conflict | Why::Refused => {

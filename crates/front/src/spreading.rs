@@ -273,6 +273,8 @@ impl Front {
             if entry.bytes == Bytes::Held {
                 effects.push(Effect::Forget { write: entry.write });
             }
+            let entry = self.ledger.get_mut(position).expect("it is there");
+            entry.bytes = Bytes::Forgotten;
             self.ledger.finish(position);
             if self.ledger.done >= TOGETHER {
                 self.prune(effects);

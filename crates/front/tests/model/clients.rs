@@ -31,6 +31,8 @@ pub struct Made {
     pub fails: bool,
     pub token: Option<(u64, u64)>,
     pub state: State,
+    /// How often it was submitted.
+    pub submitted: u64,
     pub made_at: u64,
     pub answered_at: u64,
     /// What a read showed.
@@ -77,11 +79,13 @@ impl World {
             None if self.made.len() < self.settings.calls && !self.calm => self.make(client),
             None => {}
             Some(made) => {
-                let repeats = of.pending.is_empty() || (of.has_token && self.rng.one_in(8));
+                let of_pending = of.pending.clone();
+                let may = self.made[made].token.is_some();
+                let repeats = of.pending.is_empty() || (may && self.rng.one_in(8));
                 if repeats && self.front.is_some() && self.clients[client].pending.len() < 3 {
                     self.submit(made);
-                } else if !self.calm && self.rng.one_in(40) {
-                    let call = self.clients[client].pending[0];
+                } else if !of_pending.is_empty() && !self.calm && self.rng.one_in(40) {
+                    let call = of_pending[0];
                     self.tell(Event::Cancelled { call });
                 }
             }
@@ -123,6 +127,7 @@ impl World {
             fails: writes && !interactive && self.rng.one_in(12),
             token,
             state: State::Waiting,
+            submitted: 0,
             made_at: self.steps,
             answered_at: 0,
             read: None,
@@ -141,6 +146,7 @@ impl World {
     }
 
     fn submit(&mut self, made: usize) {
+        self.made[made].submitted += 1;
         let of = self.made[made].clone();
         self.numbers += 1;
         let call = CallId(self.numbers);
@@ -199,7 +205,11 @@ impl World {
         let attempt = self.last_run.get(&call);
         let read = attempt.and_then(|attempt| self.saw.get(attempt)).cloned();
         let of = &mut self.made[made];
-        of.state = State::Answered(outcome);
+        // A repetition that was stopped says nothing of the first one.
+        of.state = match outcome == Outcome::Cancelled && of.submitted > 1 {
+            true => State::Unknown,
+            false => State::Answered(outcome),
+        };
         of.answered_at = self.steps;
         if !of.writes && outcome == Outcome::Done {
             of.read = Some(read.expect("it read"));
