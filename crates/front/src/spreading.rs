@@ -378,6 +378,8 @@ impl Front {
             self.ledger.held.insert(position);
             self.issue_everywhere(effects);
         } else if !needed && entry.bytes != Bytes::Held {
+            // A replica that is not there may come to need it; then it is told once more.
+            entry.bytes = Bytes::Forgotten;
             effects.push(Effect::Forget { write });
         }
         true

@@ -224,6 +224,10 @@ impl World {
         if server.stalled || (current && !self.net[at]) {
             return;
         }
+        if current && !matches!(self.links[at], Link::Up { start, .. } if start == server.starts) {
+            self.outbox.swap_remove(which);
+            return;
+        }
         let (at, generation, job) = self.outbox.swap_remove(which);
         self.session_ids += 1;
         let session = Session::new(at, generation, job);
@@ -263,11 +267,17 @@ impl World {
 
     /// The stream of a server tells the next thing.
     pub fn stream(&mut self, at: usize) {
-        let Link::Up { cursor, target, .. } = self.links[at] else {
+        let Link::Up {
+            cursor,
+            target,
+            start,
+            ..
+        } = self.links[at]
+        else {
             return;
         };
         let server = &self.servers[at];
-        if !server.up || server.stalled || !self.net[at] {
+        if !server.up || start != server.starts || server.stalled || !self.net[at] {
             return;
         }
         let replica = server.id;
@@ -406,6 +416,7 @@ impl World {
         }
         self.links[at] = Link::Up {
             generation: self.generations,
+            start: server.starts,
             cursor: server.confirmed,
             target: Some(server.flushed),
         };

@@ -79,6 +79,8 @@ pub struct Server {
     pub flushed: u64,
     pub log: BTreeMap<u64, Record>,
     pub up: bool,
+    /// How often it was started.
+    pub starts: u64,
     pub stalled: bool,
     /// Of the front end's slot: in memory, and as of the last checkpoint.
     pub confirmed: u64,
@@ -96,6 +98,7 @@ impl Server {
             flushed: 0,
             log: BTreeMap::new(),
             up: true,
+            starts: 1,
             stalled: false,
             confirmed: 0,
             checkpointed: 0,
@@ -221,6 +224,7 @@ impl Server {
             self.confirmed = self.checkpointed;
         }
         self.up = false;
+        self.starts += 1;
         self.stalled = false;
     }
 }

@@ -25,6 +25,8 @@ const TROUBLE: u64 = 40_000;
 pub enum Link {
     Up {
         generation: u64,
+        /// Of the server.
+        start: u64,
         /// How far the stream has come.
         cursor: u64,
         /// Where it has caught up.
@@ -258,7 +260,9 @@ impl World {
     /// The driver finds out that a server does not answer.
     fn notice(&mut self, at: usize) {
         let server = &self.servers[at];
-        if !server.up || server.stalled || !self.net[at] {
+        // A server that was started again has no connections.
+        let connected = matches!(self.links[at], Link::Up { start, .. } if start == server.starts);
+        if !server.up || server.stalled || !self.net[at] || !connected {
             self.lose(at);
         }
     }
