@@ -233,7 +233,8 @@ pub enum Outcome {
     Conflict,
     /// The replica that ran a client's transaction is gone; without effect (40001: the client may begin again).
     Gone,
-    /// Nobody wanted it; without effect (57014).
+    /// Nobody wanted it; without effect (57014). Only an earlier call of the same token may have taken effect:
+    /// nobody was asked.
     Cancelled,
 }
 

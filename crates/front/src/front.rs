@@ -90,6 +90,11 @@ impl Front {
         let is = |id: ReplicaId| move |replica: &&Replica| replica.config.id == id;
         for replica in &replicas {
             let same = replicas.iter().filter(is(replica.config.id)).count();
+            assert_ne!(
+                replica.config.id.0,
+                u32::MAX,
+                "a number that stands for none"
+            );
             assert_eq!(same, 1, "replica {} is there twice", replica.config.id.0);
         }
         let of_primary = |replica: &Replica| replica.config.id == config.primary;

@@ -8,7 +8,7 @@ use crate::calls::Stage;
 use crate::event::{Effect, Outcome, Report};
 use crate::front::{Front, Phase};
 use crate::ids::{AttemptId, WriteId};
-use crate::ledger::{Bytes, There};
+use crate::ledger::There;
 use crate::replicas::{Item, State};
 use quintet_chain as chain;
 use quintet_chain::{CallId, Freshness, Guarantee, Holds, Wrote};
@@ -141,6 +141,11 @@ impl Front {
             of.state == State::Live && (!self.centralises() || of.is_idle())
         };
         let count = self.replicas.len();
+        let last = &self.replicas[self.last_primary];
+        if last.is_there() && last.state != State::Live {
+            // It is about to be.
+            return;
+        }
         let candidates = (0..count).map(|step| (self.last_primary + step) % count);
         let Some(primary) = candidates.into_iter().find(fit) else {
             return;
@@ -288,6 +293,5 @@ impl Front {
         for position in known {
             self.look_at(position, effects);
         }
-        let _ = Bytes::Held;
     }
 }

@@ -19,6 +19,9 @@ use quintet_chain as chain;
 use quintet_chain::{Access, CallId, Guarantee, Submission, WorkerId, Wrote};
 use quintet_engine::Refusal;
 
+/// No replica.
+const NOWHERE: WorkerId = WorkerId(u32::MAX);
+
 impl Front {
     pub(crate) fn submitted(&mut self, call: Call, effects: &mut Vec<Effect>) {
         let (id, token, session) = (call.call, call.token, call.session);
@@ -169,22 +172,21 @@ impl Front {
         self.tell(chain::Event::Submitted(submission), effects);
     }
 
-    /// The only replica that a call may run at.
+    /// The only replica that a call may run at. If there is none that is fit, nowhere: it waits to be moved.
     pub(crate) fn pin(&mut self, call: CallId) -> Option<WorkerId> {
         let pinned = self.calls.get(call).call.pinned;
         let at = match self.config.policy {
             Policy::RoundRobin if !pinned => {
                 let count = self.replicas.len();
-                let turns = (1..=count).map(|step| (self.turn + step) % count);
-                let live = |at: &usize| self.replicas[*at].state == State::Live;
-                let at = turns.clone().find(live).unwrap_or(self.turn);
-                self.turn = at;
-                at
+                let mut turns = (1..=count).map(|step| (self.turn + step) % count);
+                let next = turns.find(|at| self.replicas[*at].state == State::Live);
+                self.turn = next.unwrap_or(self.turn);
+                next
             }
             Policy::Chains | Policy::ChainsCertified if !pinned => return None,
-            _ => self.primary.unwrap_or(self.last_primary),
+            _ => self.primary,
         };
-        Some(self.replicas[at].worker())
+        Some(at.map_or(NOWHERE, |at| self.replicas[at].worker()))
     }
 
     /// Tells the scheduler, and does what it says.
@@ -481,7 +483,7 @@ impl Front {
         let cancelled = self.calls.get(call).cancelled;
         match why {
             Why::Conflict | Why::Refused if known.killed || why == Why::Conflict => {
-                self.counts.conflicts += 1;
+                self.counts.conflicts += u64::from(!cancelled);
                 self.lost_conflict(call, replica, None, effects);
             }
             Why::Conflict | Why::Refused => {

@@ -273,6 +273,8 @@ impl Front {
             if entry.bytes == Bytes::Held {
                 effects.push(Effect::Forget { write: entry.write });
             }
+            let entry = self.ledger.get_mut(position).expect("it is there");
+            entry.bytes = Bytes::Forgotten;
             self.ledger.finish(position);
             if self.ledger.done >= TOGETHER {
                 self.prune(effects);
@@ -376,6 +378,8 @@ impl Front {
             self.ledger.held.insert(position);
             self.issue_everywhere(effects);
         } else if !needed && entry.bytes != Bytes::Held {
+            // A replica that is not there may come to need it; then it is told once more.
+            entry.bytes = Bytes::Forgotten;
             effects.push(Effect::Forget { write });
         }
         true
