@@ -228,3 +228,320 @@ impl Open {
         (self.tag, captured)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::{BufMut, BytesMut};
+
+    /// Messages of a stream, written by hand as the manual has them. A message is named by its letter.
+    struct Script {
+        assembler: Assembler,
+    }
+
+    fn message(kind: u8, write: impl FnOnce(&mut BytesMut)) -> Vec<u8> {
+        let mut bytes = BytesMut::new();
+        bytes.put_u8(kind);
+        write(&mut bytes);
+        bytes.to_vec()
+    }
+
+    fn text(bytes: &mut BytesMut, text: &str) {
+        bytes.put_slice(text.as_bytes());
+        bytes.put_u8(0);
+    }
+
+    fn begin() -> Vec<u8> {
+        message(b'B', |bytes| bytes.put_slice(&[0; 20]))
+    }
+
+    fn commit(position: u64) -> Vec<u8> {
+        message(b'C', |bytes| {
+            bytes.put_slice(&[0; 9]);
+            bytes.put_u64(position);
+            bytes.put_u64(0);
+        })
+    }
+
+    fn begin_prepare(gid: &str) -> Vec<u8> {
+        message(b'b', |bytes| {
+            bytes.put_slice(&[0; 28]);
+            text(bytes, gid);
+        })
+    }
+
+    /// `P` or `K`.
+    fn prepared(kind: u8, gid: &str, position: u64) -> Vec<u8> {
+        message(kind, |bytes| {
+            bytes.put_slice(&[0; 9]);
+            bytes.put_u64(position);
+            bytes.put_slice(&[0; 12]);
+            text(bytes, gid);
+        })
+    }
+
+    fn rollback_prepared(gid: &str, position: u64) -> Vec<u8> {
+        message(b'r', |bytes| {
+            bytes.put_slice(&[0; 9]);
+            bytes.put_u64(position);
+            bytes.put_slice(&[0; 20]);
+            text(bytes, gid);
+        })
+    }
+
+    fn relation(oid: u32, schema: &str, name: &str) -> Vec<u8> {
+        message(b'R', |bytes| {
+            bytes.put_u32(oid);
+            text(bytes, schema);
+            text(bytes, name);
+            bytes.put_u8(b'd');
+            bytes.put_u16(1);
+            bytes.put_u8(1);
+            text(bytes, "a");
+            bytes.put_u32(25);
+            bytes.put_i32(-1);
+        })
+    }
+
+    fn insert(oid: u32, value: &str) -> Vec<u8> {
+        message(b'I', |bytes| {
+            bytes.put_u32(oid);
+            bytes.put_slice(b"N\0\x01t");
+            bytes.put_u32(value.len() as u32);
+            bytes.put_slice(value.as_bytes());
+        })
+    }
+
+    fn mark(transactional: u8, prefix: &str, content: &str) -> Vec<u8> {
+        message(b'M', |bytes| {
+            bytes.put_u8(transactional);
+            bytes.put_u64(0);
+            text(bytes, prefix);
+            bytes.put_u32(content.len() as u32);
+            bytes.put_slice(content.as_bytes());
+        })
+    }
+
+    impl Script {
+        fn new(limit: usize) -> Script {
+            let assembler = Assembler::new(limit);
+            Script { assembler }
+        }
+
+        fn run(&mut self, messages: &[Vec<u8>]) -> Vec<Item> {
+            let items = messages
+                .iter()
+                .filter_map(|bytes| self.assembler.take(bytes).unwrap());
+            items.collect()
+        }
+
+        fn error(&mut self, messages: &[Vec<u8>]) -> String {
+            let (last, front) = messages.split_last().unwrap();
+            assert!(self.run(front).is_empty());
+            self.assembler.take(last).unwrap_err()
+        }
+    }
+
+    const GID: &str = "quintet:shop:1:5";
+
+    #[test]
+    fn an_attempt_is_one_item_and_its_decision_another() {
+        let tag = format!("{GID} 17 3 token");
+        let items = Script::new(1_000).run(&[
+            begin_prepare(GID),
+            mark(1, "quintet", &tag),
+            relation(9, "public", "t"),
+            insert(9, "x"),
+            insert(9, "y"),
+            prepared(b'P', GID, 100),
+            prepared(b'K', GID, 200),
+            rollback_prepared("other", 300),
+        ]);
+        let [
+            Item::Prepared {
+                gid,
+                tag: Some(found),
+                position,
+                write_set: Ok(write_set),
+            },
+            committed,
+            rolled_back,
+        ] = &items[..]
+        else {
+            panic!("{items:?}");
+        };
+        assert_eq!((gid.as_str(), position.0, found.place), (GID, 100, 17));
+        assert_eq!(found.client.as_ref().unwrap().number, 3);
+        assert_eq!(write_set.changes().len(), 2);
+        let expected = Item::CommitPrepared {
+            gid: Gid::of(GID),
+            position: crate::WalPosition(200),
+        };
+        assert_eq!(*committed, expected);
+        let expected = Item::RollbackPrepared {
+            gid: Gid::of("other"),
+            position: crate::WalPosition(300),
+        };
+        assert_eq!(*rolled_back, expected);
+    }
+
+    #[test]
+    fn rows_of_an_apply_are_not_kept_and_our_tables_do_not_travel() {
+        let mut script = Script::new(10);
+        let long = "x".repeat(1_000);
+        let items = script.run(&[
+            begin(),
+            mark(1, "quintet", &format!("applied {GID}")),
+            relation(9, "public", "t"),
+            insert(9, &long),
+            commit(1),
+            begin(),
+            relation(8, "quintet", "front"),
+            insert(8, &long),
+            commit(2),
+            begin(),
+            relation(7, "quintet", "calls"),
+            insert(7, ""),
+            commit(3),
+        ]);
+        let position = crate::WalPosition;
+        assert_eq!(
+            items[0],
+            Item::Applied {
+                gid: Gid::of(GID),
+                position: position(1)
+            }
+        );
+        assert_eq!(
+            items[1],
+            Item::KeepAlive {
+                position: position(2)
+            }
+        );
+        let expected = (position(3), true);
+        match &items[2] {
+            Item::Committed {
+                position,
+                write_set,
+                tag: None,
+            } => {
+                assert_eq!((*position, write_set.is_err()), expected);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn messages_of_others_mean_nothing() {
+        let items = Script::new(1_000).run(&[
+            mark(0, "quintet", "applied x"),
+            begin(),
+            mark(1, "other", "applied x"),
+            mark(1, "quintet", "no tag"),
+            relation(9, "public", "t"),
+            insert(9, "x"),
+            message(b'O', |bytes| bytes.put_u64(0)),
+            message(b'Y', |bytes| bytes.put_u32(0)),
+            commit(1),
+        ]);
+        assert!(
+            matches!(&items[..], [Item::Committed { tag: None, .. }]),
+            "{items:?}"
+        );
+        // A mark that names another attempt is none of this one.
+        let items = Script::new(1_000).run(&[
+            begin_prepare("quintet:shop:1:6"),
+            mark(1, "quintet", &format!("{GID} 17")),
+            prepared(b'P', "quintet:shop:1:6", 1),
+        ]);
+        assert!(
+            matches!(&items[..], [Item::Prepared { tag: None, .. }]),
+            "{items:?}"
+        );
+    }
+
+    #[test]
+    fn a_write_set_over_the_limit_is_counted_and_the_next_is_not() {
+        let mut script = Script::new(500);
+        let mut messages = vec![begin(), relation(9, "public", "t")];
+        messages.extend((0..100).map(|_| insert(9, "0123456789")));
+        messages.extend([commit(1), begin(), insert(9, "x"), commit(2)]);
+        let items = script.run(&messages);
+        match &items[..] {
+            [
+                Item::Committed {
+                    write_set: Err(large),
+                    ..
+                },
+                Item::Committed {
+                    write_set: Ok(small),
+                    ..
+                },
+            ] => {
+                assert_eq!(large.limit, 500);
+                assert!(large.bytes > 1_000, "{large}");
+                assert_eq!(small.changes().len(), 1);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_an_error() {
+        let error = |messages: &[Vec<u8>]| Script::new(1_000).error(messages);
+        let known = || relation(9, "public", "t");
+        assert_eq!(
+            error(&[begin(), insert(3, "x")]),
+            "a change of relation 3, which was not told"
+        );
+        assert_eq!(
+            error(&[known(), insert(9, "x")]),
+            "a change outside of a transaction"
+        );
+        assert_eq!(
+            error(&[begin(), begin()]),
+            "a transaction begins inside of another"
+        );
+        assert_eq!(
+            error(&[begin(), prepared(b'P', GID, 1)]),
+            "a transaction ends that did not begin"
+        );
+        assert_eq!(error(&[message(b'S', |_| {})]), "a message of kind 0x53");
+        let mut long = insert(9, "x");
+        long.push(0);
+        assert_eq!(
+            error(&[known(), begin(), long]),
+            "1 bytes behind the end of a message"
+        );
+        let mut two = insert(9, "x");
+        two[7] = 2;
+        assert_eq!(
+            error(&[known(), begin(), two]),
+            "a row of 2 columns in a table of 1"
+        );
+    }
+
+    /// Property: no cut of a message is taken for a whole one, and none ends in a panic.
+    #[test]
+    fn a_message_that_is_cut_is_an_error() {
+        for whole in [
+            begin(),
+            commit(1),
+            begin_prepare(GID),
+            prepared(b'K', GID, 1),
+            rollback_prepared(GID, 1),
+            relation(9, "public", "t"),
+            insert(9, "xyz"),
+            mark(1, "quintet", GID),
+        ] {
+            for end in 0..whole.len() {
+                let mut script = Script::new(1_000);
+                script.run(&[relation(9, "public", "t"), begin()]);
+                assert!(
+                    script.assembler.take(&whole[..end]).is_err(),
+                    "{whole:?} cut at {end}"
+                );
+            }
+        }
+    }
+}
