@@ -167,7 +167,7 @@ impl Scheduler {
     }
 
     /// Runs what may be run, until nothing more follows from it.
-    fn settle(&mut self, effects: &mut Vec<Effect>) {
+    pub(crate) fn settle(&mut self, effects: &mut Vec<Effect>) {
         while let Some(slot) = self.due.pop_front() {
             self.go(slot, effects);
         }

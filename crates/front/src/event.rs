@@ -332,8 +332,8 @@ pub enum Effect {
         /// Up to where.
         at: Lsn,
     },
-    /// In one transaction at a replica: record how far the streams of replicas are dealt with, then remove the
-    /// marks of these write sets.
+    /// In one transaction at a replica: record how far the streams of replicas are dealt with, unless more is
+    /// recorded already (prunes may overtake one another), and remove the marks of these write sets.
     Prune {
         /// Where.
         replica: ReplicaId,

@@ -37,6 +37,8 @@ pub struct Counts {
     pub foreign: u64,
     /// Write sets that were decided.
     pub decided: u64,
+    /// Calls that ran at another replica than where their chain was, because it had nothing to do.
+    pub moved: u64,
     /// Calls that repeated a pending one.
     pub joined: u64,
 }
@@ -226,6 +228,9 @@ impl Front {
         self.find_primary(effects);
         for replica in 0..self.replicas.len() {
             self.start_next(replica, effects);
+        }
+        for replica in 0..self.replicas.len() {
+            self.fetch(replica, effects);
         }
         self.start_askers(effects);
         self.start_readers(effects);

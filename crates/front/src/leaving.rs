@@ -225,22 +225,17 @@ impl Front {
 
     /// A replica is there and gets what it lacks.
     pub(crate) fn join(&mut self, replica: usize, effects: &mut Vec<Effect>) {
-        let causal = self.config.guarantee == Guarantee::Causal;
+        let lacks = self.ledger.iter();
+        let lacks = lacks.filter(|(_, entry)| entry.there[replica] == There::Missing);
+        let lacks: Vec<u64> = lacks.map(|(position, _)| position).collect();
         let of = &mut self.replicas[replica];
         of.state = State::Behind;
         of.behind_until = self.ledger.position;
-        for (position, entry) in self.ledger.iter() {
-            if entry.there[replica] == There::Missing {
-                of.queue.push_back(Item {
-                    position,
-                    // To the scheduler it is a worker that has all that came before it.
-                    call: None,
-                    out_of_turn: causal && entry.origin == replica,
-                    issued: false,
-                    arrived: false,
-                });
-            }
+        for position in lacks {
+            // To the scheduler it is a worker that has all that came before it.
+            self.line_up(position, None, replica, effects);
         }
+        let of = &self.replicas[replica];
         let joined = chain::Event::WorkerJoined {
             worker: of.worker(),
             slots: of.slots(),

@@ -13,8 +13,11 @@
 //! | `ids`, `config` | names and numbers; what an operator decides |
 //! | `event` | [`Event`] in, [`Effect`] out |
 //! | `front` | [`Front`]: what becomes of an event |
-//! | `running` | a call is ordered, run, and its attempt decided |
-//! | `spreading` | what is decided is committed, applied, answered, forgotten |
+//! | `submitting` | a call is taken in and ordered |
+//! | `running` | it gets a session and becomes an attempt |
+//! | `deciding` | what becomes of an attempt, and of its call |
+//! | `spreading` | what is decided is committed, applied, answered |
+//! | `forgetting` | and then durable, and forgotten |
 //! | `reads` | calls that do not write |
 //! | `leaving` | replicas go and return; the primary |
 //! | `recovery` | what earlier lives left |
@@ -26,7 +29,9 @@ mod calls;
 mod certifier;
 mod clients;
 mod config;
+mod deciding;
 mod event;
+mod forgetting;
 mod front;
 mod gate;
 mod ids;
@@ -37,6 +42,7 @@ mod recovery;
 mod replicas;
 mod running;
 mod spreading;
+mod submitting;
 
 pub use config::{FrontConfig, Policy, ReplicaConfig};
 pub use event::{Call, Effect, Event, Outcome, Report, Why};

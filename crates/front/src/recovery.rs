@@ -183,8 +183,10 @@ impl Front {
             self.undo(attempt, replica, committed, effects);
         }
         kept.sort_unstable_by_key(|kept| kept.order);
+        let marks = reports.iter().map(|report| report.applied.iter().copied());
+        let applied_at: Vec<BTreeSet<WriteId>> = marks.map(Iterator::collect).collect();
         for kept in kept {
-            self.enter_again(kept, &reports);
+            self.enter_again(kept, &applied_at);
         }
         effects.push(Effect::Ready);
         for (replica, report) in reports.into_iter().enumerate() {
@@ -209,12 +211,12 @@ impl Front {
         });
     }
 
-    fn enter_again(&mut self, kept: Kept, reports: &[Report]) {
+    fn enter_again(&mut self, kept: Kept, applied_at: &[BTreeSet<WriteId>]) {
         let (_, origin, at) = kept.order;
         let there = |replica: usize| match replica == origin {
             true if kept.prepared => There::Missing,
             true => There::Durable,
-            false if reports[replica].applied.contains(&kept.write) => There::Applied,
+            false if applied_at[replica].contains(&kept.write) => There::Applied,
             false => There::Missing,
         };
         let there: Vec<There> = (0..self.replicas.len()).map(there).collect();

@@ -372,8 +372,13 @@ impl World {
                 let marks = writes.into_iter().map(|write| (Key::Mark(write), None));
                 let mut changes: Writes = marks.collect();
                 if self.settings.mistake != Some(Mistake::ForgetsHorizons) {
-                    for (of, at) in horizons {
-                        changes.insert(Key::Horizon(of), Some(Value::Number(at.0)));
+                    for (of, horizon) in horizons {
+                        // Prunes overtake one another; a horizon is never lowered.
+                        let before = self.servers[at].now(Key::Horizon(of));
+                        if matches!(before, Some(Value::Number(before)) if *before > horizon.0) {
+                            continue;
+                        }
+                        changes.insert(Key::Horizon(of), Some(Value::Number(horizon.0)));
                     }
                 }
                 let owner = Owner::Session(u64::MAX);

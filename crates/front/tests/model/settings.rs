@@ -118,4 +118,18 @@ impl Settings {
             mistake: None,
         }
     }
+
+    /// Makes a mistake, and the work such that it may matter.
+    pub fn make(&mut self, mistake: Mistake) {
+        self.mistake = Some(mistake);
+        if mistake == Mistake::HidesBlocks {
+            self.policy = Policy::RoundRobin;
+            self.guarantee = Guarantee::Total;
+            self.replicas = self.replicas.max(2);
+            self.clients = 9;
+            self.calls = 50;
+            self.rows = 5;
+            self.faults = 0;
+        }
+    }
 }
