@@ -202,6 +202,10 @@ impl World {
         if again {
             return;
         }
+        // The answer may be lost on its way.
+        if self.made[made].token.is_some() && !self.calm && self.rng.one_in(6) {
+            return;
+        }
         let attempt = self.last_run.get(&call);
         let read = attempt.and_then(|attempt| self.saw.get(attempt)).cloned();
         let of = &mut self.made[made];

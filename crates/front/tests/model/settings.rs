@@ -75,6 +75,12 @@ pub struct Settings {
     /// Every so manieth step something fails; 0: nothing does.
     pub faults: usize,
     pub front_faults: bool,
+    /// Nothing but the front end fails.
+    pub front_only: bool,
+    /// Calls that a replica runs side by side.
+    pub slots: u32,
+    /// A replica that does little.
+    pub slow: Option<usize>,
     pub kept_max: usize,
     pub alone_after: u32,
     pub certified_max: usize,
@@ -112,6 +118,9 @@ impl Settings {
                 _ => 60,
             },
             front_faults: rng.one_in(2),
+            front_only: rng.one_in(4),
+            slots: 1 + rng.below(4) as u32,
+            slow: rng.one_in(2).then(|| rng.below(4)),
             kept_max: if rng.one_in(2) { 2 } else { 1_000 },
             alone_after: 1 + rng.below(6) as u32,
             certified_max: if rng.one_in(4) { 2 } else { 1_000 },

@@ -220,7 +220,10 @@ impl World {
                     .collect();
                 if !able.is_empty() {
                     let id = able[self.rng.below(able.len())];
-                    self.step_session(id);
+                    let slow = self.settings.slow == Some(self.sessions[&id].server);
+                    if !slow || self.rng.one_in(8) {
+                        self.step_session(id);
+                    }
                 }
             }
             45..60 => self.deliver_job(),
@@ -290,7 +293,11 @@ impl World {
 
     fn something_fails(&mut self) {
         let at = self.rng.below(self.servers.len());
-        match self.rng.below(10) {
+        let kind = match self.settings.front_only {
+            true => 7 + self.rng.below(2),
+            false => self.rng.below(10),
+        };
+        match kind {
             0..2 => {
                 if self.servers[at].up {
                     self.seen.crashes += 1;
@@ -312,12 +319,12 @@ impl World {
                 self.servers[at].stalled = self.servers[at].up;
             }
             6 => self.servers[at].stalled = false,
-            7 if self.settings.front_faults => {
+            7 if self.settings.front_faults || self.settings.front_only => {
                 if self.front.is_some() {
                     self.stop_front();
                 }
             }
-            8 if self.settings.front_faults => self.start_front(),
+            8 if self.settings.front_faults || self.settings.front_only => self.start_front(),
             _ => {
                 if self.front.is_none() {
                     self.start_front();
@@ -356,7 +363,7 @@ impl World {
         modes.declare(Space(1), Mode(0), Mode(0));
         let replicas = self.servers.iter().map(|server| ReplicaConfig {
             id: server.id,
-            slots: 2,
+            slots: self.settings.slots,
             interactive_slots: 1,
             read_slots: 2,
         });
