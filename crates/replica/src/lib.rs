@@ -22,7 +22,7 @@
 //! | `pipeline`, `statements` | several statements in a round trip; those that stay prepared |
 //! | `item`, `stream` | [`Item`]; [`Stream`], the log; below it `decode` and `assemble` |
 //! | `write_set` | [`WriteSet`] and its [`RowKey`]s |
-//! | `applier`, `apply_sql` | [`Applier`] |
+//! | `applier` | [`Applier`]; below it `batches` and `apply_sql`: which statements make the changes |
 //! | `set_up` | [`set_up`], [`adopt`], [`remove`] |
 //! | `inspect` | [`checksums`], [`catalogue`] |
 //!
@@ -32,6 +32,7 @@ mod applier;
 mod apply_sql;
 mod assemble;
 mod authentication;
+mod batches;
 mod call;
 mod connection;
 mod decode;
