@@ -246,6 +246,8 @@ async fn alone(pair: &mut Pair, tpcc: &Tpcc, procedure: usize, count: usize) {
 /// Many at once: how soon the write set is known then.
 async fn together(pair: &mut Pair, tpcc: &Tpcc, count: usize) {
     let mut stream = pair.origin.stream().await;
+    // A slot begins to read some way back, up to 15 s of log; the clients wait until that is done.
+    stream.all(&pair.origin.postgres).await;
     let (sender, mut answered) = tokio::sync::mpsc::unbounded_channel::<(Gid, u64)>();
     let total = count * CLIENTS as usize;
     let reader = tokio::spawn(async move {
