@@ -8,10 +8,10 @@
 //!   mark and row of quintet.applied · [sleep] · changes, table by table · Sync     (one transaction, committed by Sync)
 //! ```
 //!
-//! Changes of different tables are brought together: without triggers and foreign keys they know nothing of one another, and
-//! consecutive inserts become one statement.
+//! What the statements are: `batches`.
 
-use crate::apply_sql::{Apply, Fixed};
+use crate::apply_sql::Fixed;
+use crate::batches::batches;
 use crate::connection::Connection;
 use crate::connection::Status;
 use crate::error::Error;
@@ -21,7 +21,7 @@ use crate::runner::sleep;
 use crate::server::{Server, Settings};
 use crate::session;
 use crate::statements::Statements;
-use crate::write_set::{Change, Relation, Tuple, WriteSet};
+use crate::write_set::{Relation, WriteSet};
 use quintet_base::{Durability, SqlState};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,14 +29,21 @@ use std::time::Duration;
 /// Later than a runner (`runner::DEADLOCK_TIMEOUT`), which is the one to give up.
 const DEADLOCK_TIMEOUT: &str = "10s";
 
+/// All statements go by the key, for any values, and whatever the server thinks of the size of a table that it has not looked
+/// at since it was loaded. What has no key still gets a scan of the table.
+const BY_KEY: [(&str, &str); 5] = [
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("jit", "off"),
+];
+
 /// The mark comes first: it is what lets the reader of this server's log pass the rows over. A function in FROM is
 /// called before the row is made.
 const MARK: &str = "INSERT INTO quintet.applied (gid) SELECT $1::text \
      FROM set_config('synchronous_commit', $3::text, true), \
      pg_logical_emit_message(true, 'quintet', $2::text)";
-
-/// Rows of one INSERT: few enough that there are few different statements to keep prepared.
-const ROWS_MAX: usize = 16;
 
 /// What became of a write set.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,6 +81,9 @@ impl Applier {
         let settings = session::exact(settings.clone())
             .with("session_replication_role", "replica")
             .with("deadlock_timeout", DEADLOCK_TIMEOUT);
+        let settings = BY_KEY.iter().fold(settings, |settings, (name, value)| {
+            settings.with(name, value)
+        });
         Ok(Applier {
             connection: session::open(server, front, settings).await?,
             statements: Statements::default(),
@@ -131,19 +141,20 @@ impl Applier {
         let mut pipeline = Pipeline::new(&mut self.connection, &mut self.statements)?;
         let values = [gid.as_str(), &mark, sync].map(|value| Some(value.as_bytes()));
         pipeline.bound(MARK, values.into_iter())?;
-        let mut steps: Vec<Option<&Arc<Relation>>> = vec![None];
+        let mut steps: Vec<Option<(&Arc<Relation>, u64)>> = vec![None];
         if !service.is_zero() {
             sleep(&mut pipeline, service)?;
             steps.push(None);
         }
-        for (relation, apply) in statements(write_set, &self.fixed) {
-            let keep = if relation.is_some() {
+        for batch in batches(write_set, &self.fixed) {
+            let keep = if batch.rows.is_some() {
                 Keep::Prepared
             } else {
                 Keep::Once
             };
-            pipeline.values(&apply.sql, keep, &apply.values)?;
-            steps.push(relation);
+            let apply = &batch.apply;
+            pipeline.values(&apply.sql, keep, &apply.types, &apply.values)?;
+            steps.push(batch.rows);
         }
         let outcome = pipeline.run().await?;
         if let Some(error) = outcome.error {
@@ -156,9 +167,13 @@ impl Applier {
         }
         let mut missing = 0;
         let mut first_missing = None;
-        for (tag, relation) in outcome.tags.iter().zip(steps) {
-            if let Some(relation) = relation.filter(|_| touched(tag) == Some(0)) {
-                missing += 1;
+        for (tag, step) in outcome.tags.iter().zip(steps) {
+            let Some((relation, rows)) = step else {
+                continue;
+            };
+            let lacking = rows.saturating_sub(touched(tag).unwrap_or(rows));
+            if lacking > 0 {
+                missing += lacking;
                 first_missing
                     .get_or_insert_with(|| format!("{}.{}", relation.schema, relation.name));
             }
@@ -197,109 +212,6 @@ impl Applier {
 
 /// Rows forgotten by one statement.
 const PRUNE_MAX: usize = 1_000;
-
-/// Statements for all changes. Those of one table stay in their order. The relation is missing where the number of rows says nothing.
-fn statements<'a>(
-    write_set: &'a WriteSet,
-    fixed: &Fixed,
-) -> Vec<(Option<&'a Arc<Relation>>, Apply<'a>)> {
-    let mut applies = Vec::with_capacity(write_set.changes().len());
-    for changes in by_table(write_set.changes()) {
-        let mut inserts = Inserts::default();
-        for change in changes {
-            match change {
-                Change::Insert { relation, new } if is_calls(relation) => {
-                    applies.push((Some(relation), Apply::upsert(relation, new)));
-                }
-                Change::Insert { relation, new } => inserts.push(relation, new, &mut applies),
-                Change::Update { relation, old, new } => {
-                    inserts.end(&mut applies);
-                    let whole = !new
-                        .fields()
-                        .any(|field| field == crate::write_set::Field::Unchanged);
-                    let apply = if is_calls(relation) && whole {
-                        Apply::upsert(relation, new)
-                    } else {
-                        Apply::update(relation, old.as_ref(), new, fixed)
-                    };
-                    applies.push((Some(relation), apply));
-                }
-                Change::Delete { relation, old } => {
-                    inserts.end(&mut applies);
-                    applies.push((Some(relation), Apply::delete(relation, old)));
-                }
-                Change::Truncate {
-                    relations,
-                    cascade,
-                    restart,
-                } => {
-                    inserts.end(&mut applies);
-                    let relations = relations.iter().map(|relation| &**relation);
-                    applies.push((None, Apply::truncate(relations, *cascade, *restart)));
-                }
-            }
-        }
-        inserts.end(&mut applies);
-    }
-    applies
-}
-
-/// Consecutive inserts into one table.
-#[derive(Default)]
-struct Inserts<'a> {
-    relation: Option<&'a Arc<Relation>>,
-    rows: Vec<&'a Tuple>,
-}
-
-impl<'a> Inserts<'a> {
-    fn push(
-        &mut self,
-        relation: &'a Arc<Relation>,
-        row: &'a Tuple,
-        applies: &mut Vec<(Option<&'a Arc<Relation>>, Apply<'a>)>,
-    ) {
-        if self.relation != Some(relation) || self.rows.len() == ROWS_MAX {
-            self.end(applies);
-        }
-        self.relation = Some(relation);
-        self.rows.push(row);
-    }
-
-    fn end(&mut self, applies: &mut Vec<(Option<&'a Arc<Relation>>, Apply<'a>)>) {
-        if let Some(relation) = self.relation.take() {
-            applies.push((Some(relation), Apply::insert(relation, &self.rows)));
-            self.rows.clear();
-        }
-    }
-}
-
-/// Changes table by table, in the order of each table's first; all in their order if tables were emptied, which may concern others.
-fn by_table(changes: &[Change]) -> Vec<Vec<&Change>> {
-    let mut tables: Vec<(&Relation, Vec<&Change>)> = Vec::new();
-    for change in changes {
-        let relation = match change {
-            Change::Insert { relation, .. }
-            | Change::Update { relation, .. }
-            | Change::Delete { relation, .. } => relation,
-            Change::Truncate { .. } => return vec![changes.iter().collect()],
-        };
-        let name =
-            |known: &Relation| known.name == relation.name && known.schema == relation.schema;
-        // A transaction writes to few tables, and often to the one it wrote to last.
-        match tables
-            .iter_mut()
-            .find(|(known, _)| std::ptr::eq(*known, &**relation) || name(known))
-        {
-            Some((_, changes)) => changes.push(change),
-            None => tables.push((relation, vec![change])),
-        }
-    }
-    tables.into_iter().map(|(_, changes)| changes).collect()
-}
-
-fn is_calls(relation: &Relation) -> bool {
-    relation.schema == PREFIX && relation.name == "calls"
-}
 
 /// The rows that a command says it touched.
 fn touched(tag: &[u8]) -> Option<u64> {

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | insert | `INSERT … OVERRIDING SYSTEM VALUE VALUES …` | all of them |
 //! | update, delete by key | `… WHERE key = $n` | 1 |
+//! | several of those | `… FROM (VALUES …) AS v WHERE key = v.c0` | all of them |
 //! | the same without key ([`Identity::Full`]) | `… WHERE ctid = (SELECT ctid … LIMIT 1)` | 1 |
 //! | any change of `quintet.calls` | `INSERT … ON CONFLICT DO UPDATE` | 1 |
 
@@ -39,7 +40,7 @@ impl Fixed {
         Fixed { columns }
     }
 
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
@@ -54,10 +55,17 @@ impl Fixed {
 #[derive(Debug)]
 pub(crate) struct Apply<'a> {
     pub sql: String,
+    /// Types of the values; empty where the server finds them out.
+    pub types: Vec<u32>,
     pub values: Vec<Value<'a>>,
 }
 
 impl<'a> Apply<'a> {
+    fn untyped(sql: String, values: Vec<Value<'a>>) -> Apply<'a> {
+        let types = Vec::new();
+        Apply { sql, types, values }
+    }
+
     /// All of these rows, which have all their values.
     pub fn insert(relation: &Relation, rows: &[&'a Tuple]) -> Apply<'a> {
         let columns = relation.columns.len();
@@ -67,7 +75,7 @@ impl<'a> Apply<'a> {
         }
         if columns == 0 {
             let sql = format!("INSERT INTO {} DEFAULT VALUES", table(relation));
-            return Apply { sql, values };
+            return Apply::untyped(sql, values);
         }
         let mut sql = String::with_capacity(64 + columns * (16 + 6 * rows.len()));
         let _ = write!(sql, "INSERT INTO {} (", table(relation));
@@ -84,7 +92,7 @@ impl<'a> Apply<'a> {
             });
             sql.push(')');
         });
-        Apply { sql, values }
+        Apply::untyped(sql, values)
     }
 
     /// A row that became another. `old` as in [`crate::Change::Update`]. A fixed column is no part of what is set; it has to
@@ -126,7 +134,7 @@ impl<'a> Apply<'a> {
                 }
             }
         }
-        Apply { sql, values }
+        Apply::untyped(sql, values)
     }
 
     /// A row that went.
@@ -134,7 +142,34 @@ impl<'a> Apply<'a> {
         let mut values = Vec::with_capacity(4);
         let mut sql = format!("DELETE FROM {}", table(relation));
         push_where(&mut sql, relation, old, &mut values);
-        Apply { sql, values }
+        Apply::untyped(sql, values)
+    }
+
+    /// Several rows that became others, of which the same values are told, each once, without a change of their keys and of built-in types.
+    pub fn update_many(relation: &Relation, rows: &[&'a Tuple]) -> Apply<'a> {
+        let first = rows.first().expect("a batch has rows");
+        let told: Vec<usize> = first
+            .fields()
+            .enumerate()
+            .filter(|(_, field)| *field != Field::Unchanged)
+            .map(|(number, _)| number)
+            .collect();
+        let mut sql = format!("UPDATE {} AS t SET ", table(relation));
+        let set = told.iter().filter(|number| !relation.columns[**number].key);
+        list(&mut sql, set, |sql, number| {
+            push_name(sql, &relation.columns[*number].name);
+            let _ = write!(sql, " = v.c{number}");
+        });
+        push_from(sql, " FROM", relation, &told, rows)
+    }
+
+    /// Several rows that went, each once, of a table whose key is of built-in types.
+    pub fn delete_many(relation: &Relation, rows: &[&'a Tuple]) -> Apply<'a> {
+        let keys: Vec<usize> = (0..relation.columns.len())
+            .filter(|number| relation.columns[*number].key)
+            .collect();
+        let sql = format!("DELETE FROM {} AS t", table(relation));
+        push_from(sql, " USING", relation, &keys, rows)
     }
 
     /// A row that is there or not: the last call of a client, all of it told.
@@ -171,11 +206,47 @@ impl<'a> Apply<'a> {
             " CONTINUE IDENTITY"
         });
         sql.push_str(if cascade { " CASCADE" } else { " RESTRICT" });
-        Apply {
-            sql,
-            values: Vec::new(),
-        }
+        Apply::untyped(sql, Vec::new())
     }
+}
+
+/// The rows as a table `v` of these columns, joined by key.
+fn push_from<'a>(
+    mut sql: String,
+    word: &str,
+    relation: &Relation,
+    columns: &[usize],
+    rows: &[&'a Tuple],
+) -> Apply<'a> {
+    let mut values = Vec::with_capacity(columns.len() * rows.len());
+    let mut types = Vec::with_capacity(columns.len() * rows.len());
+    sql.push_str(word);
+    sql.push_str(" (VALUES ");
+    list(&mut sql, rows.iter(), |sql, row| {
+        let mut fields = row.fields().enumerate();
+        sql.push('(');
+        list(sql, columns.iter(), |sql, number| {
+            let field = fields.find(|(found, _)| found == number);
+            values.push(field.and_then(|(_, field)| value(field)));
+            types.push(relation.columns[*number].type_oid);
+            let _ = write!(sql, "${}", values.len());
+        });
+        sql.push(')');
+    });
+    sql.push_str(") AS v (");
+    list(&mut sql, columns.iter(), |sql, number| {
+        let _ = write!(sql, "c{number}");
+    });
+    sql.push_str(") WHERE ");
+    let keys = columns
+        .iter()
+        .filter(|number| relation.columns[**number].key);
+    joined(&mut sql, " AND ", keys, |sql, number| {
+        sql.push_str("t.");
+        push_name(sql, &relation.columns[*number].name);
+        let _ = write!(sql, " = v.c{number}");
+    });
+    Apply { sql, types, values }
 }
 
 /// Which row is meant.
@@ -312,6 +383,29 @@ mod tests {
             &Apply::delete(&table, &key),
             r#"DELETE FROM "public"."t" WHERE "a" = $1"#,
             &[Some("1")],
+        );
+    }
+
+    #[test]
+    fn several_rows_are_one_statement() {
+        let table = relation(
+            Identity::Default,
+            &[("a", 23, true), ("b", 25, false), ("c", 1043, false)],
+        );
+        let one = tuple(&[Some("1"), Some("~"), Some("x")]);
+        let two = tuple(&[Some("2"), Some("~"), None]);
+        let apply = Apply::update_many(&table, &[&one, &two]);
+        check(
+            &apply,
+            r#"UPDATE "public"."t" AS t SET "c" = v.c2 FROM (VALUES ($1, $2), ($3, $4)) AS v (c0, c2) WHERE t."a" = v.c0"#,
+            &[Some("1"), Some("x"), Some("2"), None],
+        );
+        assert_eq!(apply.types, [23, 1043, 23, 1043]);
+        let apply = Apply::delete_many(&table, &[&one, &two]);
+        check(
+            &apply,
+            r#"DELETE FROM "public"."t" AS t USING (VALUES ($1), ($2)) AS v (c0) WHERE t."a" = v.c0"#,
+            &[Some("1"), Some("2")],
         );
     }
 

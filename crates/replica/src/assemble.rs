@@ -13,6 +13,7 @@
 use crate::decode::{self, Message};
 use crate::front::{APPLIED, Gid, PREFIX, Tag};
 use crate::item::{Captured, Item, TooLarge};
+use crate::uniques::Uniques;
 use crate::write_set::{Change, Relation, WriteSet};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Assembler {
     relations: HashMap<u32, Known, foldhash::fast::FixedState>,
+    uniques: Uniques,
     open: Option<Open>,
     limit: usize,
 }
@@ -46,9 +48,10 @@ struct Open {
 }
 
 impl Assembler {
-    pub fn new(limit: usize) -> Assembler {
+    pub fn new(uniques: Uniques, limit: usize) -> Assembler {
         Assembler {
             relations: HashMap::default(),
+            uniques,
             open: None,
             limit,
         }
@@ -69,7 +72,8 @@ impl Assembler {
         match message {
             Message::Begin => self.begin(false),
             Message::BeginPrepare => self.begin(true),
-            Message::Relation { oid, relation } => {
+            Message::Relation { oid, mut relation } => {
+                self.uniques.put_into(&mut relation);
                 let travels = relation.schema != PREFIX || relation.name == "calls";
                 let relation = Arc::new(relation);
                 self.relations.insert(oid, Known { relation, travels });
@@ -324,7 +328,7 @@ mod tests {
 
     impl Script {
         fn new(limit: usize) -> Script {
-            let assembler = Assembler::new(limit);
+            let assembler = Assembler::new(Uniques::default(), limit);
             Script { assembler }
         }
 

@@ -221,5 +221,7 @@ fn relation(r: &mut Reader<'_>) -> Result<Relation, String> {
         name,
         identity,
         columns,
+        // The log does not tell them; `assemble` knows.
+        uniques: Vec::new(),
     })
 }

@@ -23,8 +23,8 @@
 //! | `horizon` | how far the logs of replicas are dealt with |
 //! | `pipeline`, `statements` | several statements in a round trip; those that stay prepared |
 //! | `item`, `stream` | [`Item`]; [`Stream`], the log; below it `decode` and `assemble` |
-//! | `write_set` | [`WriteSet`] and its [`RowKey`]s |
-//! | `applier`, `apply_sql` | [`Applier`] |
+//! | `write_set`, `uniques` | [`WriteSet`] and its [`RowKey`]s; by what else rows must differ |
+//! | `applier` | [`Applier`]; below it `batches` and `apply_sql`: which statements make the changes |
 //! | `set_up` | [`set_up`], [`adopt`], [`remove`] |
 //! | `inspect` | [`checksums`], [`catalogue`] |
 //!
@@ -34,6 +34,7 @@ mod applier;
 mod apply_sql;
 mod assemble;
 mod authentication;
+mod batches;
 mod call;
 mod connection;
 mod decode;
@@ -53,6 +54,7 @@ mod set_up;
 mod socket;
 mod statements;
 mod stream;
+mod uniques;
 mod write_set;
 
 pub use applier::{Applied, Applier};
@@ -69,4 +71,4 @@ pub use runner::Runner;
 pub use server::{Server, Settings};
 pub use set_up::{Report, Slot, adopt, remove, set_up};
 pub use stream::{Confirmer, Stream};
-pub use write_set::{Change, Column, Field, Identity, Relation, RowKey, Tuple, WriteSet};
+pub use write_set::{Change, Column, Field, Identity, Relation, RowKey, Tuple, Unique, WriteSet};

@@ -121,14 +121,18 @@ impl<'a> Pipeline<'a> {
     }
 
     /// The same with values that are there as a whole.
-    pub fn values(&mut self, text: &str, keep: Keep, values: &[Value<'_>]) -> Result<(), Error> {
-        self.step(
-            text,
-            keep,
-            Bound::default(),
-            values.iter().copied(),
-            Role::Quiet,
-        )
+    pub fn values(
+        &mut self,
+        text: &str,
+        keep: Keep,
+        types: &[u32],
+        values: &[Value<'_>],
+    ) -> Result<(), Error> {
+        let bound = Bound {
+            types,
+            ..Bound::default()
+        };
+        self.step(text, keep, bound, values.iter().copied(), Role::Quiet)
     }
 
     /// The statement whose answer is wanted.

@@ -19,6 +19,7 @@ use crate::item::Item;
 use crate::position::WalPosition;
 use crate::server::{Server, Settings};
 use crate::session;
+use crate::uniques::Uniques;
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::frontend;
 use quintet_base::limits::WRITE_SET_BYTES_MAX;
@@ -97,6 +98,7 @@ impl Stream {
                  FROM pg_replication_slots WHERE slot_name = '{slot}' AND active"
             ))
             .await?;
+        let uniques = Uniques::of(&connection.simple(Uniques::QUERY).await?);
         let start = format!(
             "START_REPLICATION SLOT \"{slot}\" LOGICAL 0/0 (proto_version '3', \
              publication_names '\"{slot}\"', messages 'true', two_phase 'on')"
@@ -118,7 +120,7 @@ impl Stream {
         }
         Ok(Stream {
             connection,
-            assembler: Assembler::new(write_set_bytes_max),
+            assembler: Assembler::new(uniques, write_set_bytes_max),
             confirmer: Confirmer {
                 position: Arc::new(AtomicU64::new(0)),
             },

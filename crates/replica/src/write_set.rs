@@ -2,8 +2,8 @@
 //!
 //! Relies on: replica identities as the server has them; values as text, in the settings that every stream asks
 //! for, so that equal values of one type are equal texts on all replicas.  Promises: two write sets that
-//! touch one row by one key have a [`RowKey`] in common.  Does not: know secondary unique keys: two rows that collide in
-//! one of those have no key in common, and the second apply fails with 23505.
+//! touch one row, or make rows that a unique index takes for equal, have a [`RowKey`] in common.  Does not: know collations that take
+//! different texts for equal, nor indexes that were made after the stream was opened.
 //!
 //! ```text
 //!   change   relation    old key or old row (update of a key, delete)    new values (insert, update)
@@ -51,6 +51,19 @@ pub struct Relation {
     pub identity: Identity,
     /// All that travel, in their order.
     pub columns: Vec<Column>,
+    /// By what else no two rows may be equal.
+    pub uniques: Vec<Unique>,
+}
+
+/// A unique index that is not the replica identity.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Unique {
+    /// Its number at this server, which is only to tell it from the others of its table.
+    pub number: u32,
+    /// Its columns, by position in [`Relation::columns`]; an expression is left out, so that more rows count as equal than are.
+    pub columns: Vec<usize>,
+    /// Whether two rows with a NULL there may be equal.
+    pub nulls_equal: bool,
 }
 
 impl Relation {
@@ -238,8 +251,9 @@ impl WriteSet {
         tables
     }
 
-    /// Keys of all rows that were touched, sorted, each once. An update that changed its key has both. Rows of
-    /// tables without a key have none: they can only be inserted, and never meet.
+    /// Keys of all rows that were touched, sorted, each once. An update that changed its key has both. A row that came or changed
+    /// also has a key for each other unique index: whoever makes an equal one elsewhere must not do so at the same time.
+    /// Rows of tables without any of these have none: they can only be inserted, and never meet.
     pub fn row_keys(&self) -> Vec<RowKey> {
         let mut keys = Vec::with_capacity(self.changes.len());
         // Changes of one table often follow one another.
@@ -251,7 +265,7 @@ impl WriteSet {
                 Change::Delete { relation, old } => (relation, Some(old), None),
                 Change::Truncate { .. } => continue,
             };
-            if !relation.has_key() {
+            if !relation.has_key() && relation.uniques.is_empty() {
                 continue;
             }
             let table = match last {
@@ -259,20 +273,65 @@ impl WriteSet {
                 _ => relation.table_hash(),
             };
             last = Some((relation, table));
-            let mut push = |tuple: &Tuple, missing: Option<&Tuple>| {
-                let row = row_hash(relation, tuple, missing);
-                keys.push(RowKey { table, row });
-            };
-            if let Some(old) = old {
-                push(old, None);
+            if relation.has_key() {
+                let mut push = |tuple: &Tuple, missing: Option<&Tuple>| {
+                    let row = row_hash(relation, tuple, missing);
+                    keys.push(RowKey { table, row });
+                };
+                if let Some(old) = old {
+                    push(old, None);
+                }
+                if let Some(new) = new {
+                    push(new, old);
+                }
             }
             if let Some(new) = new {
-                push(new, old);
+                let rows = relation
+                    .uniques
+                    .iter()
+                    .filter_map(|unique| unique.hash(relation, new));
+                keys.extend(rows.map(|row| RowKey { table, row }));
             }
         }
         keys.sort_unstable();
         keys.dedup();
         keys
+    }
+}
+
+impl Unique {
+    /// Of the values there; nothing if no other row can be equal, or if they are what they were.
+    fn hash(&self, relation: &Relation, new: &Tuple) -> Option<u64> {
+        let mut hasher = FixedState::default().build_hasher();
+        hasher.write(b"unique");
+        // By the names, because another server has another number for the same index.
+        for column in &self.columns {
+            hasher.write(relation.columns.get(*column)?.name.as_bytes());
+            hasher.write_u8(0);
+        }
+        let mut fields = new.fields().enumerate();
+        for wanted in &self.columns {
+            // Columns of an index come in any order.
+            let field = match fields.find(|(number, _)| number == wanted) {
+                Some((_, field)) => field,
+                None => {
+                    fields = new.fields().enumerate();
+                    fields.find(|(number, _)| number == wanted)?.1
+                }
+            };
+            match field {
+                Field::Unchanged => return None,
+                Field::Null if !self.nulls_equal => return None,
+                Field::Null => hasher.write_u8(0),
+                Field::Text(text) => {
+                    hasher.write_u8(2);
+                    let text = canonical(relation.columns[*wanted].type_oid, text);
+                    hasher.write(text);
+                    hasher.write_usize(text.len());
+                }
+            }
+        }
+        Some(hasher.finish())
     }
 }
 
@@ -342,6 +401,7 @@ pub(crate) mod tests {
                     key: *key,
                 })
                 .collect(),
+            uniques: Vec::new(),
         })
     }
 
@@ -444,6 +504,75 @@ pub(crate) mod tests {
     fn rows_without_key_have_none() {
         let table = relation(Identity::Default, &[("a", 23, false)]);
         assert!(keys(vec![insert(&table, &[Some("1")])]).is_empty());
+    }
+
+    #[test]
+    fn rows_that_a_unique_index_takes_for_equal_have_a_key_in_common() {
+        let with = |nulls_equal, identity: bool| {
+            let mut table = (*relation(
+                Identity::Default,
+                &[("a", 23, identity), ("b", 25, false), ("c", 25, false)],
+            ))
+            .clone();
+            table.uniques.push(Unique {
+                number: 1,
+                columns: vec![2, 1],
+                nulls_equal,
+            });
+            Arc::new(table)
+        };
+        let shared = |table: &Arc<Relation>, one: &[Option<&str>], other: &[Option<&str>]| {
+            let one = keys(vec![insert(table, one)]);
+            let other = keys(vec![Change::Update {
+                relation: table.clone(),
+                old: None,
+                new: tuple(other),
+            }]);
+            one.iter().filter(|key| other.contains(key)).count()
+        };
+        for identity in [true, false] {
+            let table = with(false, identity);
+            assert_eq!(
+                shared(
+                    &table,
+                    &[Some("1"), Some("x"), Some("y")],
+                    &[Some("2"), Some("x"), Some("y")]
+                ),
+                1
+            );
+            assert_eq!(
+                shared(
+                    &table,
+                    &[Some("1"), Some("x"), Some("y")],
+                    &[Some("2"), Some("y"), Some("x")]
+                ),
+                0
+            );
+            assert_eq!(
+                shared(
+                    &table,
+                    &[Some("1"), Some("x"), None],
+                    &[Some("2"), Some("x"), None]
+                ),
+                0
+            );
+            assert_eq!(
+                shared(
+                    &table,
+                    &[Some("1"), Some("x"), Some("y")],
+                    &[Some("2"), Some("x"), Some("~")]
+                ),
+                0
+            );
+        }
+        assert_eq!(
+            shared(
+                &with(true, true),
+                &[Some("1"), Some("x"), None],
+                &[Some("2"), Some("x"), None]
+            ),
+            1
+        );
     }
 
     #[test]

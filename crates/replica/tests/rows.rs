@@ -406,3 +406,59 @@ async fn a_write_set_over_the_limit_names_it() {
     }
     assert_eq!(stream.line().await, "prepared 1.2 place 2, 2 changes");
 }
+
+/// Goal: two calls at two servers that would make equal rows have a key in common, so that one of them can be refused. Method: pairs of
+/// statements, each prepared at its own server.
+#[tokio::test]
+async fn rows_that_must_not_both_be_have_a_key_in_common() {
+    let schema = "CREATE TABLE person (id int PRIMARY KEY, mail text, name text, n int);
+         CREATE UNIQUE INDEX ON person (mail, n); CREATE TABLE nick (id int PRIMARY KEY, name text); CREATE UNIQUE INDEX ON nick (lower(name)) WHERE name > '';
+         CREATE TABLE whole (id int PRIMARY KEY, a text); ALTER TABLE whole REPLICA IDENTITY FULL;
+         CREATE TABLE booking (id int PRIMARY KEY, during int4range, EXCLUDE USING gist (during WITH &&));
+         CREATE TABLE log (a int, b int UNIQUE)";
+    let (mut one, mut other) = tokio::join!(Replica::start(schema), Replica::start(schema));
+    let (mut at_one, mut at_other) = (one.stream().await, other.stream().await);
+    let (mut first, mut second) = (one.runner().await, other.runner().await);
+    for (statement, against, meet) in [
+        (
+            "person VALUES (1, 'm', NULL, 1)",
+            "person VALUES (2, 'm', NULL, 1)",
+            true,
+        ),
+        (
+            "person VALUES (1, 'm', NULL, 1)",
+            "person VALUES (2, 'm', NULL, 2)",
+            false,
+        ),
+        (
+            "person VALUES (1, 'm', NULL, NULL)",
+            "person VALUES (2, 'm', NULL, NULL)",
+            false,
+        ),
+        // Of an expression it is not known which rows it makes equal.
+        ("nick VALUES (1, 'Ann')", "nick VALUES (2, 'ann')", true),
+        ("whole VALUES (1, 'x')", "whole VALUES (1, 'y')", true),
+        ("whole VALUES (1, 'x')", "whole VALUES (2, 'x')", false),
+        (
+            "booking VALUES (1, '[1,5)')",
+            "booking VALUES (2, '[3,7)')",
+            true,
+        ),
+        ("log VALUES (1, 1)", "log VALUES (2, 1)", true),
+        ("log VALUES (1, 1)", "log VALUES (1, 2)", false),
+    ] {
+        let attempt = one.attempt(&format!("INSERT INTO {statement}"));
+        must_prepare(first.run(&attempt).await);
+        let (_, _, write_set) = at_one.prepared().await;
+        first.rollback(&attempt.tag.gid).await.unwrap();
+        at_one.next().await;
+        let attempt = other.attempt(&format!("INSERT INTO {against}"));
+        must_prepare(second.run(&attempt).await);
+        let (_, _, other_set) = at_other.prepared().await;
+        second.rollback(&attempt.tag.gid).await.unwrap();
+        at_other.next().await;
+        let keys = other_set.row_keys();
+        let found = write_set.row_keys().iter().any(|key| keys.contains(key));
+        assert_eq!(found, meet, "{statement} against {against}");
+    }
+}

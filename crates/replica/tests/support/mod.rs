@@ -92,12 +92,20 @@ fn directory() -> TempDir {
     directory
 }
 
+/// Where the build leaves what tests make; examples are not told of it.
+fn built() -> std::path::PathBuf {
+    match option_env!("CARGO_TARGET_TMPDIR") {
+        Some(path) => path.into(),
+        None => std::env::temp_dir(),
+    }
+}
+
 /// A fresh cluster that each server gets a copy of: `initdb` takes seconds, a copy much less. It stays in the
 /// build's directory for the next time.
 fn template() -> &'static std::path::Path {
     static TEMPLATE: OnceLock<std::path::PathBuf> = OnceLock::new();
     TEMPLATE.get_or_init(|| {
-        let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("postgres-15");
+        let path = built().join("postgres-15");
         if !path.exists() {
             let directory = directory();
             let made = directory.path().join("postgres-15");
