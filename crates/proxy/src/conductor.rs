@@ -34,7 +34,7 @@ use gate::Gate;
 use parking_lot::Mutex;
 use quintet_front::{AttemptId, Effect, Event, Front, Lsn, ReplicaId, Rows, WriteId};
 use quintet_front::{Place, Why};
-use quintet_replica::{CancelKey, Captured, Gid, Item, Tag, WalPosition, WriteSet};
+use quintet_replica::{Captured, Gid, Item, Tag, WalPosition, WriteSet};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,8 +93,6 @@ pub(crate) struct Conductor {
     write_sets: HashMap<WriteId, Arc<WriteSet>>,
     words: mpsc::Sender<Word>,
     tallies: Arc<Tallies>,
-    /// What it takes to stop attempts that are at a replica now.
-    running: Arc<Mutex<HashMap<AttemptId, CancelKey>>>,
 }
 
 impl Conductor {
@@ -122,7 +120,6 @@ impl Conductor {
             write_sets: HashMap::new(),
             words,
             tallies,
-            running: Arc::default(),
         }
     }
 
@@ -277,10 +274,7 @@ impl Conductor {
                 replica: id,
                 ticket,
             },
-            News::Blocked => Event::Blocked {
-                replica: id,
-                by: Vec::new(),
-            },
+            News::Blocked(by) => Event::Blocked { replica: id, by },
             News::Broken => return self.lose(id, life, effects),
         };
         self.front.handle(event, effects);

@@ -72,6 +72,7 @@ impl Lease {
         let Some(mut lent) = self.lent.take() else {
             return;
         };
+        self.pool.running.end(self.attempt);
         let news = match (&self.gid, commit) {
             (Some(gid), true) => News::Ran {
                 attempt: self.attempt,
@@ -97,6 +98,7 @@ impl Lease {
     /// Gives the transaction up: the session is closed, and the server rolls back.
     pub fn abandon(&mut self) {
         if self.lent.take().is_some() {
+            self.pool.running.end(self.attempt);
             self.teller.tell(News::Abandoned(self.attempt));
         }
     }

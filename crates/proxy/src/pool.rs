@@ -6,7 +6,9 @@
 
 use crate::settings::Sent;
 use parking_lot::Mutex;
-use quintet_replica::{Applier, Error, Front, Runner, Server, Settings};
+use quintet_front::AttemptId;
+use quintet_replica::{Applier, CancelKey, Error, Front, Runner, Server, Settings};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +18,35 @@ pub(crate) struct Lent {
     sent: Sent,
 }
 
+/// Attempts that are in a session now, and what it takes to stop them.
+#[derive(Default)]
+pub(crate) struct Running(Mutex<HashMap<AttemptId, CancelKey>>);
+
+impl Running {
+    pub fn begin(&self, attempt: AttemptId, key: CancelKey) {
+        self.0.lock().insert(attempt, key);
+    }
+
+    pub fn end(&self, attempt: AttemptId) {
+        self.0.lock().remove(&attempt);
+    }
+
+    pub fn key(&self, attempt: AttemptId) -> Option<CancelKey> {
+        self.0.lock().get(&attempt).cloned()
+    }
+
+    /// The attempt in the session with this process.
+    pub fn attempt(&self, process: i32) -> Option<AttemptId> {
+        let running = self.0.lock();
+        let mut known = running.iter();
+        let found = known.find(|(_, key)| key.process() == process);
+        found.map(|(attempt, _)| *attempt)
+    }
+}
+
 /// See the module.
 pub(crate) struct Pool {
+    pub running: Running,
     server: Server,
     front: Front,
     connect_timeout: Duration,
@@ -34,6 +63,7 @@ impl Pool {
         idle_max: usize,
     ) -> Arc<Pool> {
         Arc::new(Pool {
+            running: Running::default(),
             server,
             front,
             connect_timeout,

@@ -139,6 +139,13 @@ impl Calls {
         }
     }
 
+    /// True if the client of an attempt lets statements run for a limited time only.
+    pub fn has_limit(&self, attempt: AttemptId) -> bool {
+        let call = self.attempts.get(&attempt);
+        let under = call.and_then(|call| self.under.get(call));
+        under.is_some_and(|under| under.request.settings.contains_key("statement_timeout"))
+    }
+
     /// The modelled time of a write set's call.
     pub fn service(&self, write: WriteId) -> Duration {
         self.services.get(&write).copied().unwrap_or_default()

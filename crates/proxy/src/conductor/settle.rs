@@ -13,6 +13,8 @@ use quintet_base::Durability;
 use quintet_front::{AttemptId, Lsn, ReplicaId, WriteId};
 use quintet_replica::{Applied, Decided, Error, Gid, ServerError, WalPosition};
 use quintet_rt::{Clock, RealClock};
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// An operation that takes longer may wait for a row that somebody holds.
@@ -33,7 +35,7 @@ impl Conductor {
             Operation::Commit(attempt) => {
                 let gid = self.gid(attempt);
                 self.at(replica, move |pool, teller| async move {
-                    let decided = watched(&teller, decide(&pool, &gid, true)).await;
+                    let decided = decide(&pool, &gid, true).await;
                     let news = match decided {
                         // Missing: committed earlier, and the answer was lost with the connection.
                         Ok(Decided::Done | Decided::Missing) => News::Committed(attempt),
@@ -57,7 +59,8 @@ impl Conductor {
             };
             return self.words(replica).tell(news);
         };
-        let gid = Gid::of(&write.to_text(&self.config.name));
+        let name = self.config.name.clone();
+        let gid = Gid::of(&write.to_text(&name));
         let service = self.config.service.of_apply(self.calls.service(write));
         let durability = match durable {
             true => Durability::Sync,
@@ -65,14 +68,15 @@ impl Conductor {
         };
         self.at(replica, move |pool, teller| async move {
             let begun = RealClock.monotonic_nanos();
+            let process = AtomicI32::new(0);
             let work = async {
                 let mut applier = pool.applier().await?;
+                process.store(applier.connection().cancel_key().process(), Relaxed);
                 let applied = loop {
                     match applier.apply(&gid, &write_set, durability, service).await {
                         // It gave way to somebody who has to go, or the server could not just then.
                         Err(Error::Server(error)) if is_passing(&error) => {
                             tracing::debug!(%gid, error = error.message, "a write set is applied again");
-                            teller.say(News::Blocked).await;
                         }
                         applied => break applied,
                     }
@@ -82,7 +86,7 @@ impl Conductor {
                 }
                 applied
             };
-            let news = match watched(&teller, work).await {
+            let news = match watched(&pool, &name, &teller, &process, work).await {
                 Ok(applied) => {
                     let missing = match &applied {
                         Applied::Now { missing, first_missing } => {
@@ -151,17 +155,50 @@ fn is_passing(error: &ServerError) -> bool {
     matches!(&error.state.0, b"40001" | b"40P01" | b"55P03" | b"57014")
 }
 
-/// Says that something waits, once it has taken suspiciously long, and again while it does.
-async fn watched<T>(teller: &Teller, work: impl Future<Output = T>) -> T {
+/// Tells who is in the way of an apply that takes suspiciously long, again and again while it does.
+async fn watched<T>(
+    pool: &Pool,
+    name: &str,
+    teller: &Teller,
+    process: &AtomicI32,
+    work: impl Future<Output = T>,
+) -> T {
     let mut work = std::pin::pin!(work);
     loop {
         match tokio::time::timeout(BLOCKED_AFTER, &mut work).await {
             Ok(done) => return done,
             Err(_) => {
-                teller.say(News::Blocked).await;
+                // Who cannot say it now is asked again.
+                let by = in_the_way(pool, name, process.load(Relaxed))
+                    .await
+                    .unwrap_or_default();
+                if !by.is_empty() {
+                    teller.say(News::Blocked(by)).await;
+                }
             }
         }
     }
+}
+
+/// The attempts whose locks a session waits for: those that run, by their processes, and those that are prepared.
+async fn in_the_way(pool: &Pool, name: &str, process: i32) -> Result<Vec<AttemptId>, Error> {
+    let mut lent = pool.runner(&Sent::default()).await?;
+    let sql = format!(
+        "SELECT unnest(pg_blocking_pids({process}))::text, NULL UNION ALL \
+         SELECT NULL, p.gid FROM pg_locks l JOIN pg_prepared_xacts p ON p.transaction = l.transactionid \
+         WHERE l.pid = {process} AND NOT l.granted"
+    );
+    let rows = lent.runner.connection().simple(&sql).await?;
+    pool.give_back(lent);
+    let attempts = rows.iter().filter_map(|row| match row.as_slice() {
+        [Some(process), _] => pool.running.attempt(process.parse().ok()?),
+        [_, Some(gid)] => match WriteId::parse(name, gid) {
+            Some(WriteId::Attempt(attempt)) => Some(attempt),
+            _ => None,
+        },
+        _ => None,
+    });
+    Ok(attempts.collect())
 }
 
 async fn decide(pool: &Pool, gid: &Gid, commit: bool) -> Result<Decided, Error> {

@@ -32,7 +32,6 @@ impl Conductor {
     ) {
         let gid = self.gid(attempt);
         let tallies = Arc::clone(&self.tallies);
-        let running = Arc::clone(&self.running);
         let teller = self.words(replica);
         let kill = self.calls.kill_of(attempt);
         let Some(under) = self.calls.begin(call, attempt) else {
@@ -80,11 +79,10 @@ impl Conductor {
                     let begun = RealClock.monotonic_nanos();
                     let ran = match pool.runner(&settings).await {
                         Ok(mut lent) => {
-                            running
-                                .lock()
-                                .insert(attempt, lent.runner.connection().cancel_key());
+                            pool.running
+                                .begin(attempt, lent.runner.connection().cancel_key());
                             let ran = lent.runner.run(&work).await;
-                            running.lock().remove(&attempt);
+                            pool.running.end(attempt);
                             pool.give_back(lent);
                             ran
                         }
@@ -102,7 +100,9 @@ impl Conductor {
                 let tag = (access == Access::Update).then_some(tag);
                 self.at(replica, move |pool, teller| async move {
                     match open(&pool, &settings, level, tag.as_ref()).await {
-                        Ok(lent) => {
+                        Ok(mut lent) => {
+                            pool.running
+                                .begin(attempt, lent.runner.connection().cancel_key());
                             let gid = tag.map(|tag| tag.gid);
                             let lease = Lease::new(lent, pool, attempt, gid, teller, kill);
                             // If nobody wants it any more it is dropped, which tells of it.
@@ -180,13 +180,12 @@ impl Conductor {
 
     pub(super) fn kill(&mut self, attempt: AttemptId, replica: ReplicaId) {
         self.calls.kill(attempt);
-        let key = self.running.lock().get(&attempt).cloned();
-        if let Some(key) = key {
-            self.at(replica, move |_, _| async move {
+        self.at(replica, move |pool, _| async move {
+            if let Some(key) = pool.running.key(attempt) {
                 // It may have ended by itself.
                 let _ = key.cancel().await;
-            });
-        }
+            }
+        });
     }
 
     /// An attempt has ended; none: the replica is lost.
@@ -197,7 +196,7 @@ impl Conductor {
                 Some(Event::Prepared { attempt })
             }
             Ran::Failed { error, notices, .. } => {
-                let why = why(&error);
+                let why = self.why(attempt, &error);
                 let _ = notices;
                 self.calls.ended(attempt, Err(theirs(&error)));
                 Some(Event::Failed { attempt, why })
@@ -209,6 +208,16 @@ impl Conductor {
         }
     }
 
+    /// Lost to another transaction, or wrong by itself?
+    fn why(&self, attempt: AttemptId, error: &ServerError) -> Why {
+        match &error.state.0 {
+            b"40001" | b"40P01" => Why::Conflict,
+            // Stopped by us, unless the client has set a limit of its own.
+            b"57014" if !self.calls.has_limit(attempt) => Why::Conflict,
+            _ => Why::Refused,
+        }
+    }
+
     /// A read has ended; none: the replica is lost.
     pub(super) fn read(&mut self, attempt: AttemptId, read: Read) -> Option<Event> {
         match read {
@@ -217,7 +226,7 @@ impl Conductor {
                 Some(Event::Read { attempt })
             }
             Read::Failed { error, .. } => {
-                let why = why(&error);
+                let why = self.why(attempt, &error);
                 self.calls.ended(attempt, Err(theirs(&error)));
                 Some(Event::Failed { attempt, why })
             }
@@ -244,14 +253,6 @@ fn theirs(error: &ServerError) -> Told {
     Told::Theirs {
         state: error.state,
         body: error.raw.clone(),
-    }
-}
-
-/// Lost to another transaction, or wrong by itself?
-fn why(error: &ServerError) -> Why {
-    match &error.state.0 {
-        b"40001" | b"40P01" => Why::Conflict,
-        _ => Why::Refused,
     }
 }
 

@@ -89,8 +89,8 @@ pub(crate) enum News {
     },
     /// All that was applied is synced.
     Hardened(u64),
-    /// Something waits for a row there.
-    Blocked,
+    /// An apply waits for rows that these hold.
+    Blocked(Vec<AttemptId>),
     /// A session there broke, or said what cannot be.
     Broken,
 }
