@@ -273,4 +273,47 @@ mod tests {
         let knowledge = knowledge();
         assert!(call(&knowledge, "select balance(1)").unwrap().reads_only);
     }
+
+    // What a driver sends for a prepared call, with the types that it declares.
+    #[test]
+    fn prepared_calls_of_tpcc_have_keys_of_their_own() {
+        let (_, schema, procedures) = quintet_workloads::TEXTS
+            .iter()
+            .find(|(name, ..)| *name == "tpcc")
+            .unwrap();
+        let rule = Rule {
+            level: Level::Snapshot,
+            granularity: Granularity::Row,
+        };
+        let definitions = [schema.to_string(), procedures.to_string()];
+        let knowledge = Knowledge::new(&definitions, rule).unwrap();
+        assert_eq!(knowledge.unread(), [] as [String; 0]);
+        let (int, ints) = (SqlType::Int4, SqlType::from_oid(1007).unwrap());
+        let text = "CALL new_order($1, $2, $3, $4, $5, $6, NULL, NULL, NULL, NULL, NULL, NULL)";
+        let types = [int, int, int, ints, ints, ints];
+        let call = knowledge.call(&parse(text).unwrap()[0], &types).unwrap();
+        let array = |numbers: [i32; 2]| {
+            let bytes = format!("{{{},{}}}", numbers[0], numbers[1]);
+            quintet_base::text_format::read(ints, &bytes, &FormatContext::default()).unwrap()
+        };
+        let order = |w: i32, d: i32| {
+            let number = Value::Int4;
+            let params = [
+                number(w),
+                number(d),
+                number(1),
+                array([3, 5]),
+                array([w, w]),
+                array([1, 1]),
+            ];
+            knowledge.keys(&call, &params)
+        };
+        let meet = |a: &[ConflictKey], b: &[ConflictKey]| {
+            a.iter()
+                .any(|a| b.iter().any(|b| a.meets(b, knowledge.modes())))
+        };
+        assert_ne!(order(1, 1), knowledge.everything());
+        assert!(meet(&order(1, 1), &order(1, 1)));
+        assert!(!meet(&order(1, 1), &order(2, 1)), "{:?}", order(1, 1));
+    }
 }

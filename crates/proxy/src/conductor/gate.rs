@@ -5,6 +5,7 @@
 
 use quintet_front::{AttemptId, WriteId};
 use std::collections::{HashMap, HashSet};
+use tokio::sync::oneshot;
 
 /// Something to be done with a write set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +18,8 @@ pub(super) enum Operation {
         write: WriteId,
         /// Synced.
         durable: bool,
+        /// It commits after this one, if that is under way here.
+        commit_after: Option<WriteId>,
     },
 }
 
@@ -36,6 +39,8 @@ pub(super) struct Gate {
     under_way: HashSet<WriteId>,
     /// By what they wait for.
     behind: HashMap<WriteId, Vec<WriteId>>,
+    /// By what is to commit before them: those that are at their end.
+    turns: HashMap<WriteId, Vec<oneshot::Sender<()>>>,
     /// How much each still waits for.
     waiting: HashMap<WriteId, (usize, Operation)>,
 }
@@ -59,9 +64,21 @@ impl Gate {
         None
     }
 
+    /// Comes when one who commits after `before` may commit; none: at once.
+    pub fn turn(&mut self, before: Option<WriteId>) -> Option<oneshot::Receiver<()>> {
+        let before = before.filter(|before| self.under_way.contains(before))?;
+        let (send, turn) = oneshot::channel();
+        self.turns.entry(before).or_default().push(send);
+        Some(turn)
+    }
+
     /// This one is done: those that waited for nothing else may begin.
     pub fn pass(&mut self, write: WriteId) -> Vec<Operation> {
         self.under_way.remove(&write);
+        for turn in self.turns.remove(&write).unwrap_or_default() {
+            // Who has gone needs no turn.
+            let _ = turn.send(());
+        }
         let mut released = Vec::new();
         for behind in self.behind.remove(&write).unwrap_or_default() {
             if let Some((missing, operation)) = self.waiting.get_mut(&behind) {
@@ -88,7 +105,19 @@ mod tests {
         Operation::Apply {
             write: write(number),
             durable: false,
+            commit_after: None,
         }
+    }
+
+    #[test]
+    fn a_turn_comes_when_the_one_before_is_done() {
+        let mut gate = Gate::default();
+        gate.enter(apply(1), &[]);
+        gate.enter(apply(2), &[]);
+        let mut turn = gate.turn(Some(write(1))).unwrap();
+        assert!(turn.try_recv().is_err());
+        gate.pass(write(1));
+        assert!(turn.try_recv().is_ok());
     }
 
     #[test]
@@ -107,6 +136,7 @@ mod tests {
         assert_eq!(gate.pass(write(1)), [], "once");
         assert_eq!(gate.pass(write(3)), [apply(4)]);
         assert_eq!(gate.pass(write(4)), []);
+        assert!(gate.turn(Some(write(4))).is_none(), "it is done");
         assert!(gate.under_way.is_empty() && gate.waiting.is_empty() && gate.behind.is_empty());
     }
 }

@@ -39,12 +39,16 @@ impl Conductor {
             Effect::Apply {
                 write,
                 replica,
-                mut begin_after,
+                begin_after,
                 commit_after,
                 durable,
             } => {
-                begin_after.extend(commit_after);
-                self.enter(replica, Operation::Apply { write, durable }, &begin_after);
+                let operation = Operation::Apply {
+                    write,
+                    durable,
+                    commit_after,
+                };
+                self.enter(replica, operation, &begin_after);
             }
             Effect::Harden { replica, ticket } => {
                 self.at(replica, move |pool, teller| async move {

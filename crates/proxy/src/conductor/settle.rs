@@ -16,6 +16,7 @@ use quintet_rt::{Clock, RealClock};
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// An operation that takes longer may wait for a row that somebody holds.
 const BLOCKED_AFTER: Duration = Duration::from_millis(300);
@@ -44,11 +45,24 @@ impl Conductor {
                     teller.say(news).await;
                 });
             }
-            Operation::Apply { write, durable } => self.apply(replica, write, durable),
+            Operation::Apply {
+                write,
+                durable,
+                commit_after,
+            } => {
+                let turn = self.replicas[replica.0 as usize].gate.turn(commit_after);
+                self.apply(replica, write, durable, turn);
+            }
         }
     }
 
-    fn apply(&mut self, replica: ReplicaId, write: WriteId, durable: bool) {
+    fn apply(
+        &mut self,
+        replica: ReplicaId,
+        write: WriteId,
+        durable: bool,
+        turn: Option<oneshot::Receiver<()>>,
+    ) {
         let Some(write_set) = self.write_sets.get(&write).cloned() else {
             // Forgotten, so it is there: the front has been told by the mark.
             let news = News::Applied {
@@ -73,7 +87,11 @@ impl Conductor {
                 let mut applier = pool.applier().await?;
                 process.store(applier.connection().cancel_key().process(), Relaxed);
                 let applied = loop {
-                    match applier.apply(&gid, &write_set, durability, service).await {
+                    let applied = match &turn {
+                        None => applier.apply(&gid, &write_set, durability, service).await,
+                        Some(_) => applier.apply_open(&gid, &write_set, durability, service).await,
+                    };
+                    match applied {
                         // It gave way to somebody who has to go, or the server could not just then.
                         Err(Error::Server(error)) if is_passing(&error) => {
                             tracing::debug!(%gid, error = error.message, "a write set is applied again");
@@ -81,6 +99,11 @@ impl Conductor {
                         applied => break applied,
                     }
                 };
+                if let (Some(turn), Ok(Applied::Now { .. })) = (turn, &applied) {
+                    // If nobody gives turns any more, the replica is lost, and this task with it.
+                    let _ = turn.await;
+                    applier.commit().await?;
+                }
                 if applied.is_ok() {
                     pool.give_applier_back(applier);
                 }
