@@ -1,6 +1,7 @@
 //! What an operator decides about a scheduler.
 //!
-//! Relies on: bounds of `base::limits`.  Promises: plain data.  Does not: change while calls are pending.
+//! Relies on: bounds of `base::limits`.  Promises: plain data.  Does not: change while calls are pending
+//! ([`crate::Scheduler::set_modes`]).
 
 use quintet_base::conflict::Modes;
 use quintet_base::limits::PENDING_CALLS_MAX;

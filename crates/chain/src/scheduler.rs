@@ -26,6 +26,7 @@ use crate::event::{Effect, Event};
 use crate::held::Held;
 use crate::index::Index;
 use crate::workers::{Age, Workers};
+use quintet_base::conflict::Modes;
 use std::collections::{BTreeSet, VecDeque};
 
 /// Orders calls, and says when and where each is run.
@@ -100,6 +101,17 @@ impl Scheduler {
         while self.admit(effects) {
             self.settle(effects);
         }
+    }
+
+    /// From now on other modes conflict, as when a routine was added. False, and nothing has changed, while
+    /// calls are known: what they may meet was entered by the old modes.
+    #[must_use]
+    pub fn set_modes(&mut self, modes: Modes) -> bool {
+        let idle = self.calls.iter().next().is_none();
+        if idle {
+            self.config.modes = modes;
+        }
+        idle
     }
 
     /// Calls that are known: waiting, running, or with effects on their way.

@@ -8,6 +8,11 @@
 //! The thesis numbers committed transactions (GTSN) and remembers for each attempt the last one that it saw
 //! (6.3.1). Replicas here commit what they ran themselves out of turn, so a snapshot is a set of positions. It is
 //! kept as one number: each replica counts what arrives, and an attempt has seen what was counted before it began.
+//!
+//! What arrives while an attempt runs is not left to its server, which would refuse it by itself (40001) if it had not
+//! seen it. It may have seen it, if its transaction began late; but then its place, given when it was sent off, may be
+//! before that of what it saw at another replica, and places order what conflicts when a restart has nothing
+//! else to go by (`recovery`).
 
 use crate::ids::{AttemptId, Rows};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,7 @@
 //! What an operator decides about a front end.
 //!
-//! Relies on: bounds of `base::limits`.  Promises: plain data.  Does not: change while the front end lives.
+//! Relies on: bounds of `base::limits`.  Promises: plain data.  Does not: change while the front end lives, but for
+//! the modes ([`crate::Front::set_modes`]).
 
 use crate::ids::ReplicaId;
 use quintet_base::conflict::Modes;

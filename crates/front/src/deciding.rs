@@ -44,7 +44,8 @@ impl Front {
         let write = WriteId::Attempt(attempt);
         self.streamed(replica, at);
         if let Phase::Recovering(recovery) = &mut self.phase {
-            recovery.told(replica, at, write, Some(place), rows);
+            let before = self.ledger.streams[replica].before_last(at);
+            recovery.told(replica, at, before, write, Some(place), rows);
             return;
         }
         if self.told_again(write, effects) {
@@ -53,8 +54,9 @@ impl Front {
         match self.calls.attempts.get_mut(&attempt) {
             Some(known) if known.replica == replica => {
                 known.wrote = Some((at, rows));
-                let open = &mut self.ledger.streams[replica].open;
-                open.insert(at, Open::Undecided(attempt));
+                let stream = &mut self.ledger.streams[replica];
+                let before = stream.before_last(at);
+                stream.open(at, Open::Undecided(attempt), before);
                 self.decide(attempt, effects);
             }
             // It was given up, or is everywhere.
@@ -71,6 +73,7 @@ impl Front {
         let (call, replica) = (known.call, known.replica);
         let write = WriteId::Attempt(attempt);
         let stands_against = self.certifier.against(attempt, &rows);
+        let before = self.ledger.streams[replica].before(at);
         self.take_attempt(attempt);
         if self.calls.get(call).cancelled || stands_against.is_some() {
             effects.push(Effect::Forget { write });
@@ -103,6 +106,7 @@ impl Front {
             write,
             origin: replica,
             at,
+            before: Some(before),
             unanswered: Some(call),
             call: Some(call),
             there: vec![There::Missing; self.replicas.len()],

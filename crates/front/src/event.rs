@@ -80,6 +80,9 @@ pub struct Report {
 }
 
 /// What happened.
+///
+/// Positions of a stream grow. They are where records end, so that what was confirmed is not told again; where they begin
+/// would do as well.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A client wants something run.
@@ -325,7 +328,7 @@ pub enum Effect {
         /// Which.
         write: WriteId,
     },
-    /// Nothing at or before this position of a replica's log is needed any more.
+    /// Nothing at or before this position of a replica's log is needed any more. It is one that the stream has told.
     Confirm {
         /// Whose.
         replica: ReplicaId,

@@ -97,8 +97,7 @@ impl Front {
 
     /// The stream of a replica has come so far.
     pub(crate) fn streamed(&mut self, replica: usize, at: Lsn) {
-        let seen = &mut self.ledger.streams[replica].seen;
-        *seen = (*seen).max(at);
+        self.ledger.streams[replica].tell(at);
     }
 
     /// True if a stream tells of what is known to be decided.

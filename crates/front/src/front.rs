@@ -13,6 +13,7 @@ use crate::ids::ReplicaId;
 use crate::ledger::Ledger;
 use crate::recovery::Recovery;
 use crate::replicas::{Replica, State};
+use quintet_base::conflict::Modes;
 use quintet_chain::{CallId, Config, Copies, Order, Scheduler};
 use std::collections::VecDeque;
 
@@ -250,6 +251,17 @@ impl Front {
 
     pub(crate) fn id(&self, replica: usize) -> ReplicaId {
         self.replicas[replica].config.id
+    }
+
+    /// From now on other modes of keys conflict, as when a procedure was added. False, and nothing has changed,
+    /// while calls that write are pending or under way to some replica: hold back new ones and try again.
+    #[must_use]
+    pub fn set_modes(&mut self, modes: Modes) -> bool {
+        let changed = self.scheduler.set_modes(modes.clone());
+        if changed {
+            self.config.modes = modes;
+        }
+        changed
     }
 
     /// How often things happened since the start.

@@ -44,6 +44,8 @@ pub(crate) struct Entry {
     pub write: WriteId,
     pub origin: usize,
     pub at: Lsn,
+    /// What its origin's stream told before it, if that is known.
+    pub before: Option<Lsn>,
     /// The call that waits for it, as long as it was not answered.
     pub unanswered: Option<CallId>,
     /// The call that the scheduler knows it by.
@@ -81,7 +83,39 @@ pub(crate) struct Stream {
     pub seen: Lsn,
     /// Nothing at or before it is needed.
     pub horizon: Lsn,
-    pub open: BTreeMap<Lsn, Open>,
+    open: BTreeMap<Lsn, Open>,
+    /// What it told before that.
+    previous: Lsn,
+    /// For what is open: how far the stream had come before it told of that.
+    before: BTreeMap<Lsn, Lsn>,
+}
+
+impl Stream {
+    /// The stream has come so far.
+    pub fn tell(&mut self, at: Lsn) {
+        if at > self.seen {
+            self.previous = std::mem::replace(&mut self.seen, at);
+        }
+    }
+
+    /// How far the stream had come before it told of this, if that was the last that it told.
+    pub fn before_last(&self, at: Lsn) -> Option<Lsn> {
+        (at == self.seen).then_some(self.previous)
+    }
+
+    /// What was told of at a position is open until it is dealt with. Nothing from there on is confirmed.
+    pub fn open(&mut self, at: Lsn, open: Open, before: Option<Lsn>) {
+        if let Some(before) = before {
+            self.before.entry(at).or_insert(before);
+        }
+        self.open.insert(at, open);
+    }
+
+    /// The last position that may be confirmed while this one is open: the one that was told before it. (One less
+    /// than its own would do if it were where its record begins; servers tell where it ends.)
+    pub fn before(&self, at: Lsn) -> Lsn {
+        self.before.get(&at).copied().unwrap_or(self.horizon)
+    }
 }
 
 /// All entries.
@@ -149,8 +183,8 @@ impl Ledger {
         if entry.bytes == Bytes::Held {
             self.held.insert(position);
         }
-        let open = &mut self.streams[entry.origin].open;
-        open.insert(entry.at, Open::Entered(position));
+        let stream = &mut self.streams[entry.origin];
+        stream.open(entry.at, Open::Entered(position), entry.before);
         self.by_write.insert(entry.write, position);
         self.entries.insert(position, entry);
         position
@@ -164,7 +198,9 @@ impl Ledger {
 
     /// An attempt is over without effect: its write set, if it was told of, is needed by nobody.
     pub fn close(&mut self, replica: usize, at: Lsn) {
-        self.streams[replica].open.remove(&at);
+        let stream = &mut self.streams[replica];
+        stream.open.remove(&at);
+        stream.before.remove(&at);
     }
 
     /// An entry is durable everywhere.
@@ -195,10 +231,12 @@ impl Ledger {
                 gone.push(entry.write);
             }
             let limit = match stream.open.first_key_value() {
-                Some((at, _)) => Lsn(at.0.saturating_sub(1)),
+                Some((at, _)) => stream.before(*at),
                 None => stream.seen,
             };
             stream.horizon = stream.horizon.max(limit);
+            let dealt_with = stream.horizon;
+            stream.before.retain(|at, _| *at > dealt_with);
             moved.push(stream.horizon != before);
         }
         (gone, moved)

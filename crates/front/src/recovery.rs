@@ -22,6 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a stream told.
 #[derive(Debug)]
 struct Told {
+    /// What the stream told before.
+    before: Option<Lsn>,
     write: WriteId,
     place: Option<Place>,
     rows: Rows,
@@ -64,12 +66,19 @@ impl Recovery {
         &mut self,
         replica: usize,
         at: Lsn,
+        before: Option<Lsn>,
         write: WriteId,
         place: Option<Place>,
         rows: Rows,
     ) {
-        let told = Told { write, place, rows };
-        self.told[replica].insert(at, told);
+        let told = Told {
+            before,
+            write,
+            place,
+            rows,
+        };
+        // What is told again was before what was told meanwhile.
+        self.told[replica].entry(at).or_insert(told);
     }
 
     pub fn settled(&mut self, attempt: AttemptId, committed: bool) {
@@ -95,6 +104,7 @@ impl Recovery {
 /// A write set that is there to stay.
 struct Kept {
     order: (Place, usize, Lsn),
+    before: Option<Lsn>,
     write: WriteId,
     rows: Rows,
     /// It waits for its commit at its origin.
@@ -147,7 +157,12 @@ impl Front {
             let mut greatest = Place::default();
             for (at, told) in told {
                 greatest = greatest.max(told.place.unwrap_or_default());
-                let Told { write, rows, .. } = told;
+                let Told {
+                    before,
+                    write,
+                    rows,
+                    ..
+                } = told;
                 let is_prepared = match write {
                     WriteId::Attempt(attempt) => prepared.remove(&attempt).is_some(),
                     WriteId::Foreign { .. } => false,
@@ -165,6 +180,7 @@ impl Front {
                 if stays && !dealt_with {
                     kept.push(Kept {
                         order: (greatest, replica, at),
+                        before,
                         write,
                         rows,
                         prepared: is_prepared,
@@ -224,6 +240,7 @@ impl Front {
             write: kept.write,
             origin,
             at,
+            before: kept.before,
             unanswered: None,
             call: None,
             there: there.clone(),

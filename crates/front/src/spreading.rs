@@ -300,7 +300,8 @@ impl Front {
         };
         self.streamed(replica, at);
         if let Phase::Recovering(recovery) = &mut self.phase {
-            recovery.told(replica, at, write, None, rows);
+            let before = self.ledger.streams[replica].before_last(at);
+            recovery.told(replica, at, before, write, None, rows);
             return;
         }
         if self.told_again(write, effects) {
@@ -318,6 +319,7 @@ impl Front {
             write,
             origin: replica,
             at,
+            before: self.ledger.streams[replica].before_last(at),
             unanswered: None,
             call: None,
             there,

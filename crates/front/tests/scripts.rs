@@ -841,3 +841,19 @@ fn sessions_read_what_they_wrote() {
         ",
     );
 }
+
+// Modes change between calls, not under them.
+#[test]
+fn modes_change_when_nothing_is_pending() {
+    let config = front(1, Policy::Chains, Guarantee::Causal);
+    let mut script = Script::new(config);
+    script.play("report A\ncaught up A\ncall c1 x");
+    // Nothing conflicts any more.
+    assert!(!script.front.set_modes(Modes::new()));
+    script.play("failed 1 refused");
+    assert!(script.front.set_modes(Modes::new()));
+    let trace = script.play("call c2 x by s2\ncall c3 x by s3");
+    assert!(!trace.contains("run c3"), "one slot: {trace}");
+    let trace = script.play("prepared 2");
+    assert!(trace.contains("run c3"), "they do not meet: {trace}");
+}

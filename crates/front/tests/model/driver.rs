@@ -284,7 +284,7 @@ impl World {
         let next = server.next_record(cursor);
         let (position, event) = match next {
             None => {
-                let at = Lsn(server.flushed);
+                let at = server.end();
                 (at.0.max(cursor), Event::Streamed { replica, at })
             }
             Some((at, record)) => {
@@ -401,7 +401,7 @@ impl World {
         let server = &self.servers[at];
         let mut report = Report {
             prepared: server.prepared.keys().copied().collect(),
-            at: Lsn(server.flushed),
+            at: server.end(),
             ..Report::default()
         };
         if self.settings.mistake == Some(Mistake::HidesPrepared) {
@@ -418,7 +418,7 @@ impl World {
             generation: self.generations,
             start: server.starts,
             cursor: server.confirmed,
-            target: Some(server.flushed),
+            target: Some(server.end().0),
         };
         let replica = server.id;
         self.tell(Event::ReplicaReported { replica, report });

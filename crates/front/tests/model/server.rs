@@ -69,6 +69,14 @@ pub enum Denied {
     Changed,
 }
 
+/// Records are counted; each takes so many bytes of the log.
+const RECORD_BYTES: u64 = 10;
+
+/// Where a record ends.
+fn end(record: u64) -> Lsn {
+    Lsn((record + 1) * RECORD_BYTES)
+}
+
 #[derive(Debug)]
 pub struct Server {
     pub id: ReplicaId,
@@ -82,7 +90,7 @@ pub struct Server {
     /// How often it was started.
     pub starts: u64,
     pub stalled: bool,
-    /// Of the front end's slot: in memory, and as of the last checkpoint.
+    /// A position, of the front end's slot: in memory, and as of the last checkpoint.
     pub confirmed: u64,
     pub checkpointed: u64,
 }
@@ -200,11 +208,17 @@ impl Server {
         self.log.insert(at, Record::Foreign { writes });
     }
 
-    /// The next thing that the stream tells after a position.
+    /// The next thing that the stream tells after a position, and where its record ends. A record that begins before
+    /// the position is not told, even if it ends after it.
     pub fn next_record(&self, after: u64) -> Option<(Lsn, &Record)> {
-        let mut next = self.log.range(after + 1..=self.flushed.max(after + 1));
+        let mut next = self.log.range(after.div_ceil(RECORD_BYTES)..);
         let (at, record) = next.next()?;
-        (*at <= self.flushed).then_some((Lsn(*at), record))
+        (*at <= self.flushed).then_some((end(*at), record))
+    }
+
+    /// The end of the flushed log.
+    pub fn end(&self) -> Lsn {
+        end(self.flushed)
     }
 
     /// Loses what was not flushed. The slot may fall back to what the last checkpoint knew.

@@ -182,7 +182,7 @@ impl World {
         let live = self.servers.iter().all(|server| front.is_live(server.id));
         let idle = self.sessions.is_empty() && self.outbox.is_empty() && self.inbox.is_empty();
         let streamed = self.servers.iter().zip(&self.links).all(
-            |(server, link)| matches!(link, Link::Up { cursor, .. } if *cursor >= server.flushed),
+            |(server, link)| matches!(link, Link::Up { cursor, .. } if *cursor >= server.end().0),
         );
         let forgotten = front.remembered() == 0 && front.pending() == 0;
         let waits = self.clients.iter().any(|client| client.current.is_some());
