@@ -60,6 +60,8 @@ pub enum Effect {
 pub(crate) struct Deed {
     pub table: TableRef,
     pub effect: Effect,
+    /// See [`crate::Mark::glanced`].
+    pub glanced: bool,
     pub pins: Vec<Pin>,
     pub context: Context,
 }
@@ -108,8 +110,8 @@ impl<'p> Walk<'p> {
         context
     }
 
-    /// Notes what a statement does.
-    pub fn note(&mut self, statement: &'p Statement) {
+    /// Notes what a statement does. `glanced`: an engine remembers which columns its rows are read for.
+    pub fn note(&mut self, statement: &'p Statement, glanced: bool) {
         let mut found = Vec::new();
         looked_at(statement, &mut |access, locks, columns| {
             found.push((access, locks, columns));
@@ -117,6 +119,9 @@ impl<'p> Walk<'p> {
         for (access, locks, columns) in found {
             let pins = self.pins_of(access);
             self.deed(&access.table, Effect::Read(columns), &pins);
+            if glanced && let Some(deed) = self.deeds.last_mut() {
+                deed.glanced = true;
+            }
             if let Some(shared) = lock_of(locks, &access.table) {
                 self.deed(&access.table, Effect::Lock { shared }, &pins);
             }
@@ -183,6 +188,7 @@ impl<'p> Walk<'p> {
             self.deeds.push(Deed {
                 table: TableRef::clone(table),
                 effect: effect.clone(),
+                glanced: false,
                 pins: pins.clone(),
                 context: context.clone(),
             });

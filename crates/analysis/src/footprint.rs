@@ -56,6 +56,9 @@ pub struct Mark {
     pub table: TableRef,
     /// What is done to them.
     pub effect: Effect,
+    /// A read of one row by its primary key, of which our own commit remembers the columns; other reads it
+    /// validates as reads of whole rows.
+    pub glanced: bool,
     /// One for each column of the order that they are named in; see [`Effect::columns`].
     pub path: Vec<KeyPart>,
     /// For each of these, outermost first: loops that the path's known beginning goes through.
@@ -113,12 +116,16 @@ impl Mark {
         let Mark {
             table,
             effect,
+            glanced,
             path,
             turns,
             only_if,
             ..
         } = self;
-        format!("{:?} {effect:?} {path:?} {turns:?} {only_if:?}", table.id)
+        format!(
+            "{:?} {effect:?} {glanced} {path:?} {turns:?} {only_if:?}",
+            table.id
+        )
     }
 
     /// Leaves out of the turns and conditions what the known beginning of the path has no use for.
@@ -281,6 +288,7 @@ fn mark(graph: &Graph<'_>, deed: &Deed) -> Mark {
     Mark {
         table: TableRef::clone(&deed.table),
         effect: deed.effect.clone(),
+        glanced: deed.glanced,
         path: deed.effect.columns(&deed.table).iter().map(part).collect(),
         turns,
         only_if,

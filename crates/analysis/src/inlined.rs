@@ -116,6 +116,7 @@ fn widened(mark: Mark, line: u32) -> Mark {
         path: mark.path.iter().map(|_| KeyPart::Unknown).collect(),
         turns: Vec::new(),
         only_if: Vec::new(),
+        glanced: false,
         effect: match mark.effect {
             // One for all sets of columns, so that they stay few.
             Effect::Read(_) => Effect::Read(every_column(&mark.table)),
@@ -187,6 +188,7 @@ impl Call<'_> {
         Mark {
             table: TableRef::clone(&mark.table),
             effect: mark.effect.clone(),
+            glanced: mark.glanced,
             path: mark.path.iter().map(part).collect(),
             only_if: only_if.collect(),
             turns,

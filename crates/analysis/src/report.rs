@@ -143,6 +143,7 @@ pub fn report(classes: &Classes) -> Vec<String> {
     let by = match rule.granularity {
         Granularity::Column => "by column",
         Granularity::Row => "by row",
+        Granularity::Commit => "by row written and column read",
     };
     lines.push(format!(
         "Conflicts at {}: {counted}, {by}",

@@ -7,7 +7,7 @@
 //!
 //! | | update | delete | lock | insert |
 //! |---|---|---|---|---|
-//! | update | of a common column; by row: always | always | always | never |
+//! | update | of a common column; by row and by commit: always | always | always | never |
 //! | delete | | always | always | never |
 //! | lock | | | unless both are shared | never |
 //! | insert | | | | of one key |
@@ -21,6 +21,7 @@
 //! release.
 
 use crate::deeds::Effect;
+use crate::footprint::Mark;
 use quintet_base::Level;
 use quintet_ir::TableDef;
 
@@ -29,8 +30,11 @@ use quintet_ir::TableDef;
 pub enum Granularity {
     /// Columns of a row.
     Column,
-    /// Rows: how PostgreSQL, and our own commit, see it.
+    /// Rows: how PostgreSQL sees it.
     Row,
+    /// How our own commit sees it: of writes rows, of reads columns where it remembers which were looked at
+    /// ([`crate::Mark::glanced`]), else rows. Calls kept apart by this lose nothing at their commit.
+    Commit,
 }
 
 /// Why two effects on one row conflict.
@@ -52,18 +56,31 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// What a mark counts as.
+    pub(crate) fn seen(self, mark: &Mark) -> Effect {
+        match &mark.effect {
+            Effect::Read(_) if self.granularity == Granularity::Commit && !mark.glanced => {
+                Effect::Read((0..mark.table.frame_width()).collect())
+            }
+            effect => effect.clone(),
+        }
+    }
+
     /// Why these conflict on a row of the table, or on a key of its index; `None`: they do not.
     pub fn cause(self, one: &Effect, other: &Effect, table: &TableDef) -> Option<Cause> {
         use Cause::{ReadWrite, WriteWrite};
         use Effect::{Claim, Delete, Insert, Lock, Read, Release, Update};
         let reads_count = self.level != Level::Snapshot;
-        let common = |a: &crate::Columns, b: &crate::Columns| {
-            self.granularity == Granularity::Row || !a.is_disjoint(b)
-        };
+        let common =
+            |a: &crate::Columns, b: &crate::Columns, coarse: &[Granularity]| {
+                coarse.contains(&self.granularity) || !a.is_disjoint(b)
+            };
+        let written = [Granularity::Row, Granularity::Commit];
+        let seen = [Granularity::Row];
         let read = |conflicts: bool| (conflicts && reads_count).then_some(ReadWrite);
         let write = |conflicts: bool| conflicts.then_some(WriteWrite);
         match (one, other) {
-            (Update(a), Update(b)) => write(common(a, b)),
+            (Update(a), Update(b)) => write(common(a, b, &written)),
             (Update(_) | Delete | Lock { .. }, Delete) | (Delete, Update(_) | Lock { .. }) => {
                 write(true)
             }
@@ -73,7 +90,7 @@ impl Rule {
             (Insert, Insert) => write(table.primary_key.is_some()),
             (Insert, Delete) | (Delete, Insert) => read(table.primary_key.is_some()),
             (Insert, Update(_) | Lock { .. }) | (Update(_) | Lock { .. }, Insert) => None,
-            (Read(a), Update(b)) | (Update(b), Read(a)) => read(common(a, b)),
+            (Read(a), Update(b)) | (Update(b), Read(a)) => read(common(a, b, &seen)),
             (Read(_), Insert | Delete) | (Insert | Delete, Read(_)) => read(true),
             (Read(_), Read(_) | Lock { .. }) | (Lock { .. }, Read(_)) => None,
             (Claim(a), Claim(b)) => write(a == b),
@@ -146,11 +163,15 @@ mod tests {
                         assert_eq!(cause, rule.cause(&other, &one, &table), "{one:?} {other:?}");
                         cause.is_some()
                     };
-                    use Granularity::{Column, Row};
+                    use Granularity::{Column, Commit, Row};
                     let weak = of(Level::Snapshot, Column);
                     assert!(!weak || of(Level::Snapshot, Row));
                     assert!(!weak || of(Level::Serializable, Column));
                     assert!(!of(Level::Serializable, Column) || of(Level::Serializable, Row));
+                    for level in [Level::Snapshot, Level::Serializable] {
+                        assert!(!of(level, Column) || of(level, Commit));
+                        assert!(!of(level, Commit) || of(level, Row));
+                    }
                     assert_eq!(of(Level::ReadCommitted, Row), of(Level::Serializable, Row));
                 }
             }

@@ -574,7 +574,7 @@ Examples:
 
 The files hold CREATE TABLE, CREATE PROCEDURE and whatever else makes the schema; nothing is run or kept. At snapshot
 writes conflict with writes, at serializable with reads, too. By row is how PostgreSQL sees it, by
-column is what the procedures mean.";
+column is what the procedures mean, by commit (rows written, columns read) is how Quintet validates.";
 
 /// `quintet classify`.
 #[derive(Args, Debug)]
@@ -589,7 +589,7 @@ pub struct ClassifyArguments {
     /// Isolation level: snapshot or serializable
     #[arg(long, value_name = "LEVEL", default_value = "snapshot", value_parser = Level::parse)]
     pub level: Level,
-    /// What counts as the same thing: column or row
+    /// What counts as the same thing: column, row, or commit, which is what chains go by
     #[arg(long, value_name = "WHAT", default_value = "column", value_parser = granularity)]
     pub granularity: Granularity,
     /// One line of JSON instead of text
@@ -601,7 +601,8 @@ fn granularity(text: &str) -> Result<Granularity, String> {
     match text {
         "column" => Ok(Granularity::Column),
         "row" => Ok(Granularity::Row),
-        _ => Err("column or row".into()),
+        "commit" => Ok(Granularity::Commit),
+        _ => Err("column, row or commit".into()),
     }
 }
 

@@ -147,6 +147,7 @@ fn as_json(classes: &Classes) -> Value {
         "granularity": match rule.granularity {
             Granularity::Column => "column",
             Granularity::Row => "row",
+            Granularity::Commit => "commit",
         },
         "procedures": procedures.collect::<Vec<_>>(),
         "conflicts": pairs,

@@ -40,7 +40,7 @@ pub struct Tally {
     /// Calls that succeeded.
     succeeded: u64,
     /// Pairs of calls, by rule, whose keys do not meet; each of the two has some, or touches nothing.
-    apart: [u64; 4],
+    apart: [u64; 6],
     /// Of the first rule's, those both of whose calls write.
     both_write: u64,
     /// Calls that write.
@@ -55,7 +55,7 @@ impl Tally {
     }
 }
 
-const RULES: [Rule; 4] = [
+const RULES: [Rule; 6] = [
     Rule {
         level: Level::Serializable,
         granularity: Granularity::Column,
@@ -71,6 +71,14 @@ const RULES: [Rule; 4] = [
     Rule {
         level: Level::Snapshot,
         granularity: Granularity::Row,
+    },
+    Rule {
+        level: Level::Serializable,
+        granularity: Granularity::Commit,
+    },
+    Rule {
+        level: Level::Snapshot,
+        granularity: Granularity::Commit,
     },
 ];
 
