@@ -71,10 +71,9 @@ impl Rule {
         use Cause::{ReadWrite, WriteWrite};
         use Effect::{Claim, Delete, Insert, Lock, Read, Release, Update};
         let reads_count = self.level != Level::Snapshot;
-        let common =
-            |a: &crate::Columns, b: &crate::Columns, coarse: &[Granularity]| {
-                coarse.contains(&self.granularity) || !a.is_disjoint(b)
-            };
+        let common = |a: &crate::Columns, b: &crate::Columns, coarse: &[Granularity]| {
+            coarse.contains(&self.granularity) || !a.is_disjoint(b)
+        };
         let written = [Granularity::Row, Granularity::Commit];
         let seen = [Granularity::Row];
         let read = |conflicts: bool| (conflicts && reads_count).then_some(ReadWrite);

@@ -5,7 +5,7 @@
 //! copy rows that nobody looks at.
 
 use crate::Error;
-use crate::system::{Connection, Failure, Reply, System, TextRows};
+use crate::system::{Connection, Failure, Reply, System, TextRows, session_settings};
 use crate::target::{Compaction, Counters};
 use quintet_base::{Array, Level, Numeric, SqlError, SqlType, Value};
 use quintet_embed::{Answer, Client, Database, Progress, Step};
@@ -15,7 +15,7 @@ use quintet_workloads::{Answers, Argument, Call, Piece, Procedure};
 pub struct Embedded {
     database: Database,
     level: Level,
-    group_reads: bool,
+    settings: Vec<(String, String)>,
 }
 
 impl Embedded {
@@ -24,17 +24,14 @@ impl Embedded {
         Embedded {
             database,
             level,
-            group_reads: true,
+            settings: Vec::new(),
         }
     }
 
-    /// Whether calls announce their reads.
+    /// What each session sets besides.
     #[must_use]
-    pub fn group_reads(self, group_reads: bool) -> Embedded {
-        Embedded {
-            group_reads,
-            ..self
-        }
+    pub fn with(self, settings: Vec<(String, String)>) -> Embedded {
+        Embedded { settings, ..self }
     }
 }
 
@@ -50,11 +47,7 @@ impl System for Embedded {
             client,
             procedures: &[],
         };
-        let level = self.level.sql_name();
-        let group_reads = if self.group_reads { "on" } else { "off" };
-        let sql = format!(
-            "SET default_transaction_isolation TO '{level}'; SET quintet.group_reads TO {group_reads}"
-        );
+        let sql = session_settings(self.level, &self.settings);
         let set = connection.run(&sql).await?;
         set.map_err(|failure| failure.into_error("setting the session up"))?;
         Ok(connection)

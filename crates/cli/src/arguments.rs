@@ -311,9 +311,24 @@ pub struct CallArguments {
     /// Embedded: when a commit is answered: sync, async or none
     #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
     pub durability: Durability,
+    /// What each session sets first, e.g. quintet.engine=chain; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
     /// Embedded: whether a call announces its reads before it begins: on or off
     #[arg(long, value_name = "SWITCH", default_value = "on", value_parser = switch, action = clap::ArgAction::Set)]
     pub group_reads: bool,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if is_name(name) => Ok((name.into(), value.into())),
+        _ => Err("NAME=VALUE, where the name has letters, digits, _ and . only".into()),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    !text.is_empty() && text.chars().all(fits)
 }
 
 fn switch(text: &str) -> Result<bool, String> {
