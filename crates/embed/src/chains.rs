@@ -34,6 +34,8 @@
 //!
 //! Lock order: a line's mutex is a leaf; wakers are called after it has been let go.
 
+#[cfg(test)]
+mod narrow;
 mod turn;
 
 pub(crate) use turn::{Turn, TurnWait};

@@ -131,7 +131,13 @@ impl Session {
                     self.pending = committed.durable_at;
                     return self.await_disk();
                 }
-                Err(TcError::Blocked(wait)) => return Ok(Some(Pause(Reason::Row(wait)))),
+                Err(TcError::Blocked(wait)) => {
+                    // Nothing is in the log yet: it can still be left.
+                    if self.cancel.swap(false, Ordering::AcqRel) {
+                        return Err(canceled());
+                    }
+                    return Ok(Some(Pause(Reason::Row(wait))));
+                }
                 Err(error) => {
                     let (may_do, contested) = match &error {
                         TcError::Conflict { kind, .. } if *kind == ConflictKind::Schema => {
