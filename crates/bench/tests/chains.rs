@@ -59,12 +59,13 @@ fn run(workload: &dyn Workload, engine: Engine, level: Level, clients: u32) -> C
     }
 }
 
-fn loses_nothing(workload: &dyn Workload, level: Level, clients: u32) {
+fn loses_nothing(workload: &dyn Workload, level: Level, clients: u32) -> Came {
     let came = run(workload, Engine::Chain, level, clients);
     println!("{} {level} {clients}: {came:?}", workload.name());
     assert_eq!((came.retries, came.lost), (0, 0.0), "{came:?}");
     assert!(came.committed > 0.0 && came.calls > 0, "{came:?}");
     assert!(came.waited > 0, "they hardly met: {came:?}");
+    came
 }
 
 #[test]
@@ -82,7 +83,8 @@ fn smallbank_and_a_hot_row_lose_nothing() {
     for level in [Level::Serializable, Level::Snapshot] {
         for clients in [8, 32] {
             loses_nothing(&SmallBank::new(50, 0.5), level, clients);
-            loses_nothing(&HotRow::new(hot_row::Mix::First), level, clients);
+            let came = loses_nothing(&HotRow::new(hot_row::Mix::First), level, clients);
+            assert_eq!(came.unclassed, 0, "every call has a class");
         }
     }
 }

@@ -149,8 +149,8 @@ Examples:
   quintet bench scheduler --workload tpcc --pending 100000
   quintet bench scheduler --workload tpcc --pending 10 --json
 
-The scheduler of chains is given TPC-C's calls with random arguments, in the full mix. Their conflict keys, at
-SNAPSHOT with columns told apart, are made before the clock runs. So many calls wait all the time: for each that
+The scheduler of chains is given TPC-C's calls with random arguments, in the full mix, and their conflict keys, derived
+from the procedures' text; what making those costs is told apart. So many calls wait all the time: for each that
 comes, the one that has run longest ends. Figures are per procedure: what it takes to order a call, and
 what follows when one has ended.";
 
@@ -172,6 +172,12 @@ pub struct SchedulerArguments {
     /// Workers, each of which runs one call at a time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub workers: u32,
+    /// Isolation level that the keys are for: snapshot or serializable
+    #[arg(long, value_name = "LEVEL", default_value = "snapshot", value_parser = Level::parse)]
+    pub level: Level,
+    /// What counts as the same thing: column, row or commit; see `quintet classify`
+    #[arg(long, value_name = "WHAT", default_value = "column", value_parser = granularity)]
+    pub granularity: Granularity,
     /// Seed of the arguments
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,

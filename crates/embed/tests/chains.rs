@@ -328,3 +328,43 @@ fn classes_follow_the_catalogue() {
     assert_eq!(line(&db), (2, 0));
     assert_eq!(number(&mut client, "select n from account where id = 1"), 6);
 }
+
+/// Goal: EXPLAIN says by what a call would wait for others.
+#[test]
+fn explain_names_the_keys_of_a_call() {
+    let (_dir, db) = open();
+    let mut client = client(&db);
+    client
+        .query(
+            "create function added(account int) returns bigint language plpgsql as $$
+             declare result bigint;
+             begin
+               update account a set n = n + 1 where id = added.account returning a.n into result;
+               return result;
+             end $$",
+        )
+        .unwrap();
+    let explained = |client: &mut Client, sql: &str| -> Vec<String> {
+        let rows = client.query(sql).unwrap()[0].text_rows();
+        let lines = rows.into_iter().map(|row| row[0].clone().unwrap());
+        lines.map(|line| line.trim().to_string()).collect()
+    };
+    let sql = "explain select * from added(1)";
+    assert_eq!(
+        explained(&mut client, sql),
+        [
+            "Function Scan on added",
+            "Engine: chain",
+            "Conflict Keys: account 1"
+        ]
+    );
+    let read = explained(&mut client, "explain select * from seen(1)");
+    assert_eq!(read.len(), 1, "{read:?}");
+    client.query("set quintet.engine = direct").unwrap();
+    assert_eq!(explained(&mut client, sql).len(), 1);
+    assert_eq!(line(&db), (0, 0), "nothing was run");
+    client.query("set quintet.engine = chain").unwrap();
+    client.query("select * from added(1)").unwrap();
+    client.query("select added(1)").unwrap();
+    assert_eq!(line(&db), (2, 0), "a function called alone is a call, too");
+}

@@ -610,6 +610,7 @@ impl Session {
                 let name = program.routines.first().map_or("", |routine| &routine.name);
                 let name = name.split('(').next().unwrap_or_default();
                 lines.push(format!("Function Scan on {name}"));
+                lines.extend(self.explain_line(procedure, &portal.params));
             }
         }
         if !analyze {

@@ -108,6 +108,45 @@ impl Session {
         }
     }
 
+    /// What EXPLAIN says of a call where the engine is the chain: what it would wait for. Nothing is said of
+    /// one that would be run past the line.
+    pub(super) fn explain_line(&mut self, procedure: &Procedure, params: &[Value]) -> Vec<String> {
+        let level = match self.mode {
+            Mode::Idle => self.host.settings.level("default_transaction_isolation"),
+            _ => self.level,
+        };
+        self.schema();
+        let schema = &self.host.schema;
+        let Body::Call { program, arguments } = &procedure.body else {
+            return Vec::new();
+        };
+        if self.host.settings.engine != Engine::Chain || !arguments.iter().all(Expr::is_free) {
+            return Vec::new();
+        }
+        let classes = schema.classes.at(level, &schema.catalog);
+        let Some(Class::Writes(number)) = classes.class(program) else {
+            return Vec::new();
+        };
+        let values = arguments.iter();
+        let values = values.map(|value| quintet_ir::eval(value, &[], params, &self.host));
+        let Ok(mut arguments) = values.collect::<SqlResult<Vec<Value>>>() else {
+            return Vec::new();
+        };
+        let keys = classes.keys(number, &mut arguments);
+        let spaces = classes.spaces(&keys).into_iter();
+        let spaces: Vec<String> = spaces
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        let keys = match spaces.is_empty() {
+            true => "none".to_string(),
+            false => spaces.join(", "),
+        };
+        vec![
+            "Engine: chain".to_string(),
+            format!("Conflict Keys: {keys}"),
+        ]
+    }
+
     /// Begins a call whose turn has come. `Some`: it has not; wait, and call again.
     pub(super) fn leave_line(&mut self, portal: &mut Portal) -> SqlResult<Option<Pause>> {
         while matches!(portal.state, PortalState::Queued(_)) {
