@@ -401,7 +401,7 @@ pub(crate) fn word(effect: &Effect) -> &'static str {
         Effect::Lock { shared: false } => "lock",
         Effect::Lock { shared: true } => "shared lock",
         Effect::Update(_) => "update",
-        Effect::Insert => "insert",
+        Effect::Insert | Effect::InsertNumbered(_) => "insert",
         Effect::Delete => "delete",
         Effect::Claim(_) => "claim",
         Effect::Release(_) => "release",

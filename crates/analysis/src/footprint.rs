@@ -23,7 +23,7 @@ use crate::graph::Graph;
 use crate::inlined;
 use crate::known::{Known, is_fixed};
 use crate::operation::{Bound, Template};
-use quintet_base::SqlType;
+use quintet_base::{SequenceId, SqlType};
 use quintet_ir::ahead::{Over, Turns};
 use quintet_ir::routine::{Action, Into, Output, Slot, Step};
 use quintet_ir::schema::TableRef;
@@ -59,6 +59,9 @@ pub struct Mark {
     /// A read of one row by its primary key, of which our own commit remembers the columns; other reads it
     /// validates as reads of whole rows.
     pub glanced: bool,
+    /// Rows that are added: a column of their keys comes from this sequence, so that no two calls add one key,
+    /// as long as nobody sets the sequence back and it does not cycle.
+    pub numbered: Option<SequenceId>,
     /// One for each column of the order that they are named in; see [`Effect::columns`].
     pub path: Vec<KeyPart>,
     /// For each of these, outermost first: loops that the path's known beginning goes through.
@@ -117,13 +120,14 @@ impl Mark {
             table,
             effect,
             glanced,
+            numbered,
             path,
             turns,
             only_if,
             ..
         } = self;
         format!(
-            "{:?} {effect:?} {glanced} {path:?} {turns:?} {only_if:?}",
+            "{:?} {effect:?} {glanced} {numbered:?} {path:?} {turns:?} {only_if:?}",
             table.id
         )
     }
@@ -289,6 +293,7 @@ fn mark(graph: &Graph<'_>, deed: &Deed) -> Mark {
         table: TableRef::clone(&deed.table),
         effect: deed.effect.clone(),
         glanced: deed.glanced,
+        numbered: deed.numbered,
         path: deed.effect.columns(&deed.table).iter().map(part).collect(),
         turns,
         only_if,

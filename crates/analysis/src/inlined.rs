@@ -117,6 +117,7 @@ fn widened(mark: Mark, line: u32) -> Mark {
         turns: Vec::new(),
         only_if: Vec::new(),
         glanced: false,
+        numbered: mark.numbered,
         effect: match mark.effect {
             // One for all sets of columns, so that they stay few.
             Effect::Read(_) => Effect::Read(every_column(&mark.table)),
@@ -189,6 +190,7 @@ impl Call<'_> {
             table: TableRef::clone(&mark.table),
             effect: mark.effect.clone(),
             glanced: mark.glanced,
+            numbered: mark.numbered,
             path: mark.path.iter().map(part).collect(),
             only_if: only_if.collect(),
             turns,

@@ -67,7 +67,7 @@ impl MarkText {
         });
         let key = match path.iter().all(|part| matches!(part, KeyPart::Unknown)) {
             true => match effect {
-                Effect::Insert => "a new row".to_string(),
+                Effect::Insert | Effect::InsertNumbered(_) => "a new row".to_string(),
                 Effect::Claim(_) | Effect::Release(_) => "any key".to_string(),
                 _ => "any row".to_string(),
             },

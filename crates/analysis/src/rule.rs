@@ -33,7 +33,8 @@ pub enum Granularity {
     /// Rows: how PostgreSQL sees it.
     Row,
     /// How our own commit sees it: of writes rows, of reads columns where it remembers which were looked at
-    /// ([`crate::Mark::glanced`]), else rows. Calls kept apart by this lose nothing at their commit.
+    /// ([`crate::Mark::glanced`]), else rows. Two rows numbered by one sequence have two keys
+    /// ([`crate::Mark::numbered`]). Calls kept apart by this lose nothing at their commit.
     Commit,
 }
 
@@ -62,6 +63,9 @@ impl Rule {
             Effect::Read(_) if self.granularity == Granularity::Commit && !mark.glanced => {
                 Effect::Read((0..mark.table.frame_width()).collect())
             }
+            Effect::Insert if self.granularity == Granularity::Commit => {
+                mark.numbered.map_or(Effect::Insert, Effect::InsertNumbered)
+            }
             effect => effect.clone(),
         }
     }
@@ -69,7 +73,7 @@ impl Rule {
     /// Why these conflict on a row of the table, or on a key of its index; `None`: they do not.
     pub fn cause(self, one: &Effect, other: &Effect, table: &TableDef) -> Option<Cause> {
         use Cause::{ReadWrite, WriteWrite};
-        use Effect::{Claim, Delete, Insert, Lock, Read, Release, Update};
+        use Effect::{Claim, Delete, Insert, InsertNumbered, Lock, Read, Release, Update};
         let reads_count = self.level != Level::Snapshot;
         let common = |a: &crate::Columns, b: &crate::Columns, coarse: &[Granularity]| {
             coarse.contains(&self.granularity) || !a.is_disjoint(b)
@@ -79,6 +83,9 @@ impl Rule {
         let read = |conflicts: bool| (conflicts && reads_count).then_some(ReadWrite);
         let write = |conflicts: bool| conflicts.then_some(WriteWrite);
         match (one, other) {
+            (InsertNumbered(a), InsertNumbered(b)) if a == b => None,
+            (InsertNumbered(_), other) => self.cause(&Insert, other, table),
+            (one, InsertNumbered(_)) => self.cause(one, &Insert, table),
             (Update(a), Update(b)) => write(common(a, b, &written)),
             (Update(_) | Delete | Lock { .. }, Delete) | (Delete, Update(_) | Lock { .. }) => {
                 write(true)
@@ -106,7 +113,7 @@ mod tests {
     use super::*;
     use crate::Columns;
     use quintet_base::row::RowLayout;
-    use quintet_base::{SpaceId, TableId};
+    use quintet_base::{SequenceId, SpaceId, TableId};
     use quintet_ir::schema::PrimaryKey;
 
     fn table(keyed: bool) -> TableDef {
@@ -141,6 +148,8 @@ mod tests {
             Effect::Claim(0),
             Effect::Claim(1),
             Effect::Release(0),
+            Effect::InsertNumbered(SequenceId(1)),
+            Effect::InsertNumbered(SequenceId(2)),
         ]
     }
 
@@ -189,9 +198,11 @@ mod tests {
             let found = all.iter().enumerate().filter(|(_, other)| conflicts(other));
             found.map(|(number, _)| number).collect()
         };
-        assert_eq!(with(snapshot, &Effect::Insert, true), [6]);
+        assert_eq!(with(snapshot, &Effect::Insert, true), [6, 11, 12]);
+        assert_eq!(with(snapshot, &all[11], true), [6, 12]);
         assert_eq!(with(snapshot, &Effect::Insert, false), []);
-        assert_eq!(with(serializable, &Effect::Insert, true), [0, 1, 6, 7]);
+        let inserts = [0, 1, 6, 7, 11, 12];
+        assert_eq!(with(serializable, &Effect::Insert, true), inserts);
         assert_eq!(with(snapshot, &all[4], true), [2, 3, 4, 7]);
         assert_eq!(with(serializable, &all[4], true), [0, 2, 3, 4, 7]);
         assert_eq!(with(snapshot, &all[3], true), [2, 4, 5, 7]);

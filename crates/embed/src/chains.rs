@@ -35,6 +35,8 @@
 //! Lock order: a line's mutex is a leaf; wakers are called after it has been let go.
 
 #[cfg(test)]
+mod measured;
+#[cfg(test)]
 mod narrow;
 mod turn;
 

@@ -363,7 +363,16 @@ fn explain_names_the_keys_of_a_call() {
     client.query("set quintet.engine = direct").unwrap();
     assert_eq!(explained(&mut client, sql).len(), 1);
     assert_eq!(line(&db), (0, 0), "nothing was run");
-    client.query("set quintet.engine = chain").unwrap();
+    client
+        .query(
+            "create table log (id serial primary key, what int);
+             create function logged(what int) returns int language plpgsql as $$
+             begin insert into log (what) values (logged.what); return what; end $$;
+             set quintet.engine = chain",
+        )
+        .unwrap();
+    let logged = explained(&mut client, "explain select * from logged(1)");
+    assert_eq!(logged[2], "Conflict Keys: none");
     client.query("select * from added(1)").unwrap();
     client.query("select added(1)").unwrap();
     assert_eq!(line(&db), (2, 0), "a function called alone is a call, too");
