@@ -123,9 +123,9 @@ fn a_place_is_given_up_however_the_wait_ends() {
     let (_dir, db) = open();
     let (mut holder, (mut first, pause)) = held_up(&db);
     let mut cancelled = client(&db);
-    let _ = waits(&mut cancelled, "call add(1)");
+    drop(waits(&mut cancelled, "call add(1)"));
     let mut gone = client(&db);
-    let _ = waits(&mut gone, "call add(1)");
+    drop(waits(&mut gone, "call add(1)"));
     let panicking = catch_unwind(AssertUnwindSafe(|| {
         let mut client = client(&db);
         let _pause = waits(&mut client, "call add(1)");

@@ -94,7 +94,7 @@ struct Ran {
 impl Pair {
     pub fn new(seed: u64) -> Pair {
         let mut dice = Dice::new(seed ^ 0x0F00_7931);
-        let focused = seed % 5 == 0;
+        let focused = seed.is_multiple_of(5);
         let first_space = 1000 + (seed % 1_000) as u32 * SPACES;
         let made = tables(&mut dice, first_space);
         let mut before = Database::default();
