@@ -178,6 +178,12 @@ impl Footprint {
         inlined::Inliner::default().footprint(program, 0)
     }
 
+    /// True if no call changes or locks a row: on a snapshot it is valid whatever others do, and is in nobody's way.
+    pub fn only_reads(&self) -> bool {
+        let mut effects = self.marks.iter().map(|mark| &mark.effect);
+        effects.all(|effect| matches!(effect, Effect::Read(_)))
+    }
+
     /// Of a lone statement, or of a call whose arguments are expressions over parameters.
     pub fn of_procedure(procedure: &Procedure) -> Footprint {
         let action = match &procedure.body {

@@ -217,7 +217,12 @@ fn classes(workload: &dyn Workload, rule: Rule) -> SqlResult<Classes> {
             let Command::Run(run) = quintet_sql::plan(&statement, &context, &types)?.command else {
                 return Err(SqlError::internal("a workload's statement runs something"));
             };
-            footprints.push(Footprint::of_procedure(&run));
+            let mut footprint = Footprint::of_procedure(&run);
+            if footprint.only_reads() {
+                // It is run on a snapshot, past the scheduler's order, and gives others no keys.
+                footprint.marks.clear();
+            }
+            footprints.push(footprint);
         }
     }
     Ok(Classes::new(footprints, rule))
@@ -344,7 +349,7 @@ mod tests {
             "{}",
             keys("new-order")
         );
-        assert_eq!((keys("payment"), keys("stock-level")), (2.0, 0.0));
+        assert_eq!((keys("payment"), keys("stock-level")), (4.0, 0.0));
         assert!(report.to_json().contains("\"median_us\":{\"delivery\":"));
     }
 }

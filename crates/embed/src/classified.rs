@@ -6,7 +6,7 @@
 //! (DO, functions called by a SELECT list), or of routines that do not fit the catalogue any more.
 
 use crate::chains::line_of;
-use quintet_analysis::{Classes, Effect, Footprint, Granularity, Rule};
+use quintet_analysis::{Classes, Footprint, Granularity, Rule};
 use quintet_base::conflict::{ConflictKey, Modes};
 use quintet_base::{Level, Value};
 use quintet_ir::Program;
@@ -59,8 +59,7 @@ impl Classified {
                 continue;
             };
             let footprint = narrowed(Footprint::of(&program));
-            let only_reads = |mark: &quintet_analysis::Mark| matches!(mark.effect, Effect::Read(_));
-            let class = match footprint.marks.iter().all(only_reads) {
+            let class = match footprint.only_reads() {
                 true => Class::Reads,
                 false => {
                     footprints.push(footprint);
@@ -120,7 +119,7 @@ fn narrowed(footprint: Footprint) -> Footprint {
 
 #[cfg(test)]
 fn planted(mut footprint: Footprint) -> Footprint {
-    use quintet_analysis::KeyPart;
+    use quintet_analysis::{Effect, KeyPart};
     let has = |word: &str| footprint.name.contains(word);
     let (narrowed, shifted) = (has("narrowed"), has("shifted"));
     if narrowed {
