@@ -70,7 +70,7 @@ pub struct ChainStats {
     pub waiting: u64,
     /// Calls that were refused because too many were in line.
     pub refused: u64,
-    /// Calls that may write and were run past the line, having no class.
+    /// Calls that were run past the line, having no class.
     pub unclassed: u64,
 }
 
@@ -173,7 +173,7 @@ impl Chains {
         })
     }
 
-    /// A call that may write is run past the line.
+    /// A call is run past the line of which nothing is known beforehand.
     pub fn count_unclassed(&self) {
         self.unclassed.fetch_add(1, Ordering::Relaxed);
     }
@@ -209,6 +209,9 @@ impl Line {
             Some(last) if last > revision => return Err(NoPlace::Stale),
             Some(last) if last == revision => {}
             _ => {
+                // So that there are never more epochs than calls.
+                self.epochs
+                    .pop_back_if(|last| last.scheduler.pending() == 0);
                 self.epochs.push_back(Epoch::new(revision, modes));
                 self.take_over(woken);
             }

@@ -56,7 +56,15 @@ impl Session {
             match self.line_up(portal, &procedure)? {
                 Asked::InLine => return Ok(()),
                 Asked::Beside => break,
-                Asked::Moved => procedure = self.plan_again(portal)?,
+                Asked::Moved => {
+                    let before = portal.prepared.revision;
+                    procedure = self.plan_again(portal)?;
+                    if portal.prepared.revision == before {
+                        // Nothing newer is there yet to be planned with; the commit is validated.
+                        self.db.chains.count_unclassed();
+                        break;
+                    }
+                }
             }
         }
         self.ensure_schema(portal)?;
