@@ -29,7 +29,8 @@ impl Scheduler {
             State::Held | State::Homeless | State::Spreading | State::Free => return,
         }
         self.workers.unload(at, self.calls[slot].cost);
-        self.held.ended(self.calls[slot].cost);
+        self.held
+            .ended(self.calls[slot].access, self.calls[slot].cost);
         self.ended(slot, wrote, effects);
         self.fill(at, effects);
     }
@@ -176,7 +177,7 @@ impl Scheduler {
         if at != NONE {
             self.workers.unload(at, self.calls[slot].cost);
         }
-        self.held.left();
+        self.held.left(self.calls[slot].access);
         self.calls.make_void(slot);
         effects.push(Effect::Cancel { call });
     }
@@ -208,7 +209,7 @@ impl Scheduler {
                     call.state = State::Homeless;
                     if call.killed {
                         effects.push(Effect::Cancel { call: call.id });
-                        self.held.left();
+                        self.held.left(call.access);
                         self.calls.make_void(slot);
                     }
                     moved.push(slot);

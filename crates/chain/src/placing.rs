@@ -49,7 +49,7 @@ impl Scheduler {
         }
         self.found = found;
         self.found.clear();
-        self.held.placed();
+        self.held.placed(self.calls[slot].access);
         self.place(slot, effects);
     }
 
