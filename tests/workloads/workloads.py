@@ -1,8 +1,10 @@
 """Workloads of procedures: the same text loads and holds its checks here and on PostgreSQL, and runs there."""
 
+import itertools
 import json
+import urllib.request
 
-from harness import BINARY, Reference, Options, check, directory, equal, run, server, test
+from harness import BINARY, Reference, Options, check, directory, equal, free_port, run, server, test
 
 # As small as shows something; TPC-C twice, since its levels are what matters most.
 WORKLOADS = [
@@ -65,6 +67,35 @@ def every_workload_runs_on_postgresql_and_holds_its_checks():
             every_workload_runs(s)
         finally:
             s.end()
+
+
+@test
+def calls_in_line_lose_nothing():
+    """With the chain as engine no call is run again; without it, the same load has calls to run again."""
+    workloads = [
+        ("tpcc", "--small", "--warehouses", 1),
+        ("smallbank", "--customers", 100, "--theta", 0.5),
+        ("hotrow",),
+    ]
+    lost = {}
+    for engine in ("chain", "direct"):
+        http = f"127.0.0.1:{free_port()}"
+        with server("--engine", engine, "--http", http) as s:
+            for workload in workloads:
+                bench(s, workload, "--seconds", 0)
+                for level, clients in itertools.product(("serializable", "snapshot"), (8, 32)):
+                    target = f"postgres://quintet@127.0.0.1:{s.port}/quintet"
+                    flags = ["--target", target, "--level", level, "--clients", clients, "--check"]
+                    run([BINARY, "bench", *workload, *flags, "--seconds", 1, "--warmup", 0.2])
+            page = urllib.request.urlopen(f"http://{http}/metrics", timeout=10).read().decode()
+            said = dict(line.split() for line in page.splitlines() if not line.startswith("#"))
+            lost[engine] = int(said["quintet_call_retries_total"])
+            in_line, waited = (int(said[f"quintet_chain_calls{name}_total"]) for name in ("", "_waited"))
+            print(f"  {engine}: {lost[engine]} run again, {in_line} in line, {waited} waited")
+            check((engine == "chain") == (in_line > 0 and waited > 0), engine, in_line, waited)
+            equal(int(said["quintet_chain_calls_unclassed_total"]), 0)
+    equal(lost["chain"], 0)
+    check(lost["direct"] > 0, "they hardly met", lost)
 
 
 @test

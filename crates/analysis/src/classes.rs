@@ -148,10 +148,11 @@ impl Classes {
                 });
                 self.orders.len() - 1
             });
+            let seen = self.rule.seen(mark);
             let effects = &mut self.orders[order].effects;
-            let known = effects.iter().position(|effect| *effect == mark.effect);
+            let known = effects.iter().position(|effect| *effect == seen);
             let effect = known.unwrap_or_else(|| {
-                effects.push(mark.effect.clone());
+                effects.push(seen);
                 effects.len() - 1
             });
             let paths = Paths::new(mark, arguments);
@@ -278,23 +279,33 @@ impl Classes {
     /// # Panics
     /// If there is no such routine, or it has fewer arguments.
     pub fn keys(&self, routine: usize, arguments: &[Value], into: &mut Vec<ConflictKey>) {
+        let mut values = Vec::with_capacity(self.routines[routine].places);
+        values.extend_from_slice(arguments);
+        self.keys_of(routine, &mut values, into);
+    }
+
+    /// As [`Classes::keys`], of arguments that are the caller's own: they need not be copied. They are there
+    /// afterwards as they were.
+    ///
+    /// # Panics
+    /// As [`Classes::keys`].
+    pub fn keys_of(&self, routine: usize, values: &mut Vec<Value>, into: &mut Vec<ConflictKey>) {
         let routine = &self.routines[routine];
+        let arguments = values.len();
         assert!(
-            arguments.len() <= routine.footprint.arguments.len(),
-            "{} arguments of {}",
-            arguments.len(),
+            arguments <= routine.footprint.arguments.len(),
+            "{arguments} arguments of {}",
             routine.footprint.name
         );
-        let mut values = Vec::with_capacity(routine.places);
-        values.extend_from_slice(arguments);
         values.resize(routine.places, Value::Null);
         let first = into.len();
         for key in routine.keys.iter().filter(|key| key.is_needed()) {
             let space = Space(key.order as u32);
-            key.paths.each(&mut values, &mut |path| {
+            key.paths.each(values, &mut |path| {
                 into.push(ConflictKey::new(space, key.mode, path));
             });
         }
+        values.truncate(arguments);
         // Two lines of an order may be of one item.
         into[first..]
             .sort_unstable_by(|a, b| (a.space, a.mode, a.path()).cmp(&(b.space, b.mode, b.path())));
@@ -354,7 +365,7 @@ impl Order {
             [
                 Effect::Update(a) | Effect::Read(a),
                 Effect::Update(b) | Effect::Read(b),
-            ] if granularity == Granularity::Column => a.intersection(b).copied().collect(),
+            ] if granularity != Granularity::Row => a.intersection(b).copied().collect(),
             _ => Vec::new(),
         };
         let words = match columns.is_empty() {
@@ -390,7 +401,7 @@ pub(crate) fn word(effect: &Effect) -> &'static str {
         Effect::Lock { shared: false } => "lock",
         Effect::Lock { shared: true } => "shared lock",
         Effect::Update(_) => "update",
-        Effect::Insert => "insert",
+        Effect::Insert | Effect::InsertNumbered(_) => "insert",
         Effect::Delete => "delete",
         Effect::Claim(_) => "claim",
         Effect::Release(_) => "release",

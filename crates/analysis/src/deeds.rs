@@ -24,6 +24,7 @@ use crate::expressions::calls;
 use crate::flow::{Inside, Walk};
 use crate::known::{Known, known};
 use crate::operation::{Bound, Template};
+use quintet_base::SequenceId;
 use quintet_ir::plan::{KeyRange, LockStrength, LockTarget, Path, Plan};
 use quintet_ir::routine::Callee;
 use quintet_ir::schema::TableRef;
@@ -47,6 +48,9 @@ pub enum Effect {
     Update(Columns),
     /// Adds rows.
     Insert,
+    /// Adds rows in whose keys a column comes from this sequence. Footprints say [`Effect::Insert`] and
+    /// [`crate::Mark::numbered`]; classes may go by it.
+    InsertNumbered(SequenceId),
     /// Removes rows.
     Delete,
     /// Takes a key of the unique index with this number.
@@ -60,6 +64,10 @@ pub enum Effect {
 pub(crate) struct Deed {
     pub table: TableRef,
     pub effect: Effect,
+    /// See [`crate::Mark::glanced`].
+    pub glanced: bool,
+    /// See [`crate::Mark::numbered`].
+    pub numbered: Option<SequenceId>,
     pub pins: Vec<Pin>,
     pub context: Context,
 }
@@ -108,8 +116,8 @@ impl<'p> Walk<'p> {
         context
     }
 
-    /// Notes what a statement does.
-    pub fn note(&mut self, statement: &'p Statement) {
+    /// Notes what a statement does. `glanced`: an engine remembers which columns its rows are read for.
+    pub fn note(&mut self, statement: &'p Statement, glanced: bool) {
         let mut found = Vec::new();
         looked_at(statement, &mut |access, locks, columns| {
             found.push((access, locks, columns));
@@ -117,6 +125,9 @@ impl<'p> Walk<'p> {
         for (access, locks, columns) in found {
             let pins = self.pins_of(access);
             self.deed(&access.table, Effect::Read(columns), &pins);
+            if glanced && let Some(deed) = self.deeds.last_mut() {
+                deed.glanced = true;
+            }
             if let Some(shared) = lock_of(locks, &access.table) {
                 self.deed(&access.table, Effect::Lock { shared }, &pins);
             }
@@ -183,6 +194,8 @@ impl<'p> Walk<'p> {
             self.deeds.push(Deed {
                 table: TableRef::clone(table),
                 effect: effect.clone(),
+                glanced: false,
+                numbered: None,
                 pins: pins.clone(),
                 context: context.clone(),
             });
@@ -290,7 +303,11 @@ impl<'p> Walk<'p> {
                 .collect(),
             _ => vec![self.pins_of_row(insert, &[])],
         };
+        let before = self.deeds.len();
         self.deed(table, Effect::Insert, &rows);
+        let numbered = numbered_by(insert);
+        let added = self.deeds[before..].iter_mut();
+        added.for_each(|deed| deed.numbered = numbered);
         for index in unique_indexes(table) {
             self.deed(table, Effect::Claim(index), &rows);
         }
@@ -326,6 +343,22 @@ impl<'p> Walk<'p> {
         });
         pins.collect()
     }
+}
+
+/// The sequence that a column of the key of the rows comes from.
+fn numbered_by(insert: &Insert) -> Option<SequenceId> {
+    let primary = insert.table.primary_key.as_ref()?;
+    let sequence = |column: &usize| {
+        let mut value = &insert.values[*column];
+        while let Expr::Cast { input, .. } = value {
+            value = input;
+        }
+        match value {
+            Expr::NextVal(sequence) => Some(*sequence),
+            _ => None,
+        }
+    };
+    primary.columns.iter().find_map(sequence)
 }
 
 /// Puts the values of a given row in the place of its columns; false if one is not there.

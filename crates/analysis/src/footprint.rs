@@ -23,7 +23,7 @@ use crate::graph::Graph;
 use crate::inlined;
 use crate::known::{Known, is_fixed};
 use crate::operation::{Bound, Template};
-use quintet_base::SqlType;
+use quintet_base::{SequenceId, SqlType};
 use quintet_ir::ahead::{Over, Turns};
 use quintet_ir::routine::{Action, Into, Output, Slot, Step};
 use quintet_ir::schema::TableRef;
@@ -56,6 +56,12 @@ pub struct Mark {
     pub table: TableRef,
     /// What is done to them.
     pub effect: Effect,
+    /// A read of one row by its primary key, of which our own commit remembers the columns; other reads it
+    /// validates as reads of whole rows.
+    pub glanced: bool,
+    /// Rows that are added: a column of their keys comes from this sequence, so that no two calls add one key,
+    /// as long as nobody sets the sequence back and it does not cycle.
+    pub numbered: Option<SequenceId>,
     /// One for each column of the order that they are named in; see [`Effect::columns`].
     pub path: Vec<KeyPart>,
     /// For each of these, outermost first: loops that the path's known beginning goes through.
@@ -113,12 +119,17 @@ impl Mark {
         let Mark {
             table,
             effect,
+            glanced,
+            numbered,
             path,
             turns,
             only_if,
             ..
         } = self;
-        format!("{:?} {effect:?} {path:?} {turns:?} {only_if:?}", table.id)
+        format!(
+            "{:?} {effect:?} {glanced} {numbered:?} {path:?} {turns:?} {only_if:?}",
+            table.id
+        )
     }
 
     /// Leaves out of the turns and conditions what the known beginning of the path has no use for.
@@ -165,6 +176,12 @@ impl Footprint {
     /// If the program has none.
     pub fn of(program: &Program) -> Footprint {
         inlined::Inliner::default().footprint(program, 0)
+    }
+
+    /// True if no call changes or locks a row: on a snapshot it is valid whatever others do, and is in nobody's way.
+    pub fn only_reads(&self) -> bool {
+        let mut effects = self.marks.iter().map(|mark| &mark.effect);
+        effects.all(|effect| matches!(effect, Effect::Read(_)))
     }
 
     /// Of a lone statement, or of a call whose arguments are expressions over parameters.
@@ -281,6 +298,8 @@ fn mark(graph: &Graph<'_>, deed: &Deed) -> Mark {
     Mark {
         table: TableRef::clone(&deed.table),
         effect: deed.effect.clone(),
+        glanced: deed.glanced,
+        numbered: deed.numbered,
         path: deed.effect.columns(&deed.table).iter().map(part).collect(),
         turns,
         only_if,

@@ -116,6 +116,8 @@ fn widened(mark: Mark, line: u32) -> Mark {
         path: mark.path.iter().map(|_| KeyPart::Unknown).collect(),
         turns: Vec::new(),
         only_if: Vec::new(),
+        glanced: false,
+        numbered: mark.numbered,
         effect: match mark.effect {
             // One for all sets of columns, so that they stay few.
             Effect::Read(_) => Effect::Read(every_column(&mark.table)),
@@ -187,6 +189,8 @@ impl Call<'_> {
         Mark {
             table: TableRef::clone(&mark.table),
             effect: mark.effect.clone(),
+            glanced: mark.glanced,
+            numbered: mark.numbered,
             path: mark.path.iter().map(part).collect(),
             only_if: only_if.collect(),
             turns,

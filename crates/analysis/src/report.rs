@@ -67,7 +67,7 @@ impl MarkText {
         });
         let key = match path.iter().all(|part| matches!(part, KeyPart::Unknown)) {
             true => match effect {
-                Effect::Insert => "a new row".to_string(),
+                Effect::Insert | Effect::InsertNumbered(_) => "a new row".to_string(),
                 Effect::Claim(_) | Effect::Release(_) => "any key".to_string(),
                 _ => "any row".to_string(),
             },
@@ -143,6 +143,7 @@ pub fn report(classes: &Classes) -> Vec<String> {
     let by = match rule.granularity {
         Granularity::Column => "by column",
         Granularity::Row => "by row",
+        Granularity::Commit => "by row written and column read",
     };
     lines.push(format!(
         "Conflicts at {}: {counted}, {by}",

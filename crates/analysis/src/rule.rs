@@ -7,7 +7,7 @@
 //!
 //! | | update | delete | lock | insert |
 //! |---|---|---|---|---|
-//! | update | of a common column; by row: always | always | always | never |
+//! | update | of a common column; by row and by commit: always | always | always | never |
 //! | delete | | always | always | never |
 //! | lock | | | unless both are shared | never |
 //! | insert | | | | of one key |
@@ -21,6 +21,7 @@
 //! release.
 
 use crate::deeds::Effect;
+use crate::footprint::Mark;
 use quintet_base::Level;
 use quintet_ir::TableDef;
 
@@ -29,8 +30,12 @@ use quintet_ir::TableDef;
 pub enum Granularity {
     /// Columns of a row.
     Column,
-    /// Rows: how PostgreSQL, and our own commit, see it.
+    /// Rows: how PostgreSQL sees it.
     Row,
+    /// How our own commit sees it: of writes rows, of reads columns where it remembers which were looked at
+    /// ([`crate::Mark::glanced`]), else rows. Two rows numbered by one sequence have two keys
+    /// ([`crate::Mark::numbered`]). Calls kept apart by this lose nothing at their commit.
+    Commit,
 }
 
 /// Why two effects on one row conflict.
@@ -52,18 +57,36 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// What a mark counts as.
+    pub(crate) fn seen(self, mark: &Mark) -> Effect {
+        match &mark.effect {
+            Effect::Read(_) if self.granularity == Granularity::Commit && !mark.glanced => {
+                Effect::Read((0..mark.table.frame_width()).collect())
+            }
+            Effect::Insert if self.granularity == Granularity::Commit => {
+                mark.numbered.map_or(Effect::Insert, Effect::InsertNumbered)
+            }
+            effect => effect.clone(),
+        }
+    }
+
     /// Why these conflict on a row of the table, or on a key of its index; `None`: they do not.
     pub fn cause(self, one: &Effect, other: &Effect, table: &TableDef) -> Option<Cause> {
         use Cause::{ReadWrite, WriteWrite};
-        use Effect::{Claim, Delete, Insert, Lock, Read, Release, Update};
+        use Effect::{Claim, Delete, Insert, InsertNumbered, Lock, Read, Release, Update};
         let reads_count = self.level != Level::Snapshot;
-        let common = |a: &crate::Columns, b: &crate::Columns| {
-            self.granularity == Granularity::Row || !a.is_disjoint(b)
+        let common = |a: &crate::Columns, b: &crate::Columns, coarse: &[Granularity]| {
+            coarse.contains(&self.granularity) || !a.is_disjoint(b)
         };
+        let written = [Granularity::Row, Granularity::Commit];
+        let seen = [Granularity::Row];
         let read = |conflicts: bool| (conflicts && reads_count).then_some(ReadWrite);
         let write = |conflicts: bool| conflicts.then_some(WriteWrite);
         match (one, other) {
-            (Update(a), Update(b)) => write(common(a, b)),
+            (InsertNumbered(a), InsertNumbered(b)) if a == b => None,
+            (InsertNumbered(_), other) => self.cause(&Insert, other, table),
+            (one, InsertNumbered(_)) => self.cause(one, &Insert, table),
+            (Update(a), Update(b)) => write(common(a, b, &written)),
             (Update(_) | Delete | Lock { .. }, Delete) | (Delete, Update(_) | Lock { .. }) => {
                 write(true)
             }
@@ -73,7 +96,7 @@ impl Rule {
             (Insert, Insert) => write(table.primary_key.is_some()),
             (Insert, Delete) | (Delete, Insert) => read(table.primary_key.is_some()),
             (Insert, Update(_) | Lock { .. }) | (Update(_) | Lock { .. }, Insert) => None,
-            (Read(a), Update(b)) | (Update(b), Read(a)) => read(common(a, b)),
+            (Read(a), Update(b)) | (Update(b), Read(a)) => read(common(a, b, &seen)),
             (Read(_), Insert | Delete) | (Insert | Delete, Read(_)) => read(true),
             (Read(_), Read(_) | Lock { .. }) | (Lock { .. }, Read(_)) => None,
             (Claim(a), Claim(b)) => write(a == b),
@@ -90,7 +113,7 @@ mod tests {
     use super::*;
     use crate::Columns;
     use quintet_base::row::RowLayout;
-    use quintet_base::{SpaceId, TableId};
+    use quintet_base::{SequenceId, SpaceId, TableId};
     use quintet_ir::schema::PrimaryKey;
 
     fn table(keyed: bool) -> TableDef {
@@ -125,6 +148,8 @@ mod tests {
             Effect::Claim(0),
             Effect::Claim(1),
             Effect::Release(0),
+            Effect::InsertNumbered(SequenceId(1)),
+            Effect::InsertNumbered(SequenceId(2)),
         ]
     }
 
@@ -146,11 +171,15 @@ mod tests {
                         assert_eq!(cause, rule.cause(&other, &one, &table), "{one:?} {other:?}");
                         cause.is_some()
                     };
-                    use Granularity::{Column, Row};
+                    use Granularity::{Column, Commit, Row};
                     let weak = of(Level::Snapshot, Column);
                     assert!(!weak || of(Level::Snapshot, Row));
                     assert!(!weak || of(Level::Serializable, Column));
                     assert!(!of(Level::Serializable, Column) || of(Level::Serializable, Row));
+                    for level in [Level::Snapshot, Level::Serializable] {
+                        assert!(!of(level, Column) || of(level, Commit));
+                        assert!(!of(level, Commit) || of(level, Row));
+                    }
                     assert_eq!(of(Level::ReadCommitted, Row), of(Level::Serializable, Row));
                 }
             }
@@ -169,9 +198,11 @@ mod tests {
             let found = all.iter().enumerate().filter(|(_, other)| conflicts(other));
             found.map(|(number, _)| number).collect()
         };
-        assert_eq!(with(snapshot, &Effect::Insert, true), [6]);
+        assert_eq!(with(snapshot, &Effect::Insert, true), [6, 11, 12]);
+        assert_eq!(with(snapshot, &all[11], true), [6, 12]);
         assert_eq!(with(snapshot, &Effect::Insert, false), []);
-        assert_eq!(with(serializable, &Effect::Insert, true), [0, 1, 6, 7]);
+        let inserts = [0, 1, 6, 7, 11, 12];
+        assert_eq!(with(serializable, &Effect::Insert, true), inserts);
         assert_eq!(with(snapshot, &all[4], true), [2, 3, 4, 7]);
         assert_eq!(with(serializable, &all[4], true), [0, 2, 3, 4, 7]);
         assert_eq!(with(snapshot, &all[3], true), [2, 4, 5, 7]);

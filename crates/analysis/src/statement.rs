@@ -18,6 +18,7 @@ use crate::known::known;
 use crate::operation::{Bound, Key, Part, Template, Touch, What};
 use quintet_ir::explain::frame_names;
 use quintet_ir::plan::{KeyRange, Path, Plan};
+use quintet_ir::point::Point;
 use quintet_ir::routine::{Action, Callee, Into};
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{Arbiter, ConflictAction, Insert};
@@ -34,7 +35,9 @@ struct Outer {
 impl<'p> Walk<'p> {
     /// Adds a statement. Gives the operations that its rows come from.
     pub fn statement(&mut self, statement: &'p Statement, into: Option<&'p Into>) -> Vec<usize> {
-        self.note(statement);
+        // Of a statement that runs flat the row's columns are noted, not the row.
+        let flat = into.is_some() && matches!(Point::of(statement), Some(Point::Read(_)));
+        self.note(statement, flat);
         let reads = self.plan(source(statement), &Outer::default(), false);
         let mut rest: Vec<&'p Expr> = Vec::new();
         each_of_statement(statement, &mut |expr, used| {

@@ -5,17 +5,18 @@
 //! copy rows that nobody looks at.
 
 use crate::Error;
-use crate::system::{Connection, Failure, Reply, System, TextRows};
+use crate::system::{Connection, Failure, Reply, System, TextRows, session_settings};
 use crate::target::{Compaction, Counters};
-use quintet_base::{Array, Level, Numeric, SqlError, SqlType, Value};
+use crate::values::value;
+use quintet_base::{Level, SqlError, Value};
 use quintet_embed::{Answer, Client, Database, Progress, Step};
-use quintet_workloads::{Answers, Argument, Call, Piece, Procedure};
+use quintet_workloads::{Answers, Call, Piece, Procedure};
 
 /// A database that is open in this process.
 pub struct Embedded {
     database: Database,
     level: Level,
-    group_reads: bool,
+    settings: Vec<(String, String)>,
 }
 
 impl Embedded {
@@ -24,17 +25,14 @@ impl Embedded {
         Embedded {
             database,
             level,
-            group_reads: true,
+            settings: Vec::new(),
         }
     }
 
-    /// Whether calls announce their reads.
+    /// What each session sets besides.
     #[must_use]
-    pub fn group_reads(self, group_reads: bool) -> Embedded {
-        Embedded {
-            group_reads,
-            ..self
-        }
+    pub fn with(self, settings: Vec<(String, String)>) -> Embedded {
+        Embedded { settings, ..self }
     }
 }
 
@@ -50,11 +48,7 @@ impl System for Embedded {
             client,
             procedures: &[],
         };
-        let level = self.level.sql_name();
-        let group_reads = if self.group_reads { "on" } else { "off" };
-        let sql = format!(
-            "SET default_transaction_isolation TO '{level}'; SET quintet.group_reads TO {group_reads}"
-        );
+        let sql = session_settings(self.level, &self.settings);
         let set = connection.run(&sql).await?;
         set.map_err(|failure| failure.into_error("setting the session up"))?;
         Ok(connection)
@@ -196,27 +190,5 @@ fn failure(error: SqlError) -> Failure {
     Failure {
         state: error.state.0,
         message: error.message,
-    }
-}
-
-/// An argument as the parameter's type has it.
-fn value(argument: &Argument) -> Value {
-    let array = |element, values: Vec<Value>| Value::Array(Box::new(Array { element, values }));
-    match argument {
-        Argument::Int(number) => number.map_or(Value::Null, Value::Int4),
-        Argument::BigInt(number) => Value::Int8(*number),
-        Argument::Cents(cents) => {
-            let amount = Numeric::from_parts(i128::from(*cents), 2);
-            Value::numeric(amount.expect("hundredths of an i64 are within the range"))
-        }
-        Argument::Text(text) => text.as_ref().map_or(Value::Null, Value::text),
-        Argument::Ints(numbers) => array(
-            SqlType::Int4,
-            numbers.iter().map(|n| Value::Int4(*n)).collect(),
-        ),
-        Argument::BigInts(numbers) => array(
-            SqlType::Int8,
-            numbers.iter().map(|n| Value::Int8(*n)).collect(),
-        ),
     }
 }

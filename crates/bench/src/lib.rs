@@ -56,12 +56,15 @@ pub mod plot;
 #[cfg(feature = "calls")]
 mod postgres;
 mod report;
+#[cfg(feature = "scheduling")]
 mod scheduling;
 mod stage;
 #[cfg(feature = "calls")]
 mod system;
 mod target;
 mod timeline;
+#[cfg(any(feature = "scheduling", all(feature = "calls", feature = "embedded")))]
+mod values;
 mod worker;
 #[cfg(feature = "embedded")]
 mod ycsb;
@@ -82,6 +85,7 @@ pub use history::Verdict;
 #[cfg(feature = "calls")]
 pub use postgres::{Postgres, PostgresConnection};
 pub use report::{Report, Setting};
+#[cfg(feature = "scheduling")]
 pub use scheduling::{ProcedureCost, SchedulingReport, SchedulingRun};
 pub use stage::{Second, Stage};
 #[cfg(feature = "calls")]

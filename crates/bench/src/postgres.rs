@@ -5,7 +5,7 @@
 //! Does not: use TLS, or know which of both it talks to.
 
 use crate::Error;
-use crate::system::{Connection, Failure, Reply, System, TextRows};
+use crate::system::{Connection, Failure, Reply, System, TextRows, session_settings};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::SinkExt;
 use quintet_base::Level;
@@ -22,6 +22,7 @@ const COPY_BYTES: usize = 64 << 10;
 pub struct Postgres {
     config: Config,
     level: Level,
+    settings: Vec<(String, String)>,
 }
 
 impl Postgres {
@@ -32,7 +33,17 @@ impl Postgres {
     pub fn new(url: &str, level: Level) -> Result<Postgres, Error> {
         let mut config: Config = url.parse().map_err(gone)?;
         config.application_name("quintet bench");
-        Ok(Postgres { config, level })
+        Ok(Postgres {
+            config,
+            level,
+            settings: Vec::new(),
+        })
+    }
+
+    /// What each session sets besides.
+    #[must_use]
+    pub fn with(self, settings: Vec<(String, String)>) -> Postgres {
+        Postgres { settings, ..self }
     }
 }
 
@@ -49,10 +60,9 @@ impl System for Postgres {
             client,
             statements: Vec::new(),
         };
-        let level = self.level.sql_name();
-        let sql = format!("SET default_transaction_isolation TO '{level}'");
+        let sql = session_settings(self.level, &self.settings);
         let set = connection.run(&sql).await?;
-        set.map_err(|failure| failure.into_error("setting the isolation level"))?;
+        set.map_err(|failure| failure.into_error("setting the session up"))?;
         Ok(connection)
     }
 }

@@ -9,6 +9,7 @@
 use crate::Error;
 use crate::calls::State;
 use crate::target::{Compaction, Counters};
+use quintet_base::Level;
 use quintet_workloads::{Call, Piece, Procedure};
 use std::future::Future;
 
@@ -96,3 +97,14 @@ pub trait Connection {
 
 /// Rows as text, `None` for NULL.
 pub type TextRows = Vec<Vec<Option<String>>>;
+
+/// What a session of a level sets first, and then these besides.
+pub(crate) fn session_settings(level: Level, settings: &[(String, String)]) -> String {
+    let level = ("default_transaction_isolation", level.sql_name());
+    let besides = settings
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    let set =
+        |(name, value): (&str, &str)| format!("SET {name} TO '{}';", value.replace('\'', "''"));
+    std::iter::once(level).chain(besides).map(set).collect()
+}

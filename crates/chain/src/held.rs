@@ -25,8 +25,7 @@ const PLACED_PER_SLOT: u64 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     waiting: VecDeque<(u32, Vec<CallId>)>,
-    /// Calls with a place that have not ended. Those that read are not counted: they may wait for one that
-    /// has no place yet.
+    /// Calls that may write, with a place, that have not ended.
     placed: u64,
     /// How often the oldest was passed over.
     passed_over: usize,
@@ -37,7 +36,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// A call has got its place.
+    /// A call has got its place. One that only reads may come after calls that have none yet, so it must not
+    /// be in the way of theirs: it does not count.
     pub fn placed(&mut self, access: Access) {
         self.placed += u64::from(access == Access::Update);
     }

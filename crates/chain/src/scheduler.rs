@@ -119,6 +119,11 @@ impl Scheduler {
         self.calls.len()
     }
 
+    /// True if there is a worker. Without one, calls are ordered and wait.
+    pub fn has_workers(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
     /// Where a call is queued.
     pub fn worker(&self, call: CallId) -> Option<WorkerId> {
         let at = self.calls[self.calls.find(call)?].worker;

@@ -93,6 +93,11 @@ impl Workers {
         self.by_id.remove(&id);
     }
 
+    /// True if none is there.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
     /// Every worker that is there.
     pub fn live(&self) -> impl Iterator<Item = u32> + use<> {
         let live: Vec<u32> = self.by_id.values().copied().collect();

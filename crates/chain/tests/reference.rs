@@ -278,3 +278,29 @@ fn the_judge_passes_what_is_right_and_finds_planted_mistakes() {
     // A call that is turned away and never heard of again.
     found(|config| config.pending_max = 3, "refused");
 }
+
+// Found by chance: calls that only read, behind one that had no place yet, counted as placed, and so kept it from
+// getting one for ever.
+#[test]
+fn readers_that_wait_for_a_call_without_a_place_do_not_keep_it_from_one() {
+    let submit = |access, after| Step::Submit {
+        keys: vec![],
+        access,
+        guarantee: Guarantee::Causal,
+        after,
+        cost: 1,
+    };
+    let mut steps = vec![submit(Access::Update, None); 3];
+    steps.extend(vec![
+        submit(Access::ReadOnly, Some(2)),
+        submit(Access::ReadOnly, Some(2)),
+    ]);
+    let order = Order::ShortestMakespan { sample: 1 };
+    for copies in [Copies::One, Copies::PerWorker] {
+        let config = Config {
+            order,
+            ..config(&Modes::new(), copies)
+        };
+        play(config, &steps).unwrap();
+    }
+}

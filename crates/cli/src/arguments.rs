@@ -153,8 +153,8 @@ Examples:
   quintet bench scheduler --workload tpcc --pending 100000
   quintet bench scheduler --workload tpcc --pending 10 --json
 
-The scheduler of chains is given TPC-C's calls with random arguments, in the full mix. Their conflict keys, at
-SNAPSHOT with columns told apart, are made before the clock runs. So many calls wait all the time: for each that
+The scheduler of chains is given TPC-C's calls with random arguments, in the full mix, and their conflict keys, derived
+from the procedures' text; what making those costs is told apart. So many calls wait all the time: for each that
 comes, the one that has run longest ends. Figures are per procedure: what it takes to order a call, and
 what follows when one has ended.";
 
@@ -176,6 +176,12 @@ pub struct SchedulerArguments {
     /// Workers, each of which runs one call at a time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub workers: u32,
+    /// Isolation level that the keys are for: snapshot or serializable
+    #[arg(long, value_name = "LEVEL", default_value = "snapshot", value_parser = Level::parse)]
+    pub level: Level,
+    /// What counts as the same thing: column, row or commit; see `quintet classify`
+    #[arg(long, value_name = "WHAT", default_value = "column", value_parser = granularity)]
+    pub granularity: Granularity,
     /// Seed of the arguments
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
@@ -318,9 +324,24 @@ pub struct CallArguments {
     /// Embedded: when a commit is answered: sync, async or none
     #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
     pub durability: Durability,
+    /// What each session sets first, e.g. quintet.engine=chain; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
     /// Embedded: whether a call announces its reads before it begins: on or off
     #[arg(long, value_name = "SWITCH", default_value = "on", value_parser = switch, action = clap::ArgAction::Set)]
     pub group_reads: bool,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if is_name(name) => Ok((name.into(), value.into())),
+        _ => Err("NAME=VALUE, where the name has letters, digits, _ and . only".into()),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    !text.is_empty() && text.chars().all(fits)
 }
 
 fn switch(text: &str) -> Result<bool, String> {
@@ -581,7 +602,7 @@ Examples:
 
 The files hold CREATE TABLE, CREATE PROCEDURE and whatever else makes the schema; nothing is run or kept. At snapshot
 writes conflict with writes, at serializable with reads, too. By row is how PostgreSQL sees it, by
-column is what the procedures mean.";
+column is what the procedures mean, by commit (rows written, columns read) is how Quintet validates.";
 
 /// `quintet classify`.
 #[derive(Args, Debug)]
@@ -596,7 +617,7 @@ pub struct ClassifyArguments {
     /// Isolation level: snapshot or serializable
     #[arg(long, value_name = "LEVEL", default_value = "snapshot", value_parser = Level::parse)]
     pub level: Level,
-    /// What counts as the same thing: column or row
+    /// What counts as the same thing: column, row, or commit, which is what chains go by
     #[arg(long, value_name = "WHAT", default_value = "column", value_parser = granularity)]
     pub granularity: Granularity,
     /// One line of JSON instead of text
@@ -608,7 +629,8 @@ fn granularity(text: &str) -> Result<Granularity, String> {
     match text {
         "column" => Ok(Granularity::Column),
         "row" => Ok(Granularity::Row),
-        _ => Err("column or row".into()),
+        "commit" => Ok(Granularity::Commit),
+        _ => Err("column, row or commit".into()),
     }
 }
 

@@ -89,6 +89,7 @@ impl Opened {
         match target {
             Target::Url(url) => {
                 let system = Postgres::new(url, arguments.level).map_err(failed)?;
+                let system = system.with(arguments.set.clone());
                 Ok(Opened::Server(Box::new(system)))
             }
             Target::Embedded => {
@@ -99,9 +100,11 @@ impl Opened {
                     ..DatabaseConfig::new(data)
                 };
                 let (database, _) = open(config)?;
+                let group_reads = if arguments.group_reads { "on" } else { "off" };
+                let mut settings = vec![("quintet.group_reads".into(), group_reads.into())];
+                settings.extend(arguments.set.iter().cloned());
                 Ok(Opened::Embedded(Box::new(Here {
-                    system: Embedded::new(database.clone(), arguments.level)
-                        .group_reads(arguments.group_reads),
+                    system: Embedded::new(database.clone(), arguments.level).with(settings),
                     database,
                     _directory: temporary,
                 })))

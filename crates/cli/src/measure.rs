@@ -9,6 +9,7 @@ use crate::compare::draw;
 use crate::database::{close, open};
 use crate::exit::{Code, Exit};
 use crate::progress::RunProgress;
+use quintet_analysis::Rule;
 use quintet_bench::plot::Line;
 use quintet_bench::{Error, RunConfig, SchedulingRun, YcsbRun};
 use quintet_embed::{DatabaseConfig, Posting};
@@ -76,8 +77,13 @@ pub fn scheduler(arguments: &SchedulerArguments) -> Result<(), Exit> {
         warehouses: arguments.warehouses,
         workers: arguments.workers,
         seed: arguments.seed,
+        rule: Rule {
+            level: arguments.level,
+            granularity: arguments.granularity,
+        },
     };
-    let report = run.execute(&RealClock);
+    let wrong = |error| Exit::from_error(Code::Failed, "reading the procedures", &error);
+    let report = run.execute(&RealClock).map_err(wrong)?;
     let text = if arguments.json {
         report.to_json()
     } else {

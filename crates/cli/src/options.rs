@@ -13,6 +13,7 @@ use crate::exit::{Code, Exit};
 use crate::quantity::{Size, Span};
 use clap::{Args, Command, ValueEnum};
 use quintet_base::{Durability, limits};
+use quintet_embed::Engine;
 use serde::{Deserialize, Deserializer};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,11 @@ pub struct Options {
     #[arg(long, env = "QUINTET_DURABILITY", value_name = "WHEN", value_parser = Durability::parse)]
     #[serde(deserialize_with = "durability")]
     pub durability: Option<Durability>,
+    /// How calls are run in sessions that do not say: direct, or chain, behind the calls that they conflict
+    /// with [default: direct]
+    #[arg(long, env = "QUINTET_ENGINE", value_name = "ENGINE", value_parser = Engine::parse)]
+    #[serde(deserialize_with = "engine")]
+    pub engine: Option<Engine>,
     /// Address for /metrics (Prometheus) and /healthz [default: off]
     #[arg(long, env = "QUINTET_HTTP", value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
@@ -99,6 +105,8 @@ pub struct Settings {
     pub memory: Size,
     /// See [`Options::durability`].
     pub durability: Durability,
+    /// See [`Options::engine`].
+    pub engine: Engine,
     /// See [`Options::http`].
     pub http: Option<SocketAddr>,
     /// See [`Options::max_connections`].
@@ -125,6 +133,13 @@ pub const MEMORY_MIN: Size = Size(64 << 20);
 fn durability<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Durability>, D::Error> {
     let text = String::deserialize(deserializer)?;
     Durability::parse(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+fn engine<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Engine>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Engine::parse(&text)
         .map(Some)
         .map_err(serde::de::Error::custom)
 }
@@ -158,6 +173,7 @@ impl Options {
             listen: self.listen.or(lower.listen),
             memory: self.memory.or(lower.memory),
             durability: self.durability.or(lower.durability),
+            engine: self.engine.or(lower.engine),
             http: self.http.or(lower.http),
             max_connections: self.max_connections.or(lower.max_connections),
             tls_cert: self.tls_cert.or(lower.tls_cert),
@@ -221,6 +237,7 @@ impl Options {
                 .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5433))),
             memory,
             durability: self.durability.unwrap_or_default(),
+            engine: self.engine.unwrap_or_default(),
             http: self.http,
             max_connections,
             tls,
@@ -293,6 +310,7 @@ mod tests {
         listen = "127.0.0.1:6000"
         memory = "4GiB"
         durability = "async"
+        engine = "chain"
         http = "127.0.0.1:9433"
         max_connections = 50
         tls_cert = "c.pem"
@@ -320,6 +338,7 @@ mod tests {
             .unwrap();
         assert_eq!(settings.memory, Size(4 << 30));
         assert_eq!(settings.durability, Durability::Async);
+        assert_eq!(settings.engine, Engine::Chain);
         assert_eq!(settings.tls, Some(("c.pem".into(), "k.pem".into())));
         assert_eq!(settings.users[0], ("ann".into(), "se:cret".into()));
         assert_eq!(settings.users[2], ("carl".into(), "y".into()));
@@ -352,6 +371,7 @@ mod tests {
         assert_eq!(settings.listen.to_string(), "127.0.0.1:5433");
         assert_eq!(settings.memory.to_string(), "2GiB");
         assert_eq!(settings.durability, Durability::Sync);
+        assert_eq!(settings.engine, Engine::Direct);
         assert_eq!(settings.max_connections, 256);
         assert_eq!(settings.shutdown_grace.to_string(), "10s");
         assert_eq!(settings.authentication_timeout.to_string(), "1min");

@@ -34,6 +34,7 @@ pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
     let config = DatabaseConfig {
         memory_bytes: settings.memory.0 as usize,
         durability: settings.durability,
+        engine: settings.engine,
         ..DatabaseConfig::new(&settings.data)
     };
     let (database, report) = open_telling(config, &mut tell_progress, tell_warmed)?;

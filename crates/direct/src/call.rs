@@ -81,7 +81,16 @@ impl Call {
         arguments: &[Expr],
         context: &mut Context<'_>,
     ) -> SqlResult<Call> {
-        let mut values = values(arguments, context.params, context)?;
+        let values = values(arguments, context.params, context)?;
+        Call::with_values(program, values, context)
+    }
+
+    /// A call that has not begun, with these arguments.
+    pub fn with_values(
+        program: &Arc<Program>,
+        mut values: Vec<Value>,
+        context: &mut Context<'_>,
+    ) -> SqlResult<Call> {
         ahead::announce(program, &mut values, context);
         Call::begin(program, 0, values, 0)
     }

@@ -34,6 +34,8 @@ pub struct Run {
     direct: Direct,
     procedure: Arc<Procedure>,
     stage: Stage,
+    /// Of a call: its arguments, if they are known already.
+    arguments: Option<Vec<Value>>,
     frame: Vec<Value>,
     workspace: Workspace,
     restarts: Restarts,
@@ -75,11 +77,24 @@ impl Run {
             direct: direct.clone(),
             procedure,
             stage: Stage::Fresh,
+            arguments: None,
             frame: Vec::new(),
             workspace: Workspace::default(),
             restarts: Restarts::default(),
             affected: 0,
             lost: false,
+        }
+    }
+
+    /// As [`Run::new`], of a call whose arguments have been evaluated: they are not evaluated again.
+    pub fn with_arguments(
+        direct: &Direct,
+        procedure: Arc<Procedure>,
+        arguments: Vec<Value>,
+    ) -> Run {
+        Run {
+            arguments: Some(arguments),
+            ..Run::new(direct, procedure)
         }
     }
 
@@ -175,7 +190,10 @@ impl Run {
             Body::Statement(statement) => statement,
             Body::Call { program, arguments } => {
                 self.stage = Stage::Done;
-                let call = Call::new(program, arguments, context)?;
+                let call = match self.arguments.take() {
+                    Some(values) => Call::with_values(program, values, context)?,
+                    None => Call::new(program, arguments, context)?,
+                };
                 self.stage = Stage::Calling(Box::new(call));
                 return Ok(());
             }

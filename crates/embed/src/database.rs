@@ -13,6 +13,8 @@
 //! System spaces: 1 catalogue records, 2 sequence counters, 3 the turn of schema changes, 4 names of
 //! key-value buckets. Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
 
+use crate::chains::{ChainStats, Chains};
+use crate::classified::Levels;
 use crate::session::{Session, SessionOptions};
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::{Condvar, Mutex};
@@ -20,6 +22,7 @@ use quintet_base::{Durability, Level, SpaceId, SqlError, SqlResult, Timestamp, l
 use quintet_dc::{DataComponent, Direction, KeyRange};
 use quintet_dc_lsm::{LsmConfig, LsmStore};
 use quintet_direct::Direct;
+use quintet_engine::Engine;
 use quintet_rt::disk::{read_file, replace_file};
 use quintet_rt::{Clock, Disk, DiskFile, OpenMode, RealClock, RealDisk};
 use quintet_sql::Catalog;
@@ -61,6 +64,8 @@ pub struct DatabaseConfig {
     pub async_flush_interval_ms: u64,
     /// How commits get into STORE.
     pub posting: Posting,
+    /// Which engine runs calls in sessions that do not say (`quintet.engine`).
+    pub engine: Engine,
 }
 
 impl DatabaseConfig {
@@ -73,6 +78,7 @@ impl DatabaseConfig {
             log_segment_bytes: limits::LOG_SEGMENT_BYTES,
             async_flush_interval_ms: limits::ASYNC_FLUSH_INTERVAL_MS,
             posting: Posting::default(),
+            engine: Engine::default(),
         }
     }
 }
@@ -131,13 +137,17 @@ pub(crate) struct Schema {
     pub catalog: Catalog,
     /// Commit that made it; `MAX` while its transaction runs.
     pub timestamp: Timestamp,
-    /// Never the same for two schemas.
+    /// Never the same for two schemas; of two that were committed the later one has the greater.
     pub revision: u64,
+    /// Of the catalogue's routines.
+    pub classes: Levels,
 }
 
 /// What all handles and sessions share.
 pub(crate) struct Inner {
     pub durability: Durability,
+    /// Of sessions that do not say.
+    pub engine: Engine,
     pub clock: Arc<dyn Clock>,
     pub log: Arc<Wal>,
     pub store: Arc<dyn DataComponent>,
@@ -147,6 +157,8 @@ pub(crate) struct Inner {
     revisions: AtomicU64,
     /// Calls that were run again after a lost conflict.
     pub retries: AtomicU64,
+    /// Calls in line, of sessions whose engine is the chain.
+    pub chains: Arc<Chains>,
     publishing: (Mutex<()>, Condvar),
     /// Held while the directory is open.
     _lock: Arc<dyn DiskFile>,
@@ -169,6 +181,8 @@ pub struct DatabaseStats {
     pub store: quintet_dc::DcStats,
     /// Calls that were run again because they had lost a conflict.
     pub retries: u64,
+    /// Calls that were put in line before they were run.
+    pub chains: ChainStats,
 }
 
 impl Database {
@@ -264,12 +278,15 @@ impl Database {
             catalog,
             timestamp: tc.visible(),
             revision: 1,
+            classes: Levels::default(),
         };
         let inner = Inner {
             durability: config.durability,
+            engine: config.engine,
             direct: Direct::new(tc.clone()),
             schema: ArcSwap::from_pointee(schema),
             retries: AtomicU64::new(0),
+            chains: Arc::new(Chains::new(Arc::clone(&clock))),
             revisions: AtomicU64::new(2),
             publishing: Default::default(),
             _lock: lock,
@@ -325,6 +342,7 @@ impl Database {
             log: self.inner.log.stats(),
             store: self.inner.store.stats(),
             retries: self.inner.retries.load(Ordering::Relaxed),
+            chains: self.inner.chains.stats(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The library door: open a directory, run transactions on keys or in SQL.
 //!
-//! Relies on: `wal`, `dc-lsm`, `tc`, `direct`, `sql`, which it wires together.
+//! Relies on: `wal`, `dc-lsm`, `tc`, `direct`, `chain`, `sql`, which it wires together.
 //! Promises: the same engine and the same guarantees as behind the network.
 //! Does not: listen anywhere (`server` does) or block an async runtime: sessions hand out what must be
 //! waited for as futures.
@@ -11,11 +11,15 @@
 //! | `kv` | buckets and transactions on bytes |
 //! | `session` | [`Session`]: SQL with PostgreSQL's rules for transactions, statements and portals |
 //! | `client` | [`Client`]: send text, get rows
+//! | `chains` | the line that calls wait in, if they are run as chains |
+//! | `classified` | conflict classes of the catalogue's routines |
 //! | `step` | how a session answers |
 //! | `settings` | SET and SHOW |
 //! | `copy_in` | COPY's input formats |
 //! | `host` | what expressions ask of a session |
 
+mod chains;
+mod classified;
 mod client;
 mod copy_in;
 mod database;
@@ -25,10 +29,12 @@ mod session;
 mod settings;
 mod step;
 
+pub use chains::ChainStats;
 pub use client::{Answer, Client, Progress};
 pub use database::{Database, DatabaseConfig, DatabaseStats, Error, OpenReport};
 pub use kv::{Bucket, CommitError, Pending, Rows, Transaction};
 pub use quintet_base::{Durability, Level};
+pub use quintet_engine::Engine;
 pub use quintet_tc::{PostFailure, Posting, Recovery, RecoveryProgress, Warmed};
 pub use session::{CancelHandle, Prepared, Session, SessionOptions, SimpleStatement};
 pub use step::{Flow, Pause, RowSink, Step, TransactionStatus};

@@ -7,6 +7,7 @@
 use quintet_base::datetime::TimeZone;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{Durability, Level, SqlError, SqlResult, SqlState};
+use quintet_engine::Engine;
 use std::collections::BTreeMap;
 
 /// What kind of value a setting takes, and what the session does with it.
@@ -34,6 +35,8 @@ enum Kind {
     DateStyle,
     /// on/off/local/remote_*.
     SynchronousCommit,
+    /// direct or chain.
+    Engine,
 }
 
 struct Known {
@@ -183,6 +186,13 @@ const KNOWN: &[Known] = &[
         "Bytes of an identifier.",
     ),
     known(
+        "quintet.engine",
+        "direct",
+        Kind::Engine,
+        None,
+        "How calls of routines are run: direct, or behind those that they conflict with (chain).",
+    ),
+    known(
         "quintet.group_reads",
         "on",
         Kind::Bool,
@@ -290,6 +300,7 @@ pub(crate) struct Settings {
     /// What RESET goes back to: the startup packet's values.
     initial: BTreeMap<String, String>,
     pub format: FormatContext,
+    pub engine: Engine,
     /// Names that changed since they were last reported.
     changed: Vec<&'static str>,
 }
@@ -303,6 +314,7 @@ impl Settings {
         user: &str,
         startup: &[(String, String)],
         durability: Durability,
+        engine: Engine,
     ) -> SqlResult<Settings> {
         let mut settings = Settings {
             values: KNOWN
@@ -311,11 +323,15 @@ impl Settings {
                 .collect(),
             initial: BTreeMap::new(),
             format: FormatContext::default(),
+            engine,
             changed: Vec::new(),
         };
         settings
             .values
             .insert("session_authorization".into(), user.into());
+        settings
+            .values
+            .insert("quintet.engine".into(), engine.name().into());
         if durability != Durability::Sync {
             settings
                 .values
@@ -444,6 +460,11 @@ impl Settings {
                 "off" | "false" | "no" | "0" => Ok("off".into()),
                 _ => Err(invalid()),
             },
+            Kind::Engine => {
+                self.engine = Engine::parse(value)
+                    .map_err(|_| invalid().hint("Available values: direct, chain."))?;
+                Ok(self.engine.name().into())
+            }
         }
     }
 
@@ -602,6 +623,7 @@ mod tests {
             "ann",
             &[("Application_Name".into(), "test".into())],
             Durability::Sync,
+            Engine::Direct,
         )
         .unwrap()
     }

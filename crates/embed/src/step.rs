@@ -4,6 +4,7 @@
 //! [`Pause`].  Promises: after a pause the same call goes on where it stopped.
 //! Does not: know threads or an async runtime; a pause is a plain future.
 
+use crate::chains::TurnWait;
 use quintet_base::{SqlError, Value};
 use quintet_ir::statement::OutputColumn;
 use quintet_sql::command::CopyFormat;
@@ -11,11 +12,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What a session waits for: another transaction's row lock, room in memory, or the disk.
+/// What a session waits for: another transaction's row lock, calls before it in line, room in memory, or the
+/// disk.
 pub struct Pause(pub(crate) Reason);
 
 pub(crate) enum Reason {
     Row(quintet_tc::Wait),
+    Turn(TurnWait),
     Disk(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
@@ -28,7 +31,7 @@ impl Pause {
     /// True if it is another transaction that is waited for (and not the disk): a cancel request
     /// may interrupt it.
     pub fn is_interruptible(&self) -> bool {
-        matches!(self.0, Reason::Row(_))
+        matches!(self.0, Reason::Row(_) | Reason::Turn(_))
     }
 }
 
@@ -38,6 +41,7 @@ impl Future for Pause {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         match &mut self.0 {
             Reason::Row(wait) => Pin::new(wait).poll(context),
+            Reason::Turn(wait) => Pin::new(wait).poll(context),
             Reason::Disk(durable) => durable.as_mut().poll(context),
         }
     }

@@ -26,12 +26,15 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `outcome` | [`Outcome`] of a transaction, [`Stop`] of a statement |
+//! | `choice` | [`Engine`]: which of them runs a call |
 //! | `refusal` | the reasons engines share, and the SQLSTATE and words of each |
 //! | `history` | what clients did and saw, and which levels it fits |
 
+pub mod choice;
 pub mod history;
 pub mod outcome;
 pub mod refusal;
 
+pub use choice::Engine;
 pub use outcome::{Outcome, Stop};
 pub use refusal::{Clash, Refusal};

@@ -4,7 +4,7 @@
 //! casts wherever types differ, so `eval` never converts on its own.  Does not: contain names or
 //! subqueries (a subquery is a plan).
 
-use crate::function::Function;
+use crate::function::{Function, Volatility};
 use crate::routine::Callee;
 use quintet_base::{SequenceId, SqlType, TypeMod, Value};
 use std::cmp::Ordering;
@@ -329,6 +329,18 @@ impl Expr {
         let mut found = matches!(self, Expr::Column(..));
         self.for_each_part(&mut |part| found |= part.uses_columns());
         found
+    }
+
+    /// True for what may be evaluated once more than it is written, and gives the same each time within a
+    /// statement.
+    pub fn is_free(&self) -> bool {
+        let mut free = match self {
+            Expr::NextVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
+            Expr::Call { function, .. } => function.volatility != Volatility::Volatile,
+            _ => true,
+        };
+        self.for_each_part(&mut |part| free = free && part.is_free());
+        free
     }
 
     /// True if a function of the catalogue is called in the expression.

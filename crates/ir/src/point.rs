@@ -14,7 +14,6 @@
 //! ```
 
 use crate::expr::Expr;
-use crate::function::Volatility;
 use crate::plan::{Access, Path, Plan};
 use crate::schema::{TableDef, TableRef};
 use crate::statement::{Delete, Insert, Statement, Update};
@@ -134,7 +133,7 @@ fn changed(update: &Update, kept: impl Fn(usize) -> bool) -> Option<Point> {
     let mut fixed = keys.chain(indexed);
     let moves = fixed.any(|column| changes.iter().any(|(changed, _)| changed == column));
     let twice = changes.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    let free = changes.iter().all(|(_, value)| is_free(value));
+    let free = changes.iter().all(|(_, value)| value.is_free());
     if moves || twice || !free || !table.checks.is_empty() {
         return None;
     }
@@ -178,7 +177,7 @@ fn added(insert: &Insert) -> Option<Point> {
     }
     Some(Point::Insert {
         table: TableRef::clone(&insert.table),
-        free: insert.values.iter().all(is_free),
+        free: insert.values.iter().all(Expr::is_free),
         values: insert.values.clone(),
         output,
     })
@@ -210,7 +209,7 @@ impl PointRow {
             return None;
         };
         let mut filter = access.filter.clone();
-        let free = range.equal.iter().all(is_free)
+        let free = range.equal.iter().all(Expr::is_free)
             && !output.iter().chain(&filter).any(Expr::calls_routine);
         if range.equal.len() != primary.columns.len() || access.offset != 0 || !free {
             return None;
@@ -249,15 +248,4 @@ fn renumber(expr: &mut Expr, columns: &mut Vec<usize>) {
         *column = place;
     }
     expr.for_each_part_mut(&mut |part| renumber(part, columns));
-}
-
-/// True for what may be evaluated once more than it is written.
-fn is_free(expr: &Expr) -> bool {
-    let mut free = match expr {
-        Expr::NextVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
-        Expr::Call { function, .. } => function.volatility != Volatility::Volatile,
-        _ => true,
-    };
-    expr.for_each_part(&mut |part| free = free && is_free(part));
-    free
 }

@@ -217,6 +217,7 @@ impl Page {
             log,
             store,
             retries,
+            chains,
         } = engine;
         self.counter("commits", "Transactions committed that wrote.", tc.commits);
         self.counter(
@@ -228,6 +229,41 @@ impl Page {
             "call_retries",
             "Calls run again because they had lost a conflict.",
             retries,
+        );
+        let calls = [
+            (
+                "chain_calls",
+                "Calls put in line before they were run.",
+                chains.calls,
+            ),
+            (
+                "chain_calls_waited",
+                "Calls in line that had to wait for others.",
+                chains.waited,
+            ),
+            (
+                "chain_calls_refused",
+                "Calls refused because too many were in line.",
+                chains.refused,
+            ),
+            (
+                "chain_calls_unclassed",
+                "Calls run past the line because nothing is known of them beforehand.",
+                chains.unclassed,
+            ),
+        ];
+        for (name, help, count) in calls {
+            self.counter(name, help, count);
+        }
+        self.counter(
+            "chain_wait_seconds",
+            "Time that calls have waited in line.",
+            chains.wait_nanos as f64 / 1e9,
+        );
+        self.gauge(
+            "chain_calls_waiting",
+            "Calls that wait in line.",
+            chains.waiting,
         );
         self.counter(
             "memtable_compactions",

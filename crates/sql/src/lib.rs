@@ -28,6 +28,7 @@
 //! | `plpgsql` | bodies of stored procedures, as a tree |
 //! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
 //! | `utility` | statements for the session |
+//! | `script` | scripts that are read for what they define |
 
 mod access;
 mod array_key;
@@ -62,6 +63,7 @@ mod rewrite;
 mod routine;
 mod row_value;
 mod scope;
+mod script;
 mod select;
 mod set_operation;
 mod sets;
@@ -83,3 +85,4 @@ pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
 pub use planner::{PlanContext, plan};
+pub use script::define;

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `direct::Run`, which tells a lost conflict from an error that a routine raises itself.
 //! Promises: a call that is a transaction of its own commits before its client sees any of it, and a
-//! conflict that it loses is not the client's: it is run again, at most
+//! conflict that it loses is not the client's: it is run again, in its place if it was in line, at most
 //! [`quintet_base::limits::CALL_RETRIES_MAX`] times. The first
 //! [`quintet_base::limits::CALL_OPTIMISTIC_RUNS`] attempts lock nothing; a later one queues for
 //! the row that the last was lost by, and has the locks of those before, so that nobody overtakes it again
@@ -18,6 +18,7 @@
 use super::execute::{Pulled, canceled};
 use super::transaction::durability;
 use super::{Mode, Session};
+use crate::chains::Place;
 use crate::step::{Flow, Pause, Reason};
 use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, Value};
@@ -43,11 +44,30 @@ pub(super) struct Calling {
     notices: usize,
     /// To be locked before it is run again.
     contested: Option<(SpaceId, Bytes)>,
+    /// Others wait until it has committed, if it was in line itself.
+    place: Option<Place>,
+}
+
+impl Calling {
+    /// It begins with its turn in line.
+    pub fn hold(&mut self, place: Place) {
+        self.place = Some(place);
+    }
+
+    /// Those behind it need not wait any more: it is visible, or will never be.
+    pub fn let_go(&mut self) {
+        self.place = None;
+    }
 }
 
 impl Session {
-    /// A call that has not begun. `commits`: nothing else is to follow in its transaction.
-    pub(super) fn begin_call(&mut self, procedure: &Arc<Procedure>, commits: bool) -> Calling {
+    /// A call that begins with `run`. `commits`: nothing else is to follow in its transaction.
+    pub(super) fn begin_call(
+        &mut self,
+        procedure: &Arc<Procedure>,
+        commits: bool,
+        run: Run,
+    ) -> Calling {
         let alone = commits && self.mode == Mode::Implicit;
         let fresh = self.txn.as_mut().filter(|txn| alone && txn.is_fresh());
         let alone = fresh.is_some();
@@ -56,13 +76,14 @@ impl Session {
         }
         Calling {
             procedure: Arc::clone(procedure),
-            run: Run::new(&self.host.direct, Arc::clone(procedure)),
+            run,
             rows: VecDeque::new(),
             alone,
             ended: false,
             attempts: 0,
             notices: self.host.notices.get_mut().len(),
             contested: None,
+            place: None,
         }
     }
 
@@ -106,10 +127,17 @@ impl Session {
                     self.publish_schema(committed.timestamp);
                     self.txn = None;
                     self.end_transaction(true);
+                    calling.let_go();
                     self.pending = committed.durable_at;
                     return self.await_disk();
                 }
-                Err(TcError::Blocked(wait)) => return Ok(Some(Pause(Reason::Row(wait)))),
+                Err(TcError::Blocked(wait)) => {
+                    // Nothing is in the log yet: it can still be left.
+                    if self.cancel.swap(false, Ordering::AcqRel) {
+                        return Err(canceled());
+                    }
+                    return Ok(Some(Pause(Reason::Row(wait))));
+                }
                 Err(error) => {
                     let (may_do, contested) = match &error {
                         TcError::Conflict { kind, .. } if *kind == ConflictKind::Schema => {

@@ -6,6 +6,7 @@
 //! Does not: let two changes run side by side: the second waits for the end of the first.
 
 use super::{Prepared, Session};
+use crate::classified::Levels;
 use crate::database::Schema;
 use crate::step::{Pause, Reason};
 use quintet_base::{Bytes, SqlResult, Timestamp};
@@ -115,6 +116,7 @@ impl Session {
             catalog,
             timestamp: Timestamp::MAX,
             revision: self.db.next_revision(),
+            classes: Levels::default(),
         }));
         Ok(None)
     }
@@ -126,6 +128,7 @@ impl Session {
                 catalog: changed.catalog.clone(),
                 timestamp,
                 revision: changed.revision,
+                classes: Levels::default(),
             });
         }
     }

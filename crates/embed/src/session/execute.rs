@@ -73,16 +73,13 @@ impl Session {
             Command::Run(procedure) => {
                 self.enter_statement();
                 self.refuse_write_if_read_only(procedure, planned.tag)?;
+                if procedure.is_call() {
+                    self.enter_call(portal, procedure)?;
+                    return Ok(None);
+                }
                 self.ensure_schema(portal)?;
-                portal.state = match procedure.is_call() {
-                    true => {
-                        PortalState::Calling(Box::new(self.begin_call(procedure, portal.commits)))
-                    }
-                    false => {
-                        let run = Run::new(&self.host.direct, Arc::clone(procedure));
-                        PortalState::Running(Box::new(run))
-                    }
-                };
+                let run = Run::new(&self.host.direct, Arc::clone(procedure));
+                portal.state = PortalState::Running(Box::new(run));
                 return Ok(None);
             }
             Command::Ddl(_) => {
@@ -259,9 +256,13 @@ impl Session {
         max_rows: usize,
         sink: &mut dyn RowSink,
     ) -> SqlResult<Step> {
+        if let Some(pause) = self.leave_line(portal)? {
+            return Ok(Step::Wait(pause));
+        }
         let verb = portal.prepared.planned.tag;
         if let PortalState::Calling(calling) = &mut portal.state {
-            if let Some(pause) = self.advance_call(calling, &portal.params)? {
+            let advanced = self.advance_call(calling, &portal.params);
+            if let Some(pause) = advanced.inspect_err(|_| calling.let_go())? {
                 return Ok(Step::Wait(pause));
             }
             portal.state = PortalState::Rows(std::mem::take(&mut calling.rows));
@@ -319,7 +320,10 @@ impl Session {
                 )
             }
             PortalState::Done(tag) => return Ok(Step::Done(tag.clone())),
-            PortalState::Ready | PortalState::Calling(_) | PortalState::Committing(_) => {
+            PortalState::Ready
+            | PortalState::Queued(_)
+            | PortalState::Calling(_)
+            | PortalState::Committing(_) => {
                 return Err(SqlError::internal("a portal went on without having begun"));
             }
         };
@@ -433,7 +437,7 @@ impl Session {
     }
 
     /// Opens the transaction for a plan, after planning again if the schema has moved since.
-    fn ensure_schema(&mut self, portal: &mut Portal) -> SqlResult<()> {
+    pub(super) fn ensure_schema(&mut self, portal: &mut Portal) -> SqlResult<()> {
         self.db.wait_for_schema();
         let schema = self.schema();
         let (revision, timestamp) = (schema.revision, schema.timestamp);
@@ -606,6 +610,7 @@ impl Session {
                 let name = program.routines.first().map_or("", |routine| &routine.name);
                 let name = name.split('(').next().unwrap_or_default();
                 lines.push(format!("Function Scan on {name}"));
+                lines.extend(self.explain_line(procedure, &portal.params));
             }
         }
         if !analyze {

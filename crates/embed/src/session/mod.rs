@@ -9,6 +9,7 @@
 //! | `mod` | the session, statements and portals by name |
 //! | `execute` | carrying out a portal's command |
 //! | `call` | calls of routines, again where they lose a conflict |
+//! | `line` | calls that wait in line before they begin |
 //! | `transaction` | begin, commit, roll back, savepoints, failure |
 //! | `change` | schema changes |
 //! | `copy` | COPY in and out |
@@ -25,6 +26,7 @@ mod call;
 mod change;
 mod copy;
 mod execute;
+mod line;
 mod transaction;
 
 use crate::database::{Inner, Schema};
@@ -33,6 +35,7 @@ use crate::settings::Settings;
 use crate::step::{RowSink, Step, TransactionStatus};
 use call::Calling;
 use copy::CopyInto;
+use line::Queued;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{Lsn, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_direct::Run;
@@ -125,6 +128,8 @@ struct Portal {
 enum PortalState {
     Ready,
     Running(Box<Run>),
+    /// A call that waits for those before it.
+    Queued(Box<Queued>),
     Calling(Box<Calling>),
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
     Rows(VecDeque<Vec<Value>>),
@@ -182,7 +187,7 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn open(db: Arc<Inner>, options: SessionOptions) -> SqlResult<Session> {
-        let settings = Settings::new(&options.user, &options.settings, db.durability)?;
+        let settings = Settings::new(&options.user, &options.settings, db.durability, db.engine)?;
         let now = db.clock.now_micros();
         let host = SessionHost {
             direct: db.direct.own(),

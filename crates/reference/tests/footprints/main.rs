@@ -20,6 +20,7 @@ mod routines;
 #[path = "../agreement/tables.rs"]
 mod tables;
 
+mod focus;
 mod narrow;
 mod pair;
 mod sharpen;

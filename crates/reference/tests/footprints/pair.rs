@@ -4,6 +4,7 @@
 //! tables' rows, in both orders of the calls.
 
 use crate::dice::Dice;
+use crate::focus::writer;
 use crate::listener::Listener;
 use crate::routines::{arguments, called, lone, routines, share};
 use crate::sharpen::sharpen;
@@ -40,7 +41,7 @@ pub struct Tally {
     /// Calls that succeeded.
     succeeded: u64,
     /// Pairs of calls, by rule, whose keys do not meet; each of the two has some, or touches nothing.
-    apart: [u64; 4],
+    apart: [u64; 6],
     /// Of the first rule's, those both of whose calls write.
     both_write: u64,
     /// Calls that write.
@@ -51,11 +52,11 @@ impl Tally {
     /// False if a test of so many cases has seen next to nothing.
     pub fn is_telling(&self, cases: u64) -> bool {
         let enough = self.apart.iter().all(|apart| *apart > cases / 50);
-        self.touched > cases && self.named > cases / 5 && enough && self.both_write > cases / 500
+        self.touched > cases && self.named > cases / 5 && enough && self.both_write > cases / 30
     }
 }
 
-const RULES: [Rule; 4] = [
+const RULES: [Rule; 6] = [
     Rule {
         level: Level::Serializable,
         granularity: Granularity::Column,
@@ -71,6 +72,14 @@ const RULES: [Rule; 4] = [
     Rule {
         level: Level::Snapshot,
         granularity: Granularity::Row,
+    },
+    Rule {
+        level: Level::Serializable,
+        granularity: Granularity::Commit,
+    },
+    Rule {
+        level: Level::Snapshot,
+        granularity: Granularity::Commit,
     },
 ];
 
@@ -85,11 +94,16 @@ struct Ran {
 impl Pair {
     pub fn new(seed: u64) -> Pair {
         let mut dice = Dice::new(seed ^ 0x0F00_7931);
+        let focused = seed.is_multiple_of(5);
         let first_space = 1000 + (seed % 1_000) as u32 * SPACES;
         let made = tables(&mut dice, first_space);
         let mut before = Database::default();
         for made in &made {
-            for _ in 0..dice.below(14) {
+            let rows = match focused {
+                true => 40,
+                false => dice.below(14),
+            };
+            for _ in 0..rows {
                 let mut insert = insert_constants(&mut dice, &made.before);
                 if let Statement::Insert(insert) = &mut insert {
                     for value in &mut insert.values {
@@ -104,8 +118,13 @@ impl Pair {
             }
         }
         let program = |dice: &mut Dice| {
-            let mut found = routines(dice, &share(&made));
-            sharpen(dice, &mut found);
+            let mut found = match focused {
+                true => writer(dice, &made),
+                false => routines(dice, &share(&made)),
+            };
+            if !focused {
+                sharpen(dice, &mut found);
+            }
             let program = crate::routines::program(found.clone());
             quintet_ir::validate::program(&program).expect("it stays a program");
             found
@@ -115,7 +134,7 @@ impl Pair {
             true => first.clone(),
             false => program(&mut dice),
         };
-        let calls = [first, second].map(|routines| Call {
+        let mut calls = [first, second].map(|routines| Call {
             arguments: {
                 let drawn = arguments(&mut dice, &routines[0]);
                 spread(&mut dice, drawn)
@@ -123,6 +142,12 @@ impl Pair {
             procedure: called(routines.clone()),
             routines,
         });
+        if focused {
+            let calls = calls.iter_mut().enumerate();
+            calls.for_each(|(number, call)| {
+                call.arguments = crate::focus::arguments(&mut dice, number);
+            });
+        }
         Pair {
             tables: made,
             before,

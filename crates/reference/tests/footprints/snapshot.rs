@@ -48,7 +48,7 @@ fn of_table(table: &TableRef, rows: [Rows; 3], granularity: Granularity) -> Opti
                 let [one, other] = [changed(first), changed(second)];
                 let common = one.iter().any(|column| other.contains(column));
                 let by_row =
-                    granularity == Granularity::Row && !one.is_empty() && !other.is_empty();
+                    granularity != Granularity::Column && !one.is_empty() && !other.is_empty();
                 if common || by_row {
                     return found("update");
                 }

@@ -12,7 +12,6 @@
 //! | `rows` | the initial rows | 4.3.3 |
 //! | `terminal` | the inputs | 2.4.1 to 2.8.1 |
 //! | `checks` | the consistency conditions | 3.3.2 |
-//! | `conflict` | conflict keys of the calls, made by hand | |
 //! | `random` | how numbers and strings are drawn | 2.1.6, 4.3.2 |
 //!
 //! Departures: no foreign keys; a call comes from any warehouse instead of its terminal's own; Delivery is
@@ -20,12 +19,10 @@
 //! lines of an order are sorted by item.
 
 mod checks;
-mod conflict;
 mod random;
 mod rows;
 mod terminal;
 
-pub use conflict::{conflict_keys, conflict_modes};
 pub use random::last_name;
 
 use crate::call::{Answers, Calls, ParameterType as Type, Procedure};

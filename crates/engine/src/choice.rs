@@ -1,0 +1,56 @@
+//! Which engine runs a call.
+//!
+//! Relies on: nothing.  Promises: plain data.  Does not: decide; whoever makes a call, or runs the database,
+//! does.
+
+use quintet_base::{SqlError, SqlResult, SqlState};
+
+/// A way of running calls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Engine {
+    /// At once; a call that loses a conflict at its commit is run again.
+    #[default]
+    Direct,
+    /// Behind the pending calls that it conflicts with, as far as its routine says which they are.
+    Chain,
+}
+
+impl Engine {
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// `22023` for any other word.
+    pub fn parse(text: &str) -> SqlResult<Engine> {
+        match text.to_ascii_lowercase().as_str() {
+            "direct" => Ok(Engine::Direct),
+            "chain" => Ok(Engine::Chain),
+            _ => Err(SqlError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("there is no engine \"{text}\""),
+            )
+            .hint("The engines are direct and chain.")),
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Direct => "direct",
+            Engine::Chain => "chain",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_known_by_its_name() {
+        for engine in [Engine::Direct, Engine::Chain] {
+            assert_eq!(Engine::parse(engine.name()).unwrap(), engine);
+        }
+        let error = Engine::parse("queue").unwrap_err();
+        assert_eq!(error.state, SqlState::INVALID_PARAMETER_VALUE);
+    }
+}
