@@ -10,8 +10,7 @@ use crate::exit::{Code, Exit};
 use quintet_analysis::report::why_no_key;
 use quintet_analysis::{Cause, Classes, Footprint, Granularity, MarkText, Rule, report};
 use quintet_base::Level;
-use quintet_base::text_format::FormatContext;
-use quintet_sql::{Catalog, Command, PlanContext, parse, plan};
+use quintet_sql::Catalog;
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -22,7 +21,9 @@ use std::io::Write;
 pub fn classify(arguments: &ClassifyArguments) -> Result<(), Exit> {
     let mut catalog = Catalog::load([]).map_err(|error| wrong("an empty catalogue", &error))?;
     for (name, text) in scripts(arguments)? {
-        catalog = read(catalog, &text).map_err(|error| wrong(&name, &error))?;
+        catalog = catalog
+            .with_script(&text)
+            .map_err(|error| wrong(&name, &error))?;
     }
     let mut footprints = Vec::new();
     for (name, program) in catalog.programs() {
@@ -66,24 +67,6 @@ fn scripts(arguments: &ClassifyArguments) -> Result<Vec<(String, String)>, Exit>
     }
     let text = |path: &std::path::PathBuf| Ok((path.display().to_string(), read_text(path)?));
     arguments.files.iter().map(text).collect()
-}
-
-/// The catalogue with what a script changes in it. What it would do to rows is left out.
-fn read(mut catalog: Catalog, text: &str) -> quintet_base::SqlResult<Catalog> {
-    for statement in parse(text)? {
-        let format = FormatContext::default();
-        let context = PlanContext {
-            catalog: &catalog,
-            schema: "public",
-            user: "quintet",
-            database: "quintet",
-            format: &format,
-        };
-        if let Command::Ddl(change) = plan(&statement, &context, &[])?.command {
-            catalog = catalog.apply(&change.changes)?;
-        }
-    }
-    Ok(catalog)
 }
 
 fn wrong(name: &str, error: &quintet_base::SqlError) -> Exit {

@@ -11,7 +11,7 @@ use quintet_rt::disk::replace_file;
 use quintet_rt::{Disk, RealDisk};
 use quintet_sim_calls::{
     Axis, Division as Divided, Error, Exact, Figure, Graph, NUMBERS, Report, Settings, Source,
-    TableRule, TpccCalls, TpceCalls, TradeKeys, figure, headlines, run,
+    TpccCalls, TpceCalls, TradeKeys, figure, headlines, run,
 };
 use std::io::Write;
 use std::path::Path;
@@ -73,11 +73,7 @@ fn one_run(arguments: &SimArguments) -> Result<(), Exit> {
 
 fn source(arguments: &SimArguments, settings: &Settings) -> Box<dyn Source> {
     let source: Box<dyn Source> = match arguments.workload {
-        SimWorkload::Tpcc => Box::new(TpccCalls::new(
-            arguments.warehouses,
-            Box::new(TableRule),
-            settings.seed,
-        )),
+        SimWorkload::Tpcc => Box::new(TpccCalls::new(arguments.warehouses, settings.seed)),
         SimWorkload::Tpce => {
             let keys = match arguments.run_time_keys {
                 true => TradeKeys::RunTime,

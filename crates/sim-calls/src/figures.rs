@@ -18,7 +18,7 @@ use crate::plan::Source;
 use crate::report::Report;
 use crate::run::run;
 use crate::settings::{Error, Settings};
-use crate::tpcc::{TableRule, TpccCalls};
+use crate::tpcc::TpccCalls;
 use crate::tpce::{TpceCalls, TradeKeys};
 
 /// Numbers of the figures, in order.
@@ -56,7 +56,7 @@ impl Load {
 
     fn source(self, seed: u64) -> Box<dyn Source> {
         match self {
-            Load::Tpcc => Box::new(TpccCalls::new(WAREHOUSES, Box::new(TableRule), seed)),
+            Load::Tpcc => Box::new(TpccCalls::new(WAREHOUSES, seed)),
             Load::Tpce { keys, results } => Box::new(TpceCalls::new(keys, results, seed)),
         }
     }

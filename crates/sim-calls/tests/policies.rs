@@ -3,14 +3,14 @@
 
 use quintet_sim_calls::{
     Again, Begin, Delays, Mistake, Pattern, Placement, Policy, Ran, Report, Settings, Source,
-    Spread, TableRule, TpccCalls, TpceCalls, TradeKeys, Workers, check_certified, check_chains,
-    check_once, check_serial, run, traced,
+    Spread, TpccCalls, TpceCalls, TradeKeys, Workers, check_certified, check_chains, check_once,
+    check_serial, run, traced,
 };
 
 const CALLS: u64 = 400;
 
 fn tpcc(seed: u64) -> Box<dyn Source> {
-    Box::new(TpccCalls::new(5, Box::new(TableRule), seed))
+    Box::new(TpccCalls::new(5, seed))
 }
 
 fn settings(policy: Policy, seed: u64) -> Settings {

@@ -18,6 +18,7 @@
 //! | `command` | what a statement becomes |
 //! | `planner`, `statement` | the state of planning; who plans which kind |
 //! | `catalog`, `records`, `stored`, `system` | names to definitions; what is stored; pg_catalog |
+//! | `script` | a catalogue from scripts, without a database |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
 //! | `from`, `join_clause`, `function_source`, `unnest`, `with` | sources of rows as they are written |
@@ -61,6 +62,7 @@ mod rewrite;
 mod routine;
 mod row_value;
 mod scope;
+mod script;
 mod select;
 mod set_operation;
 mod sets;
