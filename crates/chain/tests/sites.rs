@@ -119,6 +119,7 @@ impl World {
                 let _ = writeln!(self.trace, "  S{at} kills t{}", call.0);
                 self.running[site].remove(&place);
             }
+            SiteEffect::Answer { .. } | SiteEffect::Read { .. } | SiteEffect::Gone { .. } => {}
             SiteEffect::Commit { call } => {
                 let _ = writeln!(self.trace, "  S{at} commits t{}", call.0);
                 self.over[site].push(call);

@@ -1,0 +1,154 @@
+//! From conflict keys to the places that they meet, at a site that knows many.
+//!
+//! Relies on: `base::conflict`.  Promises: every place with a key that meets one of those asked for, once; asking
+//! costs what is found, whatever else is pending.
+//! Does not: cover one place by another, as the index of a single site does: who is a rival of whom has to be
+//! known of all places that meet.
+//!
+//! ```text
+//!   of a path    at ─ keys of this very path       found by longer paths, and by this one
+//!                below ─ keys of longer paths      found by this path; kept where keys of its length were seen
+//! ```
+
+use crate::offer::PlaceId;
+use hashbrown::HashMap;
+use quintet_base::conflict::{ConflictKey, MAX_PARTS, Mode, Modes};
+
+/// Keys of one path, or below it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Bucket {
+    /// Space and path; its mode is always the same.
+    path: ConflictKey,
+    below: bool,
+}
+
+/// The keys of all places.
+#[derive(Debug)]
+pub(super) struct Keys {
+    modes: Modes,
+    buckets: HashMap<Bucket, Vec<(PlaceId, Mode)>, foldhash::fast::FixedState>,
+    /// By space: bit d is set once a key had d parts.
+    depths: Vec<u8>,
+}
+
+const _: () = assert!(MAX_PARTS < 8, "a space's depths are the bits of a byte");
+
+fn bucket(key: &ConflictKey, depth: usize, below: bool) -> Bucket {
+    Bucket {
+        path: ConflictKey::new(key.space, Mode(0), &key.path()[..depth]),
+        below,
+    }
+}
+
+impl Keys {
+    pub fn new(modes: Modes) -> Keys {
+        Keys {
+            modes,
+            buckets: HashMap::default(),
+            depths: Vec::new(),
+        }
+    }
+
+    fn depths(&self, key: &ConflictKey) -> u8 {
+        let depths = self.depths.get(key.space.0 as usize);
+        depths.copied().unwrap_or(0)
+    }
+
+    /// Where a key stands: at its path, and below every shorter one that is in use.
+    fn buckets_of(&self, key: &ConflictKey) -> impl Iterator<Item = Bucket> + use<> {
+        let (key, depth, depths) = (*key, key.path().len(), self.depths(key));
+        let shorter = (0..depth).filter(move |shorter| depths >> shorter & 1 == 1);
+        let below = shorter.map(move |shorter| bucket(&key, shorter, true));
+        below.chain([bucket(&key, depth, false)])
+    }
+
+    /// Takes in the keys of a place; `others` are those that are there already.
+    pub fn insert<'a>(
+        &mut self,
+        id: PlaceId,
+        keys: &[ConflictKey],
+        others: impl Fn() -> Box<dyn Iterator<Item = (PlaceId, &'a [ConflictKey])> + 'a>,
+    ) {
+        for key in keys {
+            self.open(key, &others);
+        }
+        for key in keys {
+            for bucket in self.buckets_of(key) {
+                let places = self.buckets.entry(bucket).or_default();
+                places.push((id, key.mode));
+            }
+        }
+    }
+
+    /// Makes a length of paths known; longer keys have not been entered below it so far.
+    fn open<'a>(
+        &mut self,
+        key: &ConflictKey,
+        others: impl Fn() -> Box<dyn Iterator<Item = (PlaceId, &'a [ConflictKey])> + 'a>,
+    ) {
+        let (space, depth) = (key.space.0 as usize, key.path().len());
+        if self.depths.len() <= space {
+            self.depths.resize(space + 1, 0);
+        }
+        if self.depths[space] >> depth & 1 == 1 {
+            return;
+        }
+        self.depths[space] |= 1 << depth;
+        if self.depths[space] >> depth == 1 {
+            return;
+        }
+        for (id, keys) in others() {
+            let longer = |other: &&ConflictKey| {
+                other.space == key.space && other.path().len() > depth
+            };
+            for other in keys.iter().filter(longer) {
+                let places = self.buckets.entry(bucket(other, depth, true));
+                places.or_default().push((id, other.mode));
+            }
+        }
+    }
+
+    /// Forgets the keys of a place.
+    pub fn remove(&mut self, id: PlaceId, keys: &[ConflictKey]) {
+        for key in keys {
+            for bucket in self.buckets_of(key) {
+                let places = self.buckets.get_mut(&bucket).expect("it was put there");
+                let at = places.iter().position(|place| *place == (id, key.mode));
+                places.swap_remove(at.expect("it was put there"));
+                if places.is_empty() {
+                    self.buckets.remove(&bucket);
+                }
+            }
+        }
+    }
+
+    /// The places that keys meet, in the order of their numbers.
+    pub fn met(&self, keys: &[ConflictKey]) -> Vec<PlaceId> {
+        let mut found = Vec::new();
+        for key in keys {
+            let against = self.modes.against(key.space, key.mode);
+            if against == 0 {
+                continue;
+            }
+            let (depth, depths) = (key.path().len(), self.depths(key));
+            let at = (0..=depth).filter(|shorter| depths >> shorter & 1 == 1);
+            let at = at.map(|shorter| bucket(key, shorter, false));
+            for bucket in at.chain([bucket(key, depth, true)]) {
+                let places = self.buckets.get(&bucket);
+                let places = places.map(Vec::as_slice).unwrap_or_default();
+                let conflicting = places
+                    .iter()
+                    .filter(|(_, mode)| against >> mode.0 & 1 == 1);
+                found.extend(conflicting.map(|(id, _)| *id));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// True if nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.buckets.is_empty()
+    }
+}
