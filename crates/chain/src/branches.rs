@@ -79,6 +79,14 @@ pub(crate) struct Relations {
     lost_by: Option<u64>,
 }
 
+impl Relations {
+    /// It has lost its place by this choice, if not by an earlier one.
+    pub fn lose(&mut self, at: u64) {
+        let earliest = self.lost_by.map_or(at, |other| other.min(at));
+        self.lost_by = Some(earliest);
+    }
+}
+
 /// What is known at a site.
 #[derive(Debug)]
 pub(crate) struct Branches {
@@ -150,9 +158,24 @@ impl Branches {
         self.changed.pop_first()
     }
 
+    /// Makes room for keys of lengths that have not been seen.
+    fn open(&mut self, new: &[ConflictKey]) {
+        let Branches {
+            keys, places, lost, ..
+        } = self;
+        keys.open(new, || {
+            let standing = places
+                .iter()
+                .map(|(id, place)| (*id, &place.offer.keys[..]));
+            let lost = lost.iter().map(|(id, (offer, _))| (*id, &offer.keys[..]));
+            standing.chain(lost)
+        });
+    }
+
     /// How an offer stands to what is known. If what it comes after was lost by a choice that its home did not
     /// know, it is lost, too.
-    pub fn relations(&self, offer: &Offer) -> Relations {
+    pub fn relations(&mut self, offer: &Offer) -> Relations {
+        self.open(&offer.keys);
         let mut relations = Relations {
             before: Vec::new(),
             rivals: Vec::new(),
@@ -162,8 +185,7 @@ impl Branches {
             let is_before = comes_after(offer, id);
             if let Some((_, at)) = self.lost.get(&id) {
                 if is_before && *at > offer.chosen {
-                    let earliest = relations.lost_by.map_or(*at, |other: u64| other.min(*at));
-                    relations.lost_by = Some(earliest);
+                    relations.lose(*at);
                 }
             } else if is_before {
                 relations.before.push(id);
@@ -180,14 +202,7 @@ impl Branches {
     /// Takes in a place. If it is lost already this is false.
     pub fn add(&mut self, offer: Arc<Offer>, relations: Relations) -> bool {
         let (id, own) = (offer.place, self.own);
-        let Branches {
-            keys, places, lost, ..
-        } = self;
-        keys.insert(id, &offer.keys, || {
-            let standing = places.iter().map(|(id, place)| (*id, &place.offer.keys[..]));
-            let lost = lost.iter().map(|(id, (offer, _))| (*id, &offer.keys[..]));
-            Box::new(standing.chain(lost))
-        });
+        self.keys.insert(id, &offer.keys);
         let Relations {
             before,
             rivals,
@@ -337,6 +352,15 @@ impl Branches {
         rivals.filter(|rival| self.is_there(*rival)).collect()
     }
 
+    /// True if something that collides with a place has begun here: side by side they would be in each other's way,
+    /// though one will be killed.
+    pub fn has_begun_rival(&self, of: PlaceId) -> bool {
+        let place = &self.places[&of];
+        let rivals = place.rivals.iter().filter(|_| place.has_rivals());
+        let mut rivals = rivals.filter_map(|rival| self.places.get(rival));
+        rivals.any(|rival| rival.progress != Progress::Waiting)
+    }
+
     /// Places and all that they come after, directly or not.
     fn roots(&self, of: &[PlaceId]) -> Set {
         self.reached(of, |place| &place.before)
@@ -371,10 +395,11 @@ impl Branches {
 
     /// Of what a new call meets, what it bets against: of two branches of which one will go, it joins the one that
     /// would be preferred now.
-    pub fn bet_against(&self, keys: &[ConflictKey]) -> Vec<PlaceId> {
+    pub fn bet_against(&mut self, keys: &[ConflictKey]) -> Vec<PlaceId> {
         if self.rival_pairs == 0 {
             return Vec::new();
         }
+        self.open(keys);
         let mut met = self.keys.met(keys);
         met.retain(|id| self.is_there(*id));
         let line = self.roots(&met);

@@ -152,7 +152,8 @@ pub enum SiteEffect {
         /// Which.
         call: CallId,
     },
-    /// Tell the client that the call is committed.
+    /// Tell the client that the call is committed. What this site commits, and is lost before another has heard of it, does
+    /// not count: a driver that must not answer for that waits until another site has heard what was told before.
     Answer {
         /// Which.
         call: CallId,

@@ -92,7 +92,8 @@ pub struct Site {
     /// By site: what it said that has to wait, and how much was taken in.
     heard: Vec<VecDeque<Message>>,
     taken_in: Vec<u64>,
-    lost: Vec<bool>,
+    /// By site: by the how manieth choice it was given up.
+    lost: Vec<Option<u64>>,
     verdicts: VecDeque<Verdict>,
     counts: SiteCounts,
 }
@@ -128,7 +129,7 @@ impl Site {
             seen_by_all: none.clone(),
             heard: vec![VecDeque::new(); sites as usize],
             taken_in: none,
-            lost: vec![false; sites as usize],
+            lost: vec![None; sites as usize],
             verdicts: VecDeque::new(),
             counts: SiteCounts::default(),
         };
@@ -179,16 +180,15 @@ impl Site {
         self.id.0 as usize
     }
 
-    fn others_alive(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.seen.len()).filter(|site| *site != self.own() && !self.lost[*site])
+    fn is_lost(&self, site: SiteId) -> bool {
+        self.lost[site.0 as usize].is_some()
     }
 
-    fn submitted(
-        &mut self,
-        call: CallId,
-        keys: Vec<ConflictKey>,
-        effects: &mut Vec<SiteEffect>,
-    ) {
+    fn others_alive(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.seen.len()).filter(|site| *site != self.own() && self.lost[*site].is_none())
+    }
+
+    fn submitted(&mut self, call: CallId, keys: Vec<ConflictKey>, effects: &mut Vec<SiteEffect>) {
         match self.branches.of_call(call) {
             None => self.schedule(call, keys, effects),
             Some(place) => {
@@ -259,7 +259,7 @@ impl Site {
         let RunAt::Chain { workers } = self.run_at else {
             return self.id;
         };
-        let alive = |site: &SiteId| !self.lost[site.0 as usize];
+        let alive = |site: &SiteId| !self.is_lost(*site);
         let mut open = before.iter().filter(|id| !self.branches.is_extended(**id));
         let chain = open.find_map(|id| {
             let site = self.branches.get(*id).expect("it was found").offer.runs_at;
@@ -292,7 +292,9 @@ impl Site {
             };
             let (call, here) = (place.offer.call, place.offer.runs_at == self.id);
             match (here, place.progress) {
-                (true, Progress::Waiting) if place.may_run() => {
+                (true, Progress::Waiting)
+                    if place.may_run() && !self.branches.has_begun_rival(id) =>
+                {
                     let place = self.branches.get_mut(id).expect("it was found");
                     place.progress = Progress::Running;
                     effects.push(SiteEffect::Run { call, place: id });

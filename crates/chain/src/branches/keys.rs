@@ -62,48 +62,41 @@ impl Keys {
         below.chain([bucket(&key, depth, false)])
     }
 
-    /// Takes in the keys of a place; `others` are those that are there already.
-    pub fn insert<'a>(
-        &mut self,
-        id: PlaceId,
-        keys: &[ConflictKey],
-        others: impl Fn() -> Box<dyn Iterator<Item = (PlaceId, &'a [ConflictKey])> + 'a>,
-    ) {
+    /// Makes the lengths of these paths known; longer keys of `others`, which are all that are kept, have not been
+    /// entered below such paths so far. To be done before anything of these keys is asked or taken in.
+    pub fn open<'a, I>(&mut self, keys: &[ConflictKey], others: impl Fn() -> I)
+    where
+        I: Iterator<Item = (PlaceId, &'a [ConflictKey])>,
+    {
         for key in keys {
-            self.open(key, &others);
-        }
-        for key in keys {
-            for bucket in self.buckets_of(key) {
-                let places = self.buckets.entry(bucket).or_default();
-                places.push((id, key.mode));
+            let (space, depth) = (key.space.0 as usize, key.path().len());
+            if self.depths.len() <= space {
+                self.depths.resize(space + 1, 0);
+            }
+            if self.depths[space] >> depth & 1 == 1 {
+                continue;
+            }
+            self.depths[space] |= 1 << depth;
+            if self.depths[space] >> depth == 1 {
+                continue;
+            }
+            for (id, keys) in others() {
+                let longer =
+                    |other: &&ConflictKey| other.space == key.space && other.path().len() > depth;
+                for other in keys.iter().filter(longer) {
+                    let places = self.buckets.entry(bucket(other, depth, true));
+                    places.or_default().push((id, other.mode));
+                }
             }
         }
     }
 
-    /// Makes a length of paths known; longer keys have not been entered below it so far.
-    fn open<'a>(
-        &mut self,
-        key: &ConflictKey,
-        others: impl Fn() -> Box<dyn Iterator<Item = (PlaceId, &'a [ConflictKey])> + 'a>,
-    ) {
-        let (space, depth) = (key.space.0 as usize, key.path().len());
-        if self.depths.len() <= space {
-            self.depths.resize(space + 1, 0);
-        }
-        if self.depths[space] >> depth & 1 == 1 {
-            return;
-        }
-        self.depths[space] |= 1 << depth;
-        if self.depths[space] >> depth == 1 {
-            return;
-        }
-        for (id, keys) in others() {
-            let longer = |other: &&ConflictKey| {
-                other.space == key.space && other.path().len() > depth
-            };
-            for other in keys.iter().filter(longer) {
-                let places = self.buckets.entry(bucket(other, depth, true));
-                places.or_default().push((id, other.mode));
+    /// Takes in the keys of a place.
+    pub fn insert(&mut self, id: PlaceId, keys: &[ConflictKey]) {
+        for key in keys {
+            for bucket in self.buckets_of(key) {
+                let places = self.buckets.entry(bucket).or_default();
+                places.push((id, key.mode));
             }
         }
     }
@@ -136,9 +129,7 @@ impl Keys {
             for bucket in at.chain([bucket(key, depth, true)]) {
                 let places = self.buckets.get(&bucket);
                 let places = places.map(Vec::as_slice).unwrap_or_default();
-                let conflicting = places
-                    .iter()
-                    .filter(|(_, mode)| against >> mode.0 & 1 == 1);
+                let conflicting = places.iter().filter(|(_, mode)| against >> mode.0 & 1 == 1);
                 found.extend(conflicting.map(|(id, _)| *id));
             }
         }

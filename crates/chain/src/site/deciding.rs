@@ -26,7 +26,9 @@ impl Site {
     pub(super) fn take_in(&mut self, effects: &mut Vec<SiteEffect>) -> bool {
         let ready = match self.verdicts.front() {
             None => false,
-            Some(Verdict::Choice(choice)) => self.knows(choice.winner) && self.knows(choice.loser),
+            Some(Verdict::Choice(choice)) => [choice.winner, choice.loser]
+                .iter()
+                .all(|place| self.knows(*place) || self.is_untold(*place)),
             Some(Verdict::Lost { site, told }) => self.taken_in[site.0 as usize] >= *told,
         };
         if ready {
@@ -82,6 +84,17 @@ impl Site {
         self.seen[place.site.0 as usize] >= place.number
     }
 
+    /// True for a place of a lost site that nobody who is left has heard of, or will.
+    fn is_untold(&self, place: PlaceId) -> bool {
+        let from = place.site.0 as usize;
+        let told = self.verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Lost { site, told } if *site == place.site => Some(*told),
+            _ => None,
+        });
+        let all_in = told.is_some_and(|told| self.taken_in[from] >= told);
+        (self.is_lost(place.site) || all_in) && !self.knows(place)
+    }
+
     /// How many places of every site all others have seen.
     pub(super) fn count_seen(&mut self) {
         (0..self.seen.len()).for_each(|home| self.count_seen_of(home));
@@ -104,11 +117,15 @@ impl Site {
         let (id, from) = (offer.place, offer.place.site.0 as usize);
         assert_eq!(self.seen[from] + 1, id.number, "{offer:?}");
         self.seen[from] += 1;
-        let relations = self.branches.relations(&offer);
+        let mut relations = self.branches.relations(&offer);
+        if let Some(at) = self.lost[offer.runs_at.0 as usize] {
+            // Its home did not know who would run it, or there would be word of its commit before that.
+            relations.lose(at);
+        }
         if self.branches.add(Arc::clone(&offer), relations) {
             for rival in self.branches.rivals(id) {
                 let of = &self.branches.get(rival).expect("it was found").offer;
-                let orphan = self.lost[of.place.site.0 as usize];
+                let orphan = self.is_lost(of.place.site);
                 let ours = match orphan {
                     false => of.place.site == self.id && of.call > offer.call,
                     true => of.runs_at == self.id,
@@ -142,7 +159,7 @@ impl Site {
     fn choose(&mut self, choice: Choice, effects: &mut Vec<SiteEffect>) {
         self.chosen += 1;
         let stands = |place| self.branches.get(place).is_some();
-        // An earlier choice may have settled it.
+        // An earlier choice may have settled it, or it names what a lost site told nobody.
         let lost = match stands(choice.winner) && stands(choice.loser) {
             true => self.branches.lose(choice.loser, self.chosen),
             false => Vec::new(),
@@ -157,7 +174,7 @@ impl Site {
         let at = site.0 as usize;
         assert_eq!(self.taken_in[at], told, "no site has heard more");
         self.chosen += 1;
-        self.lost[at] = true;
+        self.lost[at] = Some(self.chosen);
         // What it told after that counts for nobody.
         self.heard[at].clear();
         let mut lost = Vec::new();
@@ -205,7 +222,7 @@ impl Site {
                     Progress::Running | Progress::Executed => SiteEffect::Kill { call, place },
                 });
             }
-            let orphan = self.lost[place.site.0 as usize];
+            let orphan = self.is_lost(place.site);
             if place.site == self.id || (orphan && here) {
                 self.schedule(call, offer.keys.clone(), effects);
             }
