@@ -8,7 +8,7 @@
 //!
 //! ```text
 //!   arrivals ─► plan (keys, rows) ─► chains     scheduler of `chain`, one site
-//!       │                        ├─► sites      several sites: optimistic, agreement behind
+//!       │                        ├─► sites      several sites, each a `Site` of `chain`: agreement behind
 //!       │                        └─► certified  round-robin and Tashkent+: certifier, groups
 //!     agenda: what happens next         └─► tally ─► report ─► figures
 //! ```
@@ -71,7 +71,7 @@ pub use headlines::{Headline, Headlines, headlines};
 pub use plan::{Kind, Plan, Source, Table};
 pub use report::{Curves, KindReport, Penalty, Points, Report};
 pub use run::{Mistake, run, traced};
-pub use settings::{Again, Begin, Delays, Error, Placement, Policy, Settings, Workers};
+pub use settings::{Again, Begin, Delays, Error, Placement, Policy, RunAt, Settings, Workers};
 pub use time::Nanos;
 pub use tpcc::{KeyRule, TpccCalls};
 pub use tpce::{TpceCalls, TradeKeys};

@@ -19,8 +19,8 @@ pub enum Mistake {
     KeyForgotten,
     /// One call in eight is certified without a look.
     CertifierBlind,
-    /// One collision in eight between sites is not seen.
-    CollisionUnseen,
+    /// One message in eight, if it says what its site has seen, says that this is everything.
+    SeenTooEarly,
 }
 
 /// What a policy gives back.

@@ -97,6 +97,16 @@ pub enum Begin {
     Executed,
 }
 
+/// At which of several sites a call is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunAt {
+    /// Each where it came in.
+    Home,
+    /// Where its chain is run, as in the thesis.
+    Chain,
+}
+
 /// How long messages and the rest take that is not in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Delays {
@@ -172,6 +182,8 @@ pub struct Settings {
     pub again: Again,
     /// With several sites.
     pub begin: Begin,
+    /// With several sites.
+    pub run_at: RunAt,
     /// Under Tashkent+ a run takes this share of its time: less waiting for disks.
     pub in_memory: f64,
     /// Length of the intervals that curves over time are made of.
@@ -194,6 +206,7 @@ impl Default for Settings {
             delays: Delays::TABLE,
             again: Again::AtOnce,
             begin: Begin::Committed,
+            run_at: RunAt::Chain,
             in_memory: 0.9,
             interval_ms: 1000.0,
             seed: 42,

@@ -5,8 +5,8 @@
 //!
 //! **Lost sites.** Word of a lost site has its place among the choices, and is taken in when all that counts of what the
 //! site told is: then all sites know the same of its places. Those that it was to run, and has not committed, are lost. A place
-//! of its clients that another site runs stands; if it loses a choice later, the site that runs it gives the call
-//! another. Choices that the lost site should have proposed are proposed by the home of the rival, or by who runs the
+//! of its clients that another site runs stands; if it loses a choice later, the site to which its client went gives the
+//! call another. Choices that the lost site should have proposed are proposed by the home of the rival, or by who runs the
 //! place, or both: the second changes nothing.
 
 use super::Site;
@@ -223,7 +223,8 @@ impl Site {
                 });
             }
             let orphan = self.is_lost(place.site);
-            if place.site == self.id || (orphan && here) {
+            // Whose client it is now, gives it another place; if it is nobody's yet, that is a new call when it comes.
+            if place.site == self.id || (orphan && self.adopted.remove(&call)) {
                 self.schedule(call, offer.keys.clone(), effects);
             }
         }
