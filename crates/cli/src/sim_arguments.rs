@@ -4,7 +4,7 @@
 
 use clap::Args;
 use quintet_sim_calls::{
-    Again, Begin, Delays, Pattern, Placement, Policy, Settings, Spread, Workers,
+    Again, Begin, Delays, Pattern, Placement, Policy, RunAt, Settings, Spread, Workers,
 };
 use std::path::PathBuf;
 
@@ -87,6 +87,9 @@ pub struct SimArguments {
     /// Several sites: what a call waits for that comes after another: committed, or executed at its site
     #[arg(long, value_name = "STEP", default_value = "committed", value_parser = begin)]
     pub begin: Begin,
+    /// Several sites: a call runs where its chain is, as in the thesis, or at its home: chain or home
+    #[arg(long, value_name = "SITE", default_value = "chain", value_parser = run_at)]
+    pub run_at: RunAt,
     /// Length of the intervals of curves over time
     #[arg(long, value_name = "MS", default_value_t = 1000.0)]
     pub interval_ms: f64,
@@ -133,6 +136,7 @@ impl SimArguments {
             },
             again: self.again,
             begin: self.begin,
+            run_at: self.run_at,
             interval_ms: self.interval_ms,
             seed: self.seed,
             ..Settings::default()
@@ -177,6 +181,14 @@ fn begin(text: &str) -> Result<Begin, String> {
         "committed" => Ok(Begin::Committed),
         "executed" => Ok(Begin::Executed),
         _ => Err("committed or executed".into()),
+    }
+}
+
+fn run_at(text: &str) -> Result<RunAt, String> {
+    match text {
+        "chain" => Ok(RunAt::Chain),
+        "home" => Ok(RunAt::Home),
+        _ => Err("chain or home".into()),
     }
 }
 

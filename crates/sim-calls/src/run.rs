@@ -19,7 +19,7 @@ pub enum Mistake {
     KeyForgotten,
     /// One call in eight is certified without a look.
     CertifierBlind,
-    /// One message in eight, if it says what its site has seen, says that this is everything.
+    /// Sites believe that the others have seen whatever they have told.
     SeenTooEarly,
 }
 

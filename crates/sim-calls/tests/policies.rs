@@ -187,7 +187,14 @@ fn sites_never_run_conflicting_calls_side_by_side() {
         assert_eq!(check_serial(&runs, &modes), Ok(()), "{settings:?}");
         let collisions = report.collisions.unwrap();
         assert!(collisions.collisions > 0 && collisions.cancelled > 0);
-        // A site may notice itself, by an assertion.
+        // Messages take longer than runs, so that calls have to wait for word of having been seen.
+        let settings = Settings {
+            delays: Delays::TABLE.with_latency_ms(1500.0),
+            ..settings
+        };
+        let (_, runs) = simulate(&settings, None);
+        assert_eq!(check_serial(&runs, &modes), Ok(()), "{settings:?}");
+        // A site may notice the mistake itself, by an assertion.
         let mistaken = std::panic::catch_unwind(|| {
             let (_, runs) = simulate(&settings, Some(Mistake::SeenTooEarly));
             check_serial(&runs, &modes).is_err()
