@@ -151,6 +151,8 @@ pub enum SiteEffect {
     Commit {
         /// Which.
         call: CallId,
+        /// The place in which it has run.
+        place: PlaceId,
     },
     /// Tell the client that the call is committed. What this site commits, and is lost before another has heard of it, does
     /// not count: a driver that must not answer for that waits until another site has heard what was told before.

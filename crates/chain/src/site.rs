@@ -300,7 +300,7 @@ impl Site {
                     effects.push(SiteEffect::Run { call, place: id });
                 }
                 (true, Progress::Executed) if place.is_clear() && self.is_agreed(id) => {
-                    effects.push(SiteEffect::Commit { call });
+                    effects.push(SiteEffect::Commit { call, place: id });
                     effects.push(SiteEffect::Tell(Message::Committed {
                         place: id,
                         seen: self.seen.clone(),

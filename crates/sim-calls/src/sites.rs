@@ -36,9 +36,7 @@ use crate::time::Nanos;
 use crate::trace::Ran;
 use crew::{Crew, Task};
 use hashbrown::HashMap;
-use quintet_chain::{
-    CallId, Choice, Message, PlaceId, Site, SiteConfig, SiteEffect, SiteEvent, SiteId,
-};
+use quintet_chain::{CallId, Choice, Message, Site, SiteConfig, SiteEffect, SiteEvent, SiteId};
 use quintet_rt::Rand;
 use std::rc::Rc;
 
@@ -66,18 +64,19 @@ struct Live {
     work: Nanos,
     home: u32,
     writes: bool,
-    /// Since when it has been waiting for others, or for a worker.
+    /// Since when it has been waiting for others.
     waits_since: Nanos,
-    /// Its run, if it has one.
-    run: Option<Run>,
+    /// Runs of it: none while it waits for others. There may be two for a while, if one site does not know yet that the
+    /// call has lost the place that it runs there.
+    runs: u32,
 }
 
 /// A call where it is run.
 #[derive(Clone, Copy)]
 struct Run {
-    task: Task,
     site: u32,
     step: Step,
+    ready: Nanos,
     began: Nanos,
 }
 
@@ -98,6 +97,7 @@ struct World<'a> {
     agenda: Agenda<Happening>,
     sites: Vec<Site>,
     live: HashMap<u64, Live, foldhash::fast::FixedState>,
+    runs: HashMap<Task, Run, foldhash::fast::FixedState>,
     crews: Vec<Crew>,
     /// When the last message from one site to another arrives.
     channels: Vec<Vec<Nanos>>,
@@ -144,6 +144,7 @@ pub(crate) fn run(
         agenda: Agenda::new(),
         sites: (0..settings.sites).map(site).collect(),
         live: HashMap::default(),
+        runs: HashMap::default(),
         crews: (0..count).map(|_| Crew::new(bound)).collect(),
         channels: vec![vec![Nanos::ZERO; count]; count],
         agreed: Nanos::ZERO,
@@ -222,7 +223,7 @@ impl World<'_> {
             home,
             writes,
             waits_since: now,
-            run: None,
+            runs: 0,
         };
         self.live.insert(call, live);
         self.agenda.after(look_up, Happening::Submit { call });
@@ -259,12 +260,12 @@ impl World<'_> {
         match effect {
             SiteEffect::Tell(message) => self.tell(at, message),
             SiteEffect::Propose(choice) => self.propose(choice),
-            SiteEffect::Read { call } => self.ready(at, call, Task::Read(call)),
-            SiteEffect::Run { call, place } => self.ready(at, call, Task::Place(call, place)),
+            SiteEffect::Read { call } => self.ready(at, Task::Read(call)),
+            SiteEffect::Run { call, place } => self.ready(at, Task::Place(call, place)),
             // It waits for others as before, in another place.
             SiteEffect::Cancel { .. } => {}
-            SiteEffect::Kill { call, place } => self.kill(call, place),
-            SiteEffect::Commit { call } => self.commit(at, call),
+            SiteEffect::Kill { call, place } => self.kill(Task::Place(call, place)),
+            SiteEffect::Commit { call, place } => self.commit(at, Task::Place(call, place)),
             SiteEffect::Answer { call } => {
                 self.tally.answered(call.0, self.agenda.now());
                 self.live.remove(&call.0);
@@ -304,55 +305,59 @@ impl World<'_> {
     }
 
     /// A call waits for nothing but a worker.
-    fn ready(&mut self, at: u32, call: CallId, task: Task) {
+    fn ready(&mut self, at: u32, task: Task) {
         let now = self.agenda.now();
-        let live = self.live.get_mut(&call.0).expect("it is not answered");
-        self.tally.waited_for_others += now - live.waits_since;
-        self.tally.for_others.down(now);
+        let live = self.live.get_mut(&task.call().0);
+        let live = live.expect("it is not answered");
+        if live.runs == 0 {
+            self.tally.waited_for_others += now - live.waits_since;
+            self.tally.for_others.down(now);
+        }
+        live.runs += 1;
         self.tally.for_worker.up(now);
-        live.waits_since = now;
-        live.run = Some(Run {
-            task,
+        let run = Run {
             site: at,
             step: Step::Ready,
+            ready: now,
             began: now,
-        });
+        };
+        self.runs.insert(task, run);
         self.crews[at as usize].waiting.push_back(task);
         self.start(at);
     }
 
     fn end(&mut self, site: u32, task: Task) {
         let now = self.agenda.now();
-        let Task::Place(call, place) = task else {
-            let call = task.call();
-            self.live.remove(&call.0);
-            self.tally.answered(call.0, now);
-            self.free(site);
+        // It may have been killed.
+        let Some(run) = self.runs.get_mut(&task) else {
             return;
         };
-        let run = self
-            .live
-            .get_mut(&call.0)
-            .and_then(|live| live.run.as_mut());
-        // It may have been killed, and even run again.
-        if let Some(run) = run.filter(|run| run.task == task && run.site == site) {
-            run.step = Step::Held { since: now };
-            self.event(site, SiteEvent::Executed { place });
+        match task {
+            Task::Place(_, place) => {
+                run.step = Step::Held { since: now };
+                self.event(site, SiteEvent::Executed { place });
+            }
+            Task::Read(call) => {
+                self.runs.remove(&task);
+                self.live.remove(&call.0);
+                self.tally.answered(call.0, now);
+                self.free(site);
+            }
         }
     }
 
-    fn commit(&mut self, at: u32, call: CallId) {
+    fn commit(&mut self, at: u32, task: Task) {
         let now = self.agenda.now();
-        let live = self.live.get_mut(&call.0).expect("it is not answered");
-        let run = live.run.take().expect("it has run");
+        let run = self.runs.remove(&task).expect("it has run");
         let Step::Held { since } = run.step else {
             unreachable!("it commits when it has run");
         };
         self.collisions.stalled_seconds += (now - since).seconds();
+        let call = task.call().0;
         if let Some(trace) = &mut self.trace {
             trace.push(Ran {
-                call: call.0,
-                plan: live.plan.clone(),
+                call,
+                plan: self.live[&call].plan.clone(),
                 began: run.began,
                 ended: now,
                 committed: true,
@@ -363,14 +368,18 @@ impl World<'_> {
         self.free(at);
     }
 
-    /// A call has lost the place in which it was run; it waits for others again.
-    fn kill(&mut self, call: CallId, place: PlaceId) {
+    /// A call has lost the place in which it was run.
+    fn kill(&mut self, task: Task) {
         let now = self.agenda.now();
-        let live = self.live.get_mut(&call.0).expect("it is not answered");
-        let run = live.run.take().expect("it was to be run");
-        assert_eq!(run.task, Task::Place(call, place));
-        live.waits_since = now;
-        self.tally.for_others.up(now);
+        let run = self.runs.remove(&task).expect("it was to be run");
+        // It may be over, in its other place.
+        if let Some(live) = self.live.get_mut(&task.call().0) {
+            live.runs -= 1;
+            if live.runs == 0 {
+                live.waits_since = now;
+                self.tally.for_others.up(now);
+            }
+        }
         match run.step {
             // The crew will find it gone.
             Step::Ready => {

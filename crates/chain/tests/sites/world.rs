@@ -184,9 +184,9 @@ impl World {
                     return Err(format!("{call:?} is killed and does not run"));
                 }
             }
-            SiteEffect::Commit { call } => {
+            SiteEffect::Commit { call, place } => {
                 let _ = writeln!(self.trace, "  S{at} commits t{}", call.0);
-                self.commit(site, call)?;
+                self.commit(site, call, place)?;
             }
             SiteEffect::Apply { call } => {
                 let _ = writeln!(self.trace, "  S{at} applies t{}", call.0);
@@ -230,9 +230,9 @@ impl World {
         over.filter(|other| self.meet(*other, call)).collect()
     }
 
-    fn commit(&mut self, site: usize, call: CallId) -> Result<(), String> {
-        let run = self.executed[site].extract_if(.., |_, run| run.call == call);
-        let run = run.last().ok_or(format!("{call:?} has not run"))?.1;
+    fn commit(&mut self, site: usize, call: CallId, place: PlaceId) -> Result<(), String> {
+        let run = self.executed[site].remove(&place);
+        let run = run.ok_or(format!("{call:?} has not run"))?;
         // What was not committed when it began it could see all the same.
         if self.setup.begin == Begin::Committed && run.seen != self.seen(site, call) {
             return Err(format!("{call:?} has not seen what it comes after"));

@@ -8,7 +8,7 @@ use quintet_chain::{CallId, PlaceId};
 use std::collections::VecDeque;
 
 /// What a worker has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Task {
     Place(CallId, PlaceId),
     /// A call that only reads.
@@ -53,27 +53,19 @@ impl World<'_> {
             let Some(task) = crew.waiting.pop_front() else {
                 return;
             };
-            let live = self.live.get_mut(&task.call().0);
-            let Some((live, run)) = live.and_then(|live| {
-                let run = live
-                    .run
-                    .filter(|run| run.task == task && run.site == site)?;
-                Some((live, run))
-            }) else {
+            let Some(run) = self.runs.get_mut(&task) else {
                 // It lost its place while it waited.
                 continue;
             };
-            live.run = Some(super::Run {
-                step: Step::Running,
-                began: now,
-                ..run
-            });
+            run.step = Step::Running;
+            run.began = now;
+            let waited = now - run.ready;
             let crew = &mut self.crews[site as usize];
             crew.free = crew.free.saturating_sub(1);
             self.tally.for_worker.down(now);
-            self.tally.got_worker(now - live.waits_since);
+            self.tally.got_worker(waited);
             self.tally.busy.up(now);
-            let work = live.work;
+            let work = self.live[&task.call().0].work;
             let time = self.settings.delays.site_worker.draw(&mut self.messages) + work;
             self.agenda.after(time, Happening::End { site, task });
         }
