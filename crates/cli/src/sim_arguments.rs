@@ -69,12 +69,18 @@ pub struct SimArguments {
     /// How long a worker takes to apply another's write set; with chains above 0 each worker has a copy
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     pub apply_ms: f64,
+    /// Certification: how long replicas agree on the order of certificates, while the worker waits
+    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    pub certify_ms: f64,
     /// TPC-C: warehouses
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..100_000))]
     pub warehouses: u32,
     /// Tell the scheduler the rows that a call will write, as no classifier can: what false positives cost
     #[arg(long)]
     pub exact_keys: bool,
+    /// Certify by what a scheduler is told instead of by rows: what false positives cost certification
+    #[arg(long, conflicts_with = "exact_keys")]
+    pub coarse_rows: bool,
     /// TPC-E: look up broker and account of a Trade Result before it is scheduled
     #[arg(long)]
     pub run_time_keys: bool,
@@ -120,7 +126,9 @@ impl SimArguments {
     /// What to simulate.
     pub fn settings(&self) -> Settings {
         let calls = (self.rate * SECONDS).round().max(1.0) as u64;
-        let delays = Delays::TABLE.with_latency_ms(self.latency_ms);
+        let delays = Delays::TABLE
+            .with_latency_ms(self.latency_ms)
+            .with_certify_ms(self.certify_ms);
         Settings {
             policy: self.policy,
             rate: self.rate,

@@ -13,6 +13,7 @@
 pub(crate) mod several;
 pub(crate) mod single;
 
+use crate::exact::Coarse;
 use crate::figure::Figure;
 use crate::plan::Source;
 use crate::report::Report;
@@ -40,6 +41,8 @@ const WAREHOUSES: u32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Load {
     Tpcc,
+    /// Certified by keys.
+    TpccCoarse,
     Tpce {
         keys: TradeKeys,
         /// Share of Trade Results, if it is not the mix's.
@@ -57,6 +60,7 @@ impl Load {
     fn source(self, seed: u64) -> Box<dyn Source> {
         match self {
             Load::Tpcc => Box::new(TpccCalls::new(WAREHOUSES, seed)),
+            Load::TpccCoarse => Box::new(Coarse(Load::Tpcc.source(seed))),
             Load::Tpce { keys, results } => Box::new(TpceCalls::new(keys, results, seed)),
         }
     }

@@ -64,7 +64,7 @@ pub use arrivals::Pattern;
 pub use classified::Classified;
 pub use collisions::Collisions;
 pub use draw::Spread;
-pub use exact::Exact;
+pub use exact::{Coarse, Exact};
 pub use figure::{Axis, Division, Figure, Graph};
 pub use figures::{NUMBERS, figure};
 pub use headlines::{Headline, Headlines, headlines};

@@ -116,6 +116,8 @@ pub struct Delays {
     pub inter_site: Spread,
     /// Sites agree on a call's place.
     pub consensus: Spread,
+    /// Replicas agree on the place of a certificate among all, besides the broadcast.
+    pub certify: Spread,
     /// One worker takes over the write set of another.
     pub apply: Spread,
     /// Run-time keys are read before a call is scheduled.
@@ -143,9 +145,18 @@ impl Delays {
         },
         inter_site: INTER_SITE,
         consensus: CONSENSUS,
+        certify: Spread::fixed(0.0),
         apply: Spread::fixed(0.0),
         look_up: Spread::fixed(1.0),
     };
+
+    /// The same with certificates that sites agree on for so long.
+    pub fn with_certify_ms(self, ms: f64) -> Delays {
+        Delays {
+            certify: CONSENSUS.about(ms),
+            ..self
+        }
+    }
 
     /// The same with sites so far apart; agreement keeps to three messages.
     pub fn with_latency_ms(self, ms: f64) -> Delays {

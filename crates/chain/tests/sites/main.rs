@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod judge;
 mod scripts;
 mod world;
 

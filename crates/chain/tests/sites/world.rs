@@ -3,7 +3,7 @@
 //! Relies on: nothing but the public names of `chain`.  Promises: messages of one site to another keep their order; choices and
 //! word of lost sites come to all in one; of a lost site's messages those count that somebody has heard, and its
 //! clients submit what has had no effect at another.
-//! Does not: choose what happens next.
+//! Does not: choose what happens next, or say whether it was right; `judge` does.
 
 use quintet_base::conflict::{ConflictKey, Mode, Modes, Space};
 use quintet_chain::{
@@ -72,7 +72,7 @@ struct Run {
 
 pub struct World {
     setup: Setup,
-    sites: Vec<Site>,
+    pub sites: Vec<Site>,
     /// From, to: what is on its way.
     channels: BTreeMap<(u32, u32), VecDeque<Message>>,
     /// From, to: how many messages have arrived.
@@ -80,17 +80,17 @@ pub struct World {
     verdicts: Vec<Verdict>,
     /// By site: how many verdicts it has heard.
     told: Vec<usize>,
-    lost: Vec<bool>,
+    pub lost: Vec<bool>,
     /// By site: what runs there, and what has run and is neither committed nor killed.
     running: Vec<BTreeMap<PlaceId, Run>>,
     executed: Vec<BTreeMap<PlaceId, Run>>,
     /// By number, from 1: where it came in first, and its keys.
-    calls: Vec<(u32, Vec<ConflictKey>)>,
+    pub calls: Vec<(u32, Vec<ConflictKey>)>,
     /// By site: the order in which it committed or applied.
-    over: Vec<Vec<CallId>>,
-    answered: BTreeSet<CallId>,
+    pub over: Vec<Vec<CallId>>,
+    pub answered: BTreeSet<CallId>,
     /// Reads that wait, with the calls that they have to see.
-    reads: BTreeMap<CallId, (u32, Vec<CallId>)>,
+    pub reads: BTreeMap<CallId, (u32, Vec<CallId>)>,
     pub reads_that_waited: u32,
     pub trace: String,
 }
@@ -241,7 +241,7 @@ impl World {
         Ok(())
     }
 
-    fn meet(&self, a: CallId, b: CallId) -> bool {
+    pub fn meet(&self, a: CallId, b: CallId) -> bool {
         let keys = |call: CallId| &self.calls[call.0 as usize - 1].1;
         let modes = modes();
         keys(a)
@@ -395,45 +395,5 @@ impl World {
             }
         }
         Err("it never ends".into())
-    }
-
-    /// Every call is over once at every site that is left, and answered, and calls that meet are in one order.
-    pub fn judge(&self) -> Result<(), String> {
-        let all: BTreeSet<CallId> = (1..=self.calls.len() as u64).map(CallId).collect();
-        let left = |at: &usize| !self.lost[*at];
-        for at in (0..self.over.len()).filter(left) {
-            let over = &self.over[at];
-            let set: BTreeSet<CallId> = over.iter().copied().collect();
-            if set != all || over.len() != all.len() {
-                return Err(format!("site {at} has {over:?} of {} calls", all.len()));
-            }
-            if self.sites[at].pending() > 0 {
-                return Err(format!("site {at} has places left"));
-            }
-        }
-        // What a lost site has applied or committed, and counts, is told apart from what does not count only by
-        // the others' orders; these are compared.
-        let orders = (0..self.over.len()).filter(left).map(|at| {
-            let over = &self.over[at];
-            let pairs = (0..over.len()).flat_map(|i| (i + 1..over.len()).map(move |j| (i, j)));
-            let pairs = pairs.map(|(i, j)| (over[i], over[j]));
-            pairs
-                .filter(|(a, b)| self.meet(*a, *b))
-                .collect::<BTreeSet<_>>()
-        });
-        let orders: Vec<BTreeSet<(CallId, CallId)>> = orders.collect();
-        if !orders.windows(2).all(|two| two[0] == two[1]) {
-            return Err(format!("sites differ: {:?}", self.over));
-        }
-        let mut homes = self.calls.iter().enumerate();
-        let unanswered = homes.find(|(number, (home, _))| {
-            let call = CallId(*number as u64 + 1);
-            !self.lost[*home as usize] && !self.answered.contains(&call)
-        });
-        match (unanswered, self.reads.is_empty()) {
-            (Some((number, _)), _) => Err(format!("t{} is not answered", number + 1)),
-            (_, false) => Err("a read waits for ever".into()),
-            _ => Ok(()),
-        }
     }
 }
