@@ -144,7 +144,9 @@ impl Site {
             SiteEvent::Asked { call, after } => self.asked(call, after, effects),
             SiteEvent::Executed { place } => self.executed(place),
             SiteEvent::Heard { from, message } => {
-                self.heard[from.0 as usize].push_back(message);
+                if self.counts_for(from) {
+                    self.heard[from.0 as usize].push_back(message);
+                }
             }
             SiteEvent::Chosen(choice) => self.verdicts.push_back(Verdict::Choice(choice)),
             SiteEvent::Lost { site, told } => self.verdicts.push_back(Verdict::Lost { site, told }),

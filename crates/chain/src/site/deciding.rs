@@ -84,13 +84,25 @@ impl Site {
         self.seen[place.site.0 as usize] >= place.number
     }
 
+    /// How many messages of a site count, if there is word that it is lost.
+    fn told(&self, from: SiteId) -> Option<u64> {
+        self.verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Lost { site, told } if *site == from => Some(*told),
+            _ => None,
+        })
+    }
+
+    /// True if the next message of a site counts.
+    pub(super) fn counts_for(&self, from: SiteId) -> bool {
+        let at = from.0 as usize;
+        let heard = self.taken_in[at] + self.heard[at].len() as u64;
+        !self.is_lost(from) && self.told(from).is_none_or(|told| heard < told)
+    }
+
     /// True for a place of a lost site that nobody who is left has heard of, or will.
     fn is_untold(&self, place: PlaceId) -> bool {
         let from = place.site.0 as usize;
-        let told = self.verdicts.iter().find_map(|verdict| match verdict {
-            Verdict::Lost { site, told } if *site == place.site => Some(*told),
-            _ => None,
-        });
+        let told = self.told(place.site);
         let all_in = told.is_some_and(|told| self.taken_in[from] >= told);
         (self.is_lost(place.site) || all_in) && !self.knows(place)
     }
