@@ -14,13 +14,15 @@ Examples:
   quintet sim --workload tpcc --policy chains --rate 150 --workers 100
   quintet sim --policy round-robin --rate 150 --plot rr.svg
   quintet sim --policy tashkent --rate 175 --workers unbounded --json
+  quintet sim --policy tashkent --certify-ms 180 --coarse-rows
   quintet sim --sites 4 --latency-ms 100 --workers unbounded --calls 512
   quintet sim --workload tpce --run-time-keys --arrivals at-once --workers unbounded --calls 512
   quintet sim --figure 5.7 --plot utilisation.svg
   quintet sim --figures ./figures
   quintet sim --headlines
 
-Calls come, are scheduled, run and answered in simulated time; under chains the scheduler is the server's own.
+Calls come, are scheduled, run and answered in simulated time. Who conflicts is said by the classifier of
+`quintet classify`; under chains the scheduler is the server's own, at one site and at several.
 Durations and messages are those of Table 5.1 of the Gargamel thesis. docs/schedule-simulation.md says what
 each policy does, and has the thesis's results beside these.";
 

@@ -143,3 +143,63 @@ impl Keys {
         self.buckets.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offer::SiteId;
+    use proptest::prelude::*;
+    use quintet_base::conflict::Space;
+
+    /// Two spaces, two modes of which one conflicts with itself and both with each other, paths of up to three parts.
+    fn key() -> impl Strategy<Value = ConflictKey> {
+        let path = prop::collection::vec(0..2u64, 0..4);
+        (0..2u32, 0..2u8, path)
+            .prop_map(|(space, mode, path)| ConflictKey::new(Space(space), Mode(mode), &path))
+    }
+
+    fn modes() -> Modes {
+        let mut modes = Modes::new();
+        for space in [Space(0), Space(1)] {
+            modes.declare(space, Mode(0), Mode(0));
+            modes.declare(space, Mode(0), Mode(1));
+        }
+        modes
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        // Places come and go; what is found is what a look at all of them finds.
+        #[test]
+        fn what_is_found_is_what_meets(
+            steps in prop::collection::vec((prop::collection::vec(key(), 1..4), any::<bool>()), 1..30),
+        ) {
+            let modes = modes();
+            let mut keys = Keys::new(modes.clone());
+            let mut all: Vec<(PlaceId, Vec<ConflictKey>)> = Vec::new();
+            for (number, (new, goes)) in steps.into_iter().enumerate() {
+                keys.open(&new, || all.iter().map(|(id, keys)| (*id, &keys[..])));
+                let meets = |old: &[ConflictKey]| {
+                    old.iter().any(|old| new.iter().any(|key| key.meets(old, &modes)))
+                };
+                let met = all.iter().filter(|(_, old)| meets(old)).map(|(id, _)| *id);
+                prop_assert_eq!(keys.met(&new), met.collect::<Vec<_>>());
+                let id = PlaceId { site: SiteId(0), number: number as u64 };
+                keys.insert(id, &new);
+                all.push((id, new));
+                if goes {
+                    let (id, old) = all.remove(all.len() / 2);
+                    keys.remove(id, &old);
+                }
+            }
+            for (id, old) in all {
+                keys.remove(id, &old);
+            }
+            prop_assert!(keys.is_empty());
+        }
+    }
+}
