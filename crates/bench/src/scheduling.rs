@@ -196,7 +196,7 @@ impl SchedulingRun {
 fn classes(workload: &dyn Workload, rule: Rule) -> SqlResult<Classes> {
     let mut catalog = Catalog::load([])?;
     for text in [workload.schema(), workload.procedure_text()] {
-        catalog = quintet_sql::define(catalog, text)?;
+        catalog = catalog.with_script(text)?;
     }
     let format = FormatContext::default();
     let context = PlanContext {

@@ -63,4 +63,4 @@ pub use config::{Config, Copies, Order};
 pub use event::{Effect, Event, Freshness, Holds, Wrote};
 pub use offer::{Choice, Message, Offer, PlaceId, SiteEffect, SiteEvent, SiteId};
 pub use scheduler::Scheduler;
-pub use site::{Site, SiteCounts};
+pub use site::{Begin, RunAt, Site, SiteConfig, SiteCounts};

@@ -4,6 +4,7 @@
 
 use crate::call::CallId;
 use quintet_base::conflict::ConflictKey;
+use std::sync::Arc;
 
 /// A site, numbered from 0 without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,6 +33,8 @@ pub struct Offer {
     pub seen: Vec<u64>,
     /// How many choices the home knew.
     pub chosen: u64,
+    /// The site that runs it.
+    pub runs_at: SiteId,
     /// Places that it meets and does not come after: the losing side of a choice to come, the home bets.
     pub against: Vec<PlaceId>,
 }
@@ -40,7 +43,7 @@ pub struct Offer {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
     /// A call has got a place.
-    Scheduled(Offer),
+    Scheduled(Arc<Offer>),
     /// What the sender knows; all that it gave a place before it knew this was told before.
     Seen {
         /// By site: how many of its places.
@@ -48,11 +51,11 @@ pub enum Message {
         /// How many choices.
         chosen: u64,
     },
-    /// The call in this place has committed at its home. Its write set travels with this.
+    /// The call in this place has committed where it ran. Its write set travels with this.
     Committed {
         /// Which.
         place: PlaceId,
-        /// By site: how many of its places the home knew.
+        /// By site: how many of its places were known there.
         seen: Vec<u64>,
         /// How many choices.
         chosen: u64,
@@ -71,12 +74,21 @@ pub struct Choice {
 /// What happened at a site.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SiteEvent {
-    /// A client of this site made a call that writes.
+    /// A client of this site made a call that writes. If the call is under way here, made by a client of a site that
+    /// was lost, it keeps its place, and is answered here.
     Submitted {
         /// Its number, unlike that of any call of any site.
         call: CallId,
         /// What it may touch.
         keys: Vec<ConflictKey>,
+    },
+    /// A client of this site made a call that only reads.
+    Asked {
+        /// Its number.
+        call: CallId,
+        /// Calls of this site whose effects it has to see, as the last one of the same client. Those that are not
+        /// under way are over.
+        after: Vec<CallId>,
     },
     /// A call has run and could commit.
     Executed {
@@ -92,6 +104,14 @@ pub enum SiteEvent {
     },
     /// The next choice that sites agree on.
     Chosen(Choice),
+    /// Sites agree that a site is lost, all of them at the same place among their choices.
+    Lost {
+        /// Which. It takes no part from now on, even if it was only slow.
+        site: SiteId,
+        /// So many of its messages count. Each remaining site hears all of these, from whoever has them, and no site
+        /// has heard more; whatever they say that the lost site knew, a remaining site has heard, too.
+        told: u64,
+    },
 }
 
 /// What a site wants done.
@@ -101,6 +121,11 @@ pub enum SiteEffect {
     Tell(Message),
     /// Propose a choice to the agreement of all sites.
     Propose(Choice),
+    /// All that a call which only reads has to see is here: run it.
+    Read {
+        /// Which.
+        call: CallId,
+    },
     /// All that the call comes after is here: run it, and do not commit.
     Run {
         /// Which.
@@ -122,8 +147,16 @@ pub enum SiteEffect {
         /// The place it lost.
         place: PlaceId,
     },
-    /// Commit the call, answer, and let the write set travel.
+    /// Commit the call, and let the write set travel.
     Commit {
+        /// Which.
+        call: CallId,
+        /// The place in which it has run.
+        place: PlaceId,
+    },
+    /// Tell the client that the call is committed. What this site commits, and is lost before another has heard of it, does
+    /// not count: a driver that must not answer for that waits until another site has heard what was told before.
+    Answer {
         /// Which.
         call: CallId,
     },
@@ -131,5 +164,11 @@ pub enum SiteEffect {
     Apply {
         /// Whose.
         call: CallId,
+    },
+    /// All that a lost site has told is known here. Of calls of its clients those that are neither under way nor over here
+    /// have had no effect, and may be submitted at another site.
+    Gone {
+        /// Which.
+        site: SiteId,
     },
 }

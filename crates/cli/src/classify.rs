@@ -10,7 +10,7 @@ use crate::exit::{Code, Exit};
 use quintet_analysis::report::why_no_key;
 use quintet_analysis::{Cause, Classes, Footprint, Granularity, MarkText, Rule, report};
 use quintet_base::Level;
-use quintet_sql::{Catalog, define};
+use quintet_sql::Catalog;
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -21,7 +21,9 @@ use std::io::Write;
 pub fn classify(arguments: &ClassifyArguments) -> Result<(), Exit> {
     let mut catalog = Catalog::load([]).map_err(|error| wrong("an empty catalogue", &error))?;
     for (name, text) in scripts(arguments)? {
-        catalog = define(catalog, &text).map_err(|error| wrong(&name, &error))?;
+        catalog = catalog
+            .with_script(&text)
+            .map_err(|error| wrong(&name, &error))?;
     }
     let mut footprints = Vec::new();
     for (name, program) in catalog.programs() {

@@ -4,7 +4,7 @@
 
 use clap::Args;
 use quintet_sim_calls::{
-    Again, Begin, Delays, Pattern, Placement, Policy, Settings, Spread, Workers,
+    Again, Begin, Delays, Pattern, Placement, Policy, RunAt, Settings, Spread, Workers,
 };
 use std::path::PathBuf;
 
@@ -14,13 +14,15 @@ Examples:
   quintet sim --workload tpcc --policy chains --rate 150 --workers 100
   quintet sim --policy round-robin --rate 150 --plot rr.svg
   quintet sim --policy tashkent --rate 175 --workers unbounded --json
+  quintet sim --policy tashkent --certify-ms 180 --coarse-rows
   quintet sim --sites 4 --latency-ms 100 --workers unbounded --calls 512
   quintet sim --workload tpce --run-time-keys --arrivals at-once --workers unbounded --calls 512
   quintet sim --figure 5.7 --plot utilisation.svg
   quintet sim --figures ./figures
   quintet sim --headlines
 
-Calls come, are scheduled, run and answered in simulated time; under chains the scheduler is the server's own.
+Calls come, are scheduled, run and answered in simulated time. Who conflicts is said by the classifier of
+`quintet classify`; under chains the scheduler is the server's own, at one site and at several.
 Durations and messages are those of Table 5.1 of the Gargamel thesis. docs/schedule-simulation.md says what
 each policy does, and has the thesis's results beside these.";
 
@@ -69,12 +71,18 @@ pub struct SimArguments {
     /// How long a worker takes to apply another's write set; with chains above 0 each worker has a copy
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     pub apply_ms: f64,
+    /// Certification: how long replicas agree on the order of certificates, while the worker waits
+    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    pub certify_ms: f64,
     /// TPC-C: warehouses
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..100_000))]
     pub warehouses: u32,
     /// Tell the scheduler the rows that a call will write, as no classifier can: what false positives cost
     #[arg(long)]
     pub exact_keys: bool,
+    /// Certify by what a scheduler is told instead of by rows: what false positives cost certification
+    #[arg(long, conflicts_with = "exact_keys")]
+    pub coarse_rows: bool,
     /// TPC-E: look up broker and account of a Trade Result before it is scheduled
     #[arg(long)]
     pub run_time_keys: bool,
@@ -87,6 +95,9 @@ pub struct SimArguments {
     /// Several sites: what a call waits for that comes after another: committed, or executed at its site
     #[arg(long, value_name = "STEP", default_value = "committed", value_parser = begin)]
     pub begin: Begin,
+    /// Several sites: a call runs where its chain is, as in the thesis, or at its home: chain or home
+    #[arg(long, value_name = "SITE", default_value = "chain", value_parser = run_at)]
+    pub run_at: RunAt,
     /// Length of the intervals of curves over time
     #[arg(long, value_name = "MS", default_value_t = 1000.0)]
     pub interval_ms: f64,
@@ -117,7 +128,9 @@ impl SimArguments {
     /// What to simulate.
     pub fn settings(&self) -> Settings {
         let calls = (self.rate * SECONDS).round().max(1.0) as u64;
-        let delays = Delays::TABLE.with_latency_ms(self.latency_ms);
+        let delays = Delays::TABLE
+            .with_latency_ms(self.latency_ms)
+            .with_certify_ms(self.certify_ms);
         Settings {
             policy: self.policy,
             rate: self.rate,
@@ -133,6 +146,7 @@ impl SimArguments {
             },
             again: self.again,
             begin: self.begin,
+            run_at: self.run_at,
             interval_ms: self.interval_ms,
             seed: self.seed,
             ..Settings::default()
@@ -177,6 +191,14 @@ fn begin(text: &str) -> Result<Begin, String> {
         "committed" => Ok(Begin::Committed),
         "executed" => Ok(Begin::Executed),
         _ => Err("committed or executed".into()),
+    }
+}
+
+fn run_at(text: &str) -> Result<RunAt, String> {
+    match text {
+        "chain" => Ok(RunAt::Chain),
+        "home" => Ok(RunAt::Home),
+        _ => Err("chain or home".into()),
     }
 }
 

@@ -10,8 +10,8 @@ use quintet_bench::chart::{self, Chart, Division};
 use quintet_rt::disk::replace_file;
 use quintet_rt::{Disk, RealDisk};
 use quintet_sim_calls::{
-    Axis, Division as Divided, Error, Exact, Figure, Graph, NUMBERS, Report, Settings, Source,
-    TableRule, TpccCalls, TpceCalls, TradeKeys, figure, headlines, run,
+    Axis, Coarse, Division as Divided, Error, Exact, Figure, Graph, NUMBERS, Report, Settings,
+    Source, TpccCalls, TpceCalls, TradeKeys, figure, headlines, run,
 };
 use std::io::Write;
 use std::path::Path;
@@ -73,11 +73,7 @@ fn one_run(arguments: &SimArguments) -> Result<(), Exit> {
 
 fn source(arguments: &SimArguments, settings: &Settings) -> Box<dyn Source> {
     let source: Box<dyn Source> = match arguments.workload {
-        SimWorkload::Tpcc => Box::new(TpccCalls::new(
-            arguments.warehouses,
-            Box::new(TableRule),
-            settings.seed,
-        )),
+        SimWorkload::Tpcc => Box::new(TpccCalls::new(arguments.warehouses, settings.seed)),
         SimWorkload::Tpce => {
             let keys = match arguments.run_time_keys {
                 true => TradeKeys::RunTime,
@@ -87,9 +83,10 @@ fn source(arguments: &SimArguments, settings: &Settings) -> Box<dyn Source> {
             Box::new(TpceCalls::new(keys, share, settings.seed))
         }
     };
-    match arguments.exact_keys {
-        true => Box::new(Exact(source)),
-        false => source,
+    match (arguments.exact_keys, arguments.coarse_rows) {
+        (true, _) => Box::new(Exact(source)),
+        (_, true) => Box::new(Coarse(source)),
+        _ => source,
     }
 }
 

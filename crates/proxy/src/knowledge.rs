@@ -16,7 +16,7 @@ use quintet_base::text_format::FormatContext;
 use quintet_base::{SqlResult, SqlType, Value};
 use quintet_ir::statement::Body;
 use quintet_ir::{DetachedHost, Expr, Program, eval};
-use quintet_sql::{Catalog, Command, Kind, Parsed, PlanContext, parse, plan};
+use quintet_sql::{Catalog, Command, Kind, Parsed, PlanContext, plan};
 use std::sync::Arc;
 
 /// The mode of those who may touch any row of a space in any way. The classifier's own last mode may be the same
@@ -53,7 +53,7 @@ impl Knowledge {
         let mut catalog = Catalog::load([])?;
         let mut unread = Vec::new();
         for text in definitions {
-            match read(&catalog, text) {
+            match catalog.clone().with_script(text) {
                 Ok(next) => catalog = next,
                 Err(error) => {
                     let first = text.lines().next().unwrap_or_default();
@@ -183,23 +183,12 @@ fn context<'a>(catalog: &'a Catalog, format: &'a FormatContext) -> PlanContext<'
     }
 }
 
-/// The catalogue with one definition more.
-fn read(catalog: &Catalog, text: &str) -> SqlResult<Catalog> {
-    let mut next = catalog.clone();
-    for statement in parse(text)? {
-        let format = FormatContext::default();
-        if let Command::Ddl(change) = plan(&statement, &context(&next, &format), &[])?.command {
-            next = next.apply(&change.changes)?;
-        }
-    }
-    Ok(next)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use quintet_analysis::Granularity;
     use quintet_base::Level;
+    use quintet_sql::parse;
 
     const DEFINITIONS: [&str; 4] = [
         "CREATE TABLE public.account (id integer NOT NULL, sum bigint, PRIMARY KEY (id))",

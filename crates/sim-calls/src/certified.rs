@@ -211,7 +211,11 @@ impl Site<'_> {
 
     fn end(&mut self, call: u64) {
         let way = match self.live[&call].writes {
-            true => self.way() + self.settings.delays.apply.draw(&mut self.messages),
+            true => {
+                let delays = &self.settings.delays;
+                let order = delays.certify.draw(&mut self.messages);
+                self.way() + order + self.settings.delays.apply.draw(&mut self.messages)
+            }
             false => Nanos::ZERO,
         };
         self.agenda.after(way, Happening::Certify { call });

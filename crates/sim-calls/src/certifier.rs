@@ -5,14 +5,26 @@
 //! what has been written since the oldest snapshot in use.  Does not: send anything.
 //!
 //! The thesis compares a write set with all write sets of calls that committed meanwhile; here the last writer
-//! of each row is looked up, which is the same answer for less.
+//! of each row is looked up, which is the same answer for less. A key with fewer parts than others stands for all rows
+//! that begin like it: besides its own place a write is noted at every shorter path, as one *below* it, as far as paths
+//! of that length have been seen.
 
 use hashbrown::HashMap;
-use quintet_base::conflict::{ConflictKey, Mode, Modes};
+use quintet_base::conflict::{ConflictKey, MAX_PARTS, Mode, Modes};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Rows below which nothing is thrown away.
 const ROWS_MIN: usize = 10_000;
+
+/// Whose writes are noted at a path.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    At,
+    Below,
+}
+
+const _: () = assert!(MAX_PARTS < 8, "a space's depths are the bits of a byte");
 
 /// Commits so far, and who wrote what.
 #[derive(Debug)]
@@ -20,8 +32,10 @@ pub(crate) struct Certifier {
     modes: Modes,
     /// The last commit's number.
     last: u64,
-    /// By row: the last commit in each mode.
-    rows: HashMap<ConflictKey, Vec<(Mode, u64)>, foldhash::fast::FixedState>,
+    /// By path, of its own rows and of those below it: the last commit in each mode.
+    rows: HashMap<(ConflictKey, Place), Vec<(Mode, u64)>, foldhash::fast::FixedState>,
+    /// By space: bit d is set once a key had d parts.
+    depths: Vec<u8>,
     /// Snapshots in use, each with how many calls use it.
     snapshots: BTreeMap<u64, u32>,
     /// Rows at which to look for what nobody needs.
@@ -34,6 +48,7 @@ impl Certifier {
             modes,
             last: 0,
             rows: HashMap::default(),
+            depths: Vec::new(),
             snapshots: BTreeMap::new(),
             rows_max: ROWS_MIN,
         }
@@ -47,6 +62,7 @@ impl Certifier {
 
     /// A call ends. Its number among commits, or nothing if it lost.
     pub(crate) fn end(&mut self, snapshot: u64, writes: &[ConflictKey]) -> Option<u64> {
+        writes.iter().for_each(|row| self.open(row));
         if writes.iter().any(|row| self.newer(row) > snapshot) {
             self.leave(snapshot);
             return None;
@@ -59,10 +75,17 @@ impl Certifier {
         self.leave(snapshot);
         self.last += 1;
         for row in writes {
-            let writers = self.rows.entry(any_mode(row)).or_default();
-            match writers.iter_mut().find(|(mode, _)| *mode == row.mode) {
-                Some((_, last)) => *last = self.last,
-                None => writers.push((row.mode, self.last)),
+            self.open(row);
+            let depth = row.path().len();
+            let below = self
+                .depths_of(row, 0..depth)
+                .map(|depth| (depth, Place::Below));
+            for (depth, place) in below.chain([(depth, Place::At)]) {
+                let writers = self.rows.entry((path(row, depth), place)).or_default();
+                match writers.iter_mut().find(|(mode, _)| *mode == row.mode) {
+                    Some((_, last)) => *last = self.last,
+                    None => writers.push((row.mode, self.last)),
+                }
             }
         }
         self.forget();
@@ -81,12 +104,56 @@ impl Certifier {
 
     /// The last commit that conflicts with a write of this row; 0 if there is none.
     fn newer(&self, row: &ConflictKey) -> u64 {
-        let writers = self.rows.get(&any_mode(row));
-        let writers = writers.map(Vec::as_slice).unwrap_or_default();
+        let depth = row.path().len();
+        let at = self
+            .depths_of(row, 0..depth + 1)
+            .map(|depth| (depth, Place::At));
+        let places = at.chain([(depth, Place::Below)]);
+        let writers = places.filter_map(|(depth, place)| self.rows.get(&(path(row, depth), place)));
         let conflicting = writers
-            .iter()
+            .flatten()
             .filter(|(mode, _)| self.modes.conflict(row.space, row.mode, *mode));
         conflicting.map(|(_, last)| *last).max().unwrap_or(0)
+    }
+
+    /// Lengths of paths that have been seen in a row's space.
+    fn depths_of(
+        &self,
+        row: &ConflictKey,
+        of: Range<usize>,
+    ) -> impl Iterator<Item = usize> + use<> {
+        let depths = self.depths.get(row.space.0 as usize).copied().unwrap_or(0);
+        of.filter(move |depth| depths >> depth & 1 == 1)
+    }
+
+    /// Makes a length known: what was written to longer paths is noted below those of this length.
+    fn open(&mut self, row: &ConflictKey) {
+        let (space, depth) = (row.space.0 as usize, row.path().len());
+        if self.depths.len() <= space {
+            self.depths.resize(space + 1, 0);
+        }
+        if self.depths[space] >> depth & 1 == 1 {
+            return;
+        }
+        self.depths[space] |= 1 << depth;
+        let longer = self.rows.iter().filter(|((at, place), _)| {
+            at.space == row.space && at.path().len() > depth && *place == Place::At
+        });
+        let longer: Vec<(ConflictKey, Vec<(Mode, u64)>)> = longer
+            .map(|((at, _), writers)| (*at, writers.clone()))
+            .collect();
+        for (at, writers) in longer {
+            let below = self
+                .rows
+                .entry((path(&at, depth), Place::Below))
+                .or_default();
+            for (mode, last) in writers {
+                match below.iter_mut().find(|(known, _)| *known == mode) {
+                    Some((_, known)) => *known = last.max(*known),
+                    None => below.push((mode, last)),
+                }
+            }
+        }
     }
 
     /// Throws away what every snapshot in use has seen, whenever there is twice as much as was left.
@@ -101,9 +168,9 @@ impl Certifier {
     }
 }
 
-/// The row, whatever was done to it.
-fn any_mode(row: &ConflictKey) -> ConflictKey {
-    ConflictKey::new(row.space, Mode(0), row.path())
+/// The beginning of a row's path, whatever was done there.
+fn path(row: &ConflictKey, depth: usize) -> ConflictKey {
+    ConflictKey::new(row.space, Mode(0), &row.path()[..depth])
 }
 
 #[cfg(test)]
@@ -139,6 +206,30 @@ mod tests {
         assert!(certifier.end(a, &[row(1, 0)]).is_some());
         assert!(certifier.end(b, &[row(1, 1)]).is_some());
         assert!(certifier.end(c, &[row(2, 0)]).is_some());
+    }
+
+    // Whichever comes first, the row or all rows that begin like it.
+    #[test]
+    fn a_shorter_key_conflicts_with_all_that_begin_with_it() {
+        let key = |path: &[u64]| ConflictKey::new(Space(0), Mode(0), path);
+        for (first, second, wins) in [
+            (&[1, 2][..], &[1][..], false),
+            (&[1], &[1, 2], false),
+            (&[1, 2], &[], false),
+            (&[1, 2], &[2], true),
+            (&[2], &[1, 2], true),
+        ] {
+            for earlier in [false, true] {
+                let mut certifier = certifier();
+                if earlier {
+                    let seen = certifier.begin();
+                    assert!(certifier.end(seen, &[key(&[7]), key(&[])]).is_some());
+                }
+                let (a, b) = (certifier.begin(), certifier.begin());
+                assert!(certifier.end(a, &[key(first)]).is_some());
+                assert_eq!(certifier.end(b, &[key(second)]).is_some(), wins);
+            }
+        }
     }
 
     #[test]

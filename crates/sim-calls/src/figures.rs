@@ -13,12 +13,13 @@
 pub(crate) mod several;
 pub(crate) mod single;
 
+use crate::exact::Coarse;
 use crate::figure::Figure;
 use crate::plan::Source;
 use crate::report::Report;
 use crate::run::run;
 use crate::settings::{Error, Settings};
-use crate::tpcc::{TableRule, TpccCalls};
+use crate::tpcc::TpccCalls;
 use crate::tpce::{TpceCalls, TradeKeys};
 
 /// Numbers of the figures, in order.
@@ -40,6 +41,8 @@ const WAREHOUSES: u32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Load {
     Tpcc,
+    /// Certified by keys.
+    TpccCoarse,
     Tpce {
         keys: TradeKeys,
         /// Share of Trade Results, if it is not the mix's.
@@ -56,7 +59,8 @@ impl Load {
 
     fn source(self, seed: u64) -> Box<dyn Source> {
         match self {
-            Load::Tpcc => Box::new(TpccCalls::new(WAREHOUSES, Box::new(TableRule), seed)),
+            Load::Tpcc => Box::new(TpccCalls::new(WAREHOUSES, seed)),
+            Load::TpccCoarse => Box::new(Coarse(Load::Tpcc.source(seed))),
             Load::Tpce { keys, results } => Box::new(TpceCalls::new(keys, results, seed)),
         }
     }

@@ -125,11 +125,11 @@ impl Groups {
 mod tests {
     use super::*;
     use crate::plan::Source;
-    use crate::tpcc::{TableRule, TpccCalls};
+    use crate::tpcc::TpccCalls;
 
     #[test]
     fn tpcc_packs_into_three_groups() {
-        let calls = TpccCalls::new(1, Box::new(TableRule), 1);
+        let calls = TpccCalls::new(1, 1);
         // NewOrder alone; StockLevel; Payment, OrderStatus and Delivery around the customers.
         assert_eq!(packed(calls.kinds(), MEMORY), [0, 2, 2, 2, 1]);
         assert_eq!(packed(calls.kinds(), 1000.0), [0, 0, 0, 0, 0]);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn no_worker_is_idle_while_a_call_waits() {
-        let calls = TpccCalls::new(1, Box::new(TableRule), 1);
+        let calls = TpccCalls::new(1, 1);
         let mut groups = Groups::new(calls.kinds(), 7);
         (0..20).for_each(|call| groups.add(call, 1));
         let started: Vec<u64> = std::iter::from_fn(|| groups.start()).collect();

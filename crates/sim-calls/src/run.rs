@@ -19,8 +19,8 @@ pub enum Mistake {
     KeyForgotten,
     /// One call in eight is certified without a look.
     CertifierBlind,
-    /// One collision in eight between sites is not seen.
-    CollisionUnseen,
+    /// Sites believe that the others have seen whatever they have told.
+    SeenTooEarly,
 }
 
 /// What a policy gives back.

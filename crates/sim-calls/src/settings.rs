@@ -97,6 +97,16 @@ pub enum Begin {
     Executed,
 }
 
+/// At which of several sites a call is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunAt {
+    /// Each where it came in.
+    Home,
+    /// Where its chain is run, as in the thesis.
+    Chain,
+}
+
 /// How long messages and the rest take that is not in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Delays {
@@ -106,6 +116,8 @@ pub struct Delays {
     pub inter_site: Spread,
     /// Sites agree on a call's place.
     pub consensus: Spread,
+    /// Replicas agree on the place of a certificate among all, besides the broadcast.
+    pub certify: Spread,
     /// One worker takes over the write set of another.
     pub apply: Spread,
     /// Run-time keys are read before a call is scheduled.
@@ -133,9 +145,18 @@ impl Delays {
         },
         inter_site: INTER_SITE,
         consensus: CONSENSUS,
+        certify: Spread::fixed(0.0),
         apply: Spread::fixed(0.0),
         look_up: Spread::fixed(1.0),
     };
+
+    /// The same with certificates that sites agree on for so long.
+    pub fn with_certify_ms(self, ms: f64) -> Delays {
+        Delays {
+            certify: CONSENSUS.about(ms),
+            ..self
+        }
+    }
 
     /// The same with sites so far apart; agreement keeps to three messages.
     pub fn with_latency_ms(self, ms: f64) -> Delays {
@@ -172,6 +193,8 @@ pub struct Settings {
     pub again: Again,
     /// With several sites.
     pub begin: Begin,
+    /// With several sites.
+    pub run_at: RunAt,
     /// Under Tashkent+ a run takes this share of its time: less waiting for disks.
     pub in_memory: f64,
     /// Length of the intervals that curves over time are made of.
@@ -194,6 +217,7 @@ impl Default for Settings {
             delays: Delays::TABLE,
             again: Again::AtOnce,
             begin: Begin::Committed,
+            run_at: RunAt::Chain,
             in_memory: 0.9,
             interval_ms: 1000.0,
             seed: 42,

@@ -1,23 +1,26 @@
 //! TPC-C as calls to schedule: arguments as `workloads` makes them, times of the thesis's Table 5.1.
 //!
-//! Relies on: `workloads::tpcc` for the arguments, a [`KeyRule`] for the conflict keys.  Promises: each call
+//! Relies on: `workloads::tpcc` for the arguments, a [`KeyRule`] for the conflict keys, which is the classifier
+//! ([`Classified`]) for everybody but a test.  Promises: each call
 //! comes from any warehouse's terminal, as likely from each; [`Plan::writes`] are rows, by column, that the
 //! call does write, whichever rule makes the keys.  Does not: run SQL: of what only the data tell it draws
 //! (Delivery's customers) or approximates (the customer of a name).
 //!
-//! The hand-written rule is the thesis's Table 5.2, with names of ours:
+//! Rows, for who certifies:
 //!
 //! | space | path | in which calls | mode |
 //! |---|---|---|---|
 //! | district | w, d | NewOrder (next order), Payment (sum) | one each: other columns |
 //! | stock | supplying w, item | NewOrder | writes |
 //! | warehouse | w | Payment (sum) | writes |
-//! | customer | w, d, c; w, d by name; w by Delivery | Payment, Delivery (balance) | writes |
-//! | orders | w | Delivery | writes |
+//! | customer | w, d, c | Payment, Delivery (balance) | writes |
+//! | orders | w: the oldest | Delivery | writes |
 
+use crate::classified::{Classified, value};
 use crate::draw::Spread;
 use crate::plan::{Kind, Plan, Source};
 use hashbrown::HashMap;
+use quintet_base::Value;
 use quintet_base::conflict::{ConflictKey, Mode, Modes, Space};
 use quintet_rt::Rand;
 use quintet_workloads::call::{Argument, Call, Calls, Ending};
@@ -109,36 +112,14 @@ pub trait KeyRule {
     fn keys(&mut self, call: &Call, keys: &mut Vec<ConflictKey>);
 }
 
-/// The thesis's table, by hand.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TableRule;
-
-impl KeyRule for TableRule {
+impl KeyRule for Classified {
     fn modes(&self) -> Modes {
-        modes()
+        Classified::modes(self)
     }
 
     fn keys(&mut self, call: &Call, keys: &mut Vec<ConflictKey>) {
-        let number = |at: usize| int(&call.arguments[at]).unwrap_or(0);
-        match call.procedure {
-            NEW_ORDER => new_order(call, keys),
-            PAYMENT => {
-                let (w, d, customer_w, customer_d) = (number(0), number(1), number(2), number(3));
-                payment_sums(w, d, keys);
-                match int(&call.arguments[4]) {
-                    Some(customer) => {
-                        keys.push(key(CUSTOMER, WRITE, &[customer_w, customer_d, customer]));
-                    }
-                    // Known by name: any customer of the district.
-                    None => keys.push(key(CUSTOMER, WRITE, &[customer_w, customer_d])),
-                }
-            }
-            DELIVERY => {
-                keys.push(key(ORDERS, WRITE, &[number(0)]));
-                keys.push(key(CUSTOMER, WRITE, &[number(0)]));
-            }
-            _ => {}
-        }
+        let arguments: Vec<Value> = call.arguments.iter().map(value).collect();
+        Classified::keys(self, call.procedure, &arguments, keys);
     }
 }
 
@@ -200,11 +181,19 @@ pub struct TpccCalls {
 }
 
 impl TpccCalls {
-    /// The specification's mix and scale, with so many warehouses.
+    /// The specification's mix and scale, with so many warehouses, and keys of the classifier.
     ///
     /// # Panics
     /// If there is none, or more than an `int` can number.
-    pub fn new(warehouses: u32, rule: Box<dyn KeyRule>, seed: u64) -> TpccCalls {
+    pub fn new(warehouses: u32, seed: u64) -> TpccCalls {
+        TpccCalls::with_rule(warehouses, Box::new(Classified::tpcc()), seed)
+    }
+
+    /// The same with keys of another rule.
+    ///
+    /// # Panics
+    /// If there is none, or more than an `int` can number.
+    pub fn with_rule(warehouses: u32, rule: Box<dyn KeyRule>, seed: u64) -> TpccCalls {
         let scale = Scale::full(u64::from(warehouses));
         let workload = Tpcc::new(scale, Mix::Full, seed);
         let names = (0..scale.customers.min(1000)).map(|number| (last_name(number), number));
@@ -296,70 +285,5 @@ mod tests {
         let procedures = workload.procedures().iter();
         let names: Vec<&str> = procedures.map(|procedure| procedure.name).collect();
         assert_eq!(kinds, names);
-    }
-
-    // The rule is sound: a row that is written lies under one of the call's keys, in a mode that conflicts
-    // with whatever conflicts with the row's.
-    #[test]
-    fn every_written_row_is_under_a_key() {
-        let mut calls = TpccCalls::new(3, Box::new(TableRule), 11);
-        let mut written = 0;
-        for _ in 0..20_000 {
-            let plan = calls.next_plan();
-            for row in &plan.writes {
-                written += 1;
-                let covered = |key: &ConflictKey| key.overlaps(row) && key.mode == row.mode;
-                assert!(plan.keys.iter().any(covered), "{row:?} of {plan:?}");
-            }
-            assert_eq!(plan.keys.is_empty(), !KINDS[plan.kind].writes);
-        }
-        assert!(written > 100_000);
-    }
-
-    fn plans(kind: usize, count: usize) -> Vec<Plan> {
-        let mut calls = TpccCalls::new(2, Box::new(TableRule), 7);
-        let mut found = Vec::new();
-        while found.len() < count {
-            let plan = calls.next_plan();
-            if plan.kind == kind {
-                found.push(plan);
-            }
-        }
-        found
-    }
-
-    /// Pairs of plans of which some and not all conflict; whether any do, and whether all do.
-    fn conflicts(a: &[Plan], b: &[Plan]) -> (bool, bool) {
-        let modes = modes();
-        let meet = |a: &Plan, b: &Plan| {
-            let mut pairs = a
-                .keys
-                .iter()
-                .flat_map(|x| b.keys.iter().map(move |y| (x, y)));
-            pairs.any(|(x, y)| x.meets(y, &modes))
-        };
-        let all: Vec<bool> = a
-            .iter()
-            .flat_map(|a| b.iter().map(move |b| meet(a, b)))
-            .collect();
-        (all.contains(&true), !all.contains(&false))
-    }
-
-    // Table 5.2: four pairs conflict, under conditions; no other pair does.
-    #[test]
-    fn pairs_conflict_as_in_the_table_of_the_thesis() {
-        let of: Vec<Vec<Plan>> = (0..5).map(|kind| plans(kind, 60)).collect();
-        for a in 0..5 {
-            for b in a..5 {
-                let named = [
-                    (NEW_ORDER, NEW_ORDER),
-                    (PAYMENT, PAYMENT),
-                    (DELIVERY, DELIVERY),
-                    (PAYMENT, DELIVERY),
-                ];
-                let expected = (named.contains(&(a, b)), false);
-                assert_eq!(conflicts(&of[a], &of[b]), expected, "{a} and {b}");
-            }
-        }
     }
 }

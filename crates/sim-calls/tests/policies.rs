@@ -2,15 +2,15 @@
 //! calls that conflict are kept apart as the policy says. The checks are seen to find planted mistakes.
 
 use quintet_sim_calls::{
-    Again, Begin, Delays, Mistake, Pattern, Placement, Policy, Ran, Report, Settings, Source,
-    Spread, TableRule, TpccCalls, TpceCalls, TradeKeys, Workers, check_certified, check_chains,
+    Again, Begin, Delays, Mistake, Pattern, Placement, Policy, Ran, Report, RunAt, Settings,
+    Source, Spread, TpccCalls, TpceCalls, TradeKeys, Workers, check_certified, check_chains,
     check_once, check_serial, run, traced,
 };
 
 const CALLS: u64 = 400;
 
 fn tpcc(seed: u64) -> Box<dyn Source> {
-    Box::new(TpccCalls::new(5, Box::new(TableRule), seed))
+    Box::new(TpccCalls::new(5, seed))
 }
 
 fn settings(policy: Policy, seed: u64) -> Settings {
@@ -61,6 +61,10 @@ fn all() -> Vec<Settings> {
     all.push(Settings {
         begin: Begin::Executed,
         ..several(7)
+    });
+    all.push(Settings {
+        run_at: RunAt::Home,
+        ..several(9)
     });
     // Each worker has its own copy.
     all.push(Settings {
@@ -183,8 +187,19 @@ fn sites_never_run_conflicting_calls_side_by_side() {
         assert_eq!(check_serial(&runs, &modes), Ok(()), "{settings:?}");
         let collisions = report.collisions.unwrap();
         assert!(collisions.collisions > 0 && collisions.cancelled > 0);
-        let (_, runs) = simulate(&settings, Some(Mistake::CollisionUnseen));
-        found += u32::from(check_serial(&runs, &modes).is_err());
+        // Messages take longer than runs, so that calls have to wait for word of having been seen.
+        let settings = Settings {
+            delays: Delays::TABLE.with_latency_ms(1500.0),
+            ..settings
+        };
+        let (_, runs) = simulate(&settings, None);
+        assert_eq!(check_serial(&runs, &modes), Ok(()), "{settings:?}");
+        // A site may notice the mistake itself, by an assertion.
+        let mistaken = std::panic::catch_unwind(|| {
+            let (_, runs) = simulate(&settings, Some(Mistake::SeenTooEarly));
+            check_serial(&runs, &modes).is_err()
+        });
+        found += u32::from(mistaken.unwrap_or(true));
     }
     assert!(
         found >= 2,

@@ -18,6 +18,7 @@
 //! | `command` | what a statement becomes |
 //! | `planner`, `statement` | the state of planning; who plans which kind |
 //! | `catalog`, `records`, `stored`, `system` | names to definitions; what is stored; pg_catalog |
+//! | `script` | a catalogue from scripts, without a database |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
 //! | `from`, `join_clause`, `function_source`, `unnest`, `with` | sources of rows as they are written |
@@ -85,4 +86,3 @@ pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
 pub use planner::{PlanContext, plan};
-pub use script::define;

@@ -14,6 +14,7 @@
 //! | `workload` | what a workload of SQL procedures consists of |
 //! | `call`, `load` | one transaction to run, some rows to load |
 //! | `tpcc` | TPC-C: schema, procedures, rows, inputs, consistency conditions |
+//! | `tpce` | no code: the text of TPC-E's transactions, for the classifier |
 //! | `smallbank` | SmallBank: six transactions on accounts |
 //! | `hot_row` | one row that everybody writes |
 //! | `ecommerce` | a shop: clicks, carts, favourites, purchases |

@@ -3,27 +3,42 @@
 //! Relies on: nothing.  Promises: no call waits while a worker is free; those that wait are served in turn.
 //! Does not: tell workers apart.
 
-use super::graph::PlaceId;
 use super::{Happening, Step, World};
+use quintet_chain::{CallId, PlaceId};
 use std::collections::VecDeque;
 
 /// What a worker has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Run {
-    Place(PlaceId),
+pub(super) enum Task {
+    Place(CallId, PlaceId),
     /// A call that only reads.
-    Read(u64),
+    Read(CallId),
+}
+
+impl Task {
+    pub(super) fn call(self) -> CallId {
+        match self {
+            Task::Place(call, _) | Task::Read(call) => call,
+        }
+    }
 }
 
 /// Workers of a site, all alike.
-#[derive(Default)]
 pub(super) struct Crew {
-    pub(super) free: u32,
+    free: u32,
     /// None: as many as are wanted.
-    pub(super) bound: Option<u32>,
-    pub(super) waiting: VecDeque<Run>,
-    /// Places that are to run here.
-    pub(super) load: u32,
+    bound: Option<u32>,
+    pub(super) waiting: VecDeque<Task>,
+}
+
+impl Crew {
+    pub(super) fn new(bound: Option<u32>) -> Crew {
+        Crew {
+            free: bound.unwrap_or(0),
+            bound,
+            waiting: VecDeque::new(),
+        }
+    }
 }
 
 impl World<'_> {
@@ -35,29 +50,24 @@ impl World<'_> {
             if crew.bound.is_some() && crew.free == 0 {
                 return;
             }
-            let Some(run) = crew.waiting.pop_front() else {
+            let Some(task) = crew.waiting.pop_front() else {
                 return;
             };
-            let (waits_since, call) = match run {
-                Run::Read(call) => (self.live[&call].came, call),
-                Run::Place(place) => {
-                    // It may have lost its place while it waited.
-                    let Some(progress) = self.progress.get_mut(&place) else {
-                        continue;
-                    };
-                    progress.step = Step::Running;
-                    progress.began = now;
-                    let call = self.graph.get(place).expect("it is there").call;
-                    (progress.ready, call)
-                }
+            let Some(run) = self.runs.get_mut(&task) else {
+                // It lost its place while it waited.
+                continue;
             };
+            run.step = Step::Running;
+            run.began = now;
+            let waited = now - run.ready;
             let crew = &mut self.crews[site as usize];
             crew.free = crew.free.saturating_sub(1);
             self.tally.for_worker.down(now);
-            self.tally.got_worker(now - waits_since);
+            self.tally.got_worker(waited);
             self.tally.busy.up(now);
-            let time = self.way() + self.live[&call].work;
-            self.agenda.after(time, Happening::End { run });
+            let work = self.live[&task.call().0].work;
+            let time = self.settings.delays.site_worker.draw(&mut self.messages) + work;
+            self.agenda.after(time, Happening::End { site, task });
         }
     }
 
