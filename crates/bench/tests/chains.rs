@@ -43,6 +43,7 @@ fn run(workload: &dyn Workload, engine: Engine, level: Level, clients: u32) -> C
         seed: 7,
         load: true,
         check: true,
+        as_is: false,
     };
     let system = Embedded::new(database.clone(), level);
     let report = run.execute(&system, workload, Arc::new(RealClock), &mut |_| {});
