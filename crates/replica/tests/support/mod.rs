@@ -194,6 +194,13 @@ impl Postgres {
         }
     }
 
+    /// Starts it if it was killed.
+    pub async fn resume_if_gone(&mut self) {
+        if self.child.is_none() {
+            self.resume().await;
+        }
+    }
+
     fn spawn(&mut self) {
         let log = self.directory.path().join("log");
         let mut command = command("sh");
