@@ -146,7 +146,7 @@ class Reference(Server):
             )
         command = [
             *as_postgres, POSTGRES / "postgres", "-D", self.data, "-p", str(self.port), "-k", "",
-            "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off",
+            "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", *self.flags,
         ]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", start_new_session=True)

@@ -130,7 +130,7 @@ pub(crate) fn may_be_early(expr: &Expr) -> bool {
 }
 
 /// True if the value depends on nothing but the parameters: neither on the session that asks nor on when.
-pub(crate) fn is_fixed(expr: &Expr) -> bool {
+pub fn is_fixed(expr: &Expr) -> bool {
     let mut fixed = match expr {
         Expr::Call { function, .. } => function.volatility == Volatility::Immutable,
         // Times and floats are written and read as the session says.

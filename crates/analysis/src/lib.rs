@@ -64,6 +64,7 @@ pub use deeds::Effect;
 pub use footprint::{Footprint, KeyPart, Mark};
 pub use graph::{Constraint, Graph, Why};
 pub use groups::Groups;
+pub use known::is_fixed;
 pub use look_ups::look_ups;
 pub use operation::{Key, Operation, Part, Template, Touch, What};
 pub use paths::{PATHS_MAX, Paths, hashed};

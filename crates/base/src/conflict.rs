@@ -105,6 +105,11 @@ impl Modes {
         modes[usize::from(b.0)] |= 1 << a.0;
     }
 
+    /// How many spaces there are: one more than the last of which anything was declared.
+    pub fn spaces(&self) -> usize {
+        self.spaces.len()
+    }
+
     /// Bit m is set if this mode conflicts with mode m.
     pub fn against(&self, space: Space, mode: Mode) -> u64 {
         self.spaces

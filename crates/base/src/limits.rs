@@ -95,6 +95,15 @@ pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Statements that one session at a replica keeps prepared. A server keeps a plan for each, some ten kilobytes.
 pub const REPLICA_STATEMENTS_MAX: usize = 256;
 
+/// Statements that a client of the front end keeps prepared. Each is a tree and its keys, some kilobytes.
+pub const PREPARED_STATEMENTS_MAX: usize = 10_000;
+
+/// Texts of which the front end remembers what they take and give; when there are more it begins again.
+pub const DESCRIPTIONS_MAX: usize = 10_000;
+
+/// Words that wait for the front end's one who decides; who has more to say waits.
+pub const FRONT_WORDS_MAX: usize = 10_000;
+
 const _: () = assert!(ROW_BYTES_MAX < LOG_SEGMENT_BYTES);
 const _: () = assert!(KEY_BYTES_MAX < ROW_BYTES_MAX);
 const _: () = assert!(STARTUP_BYTES_MAX < MESSAGE_BYTES_MAX);

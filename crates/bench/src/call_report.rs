@@ -40,6 +40,8 @@ pub struct CallReport {
     pub p50_us: f64,
     /// Nine of ten were faster.
     pub p90_us: f64,
+    /// Nineteen of twenty were faster.
+    pub p95_us: f64,
     /// All but one in a hundred were faster.
     pub p99_us: f64,
     /// All but one in a thousand were faster.
@@ -105,6 +107,8 @@ pub struct KindReport {
     pub p50_us: f64,
     /// Nine of ten were faster.
     pub p90_us: f64,
+    /// Nineteen of twenty were faster.
+    pub p95_us: f64,
     /// All but one in a hundred were faster.
     pub p99_us: f64,
     /// The slowest.
@@ -150,6 +154,7 @@ impl CallReport {
             mean_us: kind.latency.mean() / 1000.0,
             p50_us: microseconds(&kind.latency, 0.5),
             p90_us: microseconds(&kind.latency, 0.9),
+            p95_us: microseconds(&kind.latency, 0.95),
             p99_us: microseconds(&kind.latency, 0.99),
             max_us: microseconds(&kind.latency, 1.0),
         });
@@ -171,6 +176,7 @@ impl CallReport {
             mean_us: figures.latency.mean() / 1000.0,
             p50_us: quantile(0.5),
             p90_us: quantile(0.9),
+            p95_us: quantile(0.95),
             p99_us: quantile(0.99),
             p999_us: quantile(0.999),
             max_us: quantile(1.0),

@@ -37,6 +37,8 @@ pub struct CallRun {
     pub load: bool,
     /// Run the workload's checks before and after.
     pub check: bool,
+    /// Call the procedures that are there, even if they are others.
+    pub as_is: bool,
 }
 
 impl CallRun {
@@ -76,7 +78,7 @@ impl CallRun {
                 }
                 false => None,
             };
-            if measured {
+            if load || (measured && !self.as_is) {
                 loading::install(&mut connection, workload).await?;
             }
             Ok(before)

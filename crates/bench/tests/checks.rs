@@ -250,6 +250,7 @@ fn run_at(level: Level) -> CallRun {
         seed: 1,
         load: true,
         check: true,
+        as_is: false,
     }
 }
 

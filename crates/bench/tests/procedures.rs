@@ -44,6 +44,7 @@ fn ran(workload: &dyn Workload, level: Level, rate: Option<f64>) -> Option<CallR
         seed: 7,
         load: true,
         check: true,
+        as_is: false,
     };
     let system = Postgres::new(&url, level).unwrap();
     let mut stages = Vec::new();

@@ -57,6 +57,9 @@ pub struct Submission {
     pub arrival: u64,
     /// How long it will take compared with others; at least 1 is counted.
     pub cost: u32,
+    /// It runs at this worker or not at all: while the worker is not there, it waits for it, or for
+    /// [`crate::Event::Moved`].
+    pub pinned: Option<WorkerId>,
 }
 
 impl Submission {
@@ -71,6 +74,7 @@ impl Submission {
             after: Vec::new(),
             arrival: call.0,
             cost: 1,
+            pinned: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Relies on: nothing.  Promises: a place in the table is used again, with its memory, once its call is
 //! gone; a [`Ref`] to a call that is gone is known as such.  Does not: decide anything.
 
-use crate::call::{Access, CallId, Guarantee};
+use crate::call::{Access, CallId, Guarantee, WorkerId};
 use crate::set::Set;
 use hashbrown::HashTable;
 use quintet_base::conflict::ConflictKey;
@@ -58,6 +58,8 @@ pub(crate) struct Call {
     /// When it will be done, by estimate, on the scheduler's own scale of cost.
     pub done_at: u64,
     pub worker: u32,
+    /// The only worker that it may run at.
+    pub pinned: Option<WorkerId>,
     /// How many of `before` are missing at `worker`; counts while it is waiting.
     pub waits: u32,
     pub keys: Vec<ConflictKey>,
@@ -210,6 +212,7 @@ impl Call {
             sequence: 0,
             done_at: 0,
             worker: NONE,
+            pinned: None,
             waits: 0,
             keys: Vec::new(),
             before: Vec::new(),
@@ -225,6 +228,7 @@ impl Call {
         self.state = State::Free;
         (self.void, self.killed, self.extended) = (false, false, false);
         self.worker = NONE;
+        self.pinned = None;
         self.done_at = 0;
         self.keys = Vec::new();
         self.before.clear();

@@ -10,7 +10,7 @@
 //! know better would take a count for each worker and call, for a case that is rare.
 
 use crate::call::{CallId, Guarantee, Position, WorkerId};
-use crate::calls::{NONE, State};
+use crate::calls::{Call, NONE, State};
 use crate::config::Copies;
 use crate::event::{Effect, Wrote};
 use crate::scheduler::Scheduler;
@@ -29,7 +29,8 @@ impl Scheduler {
             State::Held | State::Homeless | State::Spreading | State::Free => return,
         }
         self.workers.unload(at, self.calls[slot].cost);
-        self.held.ended(self.calls[slot].cost);
+        let Call { access, cost, .. } = self.calls[slot];
+        self.held.ended(access, cost);
         self.ended(slot, wrote, effects);
         self.fill(at, effects);
     }
@@ -98,8 +99,16 @@ impl Scheduler {
         if here.state != State::Spreading || !here.missing.contains(at) {
             return;
         }
+        // What it ran itself it may commit out of turn: all that the call came after was there before it ran.
+        let mut reached = here.worker == at && self.calls[slot].guarantee == Guarantee::Total;
+        if reached {
+            let queue = &mut self.workers[at].applying;
+            if let Some(own) = queue.iter().position(|other| *other == slot) {
+                queue.remove(own);
+            }
+            self.arrived(slot, at, effects);
+        }
         // A worker that applies several at once may name the last.
-        let mut reached = false;
         while let Some(first) = self.workers[at].applying.front().copied() {
             if reached && !self.calls[first].void {
                 break;
@@ -115,8 +124,7 @@ impl Scheduler {
         self.calls[slot].missing.remove(at);
         for i in 0..self.calls[slot].behind.len() {
             let behind = self.calls[slot].behind[i];
-            let waits =
-                |other: &crate::calls::Call| other.state == State::Waiting && other.worker == at;
+            let waits = |other: &Call| other.state == State::Waiting && other.worker == at;
             if self.calls.get(behind).is_some_and(waits) {
                 self.release(behind.slot);
             }
@@ -176,7 +184,7 @@ impl Scheduler {
         if at != NONE {
             self.workers.unload(at, self.calls[slot].cost);
         }
-        self.held.left();
+        self.held.left(self.calls[slot].access);
         self.calls.make_void(slot);
         effects.push(Effect::Cancel { call });
     }
@@ -208,7 +216,7 @@ impl Scheduler {
                     call.state = State::Homeless;
                     if call.killed {
                         effects.push(Effect::Cancel { call: call.id });
-                        self.held.left();
+                        self.held.left(call.access);
                         self.calls.make_void(slot);
                     }
                     moved.push(slot);

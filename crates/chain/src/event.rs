@@ -53,7 +53,8 @@ pub enum Event {
         /// What it left.
         wrote: Wrote,
     },
-    /// A write set is in a worker's copy. Each worker reports them in the order of [`Effect::Apply`].
+    /// A write set is in a worker's copy. Each worker reports them in the order of [`Effect::Apply`]; only
+    /// those that it ran itself it may report out of turn, and then nothing is said of the others.
     Applied {
         /// Whose.
         call: CallId,
@@ -86,6 +87,13 @@ pub enum Event {
     Cancelled {
         /// Which.
         call: CallId,
+    },
+    /// A call that waits for a worker shall wait for another one. Changes nothing once it has one.
+    Moved {
+        /// Which.
+        call: CallId,
+        /// Where it may run now; nothing: anywhere.
+        pinned: Option<WorkerId>,
     },
 }
 

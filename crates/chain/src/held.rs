@@ -11,7 +11,7 @@
 //!
 //! Time is counted in cost: what has ended, divided by the slots that there are.
 
-use crate::call::CallId;
+use crate::call::{Access, CallId};
 use crate::calls::State;
 use crate::config::Order;
 use crate::event::Effect;
@@ -25,7 +25,8 @@ const PLACED_PER_SLOT: u64 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     waiting: VecDeque<(u32, Vec<CallId>)>,
-    /// Calls with a place that have not ended.
+    /// Calls with a place that have not ended. Those that read are not counted: they may wait for one that
+    /// has no place yet.
     placed: u64,
     /// How often the oldest was passed over.
     passed_over: usize,
@@ -37,19 +38,19 @@ pub(crate) struct Held {
 
 impl Held {
     /// A call has got its place.
-    pub fn placed(&mut self) {
-        self.placed += 1;
+    pub fn placed(&mut self, access: Access) {
+        self.placed += u64::from(access == Access::Update);
     }
 
     /// A call that had a place has ended.
-    pub fn ended(&mut self, cost: u32) {
+    pub fn ended(&mut self, access: Access, cost: u32) {
         self.spent += u64::from(cost);
-        self.left();
+        self.left(access);
     }
 
     /// A call that had a place will not be run.
-    pub fn left(&mut self) {
-        self.placed -= 1;
+    pub fn left(&mut self, access: Access) {
+        self.placed -= u64::from(access == Access::Update);
     }
 
     pub fn contains(&self, slot: u32) -> bool {

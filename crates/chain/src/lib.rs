@@ -32,9 +32,10 @@
 //! | `config` | [`Config`] |
 //! | `scheduler` | [`Scheduler`]: what becomes of an event; states of a call |
 //! | `placing`, `ending` | its two halves: where a call goes, and what follows when it is over |
+//! | `moving` | a call that may run is taken to a worker with nothing to do |
 //! | `held` | who gets a place next, if that is not who came first |
 //! | `index` | from a key to the calls that a new one comes directly after |
-//! | `frontiers` | the lists that the index keeps |
+//! | `frontiers`, `groups` | the lists that the index keeps, and how they are kept |
 //! | `calls`, `workers`, `set` | what is known of each |
 //! | `site` | [`Site`]: several sites order calls at once and agree later |
 //! | `offer`, `branches` | what sites tell each other; what each knows of the others' calls |
@@ -46,8 +47,10 @@ mod config;
 mod ending;
 mod event;
 mod frontiers;
+mod groups;
 mod held;
 mod index;
+mod moving;
 mod offer;
 mod placing;
 mod scheduler;

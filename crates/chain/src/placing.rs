@@ -5,7 +5,7 @@
 //! least loaded worker; where chains merge, the least loaded of theirs is taken (Gargamel, Algorithm 1,
 //! *getExecutingWorker*).  Does not: weigh a long queue there against effects on their way elsewhere.
 
-use crate::call::{Access, CallId};
+use crate::call::{Access, CallId, WorkerId};
 use crate::calls::{Call, NONE, State};
 use crate::event::Effect;
 use crate::index::Search;
@@ -49,7 +49,7 @@ impl Scheduler {
         }
         self.found = found;
         self.found.clear();
-        self.held.placed();
+        self.held.placed(self.calls[slot].access);
         self.place(slot, effects);
     }
 
@@ -100,6 +100,11 @@ impl Scheduler {
                 at => Some(at),
             };
         }
+        if let Some(pinned) = call.pinned {
+            let at = self.workers.find(pinned)?;
+            let able = self.workers.may_run(at, &call.keys);
+            return able.then(|| self.extend(slot, at));
+        }
         let ends_of_chains = call.before.iter().filter_map(|of| {
             let before = self.calls.get(*of)?;
             let open = !before.extended && before.worker != NONE;
@@ -108,6 +113,11 @@ impl Scheduler {
         let chosen = ends_of_chains
             .min_by_key(|at| (self.workers.key(*at), *at))
             .or_else(|| self.workers.least_loaded(&call.keys))?;
+        Some(self.extend(slot, chosen))
+    }
+
+    /// The call goes to this worker, and with it every chain that ends there.
+    fn extend(&mut self, slot: u32, chosen: u32) -> u32 {
         for i in 0..self.calls[slot].before.len() {
             let before = self.calls[slot].before[i];
             if self
@@ -118,6 +128,28 @@ impl Scheduler {
                 self.calls[before.slot].extended = true;
             }
         }
-        Some(chosen)
+        chosen
+    }
+
+    /// A call without a worker may run elsewhere from now on.
+    pub(crate) fn moved(
+        &mut self,
+        call: CallId,
+        pinned: Option<WorkerId>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(slot) = self.calls.find(call) else {
+            return;
+        };
+        match self.calls[slot].state {
+            State::Held => self.calls[slot].pinned = pinned,
+            State::Homeless => {
+                self.calls[slot].pinned = pinned;
+                let sequence = self.calls[slot].sequence;
+                self.homeless.remove(&(sequence, slot));
+                self.place(slot, effects);
+            }
+            _ => {}
+        }
     }
 }

@@ -94,6 +94,7 @@ impl Scheduler {
             }
             Event::WorkerLost { worker } => self.lost(worker, effects),
             Event::Cancelled { call } => self.cancelled(call, effects),
+            Event::Moved { call, pinned } => self.moved(call, pinned, effects),
         }
         self.settle(effects);
         while self.admit(effects) {
@@ -156,6 +157,7 @@ impl Scheduler {
         entry.cost = submission.cost.max(1);
         entry.arrival = submission.arrival;
         entry.keys = submission.keys;
+        entry.pinned = submission.pinned;
         let holds = self.config.order != Order::Arrival && submission.access == Access::Update;
         if holds {
             self.hold(slot, submission.after);
@@ -165,7 +167,7 @@ impl Scheduler {
     }
 
     /// Runs what may be run, until nothing more follows from it.
-    fn settle(&mut self, effects: &mut Vec<Effect>) {
+    pub(crate) fn settle(&mut self, effects: &mut Vec<Effect>) {
         while let Some(slot) = self.due.pop_front() {
             self.go(slot, effects);
         }

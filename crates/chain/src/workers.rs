@@ -174,6 +174,11 @@ impl Workers {
         self.workers[at as usize].ready.remove(&(age, slot));
     }
 
+    /// A call comes that runs already, whether or not a slot is free.
+    pub fn take_slot(&mut self, at: u32) {
+        self.workers[at as usize].running += 1;
+    }
+
     /// A call has ended.
     pub fn free_slot(&mut self, at: u32) {
         self.workers[at as usize].running -= 1;
@@ -182,7 +187,7 @@ impl Workers {
     /// Takes a slot for the oldest call that is ready.
     pub fn start_next(&mut self, at: u32) -> Option<u32> {
         let worker = &mut self.workers[at as usize];
-        if worker.running == worker.slots {
+        if worker.running >= worker.slots {
             return None;
         }
         let (_, slot) = worker.ready.pop_first()?;

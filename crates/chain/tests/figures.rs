@@ -694,3 +694,68 @@ fn nobody_is_passed_over_for_ever() {
         ",
     );
 }
+
+// A pinned call waits for its worker rather than run elsewhere, until it is told where it may run instead.
+#[test]
+fn a_pinned_call_runs_at_its_worker_only() {
+    check(
+        copies(),
+        "
+        worker A
+        worker B
+        submit t1 x total
+          queue t1 at A
+          run t1 at A
+        submit t2 x total pinned B
+          queue t2 at B after t1
+        done t1
+          apply t1 at A as 1
+          apply t1 at B as 1
+        applied t1 B
+          run t2 at B
+        lost B
+        submit t3 y total pinned B
+        worker C
+        move t2 C
+          queue t2 at C after t1
+          run t2 at C
+        worker B
+          queue t3 at B
+          run t3 at B
+        ",
+    );
+}
+
+// What a worker ran itself it may commit before what others ran: the next of the chain need not wait for
+// write sets that it has nothing to do with.
+#[test]
+fn own_effects_may_be_there_out_of_turn() {
+    check(
+        copies(),
+        "
+        worker A
+        worker B
+        submit t1 x total
+          queue t1 at A
+          run t1 at A
+        submit t2 y total
+          queue t2 at B
+          run t2 at B
+        submit t3 x total
+          queue t3 at A after t1
+        done t2
+          apply t2 at A as 1
+          apply t2 at B as 1
+        done t1
+          apply t1 at A as 2
+          apply t1 at B as 2
+        applied t1 A
+          run t3 at A
+        applied t2 B
+        applied t1 B
+          answer t1
+        applied t2 A
+          answer t2
+        ",
+    );
+}

@@ -5,6 +5,7 @@
 //! file).
 
 use crate::options::Options;
+use crate::proxy_arguments::{PROXY_EXAMPLES, ProxyArguments};
 use crate::quantity::Size;
 use crate::sim_arguments::{SIM_EXAMPLES, SimArguments};
 use clap::{ArgGroup, Args, Parser, Subcommand};
@@ -45,6 +46,9 @@ pub enum Command {
     /// Say which calls of procedures conflict, and why, without running them
     #[command(after_help = CLASSIFY_EXAMPLES)]
     Classify(ClassifyArguments),
+    /// Serve clients in front of PostgreSQL servers that share the work, without running conflicting calls at once
+    #[command(after_help = PROXY_EXAMPLES)]
+    Proxy(ProxyArguments),
     /// Simulate how calls are scheduled, on modelled workers and sites
     #[command(after_help = SIM_EXAMPLES)]
     Sim(SimArguments),
@@ -278,6 +282,9 @@ pub struct CallArguments {
     /// Run the consistency checks before and after
     #[arg(long)]
     pub check: bool,
+    /// Call the procedures that are there, without making them: before a front end they cannot be made
+    #[arg(long, conflicts_with = "load")]
+    pub as_is: bool,
     /// Seconds to measure; 0 for none
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
     pub seconds: f64,

@@ -267,6 +267,7 @@ fn run_of(target: &Target, arguments: &CallArguments) -> CallRun {
         seed: arguments.seed,
         load: arguments.load,
         check: arguments.check,
+        as_is: arguments.as_is,
     }
 }
 

@@ -33,6 +33,8 @@ mod measure;
 mod options;
 mod posts;
 mod progress;
+mod proxy;
+mod proxy_arguments;
 mod quantity;
 mod script;
 mod serve;
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Bench(command) => bench(&command),
         Command::Classify(classify) => classify::classify(&classify),
         Command::Sim(sim) => simulate::simulate(&sim),
+        Command::Proxy(arguments) => proxy::proxy(&arguments),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
     };
     match result {

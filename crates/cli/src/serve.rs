@@ -62,7 +62,8 @@ fn settle(arguments: ServeArguments) -> Result<Settings, Exit> {
     options.settle(users.as_deref())
 }
 
-fn server_config(settings: &Settings) -> ServerConfig {
+/// What the door is told.
+pub fn door(settings: &Settings) -> ServerConfig {
     let tls = settings.tls.clone();
     ServerConfig {
         listen: settings.listen,
@@ -84,21 +85,9 @@ async fn run(settings: &Settings, database: Database, report: &OpenReport) -> Re
         .map_err(|error| listening("cannot watch signals", &error))?;
     let mut terminations = signal(SignalKind::terminate())
         .map_err(|error| listening("cannot watch signals", &error))?;
-    let server = quintet_server::serve(server_config(settings), database)
+    let server = quintet_server::serve(door(settings), database)
         .await
-        .map_err(|error| match &error {
-            quintet_server::Error::File { .. }
-            | quintet_server::Error::Pem { .. }
-            | quintet_server::Error::Verifier { .. } => {
-                Exit::from_error(Code::Usage, "cannot serve", &error)
-            }
-            quintet_server::Error::Listen { .. } => {
-                Exit::from_error(Code::Network, "cannot serve", &error).hint(
-                    "Another server may have the port; choose one with --listen 127.0.0.1:PORT.",
-                )
-            }
-            _ => Exit::from_error(Code::Network, "cannot serve", &error),
-        })?;
+        .map_err(|error| refused(&error))?;
     announce(settings, report, server.local_addr());
     tokio::select! {
         () = any(&mut interrupts, &mut terminations) => {}
@@ -117,7 +106,24 @@ async fn run(settings: &Settings, database: Database, report: &OpenReport) -> Re
     }
 }
 
-async fn any(a: &mut Signal, b: &mut Signal) {
+/// Why nobody can connect.
+pub fn refused(error: &quintet_server::Error) -> Exit {
+    match error {
+        quintet_server::Error::File { .. }
+        | quintet_server::Error::Pem { .. }
+        | quintet_server::Error::Verifier { .. } => {
+            Exit::from_error(Code::Usage, "cannot serve", error)
+        }
+        quintet_server::Error::Listen { .. } => {
+            Exit::from_error(Code::Network, "cannot serve", error)
+                .hint("Another server may have the port; choose one with --listen 127.0.0.1:PORT.")
+        }
+        _ => Exit::from_error(Code::Network, "cannot serve", error),
+    }
+}
+
+/// Either signal.
+pub async fn any(a: &mut Signal, b: &mut Signal) {
     tokio::select! {
         _ = a.recv() => {}
         _ = b.recv() => {}
@@ -201,7 +207,7 @@ fn announce(settings: &Settings, report: &OpenReport, address: SocketAddr) {
 }
 
 /// An address that psql can be given: "any" is none.
-fn reachable(address: SocketAddr) -> String {
+pub fn reachable(address: SocketAddr) -> String {
     match address {
         _ if !address.ip().is_unspecified() => address.ip().to_string(),
         SocketAddr::V4(_) => "127.0.0.1".into(),
@@ -227,7 +233,7 @@ mod tests {
             user: Some(vec!["ann:x".into()]),
             ..Options::default()
         };
-        let config = server_config(&options.settle(None).unwrap());
+        let config = door(&options.settle(None).unwrap());
         assert_eq!(config.users.get("ann").map(String::as_str), Some("x"));
         assert_eq!(config.idle_in_transaction_timeout, None, "0 is never");
         assert_eq!(config.listen, ServerConfig::default().listen);

@@ -59,6 +59,15 @@ pub enum Applied {
     Already,
 }
 
+/// What becomes of the transaction when all is done in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// It is committed.
+    Commit,
+    /// It stays open.
+    Open,
+}
+
 /// A session that applies write sets at one replica.
 #[derive(Debug)]
 pub struct Applier {
@@ -113,17 +122,69 @@ impl Applier {
         durability: Durability,
         service: Duration,
     ) -> Result<Applied, Error> {
-        match self.attempt(gid, write_set, durability, service).await {
+        self.apply_as(gid, write_set, durability, service, End::Commit)
+            .await
+    }
+
+    /// The same, and the transaction stays open until [`Applier::commit`]: rows are locked, and nobody sees them. After
+    /// [`Applied::Already`] and after an error none is open.
+    ///
+    /// # Errors
+    /// As [`Applier::apply`].
+    pub async fn apply_open(
+        &mut self,
+        gid: &Gid,
+        write_set: &WriteSet,
+        durability: Durability,
+        service: Duration,
+    ) -> Result<Applied, Error> {
+        let applied = self
+            .apply_as(gid, write_set, durability, service, End::Open)
+            .await;
+        let stays = matches!(applied, Ok(Applied::Now { .. }));
+        let lost = matches!(&applied, Err(error) if error.is_lost());
+        if !stays && !lost {
+            self.roll_back().await?;
+        }
+        applied
+    }
+
+    async fn roll_back(&mut self) -> Result<(), Error> {
+        match self.connection.status() {
+            Status::Idle => Ok(()),
+            _ => self.connection.simple("ROLLBACK").await.map(drop),
+        }
+    }
+
+    /// Commits what [`Applier::apply_open`] has left open.
+    ///
+    /// # Errors
+    /// Those of the connection and the server.
+    pub async fn commit(&mut self) -> Result<(), Error> {
+        self.connection.simple("COMMIT").await.map(drop)
+    }
+
+    async fn apply_as(
+        &mut self,
+        gid: &Gid,
+        write_set: &WriteSet,
+        durability: Durability,
+        service: Duration,
+        end: End,
+    ) -> Result<Applied, Error> {
+        match self.attempt(gid, write_set, durability, service, end).await {
             Err(Error::Server(error)) if is_stale(&error.state, &error.message) => {
+                self.roll_back().await?;
                 self.statements.clear();
                 self.connection.simple("DEALLOCATE ALL").await?;
             }
             Err(Error::Server(error)) if error.state == SqlState(*b"428C9") => {
+                self.roll_back().await?;
                 self.fixed = Fixed::of(self.connection.simple(Fixed::QUERY).await?);
             }
             outcome => return outcome,
         }
-        self.attempt(gid, write_set, durability, service).await
+        self.attempt(gid, write_set, durability, service, end).await
     }
 
     async fn attempt(
@@ -132,6 +193,7 @@ impl Applier {
         write_set: &WriteSet,
         durability: Durability,
         service: Duration,
+        end: End,
     ) -> Result<Applied, Error> {
         let mark = format!("{APPLIED}{gid}");
         let sync = match durability {
@@ -139,9 +201,13 @@ impl Applier {
             Durability::Async | Durability::None => "off",
         };
         let mut pipeline = Pipeline::new(&mut self.connection, &mut self.statements)?;
+        let mut steps: Vec<Option<(&Arc<Relation>, u64)>> = vec![None];
+        if end == End::Open {
+            pipeline.plain("BEGIN", Keep::Prepared)?;
+            steps.push(None);
+        }
         let values = [gid.as_str(), &mark, sync].map(|value| Some(value.as_bytes()));
         pipeline.bound(MARK, values.into_iter())?;
-        let mut steps: Vec<Option<(&Arc<Relation>, u64)>> = vec![None];
         if !service.is_zero() {
             sleep(&mut pipeline, service)?;
             steps.push(None);

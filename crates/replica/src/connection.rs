@@ -317,6 +317,11 @@ impl Connection {
 }
 
 impl CancelKey {
+    /// The number of the session's process, as `pg_locks` has it.
+    pub fn process(&self) -> i32 {
+        self.process
+    }
+
     /// Asks the server to stop what the session does. It may be too late for that, which nobody is told.
     ///
     /// # Errors

@@ -101,6 +101,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// A server that gave no sign of life.
+    pub fn stalled(server: &crate::server::Server, after: Duration) -> Error {
+        Error::TimedOut {
+            server: server.to_string(),
+            during: "looking whether it is there",
+            after,
+        }
+    }
+
     /// True if the server could not be asked or did not answer, so that what was asked may have taken place or not. A server that says
     /// that it ends the session, or is about to start or to stop (57P01 and its like), counts as one of those.
     pub fn is_lost(&self) -> bool {

@@ -19,6 +19,8 @@
 //! | `connection` | [`Connection`]: a session, raw or by statements; below it `socket`, `frame`, `authentication` |
 //! | `front` | [`Front`], [`Gid`], [`Tag`]: names |
 //! | `call`, `runner` | [`Attempt`] and what became of it; [`Runner`], which runs it |
+//! | `open` | a transaction that a client drives, statement by statement |
+//! | `horizon` | how far the logs of replicas are dealt with |
 //! | `pipeline`, `statements` | several statements in a round trip; those that stay prepared |
 //! | `item`, `stream` | [`Item`]; [`Stream`], the log; below it `decode` and `assemble` |
 //! | `write_set`, `uniques` | [`WriteSet`] and its [`RowKey`]s; by what else rows must differ |
@@ -39,8 +41,10 @@ mod decode;
 mod error;
 mod frame;
 mod front;
+mod horizon;
 mod inspect;
 mod item;
+mod open;
 mod pipeline;
 mod position;
 mod runner;

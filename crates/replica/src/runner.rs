@@ -212,6 +212,13 @@ impl Runner {
         })
     }
 
+    /// What becomes of one statement in the transaction that is open, or as one of its own.
+    pub(crate) async fn answer_to(&mut self, text: &CallText) -> Result<Outcome, Error> {
+        let mut pipeline = Pipeline::new(&mut self.connection, &mut self.statements)?;
+        answering(&mut pipeline, text)?;
+        pipeline.run().await
+    }
+
     /// What Parse and Describe of a statement are answered: ParameterDescription, then RowDescription or NoData; or an ErrorResponse.
     ///
     /// # Errors
@@ -366,7 +373,7 @@ fn begin_at(level: Level) -> &'static str {
     }
 }
 
-fn begin_to_read_at(level: Level) -> &'static str {
+pub(crate) fn begin_to_read_at(level: Level) -> &'static str {
     match level {
         Level::ReadCommitted => "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",
         Level::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",

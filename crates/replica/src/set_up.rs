@@ -12,12 +12,14 @@
 //! | schema `quintet` | |
 //! | `quintet.front (name, epoch)` | which start of a front end the replica belongs to |
 //! | `quintet.applied (gid)` | write sets of elsewhere that are here |
+//! | `quintet.horizon (name, replica, position)` | up to where the logs of replicas are dealt with, so that marks could go |
 //! | `quintet.calls (token, number, answer)` | the last call of each client that wants to ask; part of the data |
 //! | publication and slot `quintet_<name>` | the log as a stream |
 
 use crate::connection::{Connection, Row};
 use crate::error::{Error, Problem};
 use crate::front::{Front, Gid};
+use crate::horizon;
 use crate::position::WalPosition;
 use crate::runner::literal;
 use crate::server::{Server, Settings};
@@ -42,6 +44,7 @@ const SCHEMA: &str = "\
     CREATE SCHEMA IF NOT EXISTS quintet; \
     CREATE TABLE IF NOT EXISTS quintet.front (name text PRIMARY KEY, epoch bigint NOT NULL); \
     CREATE TABLE IF NOT EXISTS quintet.applied (gid text PRIMARY KEY); \
+    CREATE TABLE IF NOT EXISTS quintet.horizon (name text, replica bigint, position pg_lsn NOT NULL, PRIMARY KEY (name, replica)); \
     CREATE TABLE IF NOT EXISTS quintet.calls (token text PRIMARY KEY, number bigint NOT NULL, answer bytea NOT NULL)";
 
 /// What a replica is when a start of the front end has taken it over.
@@ -55,6 +58,8 @@ pub struct Report {
     pub foreign: Vec<Gid>,
     /// Write sets of elsewhere that are here and were not pruned.
     pub applied: Vec<Gid>,
+    /// By number of replica: up to where its log was dealt with when marks were last pruned here.
+    pub horizons: Vec<(u32, WalPosition)>,
     /// The end of the log: when the stream has told all before it, it has told all that happened before the report.
     pub position: WalPosition,
     /// Equal for two addresses of one server.
@@ -106,6 +111,7 @@ pub async fn set_up(server: &Server, name: &str, timeout: Duration) -> Result<Re
         }
     }
     let applied = connection.simple("SELECT gid FROM quintet.applied").await?;
+    let horizons = horizon::read(&mut connection, &front).await?;
     let position = connection
         .simple("SELECT pg_current_wal_insert_lsn()")
         .await?;
@@ -126,6 +132,7 @@ pub async fn set_up(server: &Server, name: &str, timeout: Duration) -> Result<Re
         prepared,
         foreign,
         applied: applied.iter().filter_map(gid).collect(),
+        horizons,
         position,
         system_identifier: text(&mut connection, &identifier)?,
         server_version,

@@ -29,7 +29,7 @@ mod prepare;
 mod statement;
 
 use crate::desks;
-use crate::door::{Io, Shared};
+use crate::door::{Entrance, Io};
 use crate::linger::Presence;
 use crate::metrics::add;
 use crate::protocol::backend::{self, Severity};
@@ -91,7 +91,7 @@ pub(crate) struct Connection {
     out: Vec<u8>,
     session: Session,
     seat: Arc<Seat>,
-    shared: Arc<Shared>,
+    entrance: Arc<Entrance>,
     formats: PortalFormats,
     limits: TimeLimits,
     /// An error was sent; everything up to Sync is ignored.
@@ -122,19 +122,19 @@ impl Connection {
         mut out: Vec<u8>,
         session: Session,
         seat: Arc<Seat>,
-        shared: Arc<Shared>,
+        entrance: Arc<Entrance>,
     ) -> Connection {
         backend::ready(&mut out, session.status());
-        let presence = Presence::new(Arc::clone(&shared.crowd));
-        add(&shared.metrics.connections, 1);
-        add(&shared.metrics.connections_open, 1);
+        let presence = Presence::new(Arc::clone(&entrance.crowd));
+        add(&entrance.metrics.connections, 1);
+        add(&entrance.metrics.connections_open, 1);
         let mut connection = Connection {
             io,
             input: BytesMut::with_capacity(READ_BYTES),
             out,
             session,
             seat,
-            shared,
+            entrance,
             formats: PortalFormats::default(),
             limits: TimeLimits::default(),
             skipping: false,
@@ -164,7 +164,7 @@ impl Connection {
             mut out,
             session,
             seat,
-            shared,
+            entrance,
             presence,
             ..
         } = self;
@@ -177,7 +177,7 @@ impl Connection {
             );
         }
         if let Close::Fatal(error) = &close {
-            shared.metrics.error(error.state.as_str());
+            entrance.metrics.error(error.state.as_str());
             log(error, seat.process_id);
             out.truncate(backend::whole(&out));
             backend::error(&mut out, Severity::Fatal, error);
@@ -185,7 +185,7 @@ impl Connection {
             let _ = tokio::time::timeout(FAREWELL, io.write_all(&out)).await;
         }
         let _ = tokio::time::timeout(FAREWELL, io.shutdown()).await;
-        shared
+        entrance
             .metrics
             .connections_open
             .fetch_sub(1, Ordering::Relaxed);
@@ -309,7 +309,7 @@ impl Connection {
 
     /// What comes at once, or nearly: see `linger`.
     async fn read_soon(&mut self) -> Option<io::Result<usize>> {
-        let clock = &self.shared.clock;
+        let clock = &self.entrance.clock;
         if !desks::at_desk() || !self.presence.linger(clock.monotonic_nanos()) {
             return None;
         }
@@ -334,7 +334,7 @@ impl Connection {
         match read {
             Ok(0) | Err(_) => Err(Close::Gone),
             Ok(count) => {
-                add(&self.shared.metrics.received_bytes, count as u64);
+                add(&self.entrance.metrics.received_bytes, count as u64);
                 Ok(())
             }
         }
@@ -369,7 +369,7 @@ impl Connection {
             }
         }
         self.io.flush().await.map_err(|_| Close::Gone)?;
-        add(&self.shared.metrics.sent_bytes, at as u64);
+        add(&self.entrance.metrics.sent_bytes, at as u64);
         self.answered = false;
         self.out.clear();
         if self.out.capacity() > BUFFER_BYTES_KEPT {
@@ -380,7 +380,7 @@ impl Connection {
 
     /// Tells the client what went wrong with a statement.
     fn refuse(&mut self, error: SqlError) {
-        self.shared.metrics.error(error.state.as_str());
+        self.entrance.metrics.error(error.state.as_str());
         log(&error, self.seat.process_id);
         self.tell();
         backend::error(&mut self.out, Severity::Error, &error);
@@ -399,7 +399,7 @@ impl Connection {
         self.limits = TimeLimits {
             statement: limit("statement_timeout"),
             idle_in_transaction: limit("idle_in_transaction_session_timeout")
-                .or(self.shared.config.idle_in_transaction_timeout),
+                .or(self.entrance.config.idle_in_transaction_timeout),
         };
     }
 }
@@ -503,7 +503,7 @@ mod tests {
     async fn a_panic_ends_its_connection_with_an_answer_and_gives_the_seat_back() {
         let directory = tempfile::tempdir().unwrap();
         let (database, _) = Database::open(DatabaseConfig::new(directory.path())).unwrap();
-        let shared = Arc::new(Shared {
+        let entrance = Arc::new(Entrance {
             users: Users::new(&Default::default()).unwrap(),
             tls: None,
             registry: Arc::new(Registry::new(1)),
@@ -512,13 +512,12 @@ mod tests {
             clock: RealClock,
             stopping: Default::default(),
             config: ServerConfig::default(),
-            database: database.clone(),
         });
-        let seat = shared.registry.sit_down(*b"abcd").unwrap();
+        let seat = entrance.registry.sit_down(*b"abcd").unwrap();
         let session = database.session(SessionOptions::default()).unwrap();
         let (mut client, server) = tokio::io::duplex(64 * 1024);
         let io: Io = Box::new(Trap(server));
-        Connection::new(io, Vec::new(), session, seat, Arc::clone(&shared))
+        Connection::new(io, Vec::new(), session, seat, Arc::clone(&entrance))
             .run()
             .await;
         let mut answer = Vec::new();
@@ -533,9 +532,9 @@ mod tests {
             text.contains("SFATAL\0VFATAL\0CXX000\0Minternal error: planted\0"),
             "{text:?}"
         );
-        assert_eq!(shared.metrics.connections_open(), 0);
+        assert_eq!(entrance.metrics.connections_open(), 0);
         assert!(
-            shared.registry.sit_down(*b"abcd").is_some(),
+            entrance.registry.sit_down(*b"abcd").is_some(),
             "the only seat is free again"
         );
     }

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `protocol::startup`, `auth`, `registry`.  Promises: nobody is told anything about the
 //! database before they are let in; whoever takes too long is let go; an unread packet is bounded.
-//! Does not: serve statements; `connection` does.
+//! Does not: serve statements; the house behind it does.
 //!
 //! ```text
 //!   accepted ──SSLRequest: S, handshake─► encrypted ──┐
@@ -13,12 +13,12 @@
 //!                                          │
 //!                                    users configured? ──SCRAM fails: 28P01──► closed
 //!                                          ▼
-//!                                       session ──► connection
+//!                                       Guest ──► house
 //! ```
 
 use crate::auth::{self, Users};
 use crate::config::ServerConfig;
-use crate::connection::Connection;
+use crate::house::{Guest, House};
 use crate::linger::Crowd;
 use crate::metrics::{Metrics, add};
 use crate::protocol::backend::{self, Sasl, Severity};
@@ -29,7 +29,6 @@ use crate::registry::{Phase, Registry, Seat};
 use pgwire::tokio::TlsAcceptor;
 use quintet_base::limits::STARTUP_BYTES_MAX;
 use quintet_base::{SqlError, SqlState};
-use quintet_embed::{Database, SessionOptions};
 use quintet_rt::RealClock;
 use std::io;
 use std::sync::Arc;
@@ -41,25 +40,26 @@ use tokio::sync::watch;
 const PACKETS_MAX: usize = 3;
 
 /// A socket, encrypted or not.
-pub(crate) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 
 /// One call through a table per read and per write is nothing beside the system call.
-pub(crate) type Io = Box<dyn Socket>;
+pub type Io = Box<dyn Socket>;
 
-/// What all connections share.
-pub(crate) struct Shared {
-    pub database: Database,
+/// What all who come through a door share.
+pub struct Entrance {
+    /// What the server was told.
     pub config: ServerConfig,
-    pub users: Users,
-    pub tls: Option<TlsAcceptor>,
-    pub registry: Arc<Registry>,
+    /// Counters.
     pub metrics: Metrics,
-    pub crowd: Arc<Crowd>,
-    pub clock: RealClock,
+    pub(crate) users: Users,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) crowd: Arc<Crowd>,
+    pub(crate) clock: RealClock,
     /// True once nobody is let in any more.
-    pub stopping: watch::Sender<bool>,
+    pub(crate) stopping: watch::Sender<bool>,
 }
 
 /// Why there is no session.
@@ -77,33 +77,36 @@ impl From<io::Error> for Refusal {
 }
 
 /// Serves one accepted socket to its end.
-pub(crate) async fn serve(stream: TcpStream, shared: Arc<Shared>) {
-    let limit = shared.config.authentication_timeout;
-    let mut stopping = shared.stopping.subscribe();
+pub(crate) async fn serve<H: House>(stream: TcpStream, entrance: Arc<Entrance>, house: Arc<H>) {
+    let limit = entrance.config.authentication_timeout;
+    let mut stopping = entrance.stopping.subscribe();
     let admitted = tokio::select! {
-        admitted = tokio::time::timeout(limit, admit(stream, &shared)) => admitted,
+        admitted = tokio::time::timeout(limit, admit(stream, &entrance)) => admitted,
         _ = stopping.wait_for(|stopping| *stopping) => return,
     };
     match admitted {
-        Ok(Ok(connection)) => connection.run().await,
-        Ok(Err(Refusal::Told(mut io, error))) => {
-            tracing::debug!(state = %error.state, message = error.message, "connection refused");
-            shared.metrics.error(error.state.as_str());
-            let mut out = Vec::new();
-            backend::error(&mut out, Severity::Fatal, &error);
-            // It may be gone; then nobody misses the message.
-            let _ = tokio::time::timeout(limit, async {
-                io.write_all(&out).await?;
-                io.shutdown().await
-            })
-            .await;
-        }
+        Ok(Ok(guest)) => house.receive(guest).await,
+        Ok(Err(Refusal::Told(io, error))) => tell(io, &error, &entrance).await,
         Ok(Err(Refusal::Silent)) => {}
         Err(_) => tracing::debug!("authentication took too long"),
     }
 }
 
-async fn admit(stream: TcpStream, shared: &Arc<Shared>) -> Result<Connection, Refusal> {
+/// Tells somebody why there is no session, and closes.
+pub(crate) async fn tell(mut io: Io, error: &SqlError, entrance: &Entrance) {
+    tracing::debug!(state = %error.state, message = error.message, "connection refused");
+    entrance.metrics.error(error.state.as_str());
+    let mut out = Vec::new();
+    backend::error(&mut out, Severity::Fatal, error);
+    // It may be gone; then nobody misses the message.
+    let _ = tokio::time::timeout(entrance.config.authentication_timeout, async {
+        io.write_all(&out).await?;
+        io.shutdown().await
+    })
+    .await;
+}
+
+async fn admit(stream: TcpStream, entrance: &Arc<Entrance>) -> Result<Guest, Refusal> {
     let mut io: Io = Box::new(stream);
     let mut encrypted = false;
     for _ in 0..PACKETS_MAX {
@@ -116,7 +119,7 @@ async fn admit(stream: TcpStream, shared: &Arc<Shared>) -> Result<Connection, Re
         io.read_exact(&mut body).await?;
         match startup::parse(&body) {
             Ok(Packet::Ssl) if !encrypted => {
-                if let Some(tls) = &shared.tls {
+                if let Some(tls) = &entrance.tls {
                     io.write_all(b"S").await?;
                     // Nothing beyond the request was read, so that nothing sent in the clear can
                     // pass for encrypted.
@@ -128,11 +131,11 @@ async fn admit(stream: TcpStream, shared: &Arc<Shared>) -> Result<Connection, Re
             }
             Ok(Packet::Ssl | Packet::Gss) => io.write_all(b"N").await?,
             Ok(Packet::Cancel { process_id, secret }) => {
-                add(&shared.metrics.cancel_requests, 1);
-                shared.registry.cancel(process_id, secret);
+                add(&entrance.metrics.cancel_requests, 1);
+                entrance.registry.cancel(process_id, secret);
                 return Err(Refusal::Silent);
             }
-            Ok(Packet::Startup(startup)) => return login(io, startup, shared).await,
+            Ok(Packet::Startup(startup)) => return login(io, startup, entrance).await,
             Err(error) => return Err(Refusal::Told(io, error)),
         }
         io.flush().await?;
@@ -140,8 +143,8 @@ async fn admit(stream: TcpStream, shared: &Arc<Shared>) -> Result<Connection, Re
     Err(Refusal::Told(io, violation("expected a startup message")))
 }
 
-async fn login(mut io: Io, startup: Startup, shared: &Arc<Shared>) -> Result<Connection, Refusal> {
-    let seat = match take_seat(shared) {
+async fn login(mut io: Io, startup: Startup, entrance: &Arc<Entrance>) -> Result<Guest, Refusal> {
+    let seat = match take_seat(entrance) {
         Ok(seat) => seat,
         Err(error) => return Err(Refusal::Told(io, error)),
     };
@@ -149,38 +152,26 @@ async fn login(mut io: Io, startup: Startup, shared: &Arc<Shared>) -> Result<Con
     if startup.minor > MINOR_VERSION || !startup.protocol_options.is_empty() {
         backend::negotiate_version(&mut out, MINOR_VERSION, &startup.protocol_options);
     }
-    if !shared.users.is_empty() {
-        match authenticate(&mut io, &mut out, &startup.user, &shared.users).await? {
+    if !entrance.users.is_empty() {
+        match authenticate(&mut io, &mut out, &startup.user, &entrance.users).await? {
             Ok(()) => {}
             Err(error) => {
-                add(&shared.metrics.authentications_failed, 1);
+                add(&entrance.metrics.authentications_failed, 1);
                 return Err(Refusal::Told(io, error));
             }
         }
     }
-    let options = SessionOptions {
-        user: startup.user,
-        database: startup.database,
-        process_id: seat.process_id,
-        settings: startup.settings,
-    };
-    let user = options.user.clone();
-    let session = match shared.database.session(options) {
-        Ok(session) => session,
-        Err(error) => return Err(Refusal::Told(io, error)),
-    };
-    seat.serves(session.cancel_handle());
-    out.extend_from_slice(backend::AUTHENTICATION_OK);
-    for (name, value) in session.reported_settings() {
-        backend::parameter_status(&mut out, &name, &value);
-    }
-    backend::key_data(&mut out, seat.process_id, seat.secret);
-    tracing::debug!(process_id = seat.process_id, user, "connection opened");
-    Ok(Connection::new(io, out, session, seat, Arc::clone(shared)))
+    Ok(Guest {
+        io,
+        out,
+        startup,
+        seat,
+        entrance: Arc::clone(entrance),
+    })
 }
 
-fn take_seat(shared: &Arc<Shared>) -> Result<Arc<Seat>, SqlError> {
-    if shared.registry.phase() != Phase::Running {
+fn take_seat(entrance: &Entrance) -> Result<Arc<Seat>, SqlError> {
+    if entrance.registry.phase() != Phase::Running {
         return Err(SqlError::new(
             SqlState::CANNOT_CONNECT_NOW,
             "the database system is shutting down",
@@ -188,8 +179,8 @@ fn take_seat(shared: &Arc<Shared>) -> Result<Arc<Seat>, SqlError> {
     }
     let mut secret = [0; 4];
     auth::secrets(&mut secret).map_err(SqlError::internal)?;
-    shared.registry.sit_down(secret).ok_or_else(|| {
-        add(&shared.metrics.connections_refused, 1);
+    entrance.registry.sit_down(secret).ok_or_else(|| {
+        add(&entrance.metrics.connections_refused, 1);
         SqlError::new(
             SqlState::TOO_MANY_CONNECTIONS,
             "sorry, too many clients already",

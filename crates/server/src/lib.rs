@@ -15,7 +15,8 @@
 //! |---|---|
 //! | `server` | [`serve`], [`Server`]: listening and stopping |
 //! | `config` | [`ServerConfig`] and why a server does not start |
-//! | `door` | from an accepted socket to a session |
+//! | `door` | from an accepted socket to a guest |
+//! | `house` | [`House`]: who serves guests; a database of ours, or `proxy` |
 //! | `auth`, `tls` | who may come in, and unseen |
 //! | `registry` | who is connected; cancel requests |
 //! | `desks`, `linger` | the threads that serve, and when they sleep |
@@ -44,6 +45,7 @@ mod config;
 mod connection;
 mod desks;
 mod door;
+mod house;
 mod http;
 mod linger;
 mod metrics;
@@ -56,5 +58,8 @@ mod tls;
 pub use config::{
     AUTHENTICATION_TIMEOUT, Error, LISTEN_DEFAULT, SHUTDOWN_GRACE, ServerConfig, TlsFiles,
 };
-pub use metrics::Metrics;
-pub use server::{Server, serve};
+pub use door::{Entrance, Io, Socket};
+pub use house::{Guest, House, Served};
+pub use metrics::{Metrics, Page};
+pub use registry::{Phase, Seat};
+pub use server::{Server, serve, serve_house};

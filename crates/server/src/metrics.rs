@@ -82,13 +82,18 @@ impl Metrics {
         add(&self.latency_nanos, nanos);
     }
 
+    /// Counts an error that a client is told of.
+    pub fn count_error(&self, state: &str) {
+        self.error(state);
+    }
+
     pub(crate) fn error(&self, state: &str) {
         let class = CLASSES.iter().position(|class| state.starts_with(class));
         add(&self.errors[class.unwrap_or(CLASSES.len() - 1)], 1);
     }
 
-    /// Everything in the text format of Prometheus.
-    pub fn render(&self, engine: &DatabaseStats) -> String {
+    /// The door's in the text format of Prometheus; others may be added.
+    pub fn page(&self) -> Page {
         let mut page = Page(String::with_capacity(8 * 1024));
         let connections = [
             ("connections", "Connections accepted.", &self.connections),
@@ -133,8 +138,7 @@ impl Metrics {
             &self.errors,
         );
         self.latency(&mut page);
-        page.engine(engine);
-        page.0
+        page
     }
 
     fn latency(&self, page: &mut Page) {
@@ -157,10 +161,11 @@ impl Metrics {
 
 /// A page in Prometheus' text format. Every name gets the prefix `quintet_`, counters the suffix
 /// `_total`, as its conventions ask.
-struct Page(String);
+pub struct Page(String);
 
 impl Page {
-    fn head(&mut self, name: &str, help: &str, kind: &str) {
+    /// Names what follows.
+    pub fn head(&mut self, name: &str, help: &str, kind: &str) {
         let page = &mut self.0;
         let _ = writeln!(
             page,
@@ -168,16 +173,24 @@ impl Page {
         );
     }
 
-    fn sample(&mut self, name: &str, value: impl Display) {
+    /// One more value of what was named last.
+    pub fn sample(&mut self, name: &str, value: impl Display) {
         let _ = writeln!(self.0, "quintet_{name} {value}");
     }
 
-    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+    /// All of it.
+    pub fn text(self) -> String {
+        self.0
+    }
+
+    /// A number that goes up and down.
+    pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
         self.head(name, help, "gauge");
         self.sample(name, value);
     }
 
-    fn counter(&mut self, name: &str, help: &str, value: impl Display) {
+    /// A number that only grows; its name ends in `_total` on the page.
+    pub fn counter(&mut self, name: &str, help: &str, value: impl Display) {
         let name = format!("{name}_total");
         self.head(&name, help, "counter");
         self.sample(&name, value);
@@ -198,7 +211,7 @@ impl Page {
         }
     }
 
-    fn engine(&mut self, engine: &DatabaseStats) {
+    pub(crate) fn engine(&mut self, engine: &DatabaseStats) {
         let DatabaseStats {
             tc,
             log,

@@ -6,7 +6,6 @@
 //! Lock order: the one lock here is a leaf.
 
 use parking_lot::Mutex;
-use quintet_embed::CancelHandle;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +13,7 @@ use tokio::sync::Notify;
 
 /// How far the server is from its end. It only goes up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// Everybody is served.
     Running = 0,
     /// Whoever is idle must leave; what runs may finish.
@@ -24,14 +23,15 @@ pub(crate) enum Phase {
 }
 
 /// One connection as others see it.
-pub(crate) struct Seat {
+pub struct Seat {
+    /// As BackendKeyData names it.
     pub process_id: i32,
-    pub secret: [u8; 4],
+    pub(crate) secret: [u8; 4],
     /// Wakes the connection from whatever it waits for, so that it looks at the phase and at its
     /// session's cancel flag.
     pub wake: Notify,
     /// Set once the session is open.
-    cancel: OnceLock<CancelHandle>,
+    cancel: OnceLock<Box<dyn Fn() + Send + Sync>>,
     registry: Arc<Registry>,
 }
 
@@ -134,20 +134,21 @@ fn same(a: [u8; 4], b: [u8; 4]) -> bool {
 }
 
 impl Seat {
-    /// The session to interrupt from now on.
-    pub fn serves(&self, session: CancelHandle) {
+    /// How what it does is interrupted from now on.
+    pub fn serves(&self, cancel: impl Fn() + Send + Sync + 'static) {
         // Only the connection itself calls this, once.
-        let _ = self.cancel.set(session);
+        let _ = self.cancel.set(Box::new(cancel));
     }
 
     /// Cancels the running statement.
     pub fn interrupt(&self) {
-        if let Some(session) = self.cancel.get() {
-            session.cancel();
+        if let Some(cancel) = self.cancel.get() {
+            cancel();
         }
         self.wake.notify_one();
     }
 
+    /// How far the server is from its end.
     pub fn phase(&self) -> Phase {
         self.registry.phase()
     }

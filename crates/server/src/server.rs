@@ -13,7 +13,8 @@
 use crate::auth::Users;
 use crate::config::{Error, ServerConfig};
 use crate::desks::Desks;
-use crate::door::{self, Shared};
+use crate::door::{self, Entrance};
+use crate::house::{DatabaseHouse, House};
 use crate::metrics::Metrics;
 use crate::registry::{Phase, Registry};
 use crate::{http, tls};
@@ -46,7 +47,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 
 /// A running server. Dropping it leaves it running; [`Server::shutdown`] stops it.
 pub struct Server {
-    shared: Arc<Shared>,
+    entrance: Arc<Entrance>,
     address: SocketAddr,
     http_address: Option<SocketAddr>,
     accepting: Vec<JoinHandle<()>>,
@@ -58,11 +59,19 @@ pub struct Server {
     stopped: watch::Sender<bool>,
 }
 
-/// Starts to listen, on the calling runtime.
+/// Starts to listen in front of a database, on the calling runtime.
 ///
 /// # Errors
 /// See [`Error`]; nothing listens then.
 pub async fn serve(config: ServerConfig, database: Database) -> Result<Server, Error> {
+    serve_house(config, Arc::new(DatabaseHouse(database))).await
+}
+
+/// Starts to listen in front of any house, on the calling runtime.
+///
+/// # Errors
+/// See [`Error`]; nothing listens then.
+pub async fn serve_house<H: House>(config: ServerConfig, house: Arc<H>) -> Result<Server, Error> {
     if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
         return Err(Error::Runtime);
     }
@@ -92,8 +101,7 @@ pub async fn serve(config: ServerConfig, database: Database) -> Result<Server, E
         "scram-sha-256"
     };
     tracing::info!(%address, connections_max = seats_max, tls = tls.is_some(), authentication, "listening");
-    let shared = Arc::new(Shared {
-        database,
+    let entrance = Arc::new(Entrance {
         users,
         tls,
         registry: Arc::new(Registry::new(seats_max)),
@@ -106,25 +114,26 @@ pub async fn serve(config: ServerConfig, database: Database) -> Result<Server, E
     let sockets = Arc::new(Semaphore::new(sockets_max as usize));
     let (threads, desks) = Desks::start().map_err(|source| Error::Listen { address, source })?;
     let mut accepting = vec![tokio::spawn(accept(listener, Arc::clone(&sockets), {
-        let shared = Arc::clone(&shared);
+        let entrance = Arc::clone(&entrance);
+        let house = Arc::clone(&house);
         move |stream, permit| {
-            let shared = Arc::clone(&shared);
+            let (entrance, house) = (Arc::clone(&entrance), Arc::clone(&house));
             threads.serve(stream, |stream| async move {
                 let _permit = permit;
-                door::serve(stream, shared).await;
+                door::serve(stream, entrance, house).await;
             });
         }
     }))];
     if let Some(http) = http {
-        let shared = Arc::clone(&shared);
+        let entrance = Arc::clone(&entrance);
         accepting.push(tokio::spawn(accept(
             http,
             Arc::new(Semaphore::new(HTTP_SOCKETS)),
             move |stream, permit| {
-                let shared = Arc::clone(&shared);
+                let (entrance, house) = (Arc::clone(&entrance), Arc::clone(&house));
                 tokio::spawn(async move {
                     let _permit = permit;
-                    let render = || shared.metrics.render(&shared.database.stats());
+                    let render = || house.metrics(&entrance.metrics);
                     http::answer(stream, render).await;
                 });
             },
@@ -132,7 +141,7 @@ pub async fn serve(config: ServerConfig, database: Database) -> Result<Server, E
     }
     let stopped = watch::Sender::new(false);
     Ok(Server {
-        shared,
+        entrance,
         address,
         http_address,
         accepting,
@@ -199,7 +208,7 @@ impl Server {
 
     /// Counters of the door.
     pub fn metrics(&self) -> &Metrics {
-        &self.shared.metrics
+        &self.entrance.metrics
     }
 
     /// Stops: nobody new is let in, idle sessions are told 57P01, running statements get the
@@ -209,12 +218,12 @@ impl Server {
         for task in &self.accepting {
             task.abort();
         }
-        self.shared.stopping.send_replace(true);
-        self.shared.registry.enter(Phase::Draining);
-        if !self.all_gone(self.shared.config.shutdown_grace).await {
-            self.shared.registry.enter(Phase::Closing);
+        self.entrance.stopping.send_replace(true);
+        self.entrance.registry.enter(Phase::Draining);
+        if !self.all_gone(self.entrance.config.shutdown_grace).await {
+            self.entrance.registry.enter(Phase::Closing);
             if !self.all_gone(CLOSING).await {
-                let left = self.shared.metrics.connections_open();
+                let left = self.entrance.metrics.connections_open();
                 tracing::error!(left, "connections could not be ended");
             }
         }

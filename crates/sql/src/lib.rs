@@ -13,7 +13,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `parse` | the door to the parser |
+//! | `parse`, `kind` | the door to the parser; what kind of statement, by its words |
 //! | `normalize` | texts without their literals |
 //! | `command` | what a statement becomes |
 //! | `planner`, `statement` | the state of planning; who plans which kind |
@@ -47,6 +47,7 @@ mod group;
 mod insert;
 mod join;
 mod join_clause;
+mod kind;
 mod limit;
 mod locking;
 mod names;
@@ -78,6 +79,7 @@ mod with;
 
 pub use catalog::{Catalog, CatalogChange};
 pub use command::{Command, Planned};
+pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
 pub use planner::{PlanContext, plan};

@@ -5,9 +5,9 @@
 //!
 //! ```text
 //!   worker A [2] [behind] [holds 0,1]    joins, with so many slots
-//!   submit t1 x y.z? [ro] [total] [after t0] [old] [cost 3]
+//!   submit t1 x y.z? [ro] [total] [after t0] [old] [cost 3] [pinned A]
 //!   done t1 | nothing t1                 ended, with a write set or without
-//!   applied t1 A    lost A    current A    cancel t1
+//!   applied t1 A    lost A    current A    cancel t1    move t1 A
 //! ```
 //!
 //! A key is a path of letters, `*` for the empty one; with `?` it is read, otherwise written; `2:x` is in space 2.
@@ -94,6 +94,7 @@ fn event(line: &str) -> Event {
                     "old" => submission.arrival = 0,
                     "after" => submission.after.push(call(words.next().unwrap())),
                     "cost" => submission.cost = words.next().unwrap().parse().unwrap(),
+                    "pinned" => submission.pinned = Some(worker(words.next().unwrap())),
                     text => submission.keys.push(key(text)),
                 }
             }
@@ -117,6 +118,10 @@ fn event(line: &str) -> Event {
             worker: worker(what),
         },
         "cancel" => Event::Cancelled { call: call(what) },
+        "move" => Event::Moved {
+            call: call(what),
+            pinned: words.next().map(worker),
+        },
         other => panic!("no such event: {other}"),
     }
 }

@@ -150,9 +150,9 @@ impl Connection {
 
     /// A statement, or the end of them, begins: the one before it has ended.
     fn start(&mut self) -> u64 {
-        let now = self.shared.clock.monotonic_nanos();
+        let now = self.entrance.clock.monotonic_nanos();
         if let Some(Running { kind, started }) = self.running.take() {
-            self.shared
+            self.entrance
                 .metrics
                 .statement(kind, now.saturating_sub(started));
         }

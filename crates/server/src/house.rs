@@ -1,0 +1,113 @@
+//! What is behind the door: whoever serves guests once they are let in.
+//!
+//! Relies on: `door`, which has asked a guest's name and proof.  Promises: the same door, desks and metrics in
+//! front of any house.  Does not: know what a guest wants.
+//!
+//! ```text
+//!   socket ─► door ─► Guest ─► House ─┬─► DatabaseHouse: a session of a database of ours
+//!                                     └─► others, as `proxy`: replicas of PostgreSQL
+//! ```
+
+use crate::connection::Connection;
+use crate::door::{Entrance, Io, tell};
+use crate::metrics::{Metrics, add};
+use crate::protocol::backend;
+use crate::protocol::startup::Startup;
+use crate::registry::Seat;
+use quintet_base::SqlError;
+use quintet_embed::{Database, SessionOptions};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Serves guests.
+pub trait House: Send + Sync + 'static {
+    /// Serves one, to its end. Run at a desk; what takes long goes elsewhere.
+    fn receive(self: Arc<Self>, guest: Guest) -> impl Future<Output = ()> + Send + 'static;
+
+    /// The page of metrics, with those of the door.
+    fn metrics(&self, door: &Metrics) -> String;
+}
+
+/// Somebody who was let in and has not been told so.
+pub struct Guest {
+    /// The socket.
+    pub io: Io,
+    /// What is to be sent first; AuthenticationOk is still to be added ([`Guest::welcome`]).
+    pub out: Vec<u8>,
+    /// What was asked for at log-in.
+    pub startup: Startup,
+    /// The guest's place among all; given back when it is dropped.
+    pub seat: Arc<Seat>,
+    /// The door it came through.
+    pub entrance: Arc<Entrance>,
+}
+
+impl Guest {
+    /// Adds what ends a log-in but ReadyForQuery: that it was right, settings, and the key of cancel requests.
+    pub fn welcome(&mut self, settings: &[(String, String)]) {
+        self.out.extend_from_slice(backend::AUTHENTICATION_OK);
+        for (name, value) in settings {
+            backend::parameter_status(&mut self.out, name, value);
+        }
+        backend::key_data(&mut self.out, self.seat.process_id, self.seat.secret);
+    }
+
+    /// Turns the guest away.
+    pub async fn refuse(self, error: &SqlError) {
+        tell(self.io, error, &self.entrance).await;
+    }
+
+    /// Counts the guest as served until what is returned is dropped.
+    pub fn counted(&self) -> Served {
+        let metrics = &self.entrance.metrics;
+        add(&metrics.connections, 1);
+        add(&metrics.connections_open, 1);
+        Served(Arc::clone(&self.entrance))
+    }
+}
+
+/// A guest that counts as served.
+pub struct Served(Arc<Entrance>);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let open = &self.0.metrics.connections_open;
+        open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A database of ours.
+pub(crate) struct DatabaseHouse(pub Database);
+
+impl House for DatabaseHouse {
+    async fn receive(self: Arc<Self>, mut guest: Guest) {
+        let options = SessionOptions {
+            user: std::mem::take(&mut guest.startup.user),
+            database: std::mem::take(&mut guest.startup.database),
+            process_id: guest.seat.process_id,
+            settings: std::mem::take(&mut guest.startup.settings),
+        };
+        let user = options.user.clone();
+        let session = match self.0.session(options) {
+            Ok(session) => session,
+            Err(error) => return guest.refuse(&error).await,
+        };
+        let cancel = session.cancel_handle();
+        guest.seat.serves(move || cancel.cancel());
+        guest.welcome(&session.reported_settings());
+        tracing::debug!(
+            process_id = guest.seat.process_id,
+            user,
+            "connection opened"
+        );
+        Connection::new(guest.io, guest.out, session, guest.seat, guest.entrance)
+            .run()
+            .await;
+    }
+
+    fn metrics(&self, door: &Metrics) -> String {
+        let mut page = door.page();
+        page.engine(&self.0.stats());
+        page.text()
+    }
+}
