@@ -110,12 +110,14 @@ impl Error {
         }
     }
 
-    /// True if the server could not be asked or did not answer, so that what was asked may have taken place or not.
+    /// True if the server could not be asked or did not answer, so that what was asked may have taken place or not. A server that says
+    /// that it ends the session, or is about to start or to stop (57P01 and its like), counts as one of those.
     pub fn is_lost(&self) -> bool {
-        matches!(
-            self,
-            Error::Lost { .. } | Error::TimedOut { .. } | Error::Protocol { .. }
-        )
+        match self {
+            Error::Lost { .. } | Error::TimedOut { .. } | Error::Protocol { .. } => true,
+            Error::Server(error) => error.state.0.starts_with(b"57P"),
+            _ => false,
+        }
     }
 
     /// The server's error, if it is one.
@@ -255,6 +257,19 @@ mod tests {
         assert_eq!(error.hint, None);
         assert_eq!(error.raw, body);
         assert_eq!(error.to_string(), "duplicate key (23505)");
+    }
+
+    #[test]
+    fn a_server_that_ends_the_session_is_lost() {
+        let said =
+            |state: &[u8; 5]| Error::Server(Box::new(ServerError::made(SqlState(*state), "")));
+        assert!(said(b"57P01").is_lost());
+        assert!(said(b"57P03").is_lost());
+        assert!(
+            !said(b"57014").is_lost(),
+            "a statement that was cancelled is over, and the session is not"
+        );
+        assert!(!said(b"40001").is_lost());
     }
 
     #[test]

@@ -19,14 +19,21 @@ use tempfile::TempDir;
 
 const BIN: &str = "/usr/lib/postgresql/15/bin";
 
-/// Longest wait for anything that should come soon.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Longest wait for anything that should come soon, on a machine that has other things to do.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// For connections.
-pub const TIMEOUT: Duration = Duration::from_secs(5);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A session with patience.
+pub fn settings() -> Settings {
+    let mut settings = Settings::new("test");
+    settings.connect_timeout = TIMEOUT;
+    settings
+}
 
 /// What every server is started with unless a test says otherwise.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 10] = [
     "listen_addresses=127.0.0.1",
     "shared_buffers=32MB",
     "wal_level=logical",
@@ -35,6 +42,10 @@ const SETTINGS: [&str; 8] = [
     "max_wal_senders=4",
     "max_connections=60",
     "fsync=off",
+    // A test does not listen to its streams all the time, and may have to wait for a processor.
+    "wal_sender_timeout=10min",
+    // What a killed server leaves is removed with its directory.
+    "dynamic_shared_memory_type=mmap",
 ];
 
 /// A server.
@@ -194,6 +205,13 @@ impl Postgres {
         }
     }
 
+    /// Starts it if it was killed.
+    pub async fn resume_if_gone(&mut self) {
+        if self.child.is_none() {
+            self.resume().await;
+        }
+    }
+
     fn spawn(&mut self) {
         let log = self.directory.path().join("log");
         let mut command = command("sh");
@@ -265,7 +283,7 @@ impl Postgres {
     }
 
     async fn try_connect(&self) -> Result<Connection, quintet_replica::Error> {
-        self.server().connect(&Settings::new("test")).await
+        self.server().connect(&settings()).await
     }
 
     /// An ordinary session, as somebody past the front end would have.
@@ -286,9 +304,12 @@ impl Postgres {
 }
 
 impl Drop for Postgres {
+    /// At once, but so that it gives back what it has of the system: a killed one leaves shared memory.
     fn drop(&mut self) {
-        if self.child.is_some() {
-            self.kill();
+        if let Some(mut child) = self.child.take() {
+            let main = child.id().to_string();
+            let _ = Command::new("kill").args(["-QUIT", &main]).status();
+            let _ = child.wait();
         }
     }
 }
@@ -328,21 +349,21 @@ impl Replica {
     }
 
     pub async fn runner(&self) -> Runner {
-        let settings = Settings::new("");
+        let settings = settings();
         Runner::connect(&self.postgres.server(), &self.front, &settings)
             .await
             .unwrap()
     }
 
     pub async fn applier(&self) -> Applier {
-        let settings = Settings::new("");
+        let settings = settings();
         Applier::connect(&self.postgres.server(), &self.front, &settings)
             .await
             .unwrap()
     }
 
     pub async fn stream(&self) -> Told {
-        let settings = Settings::new("");
+        let settings = settings();
         Told {
             stream: Stream::open(&self.postgres.server(), &self.front, &settings)
                 .await
