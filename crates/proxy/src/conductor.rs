@@ -231,6 +231,11 @@ impl Conductor {
                 let why = Why::Refused;
                 Event::Failed { attempt, why }
             }
+            News::TurnedAway { attempt, error } => {
+                self.calls.too_large(attempt, &error);
+                let why = Why::Refused;
+                Event::Failed { attempt, why }
+            }
             News::Asked { call, recorded } => {
                 let answered = recorded.is_some();
                 self.calls.recorded(call, recorded);
@@ -308,8 +313,17 @@ impl Conductor {
                 write_set,
             } => {
                 let attempt = self.attempt(&gid)?;
+                let write_set = match write_set {
+                    Ok(write_set) => Ok(write_set),
+                    Err(error) => {
+                        // It cannot be applied anywhere, so it must not be committed.
+                        tracing::error!(%gid, %error, "a transaction is too large for replicas");
+                        self.turn_away(id, attempt, error);
+                        return None;
+                    }
+                };
                 let place = tag.map_or(Place::default(), |Tag { place, .. }| Place(place));
-                let rows = self.keep(WriteId::Attempt(attempt), write_set, &gid);
+                let rows = self.keep(WriteId::Attempt(attempt), write_set);
                 Some(Event::WriteSet {
                     attempt,
                     replica,
@@ -339,7 +353,7 @@ impl Conductor {
                     replica,
                     at: at(position),
                 };
-                let rows = self.keep(write, write_set, &Gid::of("a foreign transaction"));
+                let rows = self.keep(write, write_set);
                 Some(Event::Foreign {
                     replica,
                     at: at(position),
@@ -364,13 +378,13 @@ impl Conductor {
     }
 
     /// Keeps a write set until the front says that nobody needs it, and gives its rows.
-    fn keep(&mut self, write: WriteId, captured: Captured, gid: &Gid) -> Rows {
+    fn keep(&mut self, write: WriteId, captured: Captured) -> Rows {
         let write_set = match captured {
             Ok(write_set) => write_set,
             Err(error) => {
-                // It cannot be had, so it cannot be applied: what follows is that it is not committed.
-                tracing::error!(%gid, %error, "a transaction is too large for replicas");
-                self.calls.too_large(write, &error);
+                // Somebody wrote it past the front end, and it is committed there.
+                tracing::error!(?write, %error, "replicas differ: a transaction is too large to be applied at the others");
+                self.tallies.missing_rows.fetch_add(1, Ordering::Relaxed);
                 return Rows::Any;
             }
         };

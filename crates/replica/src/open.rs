@@ -6,7 +6,7 @@
 use crate::call::CallText;
 use crate::error::Error;
 use crate::pipeline::Answer;
-use crate::runner::Runner;
+use crate::runner::{Runner, too_long};
 use quintet_base::Level;
 
 impl Runner {
@@ -16,9 +16,10 @@ impl Runner {
     /// The server's, with which the transaction has failed; or that it is lost.
     pub async fn run_open(&mut self, text: &CallText) -> Result<Answer, Error> {
         let outcome = self.answer_to(text).await?;
-        match outcome.error {
-            Some(error) => Err(Error::Server(Box::new(error))),
-            None => Ok(outcome.answer),
+        match (outcome.error, outcome.answer_over) {
+            (Some(error), _) => Err(Error::Server(Box::new(error))),
+            (None, Some(bytes)) => Err(Error::Server(Box::new(too_long(bytes)))),
+            (None, None) => Ok(outcome.answer),
         }
     }
 

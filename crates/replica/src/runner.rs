@@ -423,7 +423,7 @@ fn is_stale(error: &ServerError) -> bool {
     }
 }
 
-fn too_long(bytes: usize) -> ServerError {
+pub(crate) fn too_long(bytes: usize) -> ServerError {
     ServerError::made(
         SqlState(*b"54000"),
         &format!("an answer of {bytes} bytes is over the limit of {ANSWER_BYTES_MAX}"),

@@ -106,8 +106,6 @@ impl House for DatabaseHouse {
     }
 
     fn metrics(&self, door: &Metrics) -> String {
-        let mut page = door.page();
-        page.engine(&self.0.stats());
-        page.text()
+        door.render(&self.0.stats())
     }
 }

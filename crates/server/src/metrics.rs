@@ -92,6 +92,13 @@ impl Metrics {
         add(&self.errors[class.unwrap_or(CLASSES.len() - 1)], 1);
     }
 
+    /// The door's and a database's in the text format of Prometheus.
+    pub fn render(&self, engine: &DatabaseStats) -> String {
+        let mut page = self.page();
+        page.engine(engine);
+        page.text()
+    }
+
     /// The door's in the text format of Prometheus; others may be added.
     pub fn page(&self) -> Page {
         let mut page = Page(String::with_capacity(8 * 1024));
@@ -211,7 +218,7 @@ impl Page {
         }
     }
 
-    pub(crate) fn engine(&mut self, engine: &DatabaseStats) {
+    fn engine(&mut self, engine: &DatabaseStats) {
         let DatabaseStats {
             tc,
             log,

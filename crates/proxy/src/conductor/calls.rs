@@ -116,11 +116,9 @@ impl Calls {
     }
 
     /// A transaction cannot be had at other replicas.
-    pub fn too_large(&mut self, write: WriteId, error: &TooLarge) {
-        if let WriteId::Attempt(attempt) = write {
-            let error = SqlError::new(SqlState(*b"54000"), error.to_string());
-            self.ended(attempt, Err(error.into()));
-        }
+    pub fn too_large(&mut self, attempt: AttemptId, error: &TooLarge) {
+        let error = SqlError::new(SqlState(*b"54000"), error.to_string());
+        self.ended(attempt, Err(error.into()));
     }
 
     /// To be woken when the attempt has to go.

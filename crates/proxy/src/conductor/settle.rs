@@ -11,7 +11,7 @@ use crate::pool::Pool;
 use crate::settings::Sent;
 use quintet_base::Durability;
 use quintet_front::{AttemptId, Lsn, ReplicaId, WriteId};
-use quintet_replica::{Applied, Decided, Error, Gid, ServerError, WalPosition};
+use quintet_replica::{Applied, Decided, Error, Gid, ServerError, TooLarge, WalPosition};
 use quintet_rt::{Clock, RealClock};
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,6 +20,9 @@ use tokio::sync::oneshot;
 
 /// An operation that takes longer may wait for a row that somebody holds.
 const BLOCKED_AFTER: Duration = Duration::from_millis(300);
+
+/// Between two attempts to roll back what is being prepared.
+const BUSY_REST: Duration = Duration::from_millis(20);
 
 impl Conductor {
     /// An operation at a replica begins, or waits for those before it.
@@ -140,6 +143,24 @@ impl Conductor {
             let news = match decide(&pool, &gid, false).await {
                 Ok(_) => News::RolledBack(attempt),
                 Err(error) => broken(error),
+            };
+            teller.say(news).await;
+        });
+    }
+
+    /// Rolls an attempt back that wrote too much, as soon as it is prepared.
+    pub(super) fn turn_away(&mut self, replica: ReplicaId, attempt: AttemptId, error: TooLarge) {
+        let gid = self.gid(attempt);
+        self.at(replica, move |pool, teller| async move {
+            let news = loop {
+                match decide(&pool, &gid, false).await {
+                    Ok(_) => break News::TurnedAway { attempt, error },
+                    // Its session has not been answered yet.
+                    Err(Error::Server(busy)) if &busy.state.0 == b"55000" => {
+                        tokio::time::sleep(BUSY_REST).await;
+                    }
+                    Err(error) => break broken(error),
+                }
             };
             teller.say(news).await;
         });

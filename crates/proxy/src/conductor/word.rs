@@ -7,7 +7,7 @@ use crate::pool::Pool;
 use crate::switchboard::Request;
 use crate::told::Told;
 use quintet_front::{AttemptId, CallId, ReplicaId, Report, SessionId, WriteId};
-use quintet_replica::{Answer, Item, Ran, Read};
+use quintet_replica::{Answer, Item, Ran, Read, TooLarge};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -65,6 +65,13 @@ pub(crate) enum News {
     ReadEnded(AttemptId),
     /// A client has left its transaction, or was made to.
     Abandoned(AttemptId),
+    /// An attempt was rolled back because nobody could apply what it wrote.
+    TurnedAway {
+        /// Which.
+        attempt: AttemptId,
+        /// Why.
+        error: TooLarge,
+    },
     /// What is recorded of a client's call.
     Asked {
         /// Which.
