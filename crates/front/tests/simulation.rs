@@ -76,6 +76,11 @@ fn nothing_acknowledged_is_lost_or_doubled_whatever_fails() {
     }
     println!("{seen:?}");
     assert!(failed.is_empty(), "seeds {failed:?} failed");
+    let few = seeds < SEEDS;
+    assert!(
+        few || seen.counts.moved > 0,
+        "no call ran where a session was free"
+    );
 }
 
 fn add(sum: &mut Seen, seen: Seen) {
@@ -96,6 +101,7 @@ fn add(sum: &mut Seen, seen: Seen) {
     sum.counts.out_of_turn += seen.counts.out_of_turn;
     sum.counts.foreign += seen.counts.foreign;
     sum.counts.decided += seen.counts.decided;
+    sum.counts.moved += seen.counts.moved;
     sum.counts.joined += seen.counts.joined;
 }
 

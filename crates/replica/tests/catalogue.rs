@@ -41,7 +41,8 @@ async fn workloads_are_read_back_from_a_server() {
         postgres.simple(&format!("{schema}; {procedures}")).await;
         let statements = catalogue(&postgres.server(), TIMEOUT).await.unwrap();
         let count = |word: &str| procedures.matches(word).count() + schema.matches(word).count();
-        let expected = count("CREATE TABLE") + count("CREATE INDEX") + count("CREATE OR REPLACE");
+        let routines = count("CREATE OR REPLACE") + count("CREATE PROCEDURE");
+        let expected = count("CREATE TABLE") + count("CREATE INDEX") + routines;
         assert_eq!(statements.len(), expected, "{name}: {statements:#?}");
         let mut catalog = Catalog::load([]).unwrap();
         for statement in &statements {
