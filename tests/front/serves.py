@@ -119,6 +119,14 @@ def statements_go_where_they_belong():
                 check(False, "it should be refused:", text)
             except psycopg.Error as error:
                 equal(error.sqlstate, "0A000", text)
+        # Also at log-in: nothing is left out in silence.
+        for option in ["default_transaction_isolation=serializable", "session_replication_role=replica"]:
+            try:
+                f.connect(options=f"'-c {option}'").close()
+                check(False, "it should be refused:", option)
+            except psycopg.Error as error:
+                check("not supported" in str(error), option, error)
+        f.connect(options="'-c timezone=UTC'", application_name="shop").close()
         # Several statements in a text are one transaction.
         try:
             c.execute("UPDATE account SET sum = 7 WHERE id = 6; SELECT 1 / 0")

@@ -55,8 +55,6 @@ struct Replica {
     /// Aborted when it is lost.
     tasks: JoinSet<()>,
     gate: Gate,
-    /// Rows that were to be changed there and were missing.
-    missing: u64,
 }
 
 /// Counters that others may read.
@@ -110,7 +108,6 @@ impl Conductor {
             orders,
             tasks: JoinSet::new(),
             gate: Gate::default(),
-            missing: 0,
         });
         Conductor {
             config,
@@ -259,7 +256,6 @@ impl Conductor {
                 micros,
             } => {
                 if missing > 0 {
-                    self.replicas[at].missing += missing;
                     self.tallies
                         .missing_rows
                         .fetch_add(missing, Ordering::Relaxed);

@@ -82,29 +82,23 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Lets a client in.
-    pub fn new(mut admitted: Admitted, switchboard: Arc<Switchboard>) -> Guest {
+    /// Lets a client in, unless it asks for a setting that cannot be in force: that must not be left out in silence.
+    pub async fn admit(mut admitted: Admitted, switchboard: Arc<Switchboard>) -> Option<Guest> {
+        let mut settings = SessionSettings::default();
+        for (name, value) in std::mem::take(&mut admitted.startup.settings) {
+            if let Err(error) = settings.set(&name, Some(&value), switchboard.strongest()) {
+                admitted.refuse(&error).await;
+                return None;
+            }
+        }
         let cancelled = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&cancelled);
         admitted
             .seat
             .serves(move || flag.store(true, Ordering::Release));
-        let mut settings = SessionSettings::default();
-        let strongest = switchboard.strongest();
-        for (name, value) in std::mem::take(&mut admitted.startup.settings) {
-            // As a server does with options that it does not know: they must not keep a client out.
-            if let Err(error) = settings.set(&name, Some(&value), strongest) {
-                tracing::debug!(
-                    name,
-                    value,
-                    error = error.message,
-                    "a setting of the log-in is left out"
-                );
-            }
-        }
         admitted.welcome(&switchboard.parameters());
         backend::ready(&mut admitted.out, TransactionStatus::Idle);
-        Guest {
+        Some(Guest {
             _served: admitted.counted(),
             admitted,
             input: BytesMut::with_capacity(READ_BYTES),
@@ -115,7 +109,7 @@ impl Guest {
             transaction: Transaction::None,
             skipping: false,
             cancelled,
-        }
+        })
     }
 
     /// Serves the client until one side has enough.

@@ -222,7 +222,9 @@ async fn primary(config: &ProxyConfig) -> Result<(Vec<String>, Vec<(String, Stri
 
 impl House for Proxy {
     async fn receive(self: Arc<Self>, guest: Admitted) {
-        Guest::new(guest, Arc::clone(&self.switchboard)).run().await;
+        if let Some(guest) = Guest::admit(guest, Arc::clone(&self.switchboard)).await {
+            guest.run().await;
+        }
     }
 
     fn metrics(&self, door: &Metrics) -> String {

@@ -250,34 +250,11 @@ impl Applier {
         })
     }
 
-    /// Forgets that these were applied: they are everywhere, and nobody will ask again.
-    ///
-    /// # Errors
-    /// The server's, or that it is lost.
-    pub async fn prune(&mut self, gids: &[Gid]) -> Result<(), Error> {
-        for gids in gids.chunks(PRUNE_MAX) {
-            let texts: Vec<String> = gids
-                .iter()
-                .map(|gid| crate::runner::literal(gid.as_str()))
-                .collect();
-            let list = texts.join(",");
-            self.connection
-                .simple(&format!(
-                    "DELETE FROM quintet.applied WHERE gid IN ({list})"
-                ))
-                .await?;
-        }
-        Ok(())
-    }
-
     /// Says goodbye.
     pub async fn close(self) {
         self.connection.close().await;
     }
 }
-
-/// Rows forgotten by one statement.
-const PRUNE_MAX: usize = 1_000;
 
 /// The rows that a command says it touched.
 fn touched(tag: &[u8]) -> Option<u64> {

@@ -25,7 +25,7 @@
 //! | `item`, `stream` | [`Item`]; [`Stream`], the log; below it `decode` and `assemble` |
 //! | `write_set`, `uniques` | [`WriteSet`] and its [`RowKey`]s; by what else rows must differ |
 //! | `applier` | [`Applier`]; below it `batches` and `apply_sql`: which statements make the changes |
-//! | `set_up` | [`set_up`], [`adopt`], [`remove`] |
+//! | `set_up` | [`set_up`], [`remove`] |
 //! | `inspect` | [`checksums`], [`catalogue`] |
 //!
 //! Decision: `docs/decisions/0021-write-sets-by-logical-decoding.md`.
@@ -69,6 +69,6 @@ pub use pipeline::Answer;
 pub use position::WalPosition;
 pub use runner::Runner;
 pub use server::{Server, Settings};
-pub use set_up::{Report, Slot, adopt, remove, set_up};
+pub use set_up::{Report, Slot, remove, set_up};
 pub use stream::{Confirmer, Stream};
 pub use write_set::{Change, Column, Field, Identity, Relation, RowKey, Tuple, Unique, WriteSet};

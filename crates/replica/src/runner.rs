@@ -343,17 +343,6 @@ impl Runner {
         }
     }
 
-    /// Makes the session as new for another client.
-    ///
-    /// # Errors
-    /// If the server is lost.
-    pub async fn reset(&mut self) -> Result<(), Error> {
-        self.roll_back().await?;
-        self.statements.clear();
-        let sql = "DISCARD ALL";
-        self.connection.simple(sql).await.map(drop)
-    }
-
     async fn forget_statements(&mut self) -> Result<(), Error> {
         self.statements.clear();
         self.connection.simple("DEALLOCATE ALL").await.map(drop)

@@ -50,7 +50,7 @@ const SCHEMA: &str = "\
 /// What a replica is when a start of the front end has taken it over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// The front end at its new epoch here. Replicas may differ: [`adopt`] the highest at all of them.
+    /// The front end at its new epoch here. Replicas may differ: each fences by its own.
     pub front: Front,
     /// Attempts that are prepared and not decided, of all earlier starts. Their tags come with the stream.
     pub prepared: Vec<Gid>,
@@ -141,29 +141,6 @@ pub async fn set_up(server: &Server, name: &str, timeout: Duration) -> Result<Re
     };
     connection.close().await;
     Ok(report)
-}
-
-/// Makes the epoch of a front end here what it is elsewhere, if that is higher.
-///
-/// # Errors
-/// [`Error::Fenced`] if it is higher here; those of the connection.
-pub async fn adopt(server: &Server, front: &Front, timeout: Duration) -> Result<(), Error> {
-    let mut connection = administrator(server, front, timeout).await?;
-    let (name, ours) = (front.name(), front.epoch());
-    let rows = connection
-        .simple(&format!(
-            "UPDATE quintet.front SET epoch = greatest(epoch, {ours}) WHERE name = '{name}' RETURNING epoch"
-        ))
-        .await?;
-    let found = match rows.is_empty() {
-        true => 0,
-        false => number(&mut connection, &rows)?,
-    };
-    connection.close().await;
-    match found == ours {
-        true => Ok(()),
-        false => Err(Error::Fenced { ours, found }),
-    }
 }
 
 /// Takes away what [`set_up`] made. The data stay.

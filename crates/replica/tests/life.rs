@@ -77,7 +77,7 @@ async fn a_call_runs_at_one_server_and_its_rows_get_to_the_other() {
     let two = checksums(&other.postgres.server(), TIMEOUT).await.unwrap();
     assert_eq!(differences(&one, &two).len(), 1);
 
-    applier.prune(&[gid]).await.unwrap();
+    applier.prune_to(&other.front, &[gid], &[]).await.unwrap();
     assert_eq!(
         other
             .postgres
@@ -365,7 +365,6 @@ async fn an_interactive_transaction_is_prepared_at_its_end() {
         .await
         .unwrap();
     runner.roll_back().await.unwrap();
-    runner.reset().await.unwrap();
     assert!(runner.is_usable());
     let attempt = replica.attempt("CALL transfer(7, 8, 1, NULL)");
     must_prepare(runner.run(&attempt).await);
