@@ -11,6 +11,9 @@
 //! numeric     u16 digits n, i16 weight, u16 sign, u16 scale, then n × u16 base-10000 digits:
 //!             value = Σ digit[i] × 10000^(weight - i); sign 0000 +, 4000 -, C000 NaN,
 //!             D000 Infinity, F000 -Infinity
+//! interval    i64 micros, i32 days, i32 months
+//! time        i64 micros                    timetz               and i32 seconds west
+//! json        UTF-8                         jsonb                01, then UTF-8
 //! array       i32 dimensions (0 or 1), i32 1 if a NULL is inside, u32 element OID,
 //!             with 1 dimension: i32 elements, i32 lower bound (1);
 //!             per element: i32 length (-1 is NULL) and that many bytes
@@ -18,6 +21,8 @@
 
 use crate::datetime;
 use crate::error::{SqlError, SqlResult, SqlState};
+use crate::interval::Interval;
+use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::types::{SqlType, TypeFamily};
 use crate::value::{Array, Str, Value};
@@ -27,6 +32,9 @@ const NUMERIC_NEGATIVE: u16 = 0x4000;
 const NUMERIC_NAN: u16 = 0xC000;
 const NUMERIC_INFINITY: u16 = 0xD000;
 const NUMERIC_NEGATIVE_INFINITY: u16 = 0xF000;
+
+/// The byte before the text of a jsonb.
+const JSONB_VERSION: u8 = 1;
 
 /// Decimal digits in one digit of the wire's numeric.
 const WIRE_DIGITS: i32 = 4;
@@ -48,7 +56,23 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Text(v) => out.extend_from_slice(v.as_bytes()),
         Value::Bytea(v) => out.extend_from_slice(v),
         Value::Uuid(v) => out.extend_from_slice(v),
+        Value::Array(v) if v.element == SqlType::Record => {}
         Value::Array(v) => write_array(v, out),
+        Value::Interval(v) => {
+            out.extend_from_slice(&v.micros.to_be_bytes());
+            out.extend_from_slice(&v.days.to_be_bytes());
+            out.extend_from_slice(&v.months.to_be_bytes());
+        }
+        Value::Time(v) => out.extend_from_slice(&v.to_be_bytes()),
+        Value::TimeTz(v) => {
+            out.extend_from_slice(&v.micros.to_be_bytes());
+            // Seconds to the west, unlike everywhere else.
+            out.extend_from_slice(&(-v.offset).to_be_bytes());
+        }
+        Value::Jsonb(v) => {
+            out.push(JSONB_VERSION);
+            out.extend_from_slice(v.to_string().as_bytes());
+        }
     }
 }
 
@@ -150,6 +174,51 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Numeric => Value::numeric(read_numeric(bytes)?),
         SqlType::Bytea => Value::Bytea(bytes.into()),
         SqlType::Uuid => Value::Uuid(exact(ty, bytes)?),
+        SqlType::Interval => {
+            let bytes = exact::<16>(ty, bytes)?;
+            let (micros, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| invalid(ty))?;
+            let (days, months) = rest.split_first_chunk::<4>().ok_or_else(|| invalid(ty))?;
+            Value::Interval(Interval {
+                micros: i64::from_be_bytes(*micros),
+                days: i32::from_be_bytes(*days),
+                months: i32::from_be_bytes(exact(ty, months)?),
+            })
+        }
+        SqlType::Time => {
+            let micros = i64::from_be_bytes(exact(ty, bytes)?);
+            Value::Time(datetime::check_time(micros)?)
+        }
+        SqlType::TimeTz => {
+            let bytes = exact::<12>(ty, bytes)?;
+            let (micros, west) = bytes.split_first_chunk::<8>().ok_or_else(|| invalid(ty))?;
+            let west = i32::from_be_bytes(exact(ty, west)?);
+            if west.unsigned_abs() >= 16 * 3600 {
+                return Err(SqlError::new(
+                    SqlState::INVALID_TIME_ZONE_DISPLACEMENT,
+                    "time zone displacement out of range",
+                ));
+            }
+            Value::TimeTz(datetime::TimeTz {
+                micros: datetime::check_time(i64::from_be_bytes(*micros))?,
+                offset: -west,
+            })
+        }
+        SqlType::Json => {
+            let text = utf8(bytes)?;
+            crate::json::parse(text)?;
+            Value::Text(Str::from(text))
+        }
+        SqlType::Jsonb => match bytes.split_first() {
+            Some((&JSONB_VERSION, text)) => Value::json(Json::parse(utf8(text)?)?),
+            Some((version, _)) => {
+                return Err(SqlError::new(
+                    SqlState::INTERNAL_ERROR,
+                    format!("unsupported jsonb version number {version}"),
+                ));
+            }
+            None => return Err(invalid(ty)),
+        },
+        SqlType::Record => return Err(SqlError::unsupported("binary input of type record")),
         SqlType::Void => return Err(SqlError::unsupported("binary input of type void")),
         // A single zero byte is how the catalogue's "char" says "empty".
         SqlType::InternalChar if bytes == [0] => Value::Text(Str::default()),

@@ -4,7 +4,7 @@
 //! machine.  Promises: PostgreSQL's calendar (proleptic Gregorian, years before 1 written `BC`), its
 //! range of dates and its choice of offset where the clock jumps.  Does not: read a clock ("now",
 //! "today" and their kin are told apart by [`ClockWord`] and are the caller's to replace), know
-//! intervals, or print any DateStyle but ISO.
+//! intervals (`interval` does), or print any DateStyle but ISO.
 //!
 //! ```text
 //! days      2000-01-01 is 0                 4714-11-24 BC ..= 5874897-12-31
@@ -14,10 +14,17 @@
 
 mod fields;
 mod parse;
+mod time;
 mod zone;
 
-pub use fields::{Field, date_trunc, date_trunc_tz, extract_date, extract_timestamp, extract_tz};
+pub use fields::{
+    Field, date_trunc, date_trunc_tz, extract_date, extract_timestamp, extract_tz, iso_week,
+};
 pub use parse::{ClockWord, parse_date, parse_timestamp, parse_timestamptz};
+pub use time::{
+    TimeTz, check_time, extract_time, extract_timetz, parse_time, parse_timetz, round_time,
+    write_time, write_timetz,
+};
 pub use zone::TimeZone;
 
 use crate::error::{SqlError, SqlResult, SqlState};
@@ -162,7 +169,7 @@ pub fn days_in_month(year: i64, month: u8) -> u8 {
 }
 
 /// Days since 2000-01-01 and microseconds of that day.
-pub(crate) fn split(micros: i64) -> (i64, i64) {
+pub fn split(micros: i64) -> (i64, i64) {
     (
         micros.div_euclid(MICROS_PER_DAY),
         micros.rem_euclid(MICROS_PER_DAY),

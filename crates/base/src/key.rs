@@ -3,7 +3,7 @@
 //! Relies on: nothing but the values.  Promises: the byte order of concatenated encodings is
 //! [`Value::order`] column by column, values that compare equal have equal bytes, and no encoding is
 //! a prefix of another of its type, so keys can be concatenated and cut.  Does not: keep the scale of
-//! a numeric or the sign of a zero (rows keep the value), bound the length (`limits::KEY_BYTES_MAX`
+//! a numeric, the sign of a zero or the parts of an interval (rows keep the value), bound the length (`limits::KEY_BYTES_MAX`
 //! is checked where keys enter the stores), or know of `DESC`.
 //!
 //! ```text
@@ -22,6 +22,13 @@
 //!                   each as 1 + pair, the last filled with 0, trailing 00 pairs left out; 00.
 //!                   After 20: the same for the absolute value with all bits flipped.
 //!   array           each element as above, then 00
+//!   interval        its span in microseconds, 16 bytes big-endian, sign bit flipped
+//!   time            as int8
+//!   timetz          the moment in UTC as int8, then seconds west as int4
+//!   jsonb           an empty array as the whole document: 01. Else 02 and the document: null 10,
+//!                   string 20 and as text, number 30 and as numeric, false 40, true 41,
+//!                   array 50, u32 big-endian count and the elements, object 60, count and
+//!                   key (as text) and value of each pair
 //! ```
 //! `char(n)` compares without its trailing blanks. Values of one column are all padded to the same
 //! length, so comparing the padded text gives the same answer within a column (except below the
@@ -29,7 +36,10 @@
 //! length, is encoded from text whose trailing blanks the caller has cut; in one key space always do
 //! the one or always the other.
 
+use crate::datetime::{MICROS_PER_SECOND, TimeTz};
 use crate::error::{SqlError, SqlResult, SqlState};
+use crate::interval::Interval;
+use crate::json::{DEPTH_MAX, Json};
 use crate::numeric::Numeric;
 use crate::types::{SqlType, TypeFamily};
 use crate::value::{Array, Str, Value};
@@ -55,6 +65,17 @@ const EXPONENT_BIAS: i32 = 0x80_0000;
 /// Ends the digit pairs; below each of them.
 const DIGITS_END: u8 = 0x00;
 
+/// A document that is an empty array sorts below all others.
+const JSON_EMPTY: u8 = 0x01;
+const JSON_OTHER: u8 = 0x02;
+const JSON_NULL: u8 = 0x10;
+const JSON_TEXT: u8 = 0x20;
+const JSON_NUMBER: u8 = 0x30;
+const JSON_FALSE: u8 = 0x40;
+const JSON_TRUE: u8 = 0x41;
+const JSON_ARRAY: u8 = 0x50;
+const JSON_OBJECT: u8 = 0x60;
+
 /// Appends the encoding of one value.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     if value.is_null() {
@@ -77,6 +98,21 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
         Value::Text(v) => encode_bytes(v.as_bytes(), out),
         Value::Bytea(v) => encode_bytes(v, out),
         Value::Uuid(v) => out.extend_from_slice(v),
+        Value::Interval(v) => {
+            out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes());
+        }
+        Value::Time(v) => out.extend_from_slice(&(*v ^ i64::MIN).to_be_bytes()),
+        Value::TimeTz(v) => {
+            out.extend_from_slice(&(v.utc() ^ i64::MIN).to_be_bytes());
+            out.extend_from_slice(&(-v.offset ^ i32::MIN).to_be_bytes());
+        }
+        Value::Jsonb(v) => match &**v {
+            Json::Array(elements) if elements.is_empty() => out.push(JSON_EMPTY),
+            json => {
+                out.push(JSON_OTHER);
+                encode_json(json, out);
+            }
+        },
         Value::Array(v) => {
             for element in &v.values {
                 encode(element, out);
@@ -128,6 +164,64 @@ fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(run);
     }
     out.extend_from_slice(&[ESCAPE, TEXT_END]);
+}
+
+fn encode_json(json: &Json, out: &mut Vec<u8>) {
+    match json {
+        Json::Null => out.push(JSON_NULL),
+        Json::Bool(truth) => out.push(if *truth { JSON_TRUE } else { JSON_FALSE }),
+        Json::Text(text) => {
+            out.push(JSON_TEXT);
+            encode_bytes(text.as_bytes(), out);
+        }
+        Json::Number(number) => {
+            out.push(JSON_NUMBER);
+            encode_numeric(number, out);
+        }
+        Json::Array(elements) => {
+            out.push(JSON_ARRAY);
+            out.extend_from_slice(&(elements.len() as u32).to_be_bytes());
+            elements
+                .iter()
+                .for_each(|element| encode_json(element, out));
+        }
+        Json::Object(pairs) => {
+            out.push(JSON_OBJECT);
+            out.extend_from_slice(&(pairs.len() as u32).to_be_bytes());
+            for (key, value) in pairs {
+                encode_bytes(key.as_bytes(), out);
+                encode_json(value, out);
+            }
+        }
+    }
+}
+
+fn decode_json(bytes: &mut &[u8], depth: usize) -> SqlResult<Json> {
+    if depth > DEPTH_MAX {
+        return Err(corrupt());
+    }
+    let text = |bytes: &mut &[u8]| {
+        let text = String::from_utf8(decode_bytes(bytes)?).map_err(|_| corrupt())?;
+        Ok(Str::from(text))
+    };
+    Ok(match take::<1>(bytes)?[0] {
+        JSON_NULL => Json::Null,
+        JSON_FALSE => Json::Bool(false),
+        JSON_TRUE => Json::Bool(true),
+        JSON_TEXT => Json::Text(text(bytes)?),
+        JSON_NUMBER => Json::Number(decode_numeric(bytes)?),
+        JSON_ARRAY => {
+            let count = u32::from_be_bytes(take(bytes)?);
+            let elements = (0..count).map(|_| decode_json(bytes, depth + 1));
+            Json::Array(elements.collect::<SqlResult<_>>()?)
+        }
+        JSON_OBJECT => {
+            let count = u32::from_be_bytes(take(bytes)?);
+            let pairs = (0..count).map(|_| Ok((text(bytes)?, decode_json(bytes, depth + 1)?)));
+            Json::Object(pairs.collect::<SqlResult<_>>()?)
+        }
+        _ => return Err(corrupt()),
+    })
 }
 
 fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
@@ -213,8 +307,27 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::Numeric => Value::numeric(decode_numeric(bytes)?),
         SqlType::Bytea => Value::Bytea(decode_bytes(bytes)?.into()),
         SqlType::Uuid => Value::Uuid(take(bytes)?),
-        SqlType::Void => return Err(corrupt()),
-        _ if matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown) => {
+        SqlType::Interval => {
+            let span = i128::from_be_bytes(take(bytes)?) ^ i128::MIN;
+            Value::Interval(Interval::from_span(span).ok_or_else(corrupt)?)
+        }
+        SqlType::Time => Value::Time(signed_8(bytes)?),
+        SqlType::TimeTz => {
+            let (utc, west) = (signed_8(bytes)?, signed_4(bytes)?);
+            let offset = west.checked_neg().ok_or_else(corrupt)?;
+            let shift = i64::from(offset) * MICROS_PER_SECOND;
+            let micros = utc.checked_add(shift).ok_or_else(corrupt)?;
+            Value::TimeTz(TimeTz { micros, offset })
+        }
+        SqlType::Jsonb => match take::<1>(bytes)? {
+            [JSON_EMPTY] => Value::json(Json::Array(vec![])),
+            [JSON_OTHER] => Value::json(decode_json(bytes, 0)?),
+            _ => return Err(corrupt()),
+        },
+        SqlType::Void | SqlType::Record => return Err(corrupt()),
+        _ if matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown)
+            || ty == SqlType::Json =>
+        {
             let text = String::from_utf8(decode_bytes(bytes)?).map_err(|_| corrupt())?;
             Value::Text(Str::from(text))
         }

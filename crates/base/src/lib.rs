@@ -10,7 +10,8 @@
 //! | `limits` | every bound, with its reason |
 //! | `error` | [`SqlError`] with its SQLSTATE, the only error a client ever sees |
 //! | `types`, `value` | SQL types and values |
-//! | `numeric`, `datetime` | exact decimals and calendar arithmetic as PostgreSQL defines them |
+//! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
+//! | `json` | JSON documents, as text and as values |
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
 //! | `key`, `row` | order-preserving keys and rows as the stores keep them |
 //! | `conflict` | which rows a call may touch, said before it runs |
@@ -21,6 +22,8 @@ pub mod datetime;
 pub mod durability;
 pub mod error;
 pub mod ids;
+pub mod interval;
+pub mod json;
 pub mod key;
 pub mod level;
 pub mod limits;
@@ -34,6 +37,8 @@ pub use bytes::Bytes;
 pub use durability::Durability;
 pub use error::{SqlError, SqlResult, SqlState};
 pub use ids::{IndexId, Lsn, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId};
+pub use interval::Interval;
+pub use json::Json;
 pub use level::Level;
 pub use numeric::Numeric;
 pub use types::{SqlType, TypeMod};

@@ -11,11 +11,15 @@
 //! then          u32 LE × variable columns: end of each, counted from the start of the next part
 //! then          bytes    variable columns back to back
 //! ```
-//! Fixed: bool 1, int2 2, int4/float4/date/oid 4, int8/float8/timestamps 8, uuid 16.
-//! Variable: text family as UTF-8, bytea as is, numeric as `Numeric::to_bytes`, arrays as
+//! Fixed: bool 1, int2 2, int4/float4/date/oid 4, int8/float8/timestamps/time 8, uuid 16, timetz 12
+//! (micros, seconds east), interval 16 (micros, days, months).
+//! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays as
 //! `binary_format` writes them.
 
+use crate::datetime::TimeTz;
 use crate::error::{SqlError, SqlResult, SqlState};
+use crate::interval::Interval;
+use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::types::SqlType;
 use crate::value::{Str, Value};
@@ -43,8 +47,9 @@ fn fixed_width(ty: SqlType) -> Option<usize> {
         Bool => 1,
         Int2 => 2,
         Int4 | Float4 | Date | Oid => 4,
-        Int8 | Float8 | Timestamp | TimestampTz => 8,
-        Uuid => 16,
+        Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
+        TimeTz => 12,
+        Uuid | Interval => 16,
         _ => return None,
     })
 }
@@ -395,6 +400,16 @@ fn write_fixed(out: &mut [u8], value: &Value) {
         Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) => put(&v.to_le_bytes()),
         Value::Float8(v) => put(&v.to_le_bytes()),
         Value::Uuid(v) => put(v),
+        Value::Time(v) => put(&v.to_le_bytes()),
+        Value::TimeTz(v) => {
+            put(&v.micros.to_le_bytes());
+            out[8..12].copy_from_slice(&v.offset.to_le_bytes());
+        }
+        Value::Interval(v) => {
+            put(&v.micros.to_le_bytes());
+            out[8..12].copy_from_slice(&v.days.to_le_bytes());
+            out[12..16].copy_from_slice(&v.months.to_le_bytes());
+        }
         other => panic!("{other:?} in a fixed-width column: the binder let a wrong type through"),
     }
 }
@@ -415,6 +430,16 @@ fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
         SqlType::Timestamp => Value::Timestamp(i64::from_le_bytes(take(bytes))),
         SqlType::TimestampTz => Value::TimestampTz(i64::from_le_bytes(take(bytes))),
         SqlType::Uuid => Value::Uuid(take(bytes)),
+        SqlType::Time => Value::Time(i64::from_le_bytes(take(bytes))),
+        SqlType::TimeTz => Value::TimeTz(TimeTz {
+            micros: i64::from_le_bytes(take(bytes)),
+            offset: i32::from_le_bytes(take(&bytes[8..])),
+        }),
+        SqlType::Interval => Value::Interval(Interval {
+            micros: i64::from_le_bytes(take(bytes)),
+            days: i32::from_le_bytes(take(&bytes[8..])),
+            months: i32::from_le_bytes(take(&bytes[12..])),
+        }),
         other => unreachable!("{other:?} is no fixed-width type"),
     }
 }
@@ -426,6 +451,7 @@ fn write_variable(out: &mut Vec<u8>, value: &Value) {
         Value::Bytea(b) => out.extend_from_slice(b),
         Value::Numeric(n) => n.write_bytes(out),
         Value::Array(_) => crate::binary_format::write(value, out),
+        Value::Jsonb(json) => json.write_bytes(out),
         other => panic!("{other:?} in a variable column: the binder let a wrong type through"),
     }
 }
@@ -433,7 +459,10 @@ fn write_variable(out: &mut Vec<u8>, value: &Value) {
 fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
     use crate::types::TypeFamily;
     match ty.family() {
-        TypeFamily::Text | TypeFamily::Unknown => {
+        TypeFamily::Json if ty == SqlType::Jsonb => Json::from_bytes(bytes)
+            .map(Value::json)
+            .ok_or_else(|| corrupt("jsonb")),
+        TypeFamily::Text | TypeFamily::Unknown | TypeFamily::Json => {
             let text = std::str::from_utf8(bytes).map_err(|_| corrupt("text is not UTF-8"))?;
             Ok(Value::Text(Str::from(text)))
         }

@@ -13,6 +13,8 @@ mod float;
 
 use crate::datetime::{self, TimeZone};
 use crate::error::{SqlError, SqlResult, SqlState};
+use crate::interval;
+use crate::json::{self, Json};
 use crate::limits::IDENTIFIER_BYTES_MAX;
 use crate::numeric::Numeric;
 use crate::types::{SqlType, TypeMod};
@@ -75,6 +77,10 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
             }
         }
         Value::Array(v) => array::write(v, context, out),
+        Value::Interval(v) => interval::write_interval(*v, out),
+        Value::Time(v) => datetime::write_time(*v, out),
+        Value::TimeTz(v) => datetime::write_timetz(*v, out),
+        Value::Jsonb(v) => write!(out, "{v}").expect("a Vec takes everything"),
     }
 }
 
@@ -154,6 +160,17 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
         }
         SqlType::Text | SqlType::Varchar | SqlType::Bpchar | SqlType::Unknown => {
             Value::Text(Str::from(checked_text(text)?))
+        }
+        SqlType::Interval => Value::Interval(interval::parse_interval(text)?),
+        SqlType::Time => Value::Time(datetime::parse_time(text)?),
+        SqlType::TimeTz => Value::TimeTz(datetime::parse_timetz(text, &context.zone)?),
+        SqlType::Json => {
+            json::parse(checked_text(text)?)?;
+            Value::Text(Str::from(text))
+        }
+        SqlType::Jsonb => Value::json(Json::parse(checked_text(text)?)?),
+        SqlType::Record => {
+            return Err(SqlError::unsupported("input of anonymous composite types"));
         }
         SqlType::Void => return Err(SqlError::unsupported("input of type void")),
         _ => match ty.element() {
@@ -312,6 +329,12 @@ pub fn coerce_length(
         },
         Value::Timestamp(v) => Value::Timestamp(round_timestamp(v, modifier)?),
         Value::TimestampTz(v) => Value::TimestampTz(round_timestamp(v, modifier)?),
+        Value::Interval(v) => Value::Interval(v.apply_modifier(modifier)),
+        Value::Time(v) => Value::Time(datetime::round_time(v, digits_of(modifier))),
+        Value::TimeTz(v) => Value::TimeTz(datetime::TimeTz {
+            micros: datetime::round_time(v.micros, digits_of(modifier)),
+            ..v
+        }),
         Value::Array(array) => {
             let ty = ty.element().unwrap_or(array.element);
             let values = array.values.into_iter();
@@ -344,6 +367,11 @@ pub fn fits_length(value: &Value, ty: SqlType, modifier: TypeMod) -> bool {
             .is_some_and(|(precision, scale)| number.fits(precision, scale)),
         _ => false,
     }
+}
+
+/// Digits of a second that a modifier keeps.
+fn digits_of(modifier: TypeMod) -> u32 {
+    u32::try_from(modifier.0).unwrap_or(6)
 }
 
 fn round_timestamp(micros: i64, modifier: TypeMod) -> SqlResult<i64> {

@@ -50,6 +50,26 @@ pub enum SqlType {
     TimestampArray,
     TimestampTzArray,
     DateArray,
+    // New ones go to the end: the catalogue keeps their places.
+    Interval,
+    Time,
+    TimeTz,
+    /// JSON as it was written.
+    Json,
+    /// JSON as a value.
+    Jsonb,
+    /// A row made by an expression: fields of any types. No column has it.
+    Record,
+    IntervalArray,
+    TimeArray,
+    TimeTzArray,
+    JsonArray,
+    JsonbArray,
+    Float4Array,
+    ByteaArray,
+    BpcharArray,
+    /// What a set-returning function gives its caller.
+    RecordArray,
 }
 
 /// How text of several types compares and which operators a type has.
@@ -64,6 +84,10 @@ pub enum TypeFamily {
     Binary,
     DateTime,
     Uuid,
+    /// interval, which is no point in time.
+    Timespan,
+    Json,
+    Record,
     Array,
     Unknown,
     Void,
@@ -74,7 +98,7 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
     use SqlType::*;
     &[
         (Bool, 16, "boolean", Some(BoolArray)),
-        (Bytea, 17, "bytea", None),
+        (Bytea, 17, "bytea", Some(ByteaArray)),
         (InternalChar, 18, "\"char\"", None),
         (Name, 19, "name", Some(NameArray)),
         (Int8, 20, "bigint", Some(Int8Array)),
@@ -82,10 +106,10 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (Int4, 23, "integer", Some(Int4Array)),
         (Text, 25, "text", Some(TextArray)),
         (Oid, 26, "oid", Some(OidArray)),
-        (Float4, 700, "real", None),
+        (Float4, 700, "real", Some(Float4Array)),
         (Float8, 701, "double precision", Some(Float8Array)),
         (Unknown, 705, "unknown", None),
-        (Bpchar, 1042, "character", None),
+        (Bpchar, 1042, "character", Some(BpcharArray)),
         (Varchar, 1043, "character varying", Some(VarcharArray)),
         (Date, 1082, "date", Some(DateArray)),
         (
@@ -101,6 +125,21 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
             Some(TimestampTzArray),
         ),
         (Numeric, 1700, "numeric", Some(NumericArray)),
+        (Json, 114, "json", Some(JsonArray)),
+        (JsonArray, 199, "json[]", None),
+        (ByteaArray, 1001, "bytea[]", None),
+        (BpcharArray, 1014, "character[]", None),
+        (Float4Array, 1021, "real[]", None),
+        (Time, 1083, "time without time zone", Some(TimeArray)),
+        (TimeArray, 1183, "time without time zone[]", None),
+        (Interval, 1186, "interval", Some(IntervalArray)),
+        (IntervalArray, 1187, "interval[]", None),
+        (TimeTz, 1266, "time with time zone", Some(TimeTzArray)),
+        (TimeTzArray, 1270, "time with time zone[]", None),
+        (Jsonb, 3802, "jsonb", Some(JsonbArray)),
+        (JsonbArray, 3807, "jsonb[]", None),
+        (Record, 2249, "record", Some(RecordArray)),
+        (RecordArray, 2287, "record[]", None),
         (Void, 2278, "void", None),
         (Uuid, 2950, "uuid", Some(UuidArray)),
         (BoolArray, 1000, "boolean[]", None),
@@ -164,6 +203,12 @@ impl SqlType {
             "timestamp" | "timestamp without time zone" => Timestamp,
             "timestamptz" | "timestamp with time zone" => TimestampTz,
             "uuid" => Uuid,
+            "interval" => Interval,
+            "time" | "time without time zone" => Time,
+            "timetz" | "time with time zone" => TimeTz,
+            "json" => Json,
+            "jsonb" => Jsonb,
+            "record" => Record,
             "oid" => Oid,
             "void" => Void,
             "unknown" => Unknown,
@@ -188,8 +233,9 @@ impl SqlType {
             Bool | InternalChar => 1,
             Int2 => 2,
             Int4 | Float4 | Date | Oid | Void => 4,
-            Int8 | Float8 | Timestamp | TimestampTz => 8,
-            Uuid => 16,
+            Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
+            TimeTz => 12,
+            Uuid | Interval => 16,
             Name => 64,
             Unknown => -2,
             _ => -1,
@@ -206,7 +252,10 @@ impl SqlType {
             Numeric => TypeFamily::Exact,
             Text | Varchar | Bpchar | Name | InternalChar => TypeFamily::Text,
             Bytea => TypeFamily::Binary,
-            Date | Timestamp | TimestampTz => TypeFamily::DateTime,
+            Date | Timestamp | TimestampTz | Time | TimeTz => TypeFamily::DateTime,
+            Interval => TypeFamily::Timespan,
+            Json | Jsonb => TypeFamily::Json,
+            Record => TypeFamily::Record,
             Uuid => TypeFamily::Uuid,
             Unknown => TypeFamily::Unknown,
             Void => TypeFamily::Void,
@@ -268,6 +317,14 @@ pub fn format_type(ty: SqlType, modifier: TypeMod) -> String {
             Some((p, s)) => format!("numeric({p},{s})"),
             None => ty.name().to_string(),
         },
+        SqlType::Interval => ty.name().to_string() + &crate::interval::modifier_words(modifier),
+        SqlType::Time | SqlType::TimeTz | SqlType::Timestamp | SqlType::TimestampTz
+            if modifier != TypeMod::NONE =>
+        {
+            // The digits stand behind the first word.
+            let (word, rest) = ty.name().split_once(' ').unwrap_or((ty.name(), ""));
+            format!("{word}({}) {rest}", modifier.0)
+        }
         _ => match ty.element() {
             Some(element) if modifier != TypeMod::NONE => format_type(element, modifier) + "[]",
             _ => ty.name().to_string(),

@@ -4,6 +4,9 @@
 //! bytea by reference count or one copy).  Does not: know its declared type: text, varchar, char(n)
 //! and name are all `Text` here, and the plan carries the type beside the value.
 
+use crate::datetime::TimeTz;
+use crate::interval::Interval;
+use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::types::SqlType;
 use std::cmp::Ordering;
@@ -40,7 +43,7 @@ pub enum Value {
     Float8(f64),
     /// numeric
     Numeric(Numeric),
-    /// text, varchar, char(n), name, "char"
+    /// text, varchar, char(n), name, "char", json
     Text(Str),
     /// bytea
     Bytea(std::sync::Arc<[u8]>),
@@ -56,6 +59,14 @@ pub enum Value {
     Oid(u32),
     /// One-dimensional array.
     Array(Box<Array>),
+    /// interval
+    Interval(Interval),
+    /// Microseconds since midnight.
+    Time(i64),
+    /// A time of day with an offset.
+    TimeTz(TimeTz),
+    /// jsonb; a json is its `Text`.
+    Jsonb(std::sync::Arc<Json>),
 }
 
 const _: () = assert!(std::mem::size_of::<Value>() <= 24);
@@ -69,6 +80,11 @@ impl Value {
     /// A text value.
     pub fn text(text: impl AsRef<str>) -> Value {
         Value::Text(Str::from(text.as_ref()))
+    }
+
+    /// A jsonb value.
+    pub fn json(json: Json) -> Value {
+        Value::Jsonb(std::sync::Arc::new(json))
     }
 
     /// A numeric value.
@@ -94,6 +110,10 @@ impl Value {
             Value::TimestampTz(_) => SqlType::TimestampTz,
             Value::Uuid(_) => SqlType::Uuid,
             Value::Oid(_) => SqlType::Oid,
+            Value::Interval(_) => SqlType::Interval,
+            Value::Time(_) => SqlType::Time,
+            Value::TimeTz(_) => SqlType::TimeTz,
+            Value::Jsonb(_) => SqlType::Jsonb,
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
     }
@@ -157,6 +177,10 @@ impl Value {
                 .map(|(x, y)| x.order(y))
                 .find(|o| o.is_ne())
                 .unwrap_or_else(|| a.values.len().cmp(&b.values.len())),
+            (Value::Interval(a), Value::Interval(b)) => a.order(*b),
+            (Value::Time(a), Value::Time(b)) => a.cmp(b),
+            (Value::TimeTz(a), Value::TimeTz(b)) => a.order(*b),
+            (Value::Jsonb(a), Value::Jsonb(b)) => a.order(b),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }
     }

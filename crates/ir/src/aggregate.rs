@@ -102,6 +102,7 @@ impl AggregateFunction {
                 (&[Float4], Float4),
                 (&[Float8], Float8),
                 (&[Numeric], Numeric),
+                (&[Interval], Interval),
             ],
             AggregateFunction::Avg => &[
                 (&[Int2], Numeric),
@@ -110,6 +111,7 @@ impl AggregateFunction {
                 (&[Float4], Float8),
                 (&[Float8], Float8),
                 (&[Numeric], Numeric),
+                (&[Interval], Interval),
             ],
             AggregateFunction::Min | AggregateFunction::Max => &[
                 (&[Int2], Int2),
@@ -124,6 +126,9 @@ impl AggregateFunction {
                 (&[Date], Date),
                 (&[Timestamp], Timestamp),
                 (&[TimestampTz], TimestampTz),
+                (&[Interval], Interval),
+                (&[Time], Time),
+                (&[TimeTz], TimeTz),
             ],
             AggregateFunction::BoolAnd | AggregateFunction::BoolOr => &[(&[Bool], Bool)],
             AggregateFunction::StringAgg => &[(&[Text, Text], Text), (&[Bytea, Bytea], Bytea)],

@@ -8,7 +8,9 @@
 //! |---|---|
 //! | narrow number → wider, integers → oid, text kinds among each other, date → timestamps | implicit |
 //! | wide number → narrower, timestamps → date, anything → text kinds | assignment |
-//! | text kinds → anything, bool ↔ integer | explicit |
+//! | text kinds → anything, bool ↔ integer, jsonb → boolean and numbers | explicit |
+//! | time → timetz and interval | implicit |
+//! | json ↔ jsonb, what shows a time of day → time | assignment |
 //! | arrays | as their elements |
 
 mod convert;
@@ -36,7 +38,9 @@ pub(crate) enum Category {
     DateTime,
     Internal,
     Numeric,
+    Pseudo,
     String,
+    Timespan,
     Unknown,
     User,
 }
@@ -51,14 +55,18 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::DateTime => Category::DateTime,
         TypeFamily::Array => Category::Array,
         TypeFamily::Unknown => Category::Unknown,
-        TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Void => Category::User,
+        TypeFamily::Timespan => Category::Timespan,
+        TypeFamily::Record => Category::Pseudo,
+        TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Json | TypeFamily::Void => {
+            Category::User
+        }
     }
 }
 
 /// True for the types that a category prefers over its others.
 pub(crate) fn is_preferred(ty: SqlType) -> bool {
     use SqlType::*;
-    matches!(ty, Bool | Float8 | Oid | Text | TimestampTz)
+    matches!(ty, Bool | Float8 | Oid | Text | TimestampTz | Interval)
 }
 
 /// The weakest context in which `from` converts to `to`; `None`: never.
@@ -68,7 +76,7 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
     if from == to || from == Unknown {
         return Some(Implicit);
     }
-    if to == Unknown || from == Void || to == Void {
+    if to == Unknown || matches!(from, Void | Record) || matches!(to, Void | Record) {
         return None;
     }
     if let (Some(a), Some(b)) = (from.element(), to.element()) {
@@ -88,6 +96,10 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (Text | Varchar | Bpchar, InternalChar) => Assignment,
         (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) => Implicit,
         (Timestamp | TimestampTz, Date) | (TimestampTz, Timestamp) => Assignment,
+        (Time, TimeTz | Interval) => Implicit,
+        (TimeTz | Timestamp | TimestampTz | Interval, Time) | (TimestampTz, TimeTz) => Assignment,
+        (Json, Jsonb) | (Jsonb, Json) => Assignment,
+        (Jsonb, Bool | Int2 | Int4 | Int8 | Float4 | Float8 | Numeric) => Explicit,
         // Everything else goes through text, or not at all.
         (_, to) if category(to) == Category::String => Assignment,
         (from, _) if category(from) == Category::String => Explicit,
@@ -110,7 +122,8 @@ pub(crate) fn is_immutable(from: SqlType, to: SqlType) -> bool {
     }
     let is_text = |ty: SqlType| matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown);
     let prints_by_setting = matches!(from, Float4 | Float8) && is_text(to);
-    !prints_by_setting && from != TimestampTz && to != TimestampTz
+    let by_zone = |ty: SqlType| matches!(ty, TimestampTz | TimeTz);
+    !prints_by_setting && !by_zone(from) && !by_zone(to)
 }
 
 /// The type that all of these convert to implicitly, by PostgreSQL's rules for UNION, CASE, IN,

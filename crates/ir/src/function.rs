@@ -17,8 +17,9 @@
 //! | `format` | format() |
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `record` | rows as text |
-//! | `calendar` | dates and timestamps |
+//! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
+//! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
 //! | `system` | session and catalogue information, random numbers |
 
@@ -40,6 +41,8 @@ mod system;
 mod tests;
 mod text;
 mod text_edit;
+pub(crate) mod timespan;
+mod to_char;
 
 use crate::cast::{Category, category};
 use crate::eval::Host;
@@ -193,6 +196,8 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         pattern::FUNCTIONS,
         record::FUNCTIONS,
         calendar::FUNCTIONS,
+        timespan::FUNCTIONS,
+        to_char::FUNCTIONS,
         system::FUNCTIONS,
     ];
     let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();

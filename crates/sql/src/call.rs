@@ -94,8 +94,13 @@ impl Binder<'_, '_> {
         {
             return Ok(expr);
         }
-        let args: SqlResult<Vec<Expr>> = call.args.iter().map(|arg| self.bind(arg)).collect();
-        let mut args = args?;
+        let mut args = match named_arguments(call) {
+            Some(named) => self.in_their_places(name, named)?,
+            None => {
+                let args = call.args.iter().map(|arg| self.bind(arg));
+                args.collect::<SqlResult<Vec<Expr>>>()?
+            }
+        };
         if name == "pg_typeof" && args.len() == 1 {
             let ty = format_type(args[0].ty(), TypeMod::NONE);
             return Ok(Expr::Const(Value::text(ty), SqlType::Text));
@@ -111,6 +116,37 @@ impl Binder<'_, '_> {
             return self.described(args.swap_remove(0), known).map_err(here);
         }
         self.apply(name, args).map_err(here)
+    }
+
+    /// Arguments with names, those that are not given filled in: of the one built-in that is called so.
+    fn in_their_places(&self, name: &str, args: &[Node]) -> SqlResult<Vec<Expr>> {
+        const PARTS: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+        let zero = |at: usize| match at {
+            6 => Expr::Const(Value::Float8(0.0), SqlType::Float8),
+            _ => Expr::Const(Value::Int4(0), SqlType::Int4),
+        };
+        let mut placed: Vec<Expr> = (0..PARTS.len()).map(zero).collect();
+        for (at, node) in args.iter().enumerate() {
+            let location = names::location(node);
+            let (place, value) = match inner(node) {
+                Some(NodeEnum::NamedArgExpr(named)) if name == "make_interval" => (
+                    PARTS.iter().position(|part| *part == named.name),
+                    required(named.arg.as_deref())?,
+                ),
+                Some(NodeEnum::NamedArgExpr(_)) => {
+                    return Err(self.planner.unsupported("a named argument", location));
+                }
+                _ => (Some(at), node),
+            };
+            let Some(place) = place.filter(|place| *place < placed.len()) else {
+                let message = format!("function {name} has no such argument");
+                return Err(self
+                    .planner
+                    .error(SqlState::UNDEFINED_FUNCTION, message, location));
+            };
+            placed[place] = self.bind(value)?;
+        }
+        Ok(placed)
     }
 
     /// What a function says of a routine by its number, as the catalogue is now; plans do not outlive it.
@@ -370,12 +406,19 @@ impl Binder<'_, '_> {
             SvfopSessionUser => plain("session_user"),
             SvfopCurrentCatalog => plain("current_database"),
             SvfopCurrentSchema => plain("current_schema"),
-            SvfopCurrentTime | SvfopCurrentTimeN | SvfopLocaltime | SvfopLocaltimeN => {
-                Err(self.planner.unsupported("type time", function.location))
-            }
+            SvfopCurrentTime => now_as(SqlType::TimeTz, TypeMod::NONE),
+            SvfopCurrentTimeN => now_as(SqlType::TimeTz, digits),
+            SvfopLocaltime => now_as(SqlType::Time, TypeMod::NONE),
+            SvfopLocaltimeN => now_as(SqlType::Time, digits),
             SqlvalueFunctionOpUndefined => Err(SqlError::internal("a value function of no kind")),
         }
     }
+}
+
+/// A call's arguments, if one has a name.
+fn named_arguments(call: &FuncCall) -> Option<&[Node]> {
+    let is_named = |node: &Node| matches!(inner(node), Some(NodeEnum::NamedArgExpr(_)));
+    call.args.iter().any(is_named).then_some(&call.args)
 }
 
 /// Descending, and NULLs first: PostgreSQL puts NULLs last ascending and first descending.

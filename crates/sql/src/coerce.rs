@@ -6,6 +6,7 @@
 //! Does not: decide which type a context asks for.
 
 use crate::planner::Planner;
+use quintet_base::interval;
 use quintet_base::text_format;
 use quintet_base::types::TypeFamily;
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
@@ -110,6 +111,12 @@ pub(crate) fn explicit(
     ty: SqlType,
     modifier: TypeMod,
 ) -> SqlResult<Expr> {
+    // `INTERVAL '1' DAY`: the modifier says what the number counts.
+    if let (Expr::Const(Value::Text(text), SqlType::Unknown), SqlType::Interval) = (&expr, ty) {
+        let read = interval::parse_interval_in(text, modifier)?;
+        let known = Expr::Const(Value::Interval(read), ty);
+        return Ok(apply_modifier(known, ty, modifier, true));
+    }
     let converted = convert(planner, expr, ty, CastContext::Explicit)?;
     Ok(apply_modifier(converted, ty, modifier, true))
 }

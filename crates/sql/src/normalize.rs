@@ -205,6 +205,15 @@ impl Lexer<'_> {
         if self.peek(0) == b'\'' || (word.eq_ignore_ascii_case(b"u") && self.peek(0) == b'&') {
             return None;
         }
+        // What `INTERVAL '1' DAY` means is for the parser: what stands behind it says what the 1 counts.
+        if word.len() == 8 && word.eq_ignore_ascii_case(b"interval") {
+            let next = self.text.as_bytes()[self.at..]
+                .iter()
+                .find(|b| !b.is_ascii_whitespace());
+            if next == Some(&b'\'') {
+                return None;
+            }
+        }
         if word.len() == 2 && word.eq_ignore_ascii_case(b"by") {
             self.list_depth = Some(self.depth);
             self.item_begins = true;

@@ -161,6 +161,8 @@ fn type_name(ty: SqlType) -> String {
         InternalChar => "char",
         Timestamp => "timestamp",
         TimestampTz => "timestamptz",
+        Time => "time",
+        TimeTz => "timetz",
         other => other.name(),
     }
     .to_string()

@@ -6,7 +6,7 @@
 use crate::names;
 use crate::planner::Planner;
 use pg_query::protobuf::TypeName;
-use quintet_base::{SqlResult, SqlState, SqlType, TypeMod};
+use quintet_base::{SqlResult, SqlState, SqlType, TypeMod, interval};
 
 /// Types that PostgreSQL has and Quintet does not.
 const FOREIGN: &[&str] = &[
@@ -18,9 +18,6 @@ const FOREIGN: &[&str] = &[
     "inet",
     "int4range",
     "int8range",
-    "interval",
-    "json",
-    "jsonb",
     "line",
     "lseg",
     "macaddr",
@@ -36,8 +33,6 @@ const FOREIGN: &[&str] = &[
     "regprocedure",
     "regrole",
     "regtype",
-    "time",
-    "timetz",
     "tsquery",
     "tsrange",
     "tsvector",
@@ -134,7 +129,14 @@ fn modifier(planner: &Planner, name: &TypeName, ty: SqlType) -> SqlResult<TypeMo
             }
             Ok(TypeMod::precision_scale(precision as u16, scale as u16))
         }
-        (SqlType::Timestamp | SqlType::TimestampTz, &[digits @ 0..=6]) => Ok(TypeMod(digits)),
+        (
+            SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::TimeTz,
+            &[digits @ 0..=6],
+        ) => Ok(TypeMod(digits)),
+        (SqlType::Interval, &[parts]) => Ok(interval::modifier(parts, None)),
+        (SqlType::Interval, &[parts, digits @ 0..=6]) => {
+            Ok(interval::modifier(parts, Some(digits)))
+        }
         _ => Err(planner.error(
             SqlState::SYNTAX_ERROR,
             format!("type modifier is not allowed for type \"{ty}\""),

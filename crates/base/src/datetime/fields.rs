@@ -106,7 +106,7 @@ impl Field {
         entry.expect("every variant has a row in NAMES").1
     }
 
-    fn unsupported(self, ty: SqlType) -> SqlError {
+    pub(crate) fn unsupported(self, ty: SqlType) -> SqlError {
         SqlError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
             format!("unit \"{}\" not supported for type {ty}", self.name()),
@@ -153,7 +153,7 @@ fn monday_of_week(days: i64) -> i64 {
 }
 
 /// ISO 8601 year and week: weeks begin on Monday and belong to the year that has their Thursday.
-fn iso_week(days: i64) -> (i64, i64) {
+pub fn iso_week(days: i64) -> (i64, i64) {
     let thursday = monday_of_week(days) + 3;
     let year = Civil::from_days(thursday).year;
     let first = first_of_year(year);

@@ -88,6 +88,7 @@ impl Refusal {
             Refusal::Syntax => {
                 let name = match ty {
                     SqlType::Timestamp => "timestamp",
+                    SqlType::Time => "time",
                     other => other.name(),
                 };
                 SqlError::new(
@@ -182,6 +183,34 @@ pub fn parse_timestamptz(text: &str, session: &TimeZone) -> SqlResult<i64> {
     }
 }
 
+/// Reads a time of day: microseconds, its zone, and the day if the text says one.
+pub(super) fn parse_clock(
+    text: &str,
+    ty: SqlType,
+) -> SqlResult<(i64, Option<TimeZone>, Option<i64>)> {
+    let lower = text.trim().to_ascii_lowercase();
+    let cursor = Cursor {
+        rest: lower.as_bytes(),
+    };
+    match cursor.clock() {
+        Ok((time, zone)) => Ok((time, zone, None)),
+        Err(refusal) => {
+            let cursor = Cursor {
+                rest: lower.as_bytes(),
+            };
+            match cursor.moment() {
+                Ok(Parsed::Moment { days, time, zone }) => Ok((time, zone, Some(days))),
+                _ => Err(refusal.into_error(text, ty)),
+            }
+        }
+    }
+}
+
+/// What a text that is no time of day is refused with.
+pub(super) fn time_error(text: &str, ty: SqlType) -> SqlError {
+    Refusal::Field.into_error(text, ty)
+}
+
 /// The lower-cased text that is still to be read.
 struct Cursor<'a> {
     rest: &'a [u8],
@@ -268,6 +297,29 @@ impl<'a> Cursor<'a> {
             time: twelve_hours(time.unwrap_or(0), afternoon)?,
             zone,
         })
+    }
+
+    /// A time of day and its zone, and nothing else.
+    fn clock(mut self) -> Result<(i64, Option<TimeZone>), Refusal> {
+        if self.peek() == Some(b't') {
+            self.take(b't');
+        }
+        let time = self.time()?;
+        let (mut afternoon, mut zone) = (None, None);
+        loop {
+            self.take_while(|b| b.is_ascii_whitespace());
+            match self.peek() {
+                None => break,
+                Some(b'+' | b'-') if zone.is_none() => zone = Some(self.offset()?),
+                Some(b'a'..=b'z') => match self.word() {
+                    word @ ("am" | "pm") if afternoon.is_none() => afternoon = Some(word == "pm"),
+                    word if zone.is_none() => zone = Some(named_zone(word)?),
+                    _ => return Err(Refusal::Syntax),
+                },
+                _ => return Err(Refusal::Syntax),
+            }
+        }
+        Ok((twelve_hours(time, afternoon)?, zone))
     }
 
     /// Year, month, day; none of them checked.

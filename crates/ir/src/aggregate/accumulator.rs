@@ -10,7 +10,7 @@ use crate::eval::order;
 use crate::expr::Expr;
 use crate::function::{arithmetic, float};
 use quintet_base::value::Array;
-use quintet_base::{Numeric, SqlResult, SqlType, Value};
+use quintet_base::{Interval, Numeric, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 
 /// The running state of one call over one group. The caller evaluates arguments, applies FILTER,
@@ -37,6 +37,12 @@ enum State {
     },
     /// numeric.
     Decimal { sum: Numeric, count: i64, avg: bool },
+    /// interval.
+    Span {
+        sum: Interval,
+        count: i64,
+        avg: bool,
+    },
     /// min and max: a value that stands in this order to the best so far replaces it.
     Extreme {
         best: Value,
@@ -144,6 +150,11 @@ impl State {
                 count: 0,
                 avg,
             },
+            SqlType::Interval => State::Span {
+                sum: Interval::default(),
+                count: 0,
+                avg,
+            },
             _ => State::Whole {
                 sum: 0,
                 count: 0,
@@ -185,6 +196,10 @@ impl State {
                 *sum = sum.add(value)?;
                 *count += 1;
             }
+            (State::Span { sum, count, .. }, [Value::Interval(value)]) => {
+                *sum = sum.add(*value)?;
+                *count += 1;
+            }
             (State::Extreme { best, wanted, ty }, [value]) => {
                 if best.is_null() || order(value, best, *ty) == *wanted {
                     *best = value.clone();
@@ -222,7 +237,14 @@ impl State {
             State::Count { count, .. } => Ok(Value::Int8(count)),
             State::Whole { count: 0, .. }
             | State::Float { count: 0, .. }
-            | State::Decimal { count: 0, .. } => Ok(Value::Null),
+            | State::Decimal { count: 0, .. }
+            | State::Span { count: 0, .. } => Ok(Value::Null),
+            State::Span {
+                sum,
+                count,
+                avg: true,
+            } => sum.div(count as f64).map(Value::Interval),
+            State::Span { sum, .. } => Ok(Value::Interval(sum)),
             State::Whole {
                 sum,
                 count,

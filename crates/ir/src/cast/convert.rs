@@ -5,10 +5,12 @@
 //! away from zero, a number outside its type is 22003.  Does not: apply length modifiers.
 
 use crate::eval::Host;
-use quintet_base::datetime::ClockWord;
+use crate::function::timespan::moment_to_timetz;
+use quintet_base::datetime::{ClockWord, MICROS_PER_DAY};
 use quintet_base::text_format::{self, FormatContext};
+use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
-use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value, datetime};
+use quintet_base::{Json, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value, datetime};
 
 fn out_of_range(ty: SqlType) -> SqlError {
     let name = if ty == SqlType::Oid { "OID" } else { ty.name() };
@@ -27,6 +29,9 @@ pub(super) fn convert(
 ) -> SqlResult<Value> {
     use SqlType::*;
     let format = host.format();
+    if let (Value::Jsonb(json), false) = (&value, is_text(to)) {
+        return from_json(json, to, host);
+    }
     if let (Value::Array(array), Some(element)) = (&value, to.element()) {
         return convert_array(array, element, host);
     }
@@ -47,9 +52,87 @@ pub(super) fn convert(
             value => through_text(&value, from, to, format),
         },
         Text | Varchar | Bpchar | Name | InternalChar => to_text(value, from, to, format),
+        Time | TimeTz | Interval => to_clock(value, from, to, host),
+        Json => match value {
+            Value::Jsonb(json) => Ok(Value::text(json.to_string())),
+            value => through_text(&value, from, to, format),
+        },
+        Jsonb => match value {
+            Value::Text(text) => text_format::read(to, &text, format),
+            _ => Err(cannot(from, to)),
+        },
         Date | Timestamp | TimestampTz => to_datetime(value, from, to, host),
         _ => through_text(&value, from, to, format),
     }
+}
+
+fn is_text(ty: SqlType) -> bool {
+    matches!(ty.family(), TypeFamily::Text | TypeFamily::Json)
+}
+
+/// A truth value or a number in a document.
+fn from_json(json: &Json, to: SqlType, host: &dyn Host) -> SqlResult<Value> {
+    match (json, to) {
+        (Json::Bool(truth), SqlType::Bool) => Ok(Value::Bool(*truth)),
+        (Json::Number(number), to) if to.is_numeric() => match to {
+            SqlType::Numeric => Ok(Value::numeric(number.clone())),
+            to => convert(Value::numeric(number.clone()), SqlType::Numeric, to, host),
+        },
+        _ => {
+            let what = match json {
+                Json::Number(_) => "numeric",
+                other => other.kind(),
+            };
+            Err(SqlError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("cannot cast jsonb {what} to type {to}"),
+            ))
+        }
+    }
+}
+
+/// Times of day and lengths of time.
+fn to_clock(value: Value, from: SqlType, to: SqlType, host: &dyn Host) -> SqlResult<Value> {
+    let zone = &host.format().zone;
+    let of_day = |micros: i64| micros.rem_euclid(MICROS_PER_DAY);
+    Ok(match (value, to) {
+        (Value::Text(text), SqlType::Time | SqlType::TimeTz)
+            if ClockWord::parse(&text) == Some(ClockWord::Now) =>
+        {
+            let now = moment_to_timetz(host.transaction_time(), host)?;
+            match to {
+                SqlType::Time => Value::Time(now.micros),
+                _ => Value::TimeTz(now),
+            }
+        }
+        (Value::Text(text), _) => text_format::read(to, &text, host.format())?,
+        (Value::Time(micros), SqlType::TimeTz) => {
+            let offset = zone.offset_at(host.transaction_time());
+            Value::TimeTz(datetime::TimeTz {
+                micros,
+                offset: i32::try_from(offset).map_err(|_| cannot(from, to))?,
+            })
+        }
+        (Value::Time(micros), SqlType::Interval) => {
+            Value::Interval(quintet_base::Interval::from_micros(micros))
+        }
+        (Value::TimeTz(time), SqlType::Time) => Value::Time(time.micros),
+        (Value::Interval(interval), SqlType::Time) => Value::Time(of_day(interval.micros)),
+        // PostgreSQL gives NULL for infinities here.
+        (Value::Timestamp(micros) | Value::TimestampTz(micros), _)
+            if datetime::is_infinite(micros) =>
+        {
+            Value::Null
+        }
+        (Value::Timestamp(micros), SqlType::Time) => Value::Time(of_day(micros)),
+        (Value::TimestampTz(micros), SqlType::Time) => {
+            Value::Time(of_day(datetime::timestamptz_to_timestamp(micros, zone)?))
+        }
+        (Value::TimestampTz(micros), SqlType::TimeTz) => {
+            Value::TimeTz(moment_to_timetz(micros, host)?)
+        }
+        _ => return Err(cannot(from, to)),
+    })
 }
 
 fn cannot(from: SqlType, to: SqlType) -> SqlError {

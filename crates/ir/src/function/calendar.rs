@@ -1,8 +1,8 @@
 //! Dates and timestamps.
 //!
 //! Relies on: `base::datetime` for the calendar, the [`Host`] for the clock and the zone.
-//! Promises: days are exact, infinities stay infinite.  Does not: know intervals or times of day:
-//! `timestamp - timestamp` does not exist yet.
+//! Promises: days are exact, infinities stay infinite.  Does not: know intervals or times of day;
+//! `timespan` does.
 
 use super::{Function, builtin as new, fail, int, str, wrong_type};
 use crate::eval::Host;

@@ -48,6 +48,10 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[TimestampTz, Date], TimestampTz),
     (&[TimestampTz, Timestamp], TimestampTz),
     (&[TimestampTz, TimestampTz], TimestampTz),
+    (&[Interval, Interval], Interval),
+    (&[Time, Time], Time),
+    (&[TimeTz, TimeTz], TimeTz),
+    (&[Jsonb, Jsonb], Jsonb),
 ];
 
 /// The operator as SQL writes it.

@@ -23,6 +23,12 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::TimestampTz, "timestamptz"),
     (SqlType::Uuid, "uuid"),
     (SqlType::Oid, "oid"),
+    (SqlType::Interval, "interval"),
+    (SqlType::Time, "time"),
+    (SqlType::TimeTz, "timetz"),
+    (SqlType::Json, "json"),
+    (SqlType::Jsonb, "jsonb"),
+    (SqlType::Record, "record"),
     (SqlType::Unknown, "unknown"),
     (SqlType::Void, "void"),
 ];

@@ -211,7 +211,7 @@ fn is_of(value: &Value, ty: SqlType) -> bool {
         Value::Null => true,
         Value::Text(_) => matches!(
             ty.family(),
-            TypeFamily::Text | TypeFamily::Unknown | TypeFamily::Void
+            TypeFamily::Text | TypeFamily::Unknown | TypeFamily::Void | TypeFamily::Json
         ),
         Value::Array(array) => ty
             .element()

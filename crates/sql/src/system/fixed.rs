@@ -179,7 +179,7 @@ pub(super) const RELATIONS: &[Definition] = &[
 
 /// Every type that has an OID below the users'.
 fn all_types() -> impl Iterator<Item = SqlType> {
-    const LAST: u32 = 3_000;
+    const LAST: u32 = 4_000;
     (1..LAST).filter_map(SqlType::from_oid)
 }
 
@@ -195,10 +195,14 @@ fn types(_: &Planner) -> Vec<Vec<Value>> {
             TypeFamily::Text if ty == SqlType::InternalChar => ("Z", false),
             TypeFamily::Text => ("S", ty == SqlType::Text),
             TypeFamily::Unknown => ("X", false),
-            TypeFamily::Void => ("P", false),
-            TypeFamily::Binary | TypeFamily::Uuid => ("U", false),
+            TypeFamily::Timespan => ("T", true),
+            TypeFamily::Void | TypeFamily::Record => ("P", false),
+            TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Json => ("U", false),
         };
-        let pseudo = matches!(ty.family(), TypeFamily::Void | TypeFamily::Unknown);
+        let pseudo = matches!(
+            ty.family(),
+            TypeFamily::Void | TypeFamily::Unknown | TypeFamily::Record
+        );
         let related = |other: Option<SqlType>| oid(other.map_or(0, SqlType::oid));
         vec![
             oid(ty.oid()),

@@ -1,0 +1,89 @@
+//! `to_char`, `to_date`, `to_timestamp` and `to_number`: values by templates.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `template` | a template for dates and times, taken apart |
+//! | `print` | dates, times and intervals by it |
+//! | `read` | text by it |
+//! | `number` | numbers, both ways |
+//!
+//! Promises: PostgreSQL's English patterns, with FM, TH and quoted text.  Does not: know TM's other
+//! languages, SP, or FX.
+
+mod number;
+mod print;
+mod read;
+mod template;
+
+use super::{Function, builtin as new, int, str, wrong_type};
+use crate::eval::Host;
+use quintet_base::SqlType::{
+    Date, Float4, Float8, Int4, Int8, Interval as Span, Numeric as Decimal, Text, Timestamp,
+    TimestampTz,
+};
+use quintet_base::{Numeric, SqlResult, Value, datetime};
+
+fn moment(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let template = str(args[1]);
+    if template.is_empty() {
+        return Ok(Value::Null);
+    }
+    let shown = match args[0] {
+        Value::Timestamp(micros) | Value::TimestampTz(micros) if datetime::is_infinite(*micros) => {
+            return Ok(Value::Null);
+        }
+        Value::Timestamp(micros) => print::Shown::of_timestamp(*micros, None),
+        Value::TimestampTz(micros) => {
+            let zone = &host.format().zone;
+            let local = datetime::timestamptz_to_timestamp(*micros, zone)?;
+            print::Shown::of_timestamp(local, Some((zone.offset_at(*micros), zone.name())))
+        }
+        Value::Interval(interval) => print::Shown::of_interval(*interval),
+        other => wrong_type(other),
+    };
+    shown.print(template).map(Value::text)
+}
+
+fn read_date(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let found = read::read(str(args[0]), str(args[1]))?;
+    datetime::check_date(found.days).map(Value::Date)
+}
+
+fn read_timestamp(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let found = read::read(str(args[0]), str(args[1]))?;
+    let local = found.local()?;
+    match found.offset {
+        Some(offset) => datetime::check_timestamp(local - offset * datetime::MICROS_PER_SECOND),
+        None => datetime::timestamp_to_timestamptz(local, &host.format().zone),
+    }
+    .map(Value::TimestampTz)
+}
+
+fn number(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (value, digits) = match args[0] {
+        Value::Numeric(number) => (number.clone(), None),
+        // A float shows no more digits than it has.
+        Value::Float8(float) => (Numeric::from_f64(*float), Some((15, *float))),
+        Value::Float4(float) => (Numeric::from_f32(*float), Some((6, f64::from(*float)))),
+        whole => (Numeric::from_i64(int(whole)), None),
+    };
+    number::print(&value, str(args[1]), digits).map(Value::text)
+}
+
+fn read_number(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(number::read(str(args[0]), str(args[1]))?.map_or(Value::Null, Value::numeric))
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    new("to_char", &[Timestamp, Text], Text, moment).stable(),
+    new("to_char", &[TimestampTz, Text], Text, moment).stable(),
+    new("to_char", &[Span, Text], Text, moment).stable(),
+    new("to_char", &[Int4, Text], Text, number).stable(),
+    new("to_char", &[Int8, Text], Text, number).stable(),
+    new("to_char", &[Float4, Text], Text, number).stable(),
+    new("to_char", &[Float8, Text], Text, number).stable(),
+    new("to_char", &[Decimal, Text], Text, number).stable(),
+    new("to_date", &[Text, Text], Date, read_date).stable(),
+    new("to_timestamp", &[Text, Text], TimestampTz, read_timestamp).stable(),
+    new("to_number", &[Text, Text], Decimal, read_number).stable(),
+];
