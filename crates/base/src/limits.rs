@@ -85,6 +85,14 @@ pub const LOCK_WAITERS_MAX: usize = 10_000;
 /// one to two kilobytes with its keys; who waits behind so many waits for minutes.
 pub const PENDING_CALLS_MAX: usize = 200_000;
 
+/// Calls that one lane takes at once: enough that what a commit costs is shared by many, few enough that the
+/// last of them does not wait for milliseconds.
+pub const BATCH_CALLS_MAX: usize = 128;
+
+/// Bytes of rows that the calls of one batch may write together; the call that would exceed it runs by itself.
+/// Far below what a transaction may write at the least memory.
+pub const BATCH_WRITES_BYTES_MAX: usize = 1024 * 1024;
+
 /// What one transaction may write where its write set travels to replicas, in bytes. It is held in memory
 /// until all have it; a few of this size fit beside each other.
 pub const WRITE_SET_BYTES_MAX: usize = 64 * 1024 * 1024;

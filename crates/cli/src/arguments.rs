@@ -11,6 +11,7 @@ use crate::sim_arguments::{SIM_EXAMPLES, SimArguments};
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use quintet_analysis::Granularity;
 use quintet_base::{Durability, Level};
+use quintet_embed::Engine;
 use quintet_workloads::{hot_row, tpcc, ycsb_sql};
 use std::path::PathBuf;
 
@@ -324,12 +325,28 @@ pub struct CallArguments {
     /// Embedded: when a commit is answered: sync, async or none
     #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
     pub durability: Durability,
-    /// What each session sets first, e.g. quintet.engine=chain; may be repeated
+    /// Quintet's engine for the calls: direct, chain, queue or auto [default: what the server says; direct]
+    #[arg(long, value_name = "ENGINE", value_parser = Engine::parse)]
+    pub engine: Option<Engine>,
+    /// Embedded: batches that run side by side at most [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub lanes: Option<u16>,
+    /// What each session sets first, e.g. statement_timeout=500; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Embedded: whether a call announces its reads before it begins: on or off
     #[arg(long, value_name = "SWITCH", default_value = "on", value_parser = switch, action = clap::ArgAction::Set)]
     pub group_reads: bool,
+}
+
+impl CallArguments {
+    /// What each session sets first.
+    pub fn session_settings(&self) -> Vec<(String, String)> {
+        let engine = self
+            .engine
+            .map(|engine| ("quintet.engine".into(), engine.name().into()));
+        engine.into_iter().chain(self.set.iter().cloned()).collect()
+    }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

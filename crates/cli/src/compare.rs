@@ -89,20 +89,23 @@ impl Opened {
         match target {
             Target::Url(url) => {
                 let system = Postgres::new(url, arguments.level).map_err(failed)?;
-                let system = system.with(arguments.set.clone());
+                let system = system.with(arguments.session_settings());
                 Ok(Opened::Server(Box::new(system)))
             }
             Target::Embedded => {
                 let (temporary, data) = directory(arguments.data.as_deref())?;
-                let config = DatabaseConfig {
+                let mut config = DatabaseConfig {
                     memory_bytes: arguments.memory.0 as usize,
                     durability: arguments.durability,
                     ..DatabaseConfig::new(data)
                 };
+                if let Some(lanes) = arguments.lanes {
+                    config.lanes = usize::from(lanes);
+                }
                 let (database, _) = open(config)?;
                 let group_reads = if arguments.group_reads { "on" } else { "off" };
                 let mut settings = vec![("quintet.group_reads".into(), group_reads.into())];
-                settings.extend(arguments.set.iter().cloned());
+                settings.extend(arguments.session_settings());
                 Ok(Opened::Embedded(Box::new(Here {
                     system: Embedded::new(database.clone(), arguments.level).with(settings),
                     database,

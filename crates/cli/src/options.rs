@@ -36,11 +36,14 @@ pub struct Options {
     #[arg(long, env = "QUINTET_DURABILITY", value_name = "WHEN", value_parser = Durability::parse)]
     #[serde(deserialize_with = "durability")]
     pub durability: Option<Durability>,
-    /// How calls are run in sessions that do not say: direct, or chain, behind the calls that they conflict
-    /// with [default: direct]
+    /// How calls are run in sessions that do not say: direct; chain, behind the calls that they conflict with;
+    /// queue, in batches; auto, direct or queue by what is lost [default: direct]
     #[arg(long, env = "QUINTET_ENGINE", value_name = "ENGINE", value_parser = Engine::parse)]
     #[serde(deserialize_with = "engine")]
     pub engine: Option<Engine>,
+    /// Batches that run side by side at most, with the engines queue and auto [default: one for each processor]
+    #[arg(long, env = "QUINTET_LANES", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub lanes: Option<u16>,
     /// Address for /metrics (Prometheus) and /healthz [default: off]
     #[arg(long, env = "QUINTET_HTTP", value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
@@ -107,6 +110,8 @@ pub struct Settings {
     pub durability: Durability,
     /// See [`Options::engine`].
     pub engine: Engine,
+    /// See [`Options::lanes`].
+    pub lanes: Option<u16>,
     /// See [`Options::http`].
     pub http: Option<SocketAddr>,
     /// See [`Options::max_connections`].
@@ -174,6 +179,7 @@ impl Options {
             memory: self.memory.or(lower.memory),
             durability: self.durability.or(lower.durability),
             engine: self.engine.or(lower.engine),
+            lanes: self.lanes.or(lower.lanes),
             http: self.http.or(lower.http),
             max_connections: self.max_connections.or(lower.max_connections),
             tls_cert: self.tls_cert.or(lower.tls_cert),
@@ -238,6 +244,7 @@ impl Options {
             memory,
             durability: self.durability.unwrap_or_default(),
             engine: self.engine.unwrap_or_default(),
+            lanes: self.lanes,
             http: self.http,
             max_connections,
             tls,

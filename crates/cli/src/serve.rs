@@ -31,12 +31,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
     let settings = settle(arguments)?;
     logging::start(&settings.log, settings.log_format)?;
-    let config = DatabaseConfig {
+    let mut config = DatabaseConfig {
         memory_bytes: settings.memory.0 as usize,
         durability: settings.durability,
         engine: settings.engine,
         ..DatabaseConfig::new(&settings.data)
     };
+    if let Some(lanes) = settings.lanes {
+        config.lanes = usize::from(lanes);
+    }
     let (database, report) = open_telling(config, &mut tell_progress, tell_warmed)?;
     tell_recovered(&report.recovery);
     let posts = PostLog::default();

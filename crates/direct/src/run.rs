@@ -14,6 +14,7 @@
 //!     └─ call ──► Calling (blocked: stays) ───┘
 //! ```
 
+use crate::ahead;
 use crate::call::Call;
 use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
 use crate::cursor::{Cursor, collect_some};
@@ -36,6 +37,8 @@ pub struct Run {
     stage: Stage,
     /// Of a call: its arguments, if they are known already.
     arguments: Option<Vec<Value>>,
+    /// Of a call: what it will read has been announced.
+    announced: bool,
     frame: Vec<Value>,
     workspace: Workspace,
     restarts: Restarts,
@@ -78,6 +81,7 @@ impl Run {
             procedure,
             stage: Stage::Fresh,
             arguments: None,
+            announced: false,
             frame: Vec::new(),
             workspace: Workspace::default(),
             restarts: Restarts::default(),
@@ -95,6 +99,17 @@ impl Run {
         Run {
             arguments: Some(arguments),
             ..Run::new(direct, procedure)
+        }
+    }
+
+    /// Announces what a call with known arguments will read ([`quintet_tc::Txn::announce`]), before it begins:
+    /// while others run, it is on its way.
+    pub fn announce(&mut self, context: &Context<'_>) {
+        if let (Body::Call { program, .. }, Some(values)) =
+            (&self.procedure.body, &mut self.arguments)
+        {
+            ahead::announce(program, values, context);
+            self.announced = true;
         }
     }
 
@@ -191,6 +206,7 @@ impl Run {
             Body::Call { program, arguments } => {
                 self.stage = Stage::Done;
                 let call = match self.arguments.take() {
+                    Some(values) if self.announced => Call::begin(program, 0, values, 0)?,
                     Some(values) => Call::with_values(program, values, context)?,
                     None => Call::new(program, arguments, context)?,
                 };

@@ -10,8 +10,10 @@ use quintet_analysis::{Classes, Footprint, Granularity, Rule};
 use quintet_base::conflict::{ConflictKey, Modes};
 use quintet_base::{Level, Value};
 use quintet_ir::Program;
+use quintet_queue::Route;
 use quintet_sql::Catalog;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 /// How a routine takes part.
@@ -28,6 +30,17 @@ pub(crate) struct Classified {
     classes: Classes,
     /// By where a program is. The catalogue keeps it there as long as this is asked.
     known: BTreeMap<usize, Class>,
+    /// By number.
+    habits: Vec<Habits>,
+}
+
+/// What has been seen of a routine's calls.
+#[derive(Default)]
+pub(crate) struct Habits {
+    /// Which engine suits them.
+    pub route: Route,
+    /// They ask for what only their session knows, so they are not for batches.
+    pub asks_session: AtomicBool,
 }
 
 /// Those of a catalogue at all levels, each made when it is first asked for.
@@ -69,6 +82,7 @@ impl Classified {
             known.insert(address(&program), class);
         }
         Classified {
+            habits: footprints.iter().map(|_| Habits::default()).collect(),
             classes: Classes::new(footprints, rule),
             known,
         }
@@ -77,6 +91,16 @@ impl Classified {
     /// Of a program of the catalogue; none of any other.
     pub fn class(&self, program: &Arc<Program>) -> Option<Class> {
         self.known.get(&address(program)).copied()
+    }
+
+    /// What has been seen of the calls of a number.
+    pub fn habits(&self, number: usize) -> &Habits {
+        &self.habits[number]
+    }
+
+    /// The route of a number, if it is one of this catalogue's.
+    pub fn route(&self, number: usize) -> Option<&Route> {
+        self.habits.get(number).map(|habits| &habits.route)
     }
 
     /// Which modes conflict.

@@ -13,6 +13,7 @@
 //! System spaces: 1 catalogue records, 2 sequence counters, 3 the turn of schema changes, 4 names of
 //! key-value buckets. Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
 
+use crate::batches::{BatchStats, Batches};
 use crate::chains::{ChainStats, Chains};
 use crate::classified::Levels;
 use crate::session::{Session, SessionOptions};
@@ -66,6 +67,8 @@ pub struct DatabaseConfig {
     pub posting: Posting,
     /// Which engine runs calls in sessions that do not say (`quintet.engine`).
     pub engine: Engine,
+    /// Batches that run side by side at most, for each level.
+    pub lanes: usize,
 }
 
 impl DatabaseConfig {
@@ -79,6 +82,7 @@ impl DatabaseConfig {
             async_flush_interval_ms: limits::ASYNC_FLUSH_INTERVAL_MS,
             posting: Posting::default(),
             engine: Engine::default(),
+            lanes: quintet_tc::replay_lanes(),
         }
     }
 }
@@ -159,6 +163,8 @@ pub(crate) struct Inner {
     pub retries: AtomicU64,
     /// Calls in line, of sessions whose engine is the chain.
     pub chains: Arc<Chains>,
+    /// Calls in batches, of sessions whose engine is the queue.
+    pub batches: Arc<Batches>,
     publishing: (Mutex<()>, Condvar),
     /// Held while the directory is open.
     _lock: Arc<dyn DiskFile>,
@@ -183,6 +189,8 @@ pub struct DatabaseStats {
     pub retries: u64,
     /// Calls that were put in line before they were run.
     pub chains: ChainStats,
+    /// Calls that were run in batches.
+    pub batches: BatchStats,
 }
 
 impl Database {
@@ -287,6 +295,7 @@ impl Database {
             schema: ArcSwap::from_pointee(schema),
             retries: AtomicU64::new(0),
             chains: Arc::new(Chains::new(Arc::clone(&clock))),
+            batches: Arc::new(Batches::new(config.lanes)),
             revisions: AtomicU64::new(2),
             publishing: Default::default(),
             _lock: lock,
@@ -343,6 +352,7 @@ impl Database {
             store: self.inner.store.stats(),
             retries: self.inner.retries.load(Ordering::Relaxed),
             chains: self.inner.chains.stats(),
+            batches: self.inner.batches.stats(),
         }
     }
 

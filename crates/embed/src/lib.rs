@@ -1,6 +1,6 @@
 //! The library door: open a directory, run transactions on keys or in SQL.
 //!
-//! Relies on: `wal`, `dc-lsm`, `tc`, `direct`, `chain`, `sql`, which it wires together.
+//! Relies on: `wal`, `dc-lsm`, `tc`, `direct`, `chain`, `queue`, `sql`, which it wires together.
 //! Promises: the same engine and the same guarantees as behind the network.
 //! Does not: listen anywhere (`server` does) or block an async runtime: sessions hand out what must be
 //! waited for as futures.
@@ -12,12 +12,14 @@
 //! | `session` | [`Session`]: SQL with PostgreSQL's rules for transactions, statements and portals |
 //! | `client` | [`Client`]: send text, get rows
 //! | `chains` | the line that calls wait in, if they are run as chains |
+//! | `batches` | calls that are run together, as one transaction |
 //! | `classified` | conflict classes of the catalogue's routines |
 //! | `step` | how a session answers |
 //! | `settings` | SET and SHOW |
 //! | `copy_in` | COPY's input formats |
-//! | `host` | what expressions ask of a session |
+//! | `host`, `lent` | what expressions ask of a session; what a call in a batch may ask |
 
+mod batches;
 mod chains;
 mod classified;
 mod client;
@@ -25,10 +27,12 @@ mod copy_in;
 mod database;
 mod host;
 mod kv;
+mod lent;
 mod session;
 mod settings;
 mod step;
 
+pub use batches::BatchStats;
 pub use chains::ChainStats;
 pub use client::{Answer, Client, Progress};
 pub use database::{Database, DatabaseConfig, DatabaseStats, Error, OpenReport};

@@ -35,7 +35,7 @@ enum Kind {
     DateStyle,
     /// on/off/local/remote_*.
     SynchronousCommit,
-    /// direct or chain.
+    /// direct, chain, queue or auto.
     Engine,
 }
 
@@ -303,6 +303,8 @@ pub(crate) struct Settings {
     pub engine: Engine,
     /// Names that changed since they were last reported.
     changed: Vec<&'static str>,
+    /// Another number after each change, so that who has a copy knows whether it is good still.
+    pub changes: u64,
 }
 
 impl Settings {
@@ -325,6 +327,7 @@ impl Settings {
             format: FormatContext::default(),
             engine,
             changed: Vec::new(),
+            changes: 0,
         };
         settings
             .values
@@ -351,6 +354,7 @@ impl Settings {
     /// `42704` for an unknown name, `22023` for an impossible value, `55P02` for a fixed setting,
     /// `0A000` for a value that exists in PostgreSQL but not here.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> SqlResult<()> {
+        self.changes += 1;
         let name = name.to_ascii_lowercase();
         let Some(known) = KNOWN.iter().find(|k| k.name == name) else {
             return self.set_custom(name, value);
@@ -462,7 +466,7 @@ impl Settings {
             },
             Kind::Engine => {
                 self.engine = Engine::parse(value)
-                    .map_err(|_| invalid().hint("Available values: direct, chain."))?;
+                    .map_err(|_| invalid().hint("Available values: direct, chain, queue, auto."))?;
                 Ok(self.engine.name().into())
             }
         }
@@ -546,7 +550,9 @@ impl Settings {
             .filter(|k| self.values.get(k.name) != saved.values.get(k.name))
             .filter_map(|k| k.reported)
             .collect();
+        let changes = self.changes + 1;
         *self = saved;
+        self.changes = changes;
         self.changed.extend(changed);
     }
 

@@ -4,6 +4,7 @@
 //! [`Pause`].  Promises: after a pause the same call goes on where it stopped.
 //! Does not: know threads or an async runtime; a pause is a plain future.
 
+use crate::batches::TicketWait;
 use crate::chains::TurnWait;
 use quintet_base::{SqlError, Value};
 use quintet_ir::statement::OutputColumn;
@@ -12,13 +13,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What a session waits for: another transaction's row lock, calls before it in line, room in memory, or the
-/// disk.
+/// What a session waits for: another transaction's row lock, calls before it in line, a batch, room in memory, or
+/// the disk.
 pub struct Pause(pub(crate) Reason);
 
 pub(crate) enum Reason {
     Row(quintet_tc::Wait),
     Turn(TurnWait),
+    /// An answer from a batch, or a lane to be run.
+    Batch(TicketWait),
+    /// Sessions of the same thread that have something to do; `true`: they have had their moment.
+    Others(bool),
     Disk(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
@@ -31,7 +36,7 @@ impl Pause {
     /// True if it is another transaction that is waited for (and not the disk): a cancel request
     /// may interrupt it.
     pub fn is_interruptible(&self) -> bool {
-        matches!(self.0, Reason::Row(_) | Reason::Turn(_))
+        matches!(self.0, Reason::Row(_) | Reason::Turn(_) | Reason::Batch(_))
     }
 }
 
@@ -42,6 +47,13 @@ impl Future for Pause {
         match &mut self.0 {
             Reason::Row(wait) => Pin::new(wait).poll(context),
             Reason::Turn(wait) => Pin::new(wait).poll(context),
+            Reason::Batch(wait) => Pin::new(wait).poll(context),
+            Reason::Others(true) => Poll::Ready(()),
+            Reason::Others(waited) => {
+                *waited = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
             Reason::Disk(durable) => durable.as_mut().poll(context),
         }
     }

@@ -13,6 +13,10 @@ pub enum Engine {
     Direct,
     /// Behind the pending calls that it conflicts with, as far as its routine says which they are.
     Chain,
+    /// In batches: calls that are pending together are one transaction, run in the order of their arrival.
+    Queue,
+    /// [`Engine::Direct`] while hardly any call of the routine loses a conflict, else [`Engine::Queue`].
+    Auto,
 }
 
 impl Engine {
@@ -24,11 +28,13 @@ impl Engine {
         match text.to_ascii_lowercase().as_str() {
             "direct" => Ok(Engine::Direct),
             "chain" => Ok(Engine::Chain),
+            "queue" => Ok(Engine::Queue),
+            "auto" => Ok(Engine::Auto),
             _ => Err(SqlError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
                 format!("there is no engine \"{text}\""),
             )
-            .hint("The engines are direct and chain.")),
+            .hint("The engines are direct, chain, queue and auto.")),
         }
     }
 
@@ -37,6 +43,8 @@ impl Engine {
         match self {
             Engine::Direct => "direct",
             Engine::Chain => "chain",
+            Engine::Queue => "queue",
+            Engine::Auto => "auto",
         }
     }
 }
@@ -47,10 +55,10 @@ mod tests {
 
     #[test]
     fn an_engine_is_known_by_its_name() {
-        for engine in [Engine::Direct, Engine::Chain] {
+        for engine in [Engine::Direct, Engine::Chain, Engine::Queue, Engine::Auto] {
             assert_eq!(Engine::parse(engine.name()).unwrap(), engine);
         }
-        let error = Engine::parse("queue").unwrap_err();
+        let error = Engine::parse("quick").unwrap_err();
         assert_eq!(error.state, SqlState::INVALID_PARAMETER_VALUE);
     }
 }

@@ -3,7 +3,7 @@
 //! Relies on: `embed` for the engine's counters.  Promises: counting costs a few relaxed additions
 //! per statement.  Does not: reset anything; rates are for whoever reads.
 
-use quintet_embed::DatabaseStats;
+use quintet_embed::{BatchStats, DatabaseStats};
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -218,6 +218,40 @@ impl Page {
         }
     }
 
+    fn batches(&mut self, batches: &BatchStats) {
+        let counts = [
+            (
+                "batch_calls",
+                "Calls that were run in batches.",
+                batches.calls,
+            ),
+            ("batches", "Batches committed.", batches.batches),
+            (
+                "batches_lost",
+                "Batches run again because a transaction outside changed what they read or wrote.",
+                batches.lost,
+            ),
+            (
+                "batch_calls_put_out",
+                "Calls put out of their batches and run by themselves.",
+                batches.put_out,
+            ),
+            (
+                "batch_calls_failed",
+                "Calls that failed and were undone inside their batches.",
+                batches.failed,
+            ),
+        ];
+        for (name, help, count) in counts {
+            self.counter(name, help, count);
+        }
+        self.gauge(
+            "batch_calls_pending",
+            "Calls that wait for a batch.",
+            batches.pending,
+        );
+    }
+
     fn engine(&mut self, engine: &DatabaseStats) {
         let DatabaseStats {
             tc,
@@ -225,6 +259,7 @@ impl Page {
             store,
             retries,
             chains,
+            batches,
         } = engine;
         self.counter("commits", "Transactions committed that wrote.", tc.commits);
         self.counter(
@@ -262,6 +297,7 @@ impl Page {
         for (name, help, count) in calls {
             self.counter(name, help, count);
         }
+        self.batches(batches);
         self.counter(
             "chain_wait_seconds",
             "Time that calls have waited in line.",

@@ -74,6 +74,9 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         drop(section);
         drop(alone);
         drop(guard);
+        if txn.never_waits {
+            return Err(Error::Locked);
+        }
         // Wait for the schema change to end; the fence then says whether this commit still fits.
         txn.take_lock(space_lock(space), Strength::Shared, WaitPolicy::Queue)?;
         return commit(txn, durability);
@@ -85,6 +88,9 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         drop(section);
         drop(alone);
         drop(guard);
+        if txn.never_waits {
+            return Err(Error::Locked);
+        }
         lock_rows(txn)?;
         return commit(txn, durability);
     }

@@ -43,6 +43,7 @@
 //! | `lanes` | replay, each key's changes on one thread |
 //! | `transaction` | [`Txn`]: reads, buffered writes, savepoints |
 //! | `reads`, `writes` | what a transaction has read, and written and not committed |
+//! | `batch` | what carries a batch of calls: never waits, and says what was in its way |
 //! | `read` | reading at a snapshot: memory, then STORE |
 //! | `scan` | ordered reads merged from both |
 //! | `commit` | lock, take a place, validate, write, install |
@@ -67,6 +68,7 @@
 //! section or of an upkeep, which wait for nobody; row-lock shards are leaves, except that the
 //! deadlock search holds the wait graph while it looks into shards.
 
+mod batch;
 mod commit;
 mod compact;
 mod compactor;
@@ -95,6 +97,7 @@ mod transaction;
 mod warm;
 mod writes;
 
+pub use batch::BatchRefused;
 pub use component::Tc;
 pub use config::{Posting, TcConfig, TcStats};
 pub use error::{ConflictKind, Error, PostFailure};

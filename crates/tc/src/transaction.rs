@@ -63,6 +63,8 @@ pub struct Txn {
     pub(crate) writes: WriteSet,
     /// Rows are written without being locked first.
     optimistic: bool,
+    /// Its commit is refused where another's would wait. See [`crate::batch`].
+    pub(crate) never_waits: bool,
     /// Locks held or queued for; each is owed a release.
     held: Vec<LockKey>,
     waited: bool,
@@ -78,7 +80,7 @@ pub struct Txn {
     pub(crate) dropped: Vec<SpaceId>,
     /// Spaces that nobody else may commit to until this transaction ends.
     closed: Vec<SpaceId>,
-    finished: bool,
+    pub(crate) finished: bool,
 }
 
 impl Txn {
@@ -92,6 +94,7 @@ impl Txn {
             snapshot_used: false,
             writes: WriteSet::default(),
             optimistic: false,
+            never_waits: false,
             held: Vec::new(),
             waited: false,
             deadlocked: false,
@@ -622,7 +625,7 @@ impl Txn {
         self.finish();
     }
 
-    fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if std::mem::replace(&mut self.finished, true) {
             return;
         }

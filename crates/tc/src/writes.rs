@@ -102,6 +102,12 @@ impl WriteSet {
         self.marked.get()
     }
 
+    /// Nobody will roll back to any mark there is.
+    pub fn forget_marks(&mut self) {
+        self.undo.clear();
+        self.marked.set(false);
+    }
+
     /// Takes back what was written since the mark.
     pub fn rollback_to(&mut self, mark: usize) {
         while self.undo.len() > mark {

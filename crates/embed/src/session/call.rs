@@ -46,6 +46,8 @@ pub(super) struct Calling {
     contested: Option<(SpaceId, Bytes)>,
     /// Others wait until it has committed, if it was in line itself.
     place: Option<Place>,
+    /// Its number among the classes, if what becomes of it decides how others are run.
+    routed: Option<usize>,
 }
 
 impl Calling {
@@ -84,6 +86,7 @@ impl Session {
             notices: self.host.notices.get_mut().len(),
             contested: None,
             place: None,
+            routed: self.routed.take(),
         }
     }
 
@@ -126,6 +129,9 @@ impl Session {
                 Ok(committed) => {
                     self.publish_schema(committed.timestamp);
                     self.txn = None;
+                    if let Some(number) = calling.routed.take() {
+                        self.tell_route(number, calling.attempts);
+                    }
                     self.end_transaction(true);
                     calling.let_go();
                     self.pending = committed.durable_at;

@@ -74,7 +74,9 @@ impl Session {
                 self.enter_statement();
                 self.refuse_write_if_read_only(procedure, planned.tag)?;
                 if procedure.is_call() {
-                    self.enter_call(portal, procedure)?;
+                    if !self.take_seat(portal, procedure)? {
+                        self.enter_call(portal, procedure)?;
+                    }
                     return Ok(None);
                 }
                 self.ensure_schema(portal)?;
@@ -259,6 +261,9 @@ impl Session {
         if let Some(pause) = self.leave_line(portal)? {
             return Ok(Step::Wait(pause));
         }
+        if let Some(pause) = self.leave_batch(portal)? {
+            return Ok(Step::Wait(pause));
+        }
         let verb = portal.prepared.planned.tag;
         if let PortalState::Calling(calling) = &mut portal.state {
             let advanced = self.advance_call(calling, &portal.params);
@@ -322,6 +327,7 @@ impl Session {
             PortalState::Done(tag) => return Ok(Step::Done(tag.clone())),
             PortalState::Ready
             | PortalState::Queued(_)
+            | PortalState::Batched(_)
             | PortalState::Calling(_)
             | PortalState::Committing(_) => {
                 return Err(SqlError::internal("a portal went on without having begun"));

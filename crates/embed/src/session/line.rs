@@ -23,6 +23,7 @@ use quintet_direct::Run;
 use quintet_engine::Engine;
 use quintet_ir::statement::Body;
 use quintet_ir::{Expr, Procedure};
+use quintet_queue::Chosen;
 use quintet_sql::command::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -116,8 +117,8 @@ impl Session {
         }
     }
 
-    /// What EXPLAIN says of a call where the engine is the chain: what it would wait for. Nothing is said of
-    /// one that would be run past the line.
+    /// What EXPLAIN says of a call where the engine is not `direct` for all: which engine, why, and what its
+    /// conflict keys are of.
     pub(super) fn explain_line(&mut self, procedure: &Procedure, params: &[Value]) -> Vec<String> {
         let level = match self.mode {
             Mode::Idle => self.host.settings.level("default_transaction_isolation"),
@@ -128,12 +129,31 @@ impl Session {
         let Body::Call { program, arguments } = &procedure.body else {
             return Vec::new();
         };
-        if self.host.settings.engine != Engine::Chain || !arguments.iter().all(Expr::is_free) {
+        let engine = self.host.settings.engine;
+        if engine == Engine::Direct {
             return Vec::new();
         }
         let classes = schema.classes.at(level, &schema.catalog);
-        let Some(Class::Writes(number)) = classes.class(program) else {
-            return Vec::new();
+        let number = match classes.class(program) {
+            Some(Class::Writes(number)) => number,
+            Some(Class::Reads) => return vec!["Engine: direct (it only reads)".into()],
+            None => return vec!["Engine: direct (it is no routine of the catalogue)".into()],
+        };
+        if !arguments.iter().all(Expr::is_free) {
+            return vec!["Engine: direct (an argument may be another the next time)".into()];
+        }
+        let habits = classes.habits(number);
+        let (lost, runs) = habits.route.window();
+        let name = match engine {
+            Engine::Direct | Engine::Chain => engine.name().to_string(),
+            _ if habits.asks_session.load(Ordering::Relaxed) => {
+                "direct (it asks for what only its session knows)".into()
+            }
+            Engine::Queue => engine.name().to_string(),
+            Engine::Auto => match habits.route.shown() {
+                Chosen::Direct => format!("direct (chosen: {lost} of the last {runs} runs lost)"),
+                Chosen::Lane => "queue (chosen: too many runs were lost)".into(),
+            },
         };
         let values = arguments.iter();
         let values = values.map(|value| quintet_ir::eval(value, &[], params, &self.host));
@@ -149,10 +169,7 @@ impl Session {
             true => "none".to_string(),
             false => spaces.join(", "),
         };
-        vec![
-            "Engine: chain".to_string(),
-            format!("Conflict Keys: {keys}"),
-        ]
+        vec![format!("Engine: {name}"), format!("Conflict Keys: {keys}")]
     }
 
     /// Begins a call whose turn has come. `Some`: it has not; wait, and call again.

@@ -10,6 +10,7 @@
 //! | `execute` | carrying out a portal's command |
 //! | `call` | calls of routines, again where they lose a conflict |
 //! | `line` | calls that wait in line before they begin |
+//! | `batched` | calls that are run in batches |
 //! | `transaction` | begin, commit, roll back, savepoints, failure |
 //! | `change` | schema changes |
 //! | `copy` | COPY in and out |
@@ -22,6 +23,7 @@
 //!    └────────────────── COMMIT, ROLLBACK ──── Failed ◄──── error
 //! ```
 
+mod batched;
 mod call;
 mod change;
 mod copy;
@@ -31,8 +33,10 @@ mod transaction;
 
 use crate::database::{Inner, Schema};
 use crate::host::SessionHost;
+use crate::lent::Facts;
 use crate::settings::Settings;
 use crate::step::{RowSink, Step, TransactionStatus};
+use batched::Batched;
 use call::Calling;
 use copy::CopyInto;
 use line::Queued;
@@ -130,6 +134,8 @@ enum PortalState {
     Running(Box<Run>),
     /// A call that waits for those before it.
     Queued(Box<Queued>),
+    /// A call that is in line for a batch, or in one.
+    Batched(Box<Batched>),
     Calling(Box<Calling>),
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
     Rows(VecDeque<Vec<Value>>),
@@ -183,6 +189,11 @@ pub struct Session {
     /// Rows of the COPY that has just ended, and whether its end commits (simple query).
     copied: u64,
     copy_commits: bool,
+    /// What calls in batches see of it; good as long as no setting has changed.
+    facts: Option<Arc<Facts>>,
+    /// The number among the classes of the call that is about to begin, if its routine's route wants to know
+    /// what becomes of it.
+    routed: Option<usize>,
 }
 
 impl Session {
@@ -225,6 +236,8 @@ impl Session {
             copy: None,
             copied: 0,
             copy_commits: false,
+            facts: None,
+            routed: None,
         })
     }
 

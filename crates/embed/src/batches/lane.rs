@@ -1,0 +1,260 @@
+//! Running a lane: its calls one after the other in one transaction, its commit, the answers.
+//!
+//! Relies on: `tc`'s batches, which wait for nobody.  Promises: see `batches`; a batch that cannot be committed
+//! after [`RUNS_MAX`] runs is put out whole, so that each of its calls finds its own way; a panic puts out those
+//! that have no answer yet.  Does not: run calls by their fragments: a call that has begun ends before the
+//! next begins, so what it read can be taken back by nobody, and no abort takes others along.
+//!
+//! ```text
+//!   announce 2   run 1 │ announce 3   run 2 │ …      the next call's rows are on their way while one runs
+//!
+//!   run ─┬ done ─────────► next       │ contested, lost: all of it again, without those that are in the
+//!        ├ error: undone ► next       ▼ way, or with the row locked that it was lost by
+//!        └ must wait: undone, put out   commit ──► answers
+//! ```
+//! Source: Q-Store (EDBT 2019) for the batch as unit of commit and log.
+
+use super::ticket::{Answer, Job, Landed, Ticket};
+use super::{Batches, Counters};
+use quintet_base::limits::BATCH_WRITES_BYTES_MAX;
+use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, SqlError, Value};
+use quintet_direct::{Context, Direct, Run, Stop};
+use quintet_queue::LaneId;
+use quintet_tc::{BatchRefused, Error as TcError, Txn};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How often a batch is run at most. What loses or is in the way is locked or put out after the first time.
+const RUNS_MAX: usize = 4;
+
+/// Who runs a lane lends this.
+pub(crate) struct Leader<'l> {
+    pub direct: &'l Direct,
+    /// Of the line.
+    pub level: Level,
+}
+
+/// A call of the batch.
+struct Member {
+    ticket: Arc<Ticket>,
+    job: Box<Job>,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    /// Not run yet, or to be run again.
+    Open,
+    Rows(Vec<Vec<Value>>),
+    Failed(SqlError),
+    PutOut,
+}
+
+/// A lane that is being run. Dropped, it ends, and whoever has no answer is put out.
+struct Running<'r> {
+    place: (&'r Batches, usize, LaneId),
+    members: Vec<Member>,
+}
+
+/// Runs a lane that was taken.
+pub(super) fn lead(
+    leader: &Leader<'_>,
+    place: (&Batches, usize, LaneId),
+    tickets: Vec<Arc<Ticket>>,
+) {
+    let member = |ticket: Arc<Ticket>| {
+        let job = ticket.take_job()?;
+        Some(Member {
+            ticket,
+            job,
+            outcome: Outcome::Open,
+        })
+    };
+    let mut running = Running {
+        place,
+        members: tickets.into_iter().filter_map(member).collect(),
+    };
+    let counters = &place.0.counters;
+    let durable_at = running.commit(leader, counters);
+    running.finish(durable_at, counters);
+}
+
+impl Running<'_> {
+    /// Runs the calls until what is left of them is committed. Gives what answers have to wait for.
+    fn commit(&mut self, leader: &Leader<'_>, counters: &Counters) -> Option<Lsn> {
+        let mut txn = leader.direct.begin(leader.level);
+        if let Some(first) = self.members.first() {
+            txn.use_schema(first.ticket.asked().schema.timestamp);
+        }
+        // Rows that calls must keep away from: who writes one is put out.
+        let mut avoided: Vec<(SpaceId, Bytes)> = Vec::new();
+        for _ in 0..RUNS_MAX {
+            txn.write_optimistically();
+            self.run(leader.direct, &mut txn, &avoided);
+            let refused = match txn.commit_batch(Durability::Sync) {
+                Ok(committed) => {
+                    let mut members = self.members.iter();
+                    if members.any(|member| !matches!(member.outcome, Outcome::PutOut)) {
+                        add(&counters.batches, 1);
+                    }
+                    return committed.durable_at;
+                }
+                Err(refused) => refused,
+            };
+            match refused {
+                BatchRefused::Contested(rows) if !rows.is_empty() => avoided.extend(rows),
+                BatchRefused::Lost(error) => {
+                    add(&counters.lost, 1);
+                    if let TcError::Conflict {
+                        space,
+                        key: Some(key),
+                        ..
+                    } = error
+                    {
+                        // What it reads from here on is what it has locked.
+                        if !txn.lock_at_once(space, &key) {
+                            avoided.push((space, key));
+                        }
+                    }
+                }
+                BatchRefused::Contested(_) | BatchRefused::Failed(_) => break,
+            }
+            txn.restart();
+            self.reopen();
+        }
+        // Each finds out for itself what is wrong.
+        let members = self.members.iter_mut();
+        members.for_each(|member| member.outcome = Outcome::PutOut);
+        None
+    }
+
+    /// Runs all that are open, one after the other.
+    fn run(&mut self, direct: &Direct, txn: &mut Txn, avoided: &[(SpaceId, Bytes)]) {
+        let mut next: Option<Run> = None;
+        for at in 0..self.members.len() {
+            let run = next.take();
+            let (done, coming) = self.members.split_at_mut(at + 1);
+            let member = &mut done[at];
+            let mut run = match (&member.outcome, run) {
+                (Outcome::Open, Some(run)) => run,
+                (Outcome::Open, None) => member.begin(direct),
+                _ => continue,
+            };
+            if let Some(coming) = coming.first_mut()
+                && matches!(coming.outcome, Outcome::Open)
+            {
+                let mut announced = coming.begin(direct);
+                announced.announce(&coming.job.context(txn));
+                next = Some(announced);
+            }
+            member.outcome = member.run(&mut run, txn, avoided);
+        }
+    }
+
+    /// Those that were run are to be run again.
+    fn reopen(&mut self) {
+        for member in &mut self.members {
+            if !matches!(member.outcome, Outcome::PutOut) {
+                member.outcome = Outcome::Open;
+            }
+        }
+    }
+
+    /// The lane ends, and its sessions are told.
+    fn finish(&mut self, durable_at: Option<Lsn>, counters: &Counters) {
+        let (batches, line, lane) = self.place;
+        let members = std::mem::take(&mut self.members);
+        batches.end(line, lane);
+        let (mut put_out, mut failed) = (0, 0);
+        let count = members.len() as u64;
+        for member in members {
+            let Member {
+                ticket,
+                mut job,
+                outcome,
+            } = member;
+            let notices = std::mem::take(job.host.notices.get_mut());
+            ticket.answer(match outcome {
+                Outcome::Rows(rows) => Answer::Landed(Box::new(Landed {
+                    rows,
+                    notices,
+                    given: std::mem::take(job.host.given.get_mut()),
+                    durable_at,
+                })),
+                Outcome::Failed(error) => {
+                    failed += 1;
+                    Answer::Failed(Box::new(error), notices)
+                }
+                Outcome::Open | Outcome::PutOut => {
+                    put_out += 1;
+                    Answer::PutOut(job)
+                }
+            });
+        }
+        add(&counters.calls, count - put_out);
+        add(&counters.put_out, put_out);
+        add(&counters.failed, failed);
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.finish(None, &self.place.0.counters);
+        }
+    }
+}
+
+impl Member {
+    fn begin(&mut self, direct: &Direct) -> Run {
+        self.job.host.begin(direct);
+        let arguments = self.ticket.asked().arguments.clone();
+        Run::with_arguments(direct, Arc::clone(&self.job.procedure), arguments)
+    }
+
+    fn run(&self, run: &mut Run, txn: &mut Txn, avoided: &[(SpaceId, Bytes)]) -> Outcome {
+        let mark = txn.mark();
+        let mut rows = Vec::new();
+        let mut context = self.job.context(txn);
+        let outcome = loop {
+            match run.next(&mut context) {
+                Ok(Some(row)) => rows.push(row.to_vec()),
+                Ok(None) => break Outcome::Rows(rows),
+                Err(Stop::Error(error)) => break Outcome::Failed(error),
+                Err(Stop::Blocked(_)) => break Outcome::PutOut,
+            }
+        };
+        let writes_avoided = || {
+            let mut avoided = avoided.iter();
+            avoided.any(|(space, key)| txn.has_written(*space, key))
+        };
+        let outcome = match outcome {
+            _ if run.is_lost() || self.job.host.has_asked_session() => Outcome::PutOut,
+            Outcome::Rows(_) if writes_avoided() => Outcome::PutOut,
+            // The others would be refused with it.
+            Outcome::Rows(_) if txn.written_bytes() > BATCH_WRITES_BYTES_MAX => Outcome::PutOut,
+            outcome => outcome,
+        };
+        if !matches!(outcome, Outcome::Rows(_)) {
+            txn.rollback_to(mark);
+        }
+        txn.forget_marks();
+        outcome
+    }
+}
+
+impl Job {
+    fn context<'c>(&'c self, txn: &'c mut Txn) -> Context<'c> {
+        Context {
+            txn,
+            host: &self.host,
+            params: &[],
+            cancel: &self.cancel,
+        }
+    }
+}
+
+fn add(counter: &AtomicU64, more: u64) {
+    if more > 0 {
+        counter.fetch_add(more, Ordering::Relaxed);
+    }
+}

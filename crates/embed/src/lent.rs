@@ -1,0 +1,169 @@
+//! What a call in a batch may ask of the session that sent it, while another session's thread runs it.
+//!
+//! Relies on: the session waits meanwhile.  Promises: the call sees its session's settings, user and times, and
+//! tells its notices to its client; what only the session itself can answer (`currval`, `random` after
+//! `setseed`) is not answered: the call is to be put out and run by its session.
+//! Does not: change the session; what it has to remember comes back with the answer.
+
+use crate::database::Schema;
+use crate::host::SessionHost;
+use crate::settings::Settings;
+use quintet_base::text_format::FormatContext;
+use quintet_base::{SequenceId, SqlError, SqlResult, SqlState};
+use quintet_direct::Direct;
+use quintet_rt::Clock;
+use quintet_sql::command::Notice;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// What hardly ever changes in a session.
+pub(crate) struct Facts {
+    settings: Settings,
+    user: String,
+    database: String,
+    process_id: i32,
+    clock: Arc<dyn Clock>,
+}
+
+/// A session as a call in a batch sees it.
+pub(crate) struct LentHost {
+    facts: Arc<Facts>,
+    direct: Option<Direct>,
+    schema: Arc<Schema>,
+    transaction_time: i64,
+    statement_time: i64,
+    /// Sequences it has drawn from, with the last values.
+    pub given: RefCell<Vec<(SequenceId, i64)>>,
+    pub notices: RefCell<Vec<Notice>>,
+    asked: Cell<bool>,
+}
+
+impl Facts {
+    fn new(host: &SessionHost) -> Facts {
+        Facts {
+            settings: host.settings.clone(),
+            user: host.user.clone(),
+            database: host.database.clone(),
+            process_id: host.process_id,
+            clock: Arc::clone(&host.clock),
+        }
+    }
+}
+
+impl LentHost {
+    /// Of a session whose statement has begun. `known`: what an earlier one was made of, good as long as no
+    /// setting has changed.
+    pub fn new(host: &SessionHost, known: &mut Option<Arc<Facts>>) -> LentHost {
+        let facts = match known {
+            Some(facts) if facts.settings.changes == host.settings.changes => Arc::clone(facts),
+            _ => Arc::clone(known.insert(Arc::new(Facts::new(host)))),
+        };
+        LentHost {
+            facts,
+            direct: None,
+            schema: Arc::clone(&host.schema),
+            transaction_time: host.transaction_time,
+            statement_time: host.statement_time,
+            given: RefCell::default(),
+            notices: RefCell::default(),
+            asked: Cell::new(false),
+        }
+    }
+
+    /// Who runs the call lends his handle of the engine.
+    pub fn begin(&mut self, direct: &Direct) {
+        self.direct = Some(direct.clone());
+        self.given.get_mut().clear();
+        self.notices.get_mut().clear();
+        self.asked.set(false);
+    }
+
+    /// Whether the call has asked for what only its session can answer; its outcome is worth nothing then.
+    pub fn has_asked_session(&self) -> bool {
+        self.asked.get()
+    }
+
+    fn ask_session(&self) -> SqlError {
+        self.asked.set(true);
+        SqlError::internal("a call in a batch asked for its session")
+    }
+
+    fn engine(&self) -> &Direct {
+        self.direct.as_ref().expect("set when the call begins")
+    }
+}
+
+impl quintet_ir::Host for LentHost {
+    fn transaction_time(&self) -> i64 {
+        self.transaction_time
+    }
+
+    fn statement_time(&self) -> i64 {
+        self.statement_time
+    }
+
+    fn clock_time(&self) -> i64 {
+        self.facts.clock.now_micros()
+    }
+
+    fn format(&self) -> &FormatContext {
+        &self.facts.settings.format
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.facts.settings.get(name).map(str::to_string)
+    }
+
+    fn user(&self) -> &str {
+        &self.facts.user
+    }
+
+    fn database(&self) -> &str {
+        &self.facts.database
+    }
+
+    fn schema(&self) -> &str {
+        "public"
+    }
+
+    fn random(&self) -> u64 {
+        // It may have been seeded, so the next number is the session's to give.
+        let _ = self.ask_session();
+        0
+    }
+
+    fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        let known = self.schema.catalog.sequence_by_id(sequence);
+        let dropped = || SqlError::new(SqlState::UNDEFINED_TABLE, "the sequence was dropped");
+        let value = self.engine().nextval(known.ok_or_else(dropped)?)?;
+        self.given.borrow_mut().push((sequence, value));
+        Ok(value)
+    }
+
+    fn currval(&self, _: SequenceId) -> SqlResult<i64> {
+        Err(self.ask_session())
+    }
+
+    fn setval(&self, _: SequenceId, _: i64, _: bool) -> SqlResult<i64> {
+        Err(self.ask_session())
+    }
+
+    fn process_id(&self) -> i32 {
+        self.facts.process_id
+    }
+
+    fn notices(&self) -> usize {
+        self.notices.borrow().len()
+    }
+
+    fn forget_notices(&self, from: usize) {
+        self.notices.borrow_mut().truncate(from);
+    }
+
+    fn notice(&self, severity: &'static str, message: SqlError) {
+        if self.facts.settings.wants(severity) {
+            let notice = Notice { severity, message };
+            self.notices.borrow_mut().push(notice);
+        }
+    }
+}

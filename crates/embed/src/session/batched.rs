@@ -1,0 +1,213 @@
+//! Calls that are run in batches.
+//!
+//! Relies on: `batches` for the line and the lanes, `classified` for a call's keys.  Promises: a call in a batch has
+//! no transaction of its own; its session, while it waits, runs the lanes that nobody else runs, so no other
+//! thread is needed; a call that is put out is run as if it had never been in line.
+//! Does not: batch calls inside BEGIN, whose transaction goes on after them; calls that only read, which need no
+//! one's order; DO, and functions called by a SELECT list.
+//!
+//! ```text
+//!   Ready ─► Batched ─► let others come first ─► a lane to run? ─► … ─► landed: wait for the disk, rows
+//!                                                      │no            ├► failed
+//!                                                   wait              └► put out: Calling, as under `direct`
+//! ```
+
+use super::{Mode, Portal, PortalState, Session};
+use crate::batches::{Answer, Asked, Job, Landed, Leader, NotTaken, Seat, Ticket};
+use crate::classified::Class;
+use crate::lent::LentHost;
+use crate::step::{Pause, Reason};
+use quintet_base::{Level, SqlError, SqlResult, Value};
+use quintet_direct::Run;
+use quintet_engine::Engine;
+use quintet_ir::statement::Body;
+use quintet_ir::{Expr, Procedure};
+use quintet_queue::{Chosen, Told};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A call in line for a batch.
+pub(super) struct Batched {
+    seat: Seat,
+    /// Others have had a moment to come.
+    waited: bool,
+    /// It is committed, and waits for the disk.
+    landed: Option<VecDeque<Vec<Value>>>,
+}
+
+impl Session {
+    /// A call gets a seat, if it is one for batches; `false`: it is to be run otherwise.
+    pub(super) fn take_seat(
+        &mut self,
+        portal: &mut Portal,
+        call: &Arc<Procedure>,
+    ) -> SqlResult<bool> {
+        let wanted = matches!(self.host.settings.engine, Engine::Queue | Engine::Auto);
+        let alone = portal.commits && self.mode == Mode::Implicit && self.txn.is_none();
+        let Body::Call { program, arguments } = &call.body else {
+            return Ok(false);
+        };
+        if !wanted || !alone || self.host.read_only || self.changed_schema.is_some() {
+            return Ok(false);
+        }
+        self.db.wait_for_schema();
+        self.schema();
+        let schema = Arc::clone(&self.host.schema);
+        if schema.revision != portal.prepared.revision {
+            return Ok(false);
+        }
+        let classes = schema.classes.at(self.level, &schema.catalog);
+        let number = match classes.class(program) {
+            // A value that may be another the next time would not be the one that the keys were made of.
+            Some(Class::Writes(number)) if arguments.iter().all(Expr::is_free) => number,
+            _ => return Ok(false),
+        };
+        let habits = classes.habits(number);
+        if habits.asks_session.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        if self.host.settings.engine == Engine::Auto && habits.route.choose() == Chosen::Direct {
+            self.routed = Some(number);
+            return Ok(false);
+        }
+        let values = arguments
+            .iter()
+            .map(|value| quintet_ir::eval(value, &[], &portal.params, &self.host));
+        let arguments = values.collect::<SqlResult<Vec<Value>>>()?;
+        let job = Job {
+            procedure: Arc::clone(call),
+            host: LentHost::new(&self.host, &mut self.facts),
+            cancel: Arc::clone(&self.cancel),
+        };
+        let asked = Asked {
+            schema: Arc::clone(&schema),
+            level: self.level,
+            number,
+            arguments,
+        };
+        let batches = &self.db.batches;
+        match batches.submit(classes.modes(), Ticket::new(asked, job)) {
+            Ok(seat) => {
+                let batched = Batched {
+                    seat,
+                    waited: false,
+                    landed: None,
+                };
+                portal.state = PortalState::Batched(Box::new(batched));
+                Ok(true)
+            }
+            // Calls of another catalogue are still there: past them.
+            Err(NotTaken::Mixed) => Ok(false),
+            Err(NotTaken::Refused(refusal)) => Err(refusal.to_sql(self.level)),
+        }
+    }
+
+    /// Goes on with a call in line. `Some`: wait, and call again. `None`: it is not in line any more.
+    pub(super) fn leave_batch(&mut self, portal: &mut Portal) -> SqlResult<Option<Pause>> {
+        let PortalState::Batched(batched) = &mut portal.state else {
+            return Ok(None);
+        };
+        if batched.landed.is_some() {
+            if let Some(pause) = self.await_disk()? {
+                return Ok(Some(pause));
+            }
+            let rows = batched.landed.take().unwrap_or_default();
+            portal.state = PortalState::Rows(rows);
+            return Ok(None);
+        }
+        loop {
+            if let Some(answer) = batched.seat.ticket.take_answer() {
+                return self.take_answer(portal, answer);
+            }
+            if self.cancel.load(Ordering::Acquire) && batched.seat.withdraw() {
+                self.cancel.store(false, Ordering::Release);
+                return Err(super::execute::canceled());
+            }
+            if !std::mem::replace(&mut batched.waited, true) {
+                return Ok(Some(Pause(Reason::Others(false))));
+            }
+            let leader = Leader {
+                direct: &self.host.direct,
+                level: level_of_line(self.level),
+            };
+            if !batched.seat.lead(&leader) {
+                let wait = batched.seat.ticket.wait();
+                return Ok(Some(Pause(Reason::Batch(wait))));
+            }
+        }
+    }
+
+    fn take_answer(&mut self, portal: &mut Portal, answer: Answer) -> SqlResult<Option<Pause>> {
+        match answer {
+            Answer::Landed(landed) => {
+                let Landed {
+                    rows,
+                    notices,
+                    given,
+                    durable_at,
+                } = *landed;
+                self.host.notices.get_mut().extend(notices);
+                self.host.given.get_mut().extend(given);
+                self.end_transaction(true);
+                let durability = super::transaction::durability(&self.db, &self.host);
+                let waits = durability == quintet_base::Durability::Sync;
+                self.pending = durable_at.filter(|_| waits);
+                if let PortalState::Batched(batched) = &mut portal.state {
+                    batched.landed = Some(rows.into());
+                }
+                self.leave_batch(portal)
+            }
+            Answer::Failed(error, notices) => {
+                self.host.notices.get_mut().extend(notices);
+                Err(*error)
+            }
+            Answer::PutOut(job) => {
+                self.note_put_out(&job);
+                let procedure = job.procedure;
+                let PortalState::Batched(batched) = &portal.state else {
+                    return Err(SqlError::internal("who is put out was not in line"));
+                };
+                let arguments = batched.seat.ticket.asked().arguments.clone();
+                self.ensure_schema(portal)?;
+                let direct = &self.host.direct;
+                let run = Run::with_arguments(direct, Arc::clone(&procedure), arguments);
+                let calling = self.begin_call(&procedure, portal.commits, run);
+                portal.state = PortalState::Calling(Box::new(calling));
+                Ok(None)
+            }
+        }
+    }
+
+    /// A direct call is committed, after so many lost attempts.
+    pub(super) fn tell_route(&self, number: usize, attempts: usize) {
+        let schema = &self.host.schema;
+        let classes = schema.classes.at(self.level, &schema.catalog);
+        let lost = u32::try_from(attempts).unwrap_or(u32::MAX);
+        classes
+            .route(number)
+            .inspect(|route| route.note(Told { lost }));
+    }
+
+    /// A routine that asks for its session is not for batches.
+    fn note_put_out(&self, job: &Job) {
+        let schema = &self.host.schema;
+        if let Body::Call { program, .. } = &job.procedure.body
+            && job.host.has_asked_session()
+        {
+            let classes = schema.classes.at(self.level, &schema.catalog);
+            if let Some(Class::Writes(number)) = classes.class(program) {
+                let habits = classes.habits(number);
+                habits.asks_session.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// What a batch is run at: calls at READ COMMITTED share those of SERIALIZABLE, which promises more.
+fn level_of_line(level: Level) -> Level {
+    match level {
+        Level::Snapshot => Level::Snapshot,
+        Level::ReadCommitted | Level::Serializable => Level::Serializable,
+    }
+}

@@ -1,0 +1,420 @@
+//! Calls in batches: what is pending together is one transaction, and each call fares as it would alone.
+
+#![allow(clippy::unwrap_used)]
+
+use quintet_base::SqlState;
+use quintet_embed::{BatchStats, Client, Database, DatabaseConfig, Engine, Pause, Progress};
+use quintet_rt::{Rand, threads};
+use tempfile::TempDir;
+
+const SCHEMA: &str = "
+    create table account (id int primary key, n bigint not null check (n >= 0));
+    insert into account select i, 0 from generate_series(1, 8) i;
+    create table entry (id int primary key, who int, note text);
+    create index entry_who on entry (who);
+    create sequence numbers;
+    create procedure add(account int) language plpgsql as $$
+    begin update account set n = n + 1 where id = add.account; end $$;
+    create procedure quarrel(account int) language plpgsql as $$
+    begin
+      update account set n = n + 100 where id = quarrel.account;
+      raise exception 'no' using errcode = 'QU001';
+    end $$;
+    create procedure move(source int, target int, amount int, out rest bigint) language plpgsql as $$
+    begin
+      update account set n = n - amount where id = source returning n into rest;
+      update account set n = n + amount where id = target;
+    end $$;
+    create procedure note(key int, who int) language plpgsql as $$
+    declare sum bigint;
+    begin
+      select n into sum from account where id = who;
+      insert into entry values (key, who, 'n=' || sum);
+      update account set n = n + 3 where id = who;
+    end $$;
+    create procedure forget(owner int, out gone int) language plpgsql as $$
+    begin
+      delete from entry where who = owner;
+      get diagnostics gone = row_count;
+      update account set n = n + gone where id = owner;
+    end $$;
+    create procedure careful(key int, who int, out done bool) language plpgsql as $$
+    begin
+      begin
+        update account set n = n + 50 where id = who;
+        insert into entry values (key, who, 'careful');
+        done := true;
+      exception when unique_violation then
+        done := false;
+      end;
+      if key % 7 = 0 then raise exception 'seven' using errcode = 'QU007'; end if;
+    end $$;
+    create procedure draw(account int, out v bigint) language plpgsql as $$
+    begin
+      v := nextval('numbers');
+      update account set n = n + 1 where id = draw.account;
+      raise notice 'drawn %', v;
+    end $$;
+    create procedure again(account int, out v bigint) language plpgsql as $$
+    begin
+      update account set n = n + 1 where id = again.account;
+      v := currval('numbers');
+    end $$;
+    create procedure hold(account int) language plpgsql as $$
+    begin
+      perform n from account where id = hold.account for update;
+      update account set n = n + 1 where id = hold.account;
+    end $$";
+
+fn open(engine: Engine) -> (TempDir, Database) {
+    let dir = tempfile::tempdir().unwrap();
+    let config = DatabaseConfig {
+        engine,
+        ..DatabaseConfig::new(dir.path())
+    };
+    let (db, _) = Database::open(config).unwrap();
+    db.client().unwrap().query(SCHEMA).unwrap();
+    (dir, db)
+}
+
+fn client(db: &Database) -> Client {
+    let mut client = db.client().unwrap();
+    let sql = "set default_transaction_isolation to 'serializable'";
+    client.query(sql).unwrap();
+    client
+}
+
+fn number(client: &mut Client, sql: &str) -> i64 {
+    client.query(sql).unwrap()[0].rows[0][0].as_i64().unwrap()
+}
+
+/// A client whose call is in line.
+fn in_line(db: &Database, sql: &str) -> (Client, Pause) {
+    let mut client = client(db);
+    let pause = start(&mut client, sql);
+    (client, pause)
+}
+
+fn start(client: &mut Client, sql: &str) -> Pause {
+    match client.start(sql).unwrap() {
+        Progress::Waiting(pause) => pause,
+        Progress::Done(_) => panic!("{sql} did not wait"),
+    }
+}
+
+/// What a call answered: its rows as text, or its error's code.
+type Outcome = Result<Vec<Vec<Option<String>>>, SqlState>;
+
+/// Goes on with it to its end.
+fn end(client: &mut Client, mut pause: Pause) -> Outcome {
+    loop {
+        pause.wait();
+        match client.resume() {
+            Ok(Progress::Done(answers)) => return Ok(answers[0].text_rows()),
+            Ok(Progress::Waiting(next)) => pause = next,
+            Err(error) => return Err(error.state),
+        }
+    }
+}
+
+fn batches(db: &Database) -> BatchStats {
+    db.stats().batches
+}
+
+/// Goal: what is pending when somebody has time is one transaction with one commit, in the order of arrival.
+#[test]
+fn calls_that_are_pending_together_are_one_commit() {
+    let (_dir, db) = open(Engine::Queue);
+    let before = db.stats().tc.commits;
+    let calls: Vec<_> = (0..10).map(|_| in_line(&db, "call add(1)")).collect();
+    assert_eq!((batches(&db).pending, db.stats().tc.commits), (10, before));
+    for (mut client, pause) in calls {
+        assert_eq!(end(&mut client, pause), Ok(vec![]));
+    }
+    let BatchStats { calls, batches, .. } = batches(&db);
+    assert_eq!((calls, batches), (10, 1));
+    assert_eq!(db.stats().tc.commits, before + 1);
+    let n = number(&mut client(&db), "select n from account where id = 1");
+    assert_eq!(n, 10);
+}
+
+/// Goal: a call that raises an error, or breaks a constraint, takes back what it did and nothing else.
+#[test]
+fn an_error_undoes_one_call() {
+    let (_dir, db) = open(Engine::Queue);
+    let calls = [
+        "call add(1)",
+        "call quarrel(1)",
+        "call move(2, 1, 5, null)",
+        "call add(1)",
+    ];
+    let calls: Vec<_> = calls.into_iter().map(|sql| in_line(&db, sql)).collect();
+    let ends: Vec<Outcome> = calls
+        .into_iter()
+        .map(|(mut c, pause)| end(&mut c, pause))
+        .collect();
+    assert_eq!(ends[0], Ok(vec![]));
+    assert_eq!(ends[1].as_ref().unwrap_err().as_str(), "QU001");
+    assert_eq!(ends[2], Err(SqlState::CHECK_VIOLATION));
+    assert_eq!(ends[3], Ok(vec![]));
+    let stats = batches(&db);
+    assert_eq!((stats.calls, stats.batches, stats.failed), (4, 1, 2));
+    let sums = "select string_agg(n::text, ',' order by id) from account";
+    let sums = client(&db).query(sums).unwrap()[0].text_rows();
+    assert_eq!(sums[0][0].as_deref(), Some("2,0,0,0,0,0,0,0"));
+}
+
+/// Goal: a call that would wait for a transaction outside does not keep its batch from committing, whether it
+/// locks its row first or only writes it; it ends when that transaction does.
+#[test]
+fn a_call_that_meets_a_lock_is_put_out() {
+    for waits in ["call add(1)", "call hold(1)"] {
+        let (_dir, db) = open(Engine::Queue);
+        let mut holder = client(&db);
+        holder.query("begin").unwrap();
+        holder
+            .query("update account set n = n + 10 where id = 1")
+            .unwrap();
+        let (mut first, first_pause) = in_line(&db, "call add(2)");
+        let (mut second, second_pause) = in_line(&db, waits);
+        let (mut third, third_pause) = in_line(&db, "call add(2)");
+        assert_eq!(end(&mut first, first_pause), Ok(vec![]));
+        assert_eq!(end(&mut third, third_pause), Ok(vec![]));
+        second_pause.wait();
+        let Progress::Waiting(second_pause) = second.resume().unwrap() else {
+            panic!("the row is locked");
+        };
+        assert_eq!(batches(&db).put_out, 1);
+        holder.query("commit").unwrap();
+        assert_eq!(end(&mut second, second_pause), Ok(vec![]));
+        let n = |id| format!("select n from account where id = {id}");
+        assert_eq!(number(&mut holder, &n(1)), 11, "{waits}");
+        assert_eq!(number(&mut holder, &n(2)), 2);
+    }
+}
+
+/// Goal: who is cancelled or goes away while its call is pending is not run; the others are.
+#[test]
+fn who_gives_up_is_not_run() {
+    let (_dir, db) = open(Engine::Queue);
+    let (mut cancelled, _pause) = in_line(&db, "call add(1)");
+    let (mut stays, pause) = in_line(&db, "call add(1)");
+    drop(in_line(&db, "call add(1)"));
+    cancelled.session().cancel_handle().cancel();
+    let error = cancelled.resume().err().expect("it was cancelled");
+    assert_eq!(error.state, SqlState::QUERY_CANCELED);
+    assert_eq!(end(&mut stays, pause), Ok(vec![]));
+    let n = number(&mut cancelled, "select n from account where id = 1");
+    assert_eq!((n, batches(&db).calls), (1, 1));
+}
+
+/// Goal: what a call leaves in its session is there afterwards; what only the session knows is asked of it.
+#[test]
+fn a_call_is_told_what_its_session_knows_and_leaves_what_it_has_drawn() {
+    let (_dir, db) = open(Engine::Queue);
+    let (mut first, first_pause) = in_line(&db, "call draw(1, null)");
+    let (mut second, second_pause) = in_line(&db, "call draw(1, null)");
+    let drawn = [end(&mut first, first_pause), end(&mut second, second_pause)];
+    let values: Vec<i64> = drawn
+        .into_iter()
+        .map(|rows| rows.unwrap()[0][0].as_ref().unwrap().parse().unwrap())
+        .collect();
+    let notices = first.session().take_notices();
+    assert_eq!(notices.len(), 1);
+    assert_eq!(notices[0].message.message, format!("drawn {}", values[0]));
+    for (client, value) in [&mut first, &mut second].into_iter().zip(&values) {
+        assert_eq!(number(client, "select currval('numbers')"), *value);
+        let pause = start(client, "call again(2, null)");
+        assert_eq!(end(client, pause).unwrap()[0][0], Some(value.to_string()));
+    }
+    let stats = batches(&db);
+    // The second is not even put in line: the routine is known to ask.
+    assert_eq!((stats.batches, stats.put_out), (1, 1));
+    let n = number(&mut first, "select n from account where id = 2");
+    assert_eq!(n, 2);
+}
+
+fn random_call(rand: &mut Rand) -> String {
+    let account = 1 + rand.below(8);
+    let other = 1 + rand.below(8);
+    let key = rand.below(30);
+    match rand.below(8) {
+        0 => format!("call add({account})"),
+        1 => format!("call quarrel({account})"),
+        2 | 3 => format!("call move({account}, {other}, {}, null)", rand.below(9)),
+        4 => format!("call note({key}, {account})"),
+        5 => format!("call forget({account}, null)"),
+        6 => format!("call careful({key}, {account}, null)"),
+        _ => format!("call hold({account})"),
+    }
+}
+
+fn state(db: &Database) -> Vec<Vec<Option<String>>> {
+    let mut client = client(db);
+    let mut rows = client.query("select * from account order by id").unwrap()[0].text_rows();
+    rows.extend(client.query("select * from entry order by id").unwrap()[0].text_rows());
+    rows.extend(
+        client
+            .query("select id, who from entry order by who, id")
+            .unwrap()[0]
+            .text_rows(),
+    );
+    rows
+}
+
+/// Goal: batches answer and leave what calls one by one in the order of their arrival do. Method: random calls,
+/// up to 40 pending at once, against the same calls on another database, one after the other and directly.
+/// `QUINTET_BATCHES` sets the number of batches, `QUINTET_SEED` the seed.
+#[test]
+fn random_batches_do_what_their_calls_do_one_by_one() {
+    let setting = |name: &str, default: u64| {
+        std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+    };
+    let seed = setting("QUINTET_SEED", Rand::from_os().next_u64());
+    println!("seed {seed}");
+    let mut rand = Rand::seeded(seed);
+    let (_dir, db) = open(Engine::Queue);
+    let (_other_dir, serial) = open(Engine::Direct);
+    let mut one = client(&serial);
+    let mut clients: Vec<Client> = (0..40).map(|_| client(&db)).collect();
+    let mut errors = 0;
+    for round in 0..setting("QUINTET_BATCHES", 60) {
+        let count = 1 + rand.below(clients.len() as u64) as usize;
+        let calls: Vec<String> = (0..count).map(|_| random_call(&mut rand)).collect();
+        let mut pauses: Vec<(usize, Pause)> = Vec::new();
+        for (client, call) in clients
+            .iter_mut()
+            .zip(&calls)
+            .enumerate()
+            .map(|(n, (c, s))| ((n, c), s))
+        {
+            let (number, client) = client;
+            pauses.push((number, start(client, call)));
+        }
+        // Whoever is asked first runs the batch.
+        let first = rand.below(count as u64) as usize;
+        pauses.rotate_left(first);
+        let mut ends: Vec<(usize, Outcome)> = pauses
+            .into_iter()
+            .map(|(number, pause)| (number, end(&mut clients[number], pause)))
+            .collect();
+        ends.sort_by_key(|(number, _)| *number);
+        for ((_, outcome), call) in ends.into_iter().zip(&calls) {
+            let expected = one.query(call).map(|answers| answers[0].text_rows());
+            let expected = expected.map_err(|error| error.state);
+            errors += usize::from(expected.is_err());
+            assert_eq!(
+                outcome, expected,
+                "seed {seed}, round {round}: {call} of {calls:?}"
+            );
+        }
+        assert_eq!(
+            state(&db),
+            state(&serial),
+            "seed {seed}, round {round}: {calls:?}"
+        );
+    }
+    assert!(errors > 20, "some fail: {errors}");
+    assert_eq!(batches(&db).put_out, 0);
+}
+
+/// Goal: calls in batches of two threads, direct calls and transactions of several statements on the same rows:
+/// nothing is lost and nothing done twice. The batches do lose to the others now and then.
+#[test]
+fn batches_direct_calls_and_transactions_at_once_lose_nothing() {
+    let (_dir, db) = open(Engine::Queue);
+    let mut workers = Vec::new();
+    for worker in 0..6u64 {
+        let db = db.clone();
+        workers.push(threads::spawn(&format!("worker-{worker}"), move || {
+            let mut rand = Rand::seeded(worker);
+            let mut client = client(&db);
+            let engine = ["queue", "queue", "queue", "queue", "direct", "direct"][worker as usize];
+            client
+                .query(&format!("set quintet.engine = {engine}"))
+                .unwrap();
+            let mut added = 0;
+            for turn in 0..300 {
+                let account = 1 + rand.below(3);
+                if worker == 5 && turn % 2 == 0 {
+                    client
+                        .query("begin isolation level read committed")
+                        .unwrap();
+                    let update = format!("update account set n = n + 1 where id = {account}");
+                    client.query(&update).unwrap();
+                    client.query("commit").unwrap();
+                    added += 1;
+                    continue;
+                }
+                match rand.below(10) {
+                    0 => {
+                        let error = client
+                            .query(&format!("call quarrel({account})"))
+                            .unwrap_err();
+                        assert_eq!(error.state.as_str(), "QU001");
+                    }
+                    1 => {
+                        let other = 4 + rand.below(4);
+                        let sql = format!("call move({account}, {other}, 1, null)");
+                        match client.query(&sql) {
+                            Ok(_) => {}
+                            Err(error) => assert_eq!(error.state, SqlState::CHECK_VIOLATION),
+                        }
+                    }
+                    _ => {
+                        client.query(&format!("call add({account})")).unwrap();
+                        added += 1;
+                    }
+                }
+            }
+            added
+        }));
+    }
+    let added: i64 = workers
+        .into_iter()
+        .map(|worker| worker.join().unwrap())
+        .sum();
+    let mut last = client(&db);
+    assert_eq!(
+        number(&mut last, "select sum(n)::bigint from account"),
+        added
+    );
+    let stats = batches(&db);
+    assert!(
+        stats.batches > 0 && stats.calls > stats.batches / 2,
+        "{stats:?}"
+    );
+    assert_eq!(stats.pending, 0);
+}
+
+/// Goal: `auto` runs calls directly, and in batches once too many runs are lost; EXPLAIN says which.
+#[test]
+fn explain_names_the_engine_and_why() {
+    let (_dir, db) = open(Engine::Auto);
+    let mut client = client(&db);
+    let function = "create function bump(account int) returns int language plpgsql as $$
+        begin update account set n = n + 1 where id = bump.account; return 1; end $$";
+    client.query(function).unwrap();
+    let mut explain = |engine: &str| {
+        client
+            .query(&format!("set quintet.engine = {engine}"))
+            .unwrap();
+        let rows = client.query("explain select * from bump(1)").unwrap()[0].text_rows();
+        rows.into_iter()
+            .filter_map(|row| row[0].clone())
+            .collect::<Vec<_>>()
+    };
+    let lines = explain("auto");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("Engine: direct (chosen: ")),
+        "{lines:?}"
+    );
+    let lines = explain("queue");
+    assert!(lines.contains(&"Engine: queue".to_string()), "{lines:?}");
+    assert!(
+        lines.contains(&"Conflict Keys: account 1".to_string()),
+        "{lines:?}"
+    );
+}

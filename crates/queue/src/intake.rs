@@ -1,0 +1,221 @@
+//! Pending calls, and the lanes that run some of them.
+//!
+//! Relies on: `board`.  Promises: see the crate; a pending call is compared with running lanes once, and again
+//! only when a lane has ended; taking a lane while none runs compares nothing, and asks no call for its keys.
+//! Where hardly anything ever runs beside a lane, looking for it becomes rare ([`LOOKS_LEFT_OUT_MAX`]).
+//! Does not: choose who takes a lane, or bound how many calls are pending: whoever submits does.
+//!
+//! ```text
+//!   pending   3   5   6 │ 7   8          running   lane 1: calls 1, 2     lane 2: call 4
+//!             └───┬───┘ └ not looked at
+//!        held: meets a lane, or one of those before it that is held
+//!
+//!   take: looks at 7, 8: free ones go into the new lane, others are held
+//!   end:  nothing is held any more; the next take looks at all of them again
+//! ```
+
+use crate::board::Board;
+use quintet_base::conflict::{ConflictKey, Modes};
+use std::collections::VecDeque;
+
+/// A call's place in the serial order: of two calls, the one that came first has the lesser.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Priority(pub u64);
+
+/// A lane while it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaneId(u64);
+
+/// A call, as far as it matters here.
+pub trait Keyed: Clone {
+    /// What it may touch. The same each time; asked for only if something else runs at the same time.
+    fn keys(&self) -> &[ConflictKey];
+}
+
+/// After a look beside running lanes that found nothing, at most so many are left out.
+pub const LOOKS_LEFT_OUT_MAX: u32 = 63;
+
+/// Calls to be run one after the other, in this order.
+#[derive(Debug)]
+pub struct Lane<T> {
+    /// To say that it has ended.
+    pub id: LaneId,
+    /// At least one.
+    pub calls: Vec<T>,
+}
+
+/// See the module. `T` stands for a call.
+pub struct Intake<T> {
+    modes: Modes,
+    pending: VecDeque<Pending<T>>,
+    /// How many of them, from the first on, are known to be held.
+    looked_at: usize,
+    /// Keys of those.
+    held: Board,
+    running: Vec<Running<T>>,
+    /// Numbers calls.
+    last_call: u64,
+    /// Numbers lanes.
+    last_lane: u64,
+    /// How many looks beside running lanes are left out after the next that finds nothing, and of the
+    /// present ones how many still are.
+    patience: u32,
+    left_out: u32,
+}
+
+struct Pending<T> {
+    priority: Priority,
+    call: T,
+}
+
+struct Running<T> {
+    id: LaneId,
+    /// Those whose keys are not on the board yet; none once somebody has compared with them.
+    calls: Vec<T>,
+    board: Board,
+}
+
+impl<T: Keyed> Intake<T> {
+    /// Nothing is pending. `modes`: which modes of the keys to come conflict.
+    pub fn new(modes: Modes) -> Intake<T> {
+        Intake {
+            modes,
+            pending: VecDeque::new(),
+            looked_at: 0,
+            held: Board::default(),
+            running: Vec::new(),
+            last_call: 0,
+            last_lane: 0,
+            patience: 0,
+            left_out: 0,
+        }
+    }
+
+    /// A call has come: it goes behind all others.
+    pub fn submit(&mut self, call: T) -> Priority {
+        self.last_call += 1;
+        let priority = Priority(self.last_call);
+        self.pending.push_back(Pending { priority, call });
+        priority
+    }
+
+    /// Whether the next call to come may soon be asked for its keys.
+    pub fn wants_keys(&self) -> bool {
+        self.left_out == 0
+    }
+
+    /// Somebody has time for at most so many calls. `None`: there is nothing for him.
+    pub fn take(&mut self, calls_max: usize) -> Option<Lane<T>> {
+        let calls: Vec<T> = if self.running.is_empty() {
+            debug_assert!(self.looked_at == 0, "nothing holds a call");
+            let count = self.pending.len().min(calls_max);
+            let taken = self.pending.drain(..count);
+            taken.map(|pending| pending.call).collect()
+        } else {
+            self.take_beside(calls_max)
+        };
+        if calls.is_empty() {
+            return None;
+        }
+        self.last_lane += 1;
+        let id = LaneId(self.last_lane);
+        self.running.push(Running {
+            id,
+            calls: calls.clone(),
+            board: Board::default(),
+        });
+        Some(Lane { id, calls })
+    }
+
+    /// Takes what meets no running lane and nobody that is held.
+    fn take_beside(&mut self, calls_max: usize) -> Vec<T> {
+        let mut calls = Vec::new();
+        if self.looked_at >= self.pending.len() {
+            return calls;
+        }
+        if self.left_out > 0 {
+            self.left_out -= 1;
+            return calls;
+        }
+        for lane in &mut self.running {
+            for call in lane.calls.drain(..) {
+                call.keys().iter().for_each(|key| lane.board.add(key));
+            }
+        }
+        while self.looked_at < self.pending.len() && calls.len() < calls_max {
+            let (modes, held) = (&self.modes, &self.held);
+            let keys = self.pending[self.looked_at].call.keys();
+            let meets = |key: &ConflictKey| {
+                held.meets(key, modes)
+                    || self.running.iter().any(|lane| lane.board.meets(key, modes))
+            };
+            if keys.iter().any(meets) {
+                keys.iter().for_each(|key| self.held.add(key));
+                self.looked_at += 1;
+            } else if let Some(taken) = self.pending.remove(self.looked_at) {
+                calls.push(taken.call);
+            }
+        }
+        self.patience = match calls.is_empty() {
+            true => (2 * self.patience + 1).min(LOOKS_LEFT_OUT_MAX),
+            false => 0,
+        };
+        self.left_out = self.patience;
+        calls
+    }
+
+    /// A lane has ended: what its calls did is there for those that come, or nothing of it is.
+    ///
+    /// # Panics
+    /// If no such lane runs.
+    pub fn end(&mut self, lane: LaneId) {
+        let running = &mut self.running;
+        let place = running.iter().position(|running| running.id == lane);
+        running.swap_remove(place.expect("a lane ends once"));
+        self.looked_at = 0;
+        self.held.clear();
+    }
+
+    /// A pending call is not wanted any more. `None`: it is not pending.
+    pub fn withdraw(&mut self, call: Priority) -> Option<T> {
+        let place = self
+            .pending
+            .binary_search_by_key(&call, |pending| pending.priority)
+            .ok()?;
+        // Its keys may stay among those that are held: that costs parallelism until a lane ends.
+        if place < self.looked_at {
+            self.looked_at -= 1;
+        }
+        self.pending.remove(place).map(|pending| pending.call)
+    }
+
+    /// The first pending call.
+    pub fn first(&self) -> Option<&T> {
+        self.pending.front().map(|pending| &pending.call)
+    }
+
+    /// The first pending call that may be free to run.
+    pub fn first_unlooked(&self) -> Option<&T> {
+        self.pending
+            .get(self.looked_at)
+            .map(|pending| &pending.call)
+    }
+
+    /// How many calls are pending.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// How many lanes run.
+    pub fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// True if neither a call is pending nor a lane runs.
+    pub fn is_idle(&self) -> bool {
+        self.pending.is_empty() && self.running.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;
