@@ -61,6 +61,56 @@ fn run(
     Ok(done)
 }
 
+const CALL: &str = "
+    create procedure append_lists(in_lists bigint[], in_values bigint[], out out_read text) language plpgsql as $$
+    declare found_text text;
+    begin
+      out_read := '';
+      for i in 1..cardinality(in_lists) loop
+        if in_values[i] = 0 then
+          found_text := '';
+          select elements into found_text from lists where id = in_lists[i];
+          out_read := out_read || coalesce(found_text, '') || ';';
+        else
+          insert into lists values (in_lists[i], in_values[i]::text) on conflict (id) do update
+            set elements = lists.elements || ',' || excluded.elements;
+        end if;
+      end loop;
+    end $$";
+
+/// As `run`, by one call.
+fn call(
+    client: &mut Client,
+    plan: &[AppendOperation],
+) -> Result<Vec<Operation>, quintet_base::SqlError> {
+    let array = |number: &dyn Fn(&AppendOperation) -> u64| {
+        let numbers = plan.iter().map(|step| number(step).to_string());
+        numbers.collect::<Vec<_>>().join(",")
+    };
+    let lists = array(&|step| match *step {
+        AppendOperation::Append { list, .. } | AppendOperation::Read { list } => list,
+    });
+    // No value is zero.
+    let written = array(&|step| match *step {
+        AppendOperation::Append { value, .. } => value,
+        AppendOperation::Read { .. } => 0,
+    });
+    let sql = format!("call append_lists('{{{lists}}}', '{{{written}}}', null)");
+    let answers = client.query(&sql)?;
+    let rows = answers[0].text_rows();
+    let mut read = rows[0][0].as_deref().unwrap_or_default().split(';');
+    Ok(plan
+        .iter()
+        .map(|step| match *step {
+            AppendOperation::Append { list, value } => Operation::Append { list, value },
+            AppendOperation::Read { list } => Operation::Read {
+                list,
+                values: Some(values(read.next().unwrap())),
+            },
+        })
+        .collect())
+}
+
 fn planned(plan: &[AppendOperation]) -> Vec<Operation> {
     plan.iter()
         .map(|step| match *step {
@@ -70,7 +120,20 @@ fn planned(plan: &[AppendOperation]) -> Vec<Operation> {
         .collect()
 }
 
-fn play(level: Level) -> Vec<AnomalyKind> {
+/// What each client does, in turn: transactions of several statements, or calls by this engine.
+const STATEMENTS: &[&str] = &["statements"];
+const ENGINES: &[&str] = &[
+    "queue",
+    "statements",
+    "queue",
+    "direct",
+    "queue",
+    "chain",
+    "queue",
+    "auto",
+];
+
+fn play(level: Level, ways: &'static [&'static str]) -> Vec<AnomalyKind> {
     let (transactions, seed) = (
         setting("QUINTET_LIST_APPEND", 6_000),
         setting("QUINTET_SEED", 42),
@@ -88,6 +151,7 @@ fn play(level: Level) -> Vec<AnomalyKind> {
         .unwrap()
         .query("create table lists (id bigint primary key, elements text)")
         .unwrap();
+    db.client().unwrap().query(CALL).unwrap();
     let recorder = Arc::new(Recorder::new());
     let undone = Arc::new(AtomicU64::new(0));
     let stop = Arc::new(AtomicBool::new(false));
@@ -107,11 +171,20 @@ fn play(level: Level) -> Vec<AnomalyKind> {
                 let set =
                     format!("set session characteristics as transaction isolation level {level}");
                 client.query(&set).unwrap();
+                let way = ways[process as usize % ways.len()];
+                if way != "statements" {
+                    let set = format!("set quintet.engine = {way}");
+                    client.query(&set).unwrap();
+                }
                 let mut stream = ListAppend::new(AppendConfig::default(), process, seed);
                 for _ in 0..transactions / u64::from(CLIENTS) {
                     let plan = stream.next_transaction();
                     recorder.invoke(process, planned(&plan));
-                    match run(&mut client, &plan) {
+                    let done = match way {
+                        "statements" => run(&mut client, &plan),
+                        _ => call(&mut client, &plan),
+                    };
+                    match done {
                         Ok(done) => recorder.ok(process, done),
                         Err(error) if error.state.is_retryable() => {
                             recorder.fail(process);
@@ -142,6 +215,9 @@ fn play(level: Level) -> Vec<AnomalyKind> {
         report.kinds()
     );
     assert!(compactions > 0, "compaction must have run");
+    let batches = db.stats().batches;
+    println!("{level}: {batches:?}");
+    assert_eq!(batches.batches > 0, ways.contains(&"queue"));
     if let Some(anomaly) = report.violations(level).next() {
         panic!(
             "{level} forbids {:?}: {}",
@@ -153,7 +229,7 @@ fn play(level: Level) -> Vec<AnomalyKind> {
 
 #[test]
 fn read_committed_shows_only_what_it_allows() {
-    let kinds = play(Level::ReadCommitted);
+    let kinds = play(Level::ReadCommitted, STATEMENTS);
     assert!(
         !kinds.is_empty(),
         "so much conflict at READ COMMITTED must show something"
@@ -162,10 +238,18 @@ fn read_committed_shows_only_what_it_allows() {
 
 #[test]
 fn snapshot_shows_write_skew_at_most() {
-    play(Level::Snapshot);
+    play(Level::Snapshot, STATEMENTS);
 }
 
 #[test]
 fn serializable_shows_nothing() {
-    assert_eq!(play(Level::Serializable), []);
+    assert_eq!(play(Level::Serializable, STATEMENTS), []);
+}
+
+/// All engines and transactions of several statements on the same lists.
+#[test]
+fn engines_side_by_side_show_nothing_that_a_level_forbids() {
+    assert_eq!(play(Level::Serializable, ENGINES), []);
+    play(Level::Snapshot, ENGINES);
+    play(Level::ReadCommitted, ENGINES);
 }

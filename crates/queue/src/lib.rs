@@ -33,4 +33,4 @@ mod route;
 
 pub use board::Board;
 pub use intake::{Intake, Keyed, LOOKS_LEFT_OUT_MAX, Lane, LaneId, Priority};
-pub use route::{Chosen, Route, Told};
+pub use route::{Chosen, Route};

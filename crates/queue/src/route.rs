@@ -1,31 +1,33 @@
 //! Whether a routine's calls are worth planning.
 //!
-//! Relies on: being told what became of its calls.  Promises: while nearly none of them loses a conflict, they
-//! are run directly; once more than one run in [`LOST_ONE_IN`] is lost, the next [`PLANNED_CALLS`] go through
-//! lanes, and after that they are tried directly again; twice as many go through lanes each time that shows the
-//! same.  Does not: know why a call was lost; count with anything but relaxed atomics, since a call more
-//! or less makes no difference.
+//! Relies on: being told what became of its calls, and the time.  Promises: while nearly none of them loses a
+//! conflict, they are run directly; where more than one run in [`LOST_ONE_IN`] is lost, lanes are tried, and kept
+//! as long as calls end faster there than they did directly; what was found holds for [`HELD_CALLS`] calls, twice
+//! as many each time it is found again.  Does not: know why a call was lost; count with anything but relaxed
+//! atomics, since a call more or less makes no difference.
 //!
 //! ```text
-//!            1 in 32 of a window lost                    calls used up
-//!   Direct ───────────────────────────► Lanes, n calls ───────────────► Direct: a window, to see
-//!     ▲  window without: n = least                                         │
-//!     └────────────────────────────────────────────────────────────────────┘  n doubles while it is lost again
+//!               too many lost                  faster
+//!   Looking ───────────────────► Trying ──────────────────► Lanes, for n calls ─┐
+//!   direct, a window ◄┐          lanes, a window                                │
+//!     ▲ few lost: n = │least        │ not faster                                │
+//!     │               └─────────── Direct, for n calls ◄┘                       │
+//!     └─────────────────────────────────────────────────────────────────────────┘
 //! ```
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// Runs that are judged together.
-const WINDOW: u32 = 128;
+/// Calls that are judged together.
+const WINDOW: u32 = 256;
 
 /// One lost run in so many is too many: what a lost run costs is about what planning thirty calls does.
 const LOST_ONE_IN: u32 = 32;
 
-/// Calls that are planned before running them directly is tried again.
-const PLANNED_CALLS: u32 = 4096;
+/// Calls for which what was found holds at first.
+const HELD_CALLS: u32 = 4096;
 
-/// And at most so many.
-const PLANNED_CALLS_MAX: u32 = PLANNED_CALLS << 6;
+/// And at most.
+const HELD_CALLS_MAX: u32 = HELD_CALLS << 6;
 
 /// Which way a call goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,116 +38,160 @@ pub enum Chosen {
     Lane,
 }
 
-/// Of one routine. Written by all sessions that call it; see the module for what races may do.
-#[derive(Debug, Default)]
-pub struct Route {
-    /// Calls that are still to be planned.
-    planned: AtomicU32,
-    /// How many that were at first, the last time; zero: never.
-    least: AtomicU32,
-    runs: AtomicU32,
-    lost: AtomicU32,
+/// See the module's picture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Looking = 0,
+    Trying,
+    Lanes,
+    Direct,
 }
 
-/// What became of a direct call.
-#[derive(Clone, Copy, Debug)]
-pub struct Told {
-    /// How often it was run and lost before it ended.
-    pub lost: u32,
+/// Of one routine. Written by all sessions that call it; what races may do is count a call twice or not.
+#[derive(Debug, Default)]
+pub struct Route {
+    stage: AtomicU8,
+    /// Calls of the stage that are to come.
+    left: AtomicU32,
+    /// When the stage began; 0: with the next call.
+    began: AtomicU64,
+    /// Runs that were lost while looking.
+    lost: AtomicU32,
+    /// Nanoseconds that [`WINDOW`] direct calls took, all sessions together.
+    direct: AtomicU64,
+    /// For how many calls what was found last holds; zero: nothing was found.
+    held: AtomicU32,
 }
 
 impl Route {
-    /// Which way the next call goes.
-    pub fn choose(&self) -> Chosen {
-        let left = self.planned.load(Ordering::Relaxed);
-        if left == 0 {
-            return Chosen::Direct;
+    /// Which way the next call goes. `now`: nanoseconds of a clock that does not go back, asked for once in a
+    /// while.
+    pub fn choose(&self, now: impl Fn() -> u64) -> Chosen {
+        let left = self.left.load(Ordering::Relaxed);
+        if left > 0 {
+            self.left.store(left - 1, Ordering::Relaxed);
+            return self.shown();
         }
-        // Two that take one at the same time count it once.
-        self.planned.store(left - 1, Ordering::Relaxed);
-        Chosen::Lane
+        self.turn(now());
+        self.shown()
     }
 
-    /// The way that the next call would go; nothing is counted.
+    /// The way that the next call will most likely go; nothing is counted.
     pub fn shown(&self) -> Chosen {
-        match self.planned.load(Ordering::Relaxed) {
-            0 => Chosen::Direct,
-            _ => Chosen::Lane,
+        match self.stage() {
+            Stage::Looking | Stage::Direct => Chosen::Direct,
+            Stage::Trying | Stage::Lanes => Chosen::Lane,
         }
     }
 
-    /// A direct call has ended.
-    pub fn note(&self, told: Told) {
-        let lost = self.lost.fetch_add(told.lost, Ordering::Relaxed) + told.lost;
-        let runs = self.runs.fetch_add(1 + told.lost, Ordering::Relaxed) + 1 + told.lost;
-        let too_many = lost > WINDOW / LOST_ONE_IN;
-        if runs < WINDOW && !too_many {
-            return;
+    /// A direct call has ended, after so many runs that were lost.
+    pub fn note(&self, lost: u32) {
+        if lost > 0 {
+            self.lost.fetch_add(lost, Ordering::Relaxed);
         }
-        self.runs.store(0, Ordering::Relaxed);
-        self.lost.store(0, Ordering::Relaxed);
-        let before = self.least.load(Ordering::Relaxed);
-        let next = match (too_many, before) {
-            (false, _) => 0,
-            (true, 0) => PLANNED_CALLS,
-            (true, before) => (before * 2).min(PLANNED_CALLS_MAX),
-        };
-        self.least.store(next, Ordering::Relaxed);
-        self.planned.store(next, Ordering::Relaxed);
     }
 
-    /// Lost runs and runs of the present window, as an explanation.
+    /// Runs that were lost since the routine was last looked at, and after how many calls it is looked at again.
     pub fn window(&self) -> (u32, u32) {
         let lost = self.lost.load(Ordering::Relaxed);
-        (lost, self.runs.load(Ordering::Relaxed))
+        (lost, self.left.load(Ordering::Relaxed))
+    }
+
+    /// The stage is over.
+    fn turn(&self, now: u64) {
+        let began = self.began.swap(now, Ordering::Relaxed);
+        let took = now.saturating_sub(began);
+        let next = match self.stage() {
+            // The very first call.
+            Stage::Looking if began == 0 => Stage::Looking,
+            Stage::Looking => {
+                self.direct.store(took, Ordering::Relaxed);
+                match self.lost.load(Ordering::Relaxed) > WINDOW / LOST_ONE_IN {
+                    true => Stage::Trying,
+                    false => {
+                        self.held.store(0, Ordering::Relaxed);
+                        Stage::Looking
+                    }
+                }
+            }
+            Stage::Trying => match took < self.direct.load(Ordering::Relaxed) {
+                true => Stage::Lanes,
+                false => Stage::Direct,
+            },
+            Stage::Lanes | Stage::Direct => Stage::Looking,
+        };
+        let calls = match next {
+            Stage::Looking | Stage::Trying => WINDOW,
+            Stage::Lanes | Stage::Direct => {
+                let held = self.held.load(Ordering::Relaxed);
+                let held = (2 * held).clamp(HELD_CALLS, HELD_CALLS_MAX);
+                self.held.store(held, Ordering::Relaxed);
+                held
+            }
+        };
+        self.lost.store(0, Ordering::Relaxed);
+        self.stage.store(next as u8, Ordering::Relaxed);
+        // The call that asks is one of them.
+        self.left.store(calls - 1, Ordering::Relaxed);
+    }
+
+    fn stage(&self) -> Stage {
+        match self.stage.load(Ordering::Relaxed) {
+            0 => Stage::Looking,
+            1 => Stage::Trying,
+            2 => Stage::Lanes,
+            _ => Stage::Direct,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
-    fn directly(route: &Route, calls: u32, lost: u32) {
+    /// Calls a routine that takes so long directly and in lanes, and loses so many runs directly; gives how many
+    /// went through lanes.
+    fn call(route: &Route, clock: &Cell<u64>, calls: u32, times: (u64, u64), lost: u32) -> u32 {
+        let mut lanes = 0;
         for _ in 0..calls {
-            if route.choose() == Chosen::Direct {
-                route.note(Told { lost });
+            match route.choose(|| clock.get()) {
+                Chosen::Direct => {
+                    clock.set(clock.get() + times.0);
+                    route.note(lost);
+                }
+                Chosen::Lane => {
+                    lanes += 1;
+                    clock.set(clock.get() + times.1);
+                }
             }
         }
+        lanes
     }
 
     #[test]
     fn calls_that_hardly_ever_lose_stay_direct() {
-        let route = Route::default();
+        let (route, clock) = (Route::default(), Cell::new(1));
         for _ in 0..1000 {
-            directly(&route, 60, 0);
-            directly(&route, 1, 1);
+            assert_eq!(call(&route, &clock, 60, (10, 1), 0), 0);
+            assert_eq!(call(&route, &clock, 1, (10, 1), 1), 0);
         }
-        assert_eq!(route.shown(), Chosen::Direct);
     }
 
     #[test]
-    fn calls_that_lose_are_planned_for_a_while_and_longer_each_time() {
-        let route = Route::default();
-        let mut lengths = Vec::new();
-        for _ in 0..3 {
-            while route.shown() == Chosen::Direct {
-                directly(&route, 1, 1);
-            }
-            let mut length = 0;
-            while route.choose() == Chosen::Lane {
-                length += 1;
-            }
-            lengths.push(length);
-        }
-        assert_eq!(
-            lengths,
-            [PLANNED_CALLS, 2 * PLANNED_CALLS, 4 * PLANNED_CALLS]
-        );
-        // The conflicts have gone.
-        directly(&route, WINDOW, 0);
-        while route.shown() == Chosen::Direct {
-            directly(&route, 1, 1);
-        }
-        assert_eq!(route.planned.load(Ordering::Relaxed), PLANNED_CALLS);
+    fn calls_that_lose_and_are_faster_in_lanes_go_there_nearly_all() {
+        let (route, clock) = (Route::default(), Cell::new(1));
+        let lanes = call(&route, &clock, 1_000_000, (20, 10), 1);
+        assert!(lanes > 990_000, "{lanes}");
+        // The conflicts go away: so do the calls, within what holds at most.
+        call(&route, &clock, HELD_CALLS_MAX + WINDOW, (20, 10), 0);
+        assert_eq!(call(&route, &clock, 100_000, (20, 10), 0), 0);
+    }
+
+    #[test]
+    fn calls_that_lose_and_are_faster_directly_stay_there_nearly_all() {
+        let (route, clock) = (Route::default(), Cell::new(1));
+        let lanes = call(&route, &clock, 1_000_000, (10, 11), 1);
+        assert!((WINDOW..10_000).contains(&lanes), "{lanes}");
     }
 }

@@ -22,7 +22,7 @@ use quintet_direct::Run;
 use quintet_engine::Engine;
 use quintet_ir::statement::Body;
 use quintet_ir::{Expr, Procedure};
-use quintet_queue::{Chosen, Told};
+use quintet_queue::Chosen;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -67,7 +67,9 @@ impl Session {
         if habits.asks_session.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        if self.host.settings.engine == Engine::Auto && habits.route.choose() == Chosen::Direct {
+        if self.host.settings.engine == Engine::Auto
+            && habits.route.choose(|| self.host.clock.monotonic_nanos()) == Chosen::Direct
+        {
             self.routed = Some(number);
             return Ok(false);
         }
@@ -184,9 +186,9 @@ impl Session {
         let schema = &self.host.schema;
         let classes = schema.classes.at(self.level, &schema.catalog);
         let lost = u32::try_from(attempts).unwrap_or(u32::MAX);
-        classes
-            .route(number)
-            .inspect(|route| route.note(Told { lost }));
+        if let Some(route) = classes.route(number) {
+            route.note(lost);
+        }
     }
 
     /// A routine that asks for its session is not for batches.

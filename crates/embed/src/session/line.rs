@@ -143,7 +143,7 @@ impl Session {
             return vec!["Engine: direct (an argument may be another the next time)".into()];
         }
         let habits = classes.habits(number);
-        let (lost, runs) = habits.route.window();
+        let (lost, left) = habits.route.window();
         let name = match engine {
             Engine::Direct | Engine::Chain => engine.name().to_string(),
             _ if habits.asks_session.load(Ordering::Relaxed) => {
@@ -151,8 +151,16 @@ impl Session {
             }
             Engine::Queue => engine.name().to_string(),
             Engine::Auto => match habits.route.shown() {
-                Chosen::Direct => format!("direct (chosen: {lost} of the last {runs} runs lost)"),
-                Chosen::Lane => "queue (chosen: too many runs were lost)".into(),
+                Chosen::Direct => {
+                    format!(
+                        "direct (chosen: {lost} runs lost since the last look, the next in {left} calls)"
+                    )
+                }
+                Chosen::Lane => {
+                    format!(
+                        "queue (chosen: faster than losing runs, the next look in {left} calls)"
+                    )
+                }
             },
         };
         let values = arguments.iter();
