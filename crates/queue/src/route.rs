@@ -18,13 +18,16 @@
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Calls that are judged together.
-const WINDOW: u32 = 256;
+const WINDOW: u32 = 1024;
+
+/// Calls after a change that are not judged: those that went the other way have to end first.
+const SETTLING: u32 = 256;
 
 /// One lost run in so many is too many: what a lost run costs is about what planning thirty calls does.
 const LOST_ONE_IN: u32 = 32;
 
 /// Calls for which what was found holds at first.
-const HELD_CALLS: u32 = 4096;
+const HELD_CALLS: u32 = 8192;
 
 /// And at most.
 const HELD_CALLS_MAX: u32 = HELD_CALLS << 6;
@@ -53,7 +56,7 @@ pub struct Route {
     stage: AtomicU8,
     /// Calls of the stage that are to come.
     left: AtomicU32,
-    /// When the stage began; 0: with the next call.
+    /// When the stage's window began; 0: it is settling, or has not begun.
     began: AtomicU64,
     /// Runs that were lost while looking.
     lost: AtomicU32,
@@ -97,13 +100,15 @@ impl Route {
         (lost, self.left.load(Ordering::Relaxed))
     }
 
-    /// The stage is over.
+    /// The stage is over, or has settled.
     fn turn(&self, now: u64) {
         let began = self.began.swap(now, Ordering::Relaxed);
+        if began == 0 {
+            return self.begin(WINDOW);
+        }
         let took = now.saturating_sub(began);
-        let next = match self.stage() {
-            // The very first call.
-            Stage::Looking if began == 0 => Stage::Looking,
+        let stage = self.stage();
+        let next = match stage {
             Stage::Looking => {
                 self.direct.store(took, Ordering::Relaxed);
                 match self.lost.load(Ordering::Relaxed) > WINDOW / LOST_ONE_IN {
@@ -120,18 +125,25 @@ impl Route {
             },
             Stage::Lanes | Stage::Direct => Stage::Looking,
         };
-        let calls = match next {
-            Stage::Looking | Stage::Trying => WINDOW,
+        self.stage.store(next as u8, Ordering::Relaxed);
+        match next {
             Stage::Lanes | Stage::Direct => {
                 let held = self.held.load(Ordering::Relaxed);
                 let held = (2 * held).clamp(HELD_CALLS, HELD_CALLS_MAX);
                 self.held.store(held, Ordering::Relaxed);
-                held
+                self.begin(held);
             }
-        };
+            _ if next == stage => self.begin(WINDOW),
+            _ => {
+                self.began.store(0, Ordering::Relaxed);
+                self.begin(SETTLING);
+            }
+        }
+    }
+
+    /// So many calls are next, the one that asks among them.
+    fn begin(&self, calls: u32) {
         self.lost.store(0, Ordering::Relaxed);
-        self.stage.store(next as u8, Ordering::Relaxed);
-        // The call that asks is one of them.
         self.left.store(calls - 1, Ordering::Relaxed);
     }
 
@@ -181,17 +193,29 @@ mod tests {
     #[test]
     fn calls_that_lose_and_are_faster_in_lanes_go_there_nearly_all() {
         let (route, clock) = (Route::default(), Cell::new(1));
-        let lanes = call(&route, &clock, 1_000_000, (20, 10), 1);
-        assert!(lanes > 990_000, "{lanes}");
+        let lanes = call(&route, &clock, 2_000_000, (20, 10), 1);
+        assert!(lanes > 1_980_000, "{lanes}");
         // The conflicts go away: so do the calls, within what holds at most.
-        call(&route, &clock, HELD_CALLS_MAX + WINDOW, (20, 10), 0);
+        call(&route, &clock, HELD_CALLS_MAX + 2 * WINDOW, (20, 10), 0);
         assert_eq!(call(&route, &clock, 100_000, (20, 10), 0), 0);
     }
 
     #[test]
     fn calls_that_lose_and_are_faster_directly_stay_there_nearly_all() {
         let (route, clock) = (Route::default(), Cell::new(1));
-        let lanes = call(&route, &clock, 1_000_000, (10, 11), 1);
-        assert!((WINDOW..10_000).contains(&lanes), "{lanes}");
+        let lanes = call(&route, &clock, 2_000_000, (10, 11), 1);
+        assert!((WINDOW..20_000).contains(&lanes), "{lanes}");
+    }
+
+    /// Goal: what went the other way and has not ended yet does not spoil the look: the first lanes are slow.
+    #[test]
+    fn a_change_is_given_time() {
+        let (route, clock) = (Route::default(), Cell::new(1));
+        while route.shown() == Chosen::Direct {
+            call(&route, &clock, 1, (20, 10), 1);
+        }
+        call(&route, &clock, SETTLING / 2, (20, 100_000), 1);
+        let lanes = call(&route, &clock, 10_000, (20, 10), 1);
+        assert!(lanes > 9_000, "{lanes}");
     }
 }
