@@ -47,7 +47,7 @@ pub(crate) struct Call {
     pub guarantee: Guarantee,
     /// It holds a place in the order and is not run: cancelled before it began, or never a call at all.
     pub void: bool,
-    /// Cancelled while it ran.
+    /// Cancelled while it runs, and not heard of since.
     pub killed: bool,
     /// A later call of its chain is queued at its worker.
     pub extended: bool,
@@ -124,10 +124,12 @@ impl Calls {
         slot
     }
 
-    /// What is here holds a place from now on and nothing else; its number may come again.
+    /// What is here holds a place from now on and nothing else; its number may come again. Nobody runs it any
+    /// more, so nobody is about to stop it either.
     pub fn make_void(&mut self, slot: u32) {
         self.forget_id(slot);
-        self.slots[slot as usize].void = true;
+        let call = &mut self.slots[slot as usize];
+        (call.void, call.killed) = (true, false);
     }
 
     /// Lets go of a call whose effects are everywhere.

@@ -16,7 +16,7 @@ use crate::calls::State;
 use crate::config::Order;
 use crate::event::Effect;
 use crate::scheduler::Scheduler;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Calls that have a place but have not ended, for each slot of the workers: one to run and one to be next.
 const PLACED_PER_SLOT: u64 = 2;
@@ -106,19 +106,36 @@ impl Scheduler {
     /// The candidate that delays the end of everything least, and when it would be done.
     fn best(&self, sample: usize, now: u64) -> (usize, u64) {
         let candidates = 0..self.held.waiting.len().min(sample.max(1));
-        let free = candidates.filter(|at| {
-            // One that names a call without a place cannot be before that one.
-            let (_, after) = &self.held.waiting[*at];
-            let held = |id: &CallId| {
-                let slot = self.calls.find(*id);
-                slot.is_some_and(|slot| self.calls[slot].state == State::Held)
-            };
-            *at == 0 || !after.iter().any(held)
-        });
+        // The oldest comes after nobody who came later, so it is free.
+        let free = candidates.filter(|at| *at == 0 || !self.awaits_held(&self.held.waiting[*at].1));
         let done = free.map(|at| (at, self.done_at(at, now)));
         // Of those that delay nothing the oldest.
         done.min_by_key(|(at, done_at)| (done_at.saturating_sub(self.held.makespan), *at))
             .expect("the oldest is always a candidate")
+    }
+
+    /// True if one of these calls has no place, or waits for one that has none: whoever comes after them cannot get a
+    /// place before that one does, or each would wait for the other if they meet. Only calls that read may
+    /// have a place and wait for a call without one.
+    fn awaits_held(&self, after: &[CallId]) -> bool {
+        let named = after.iter().filter_map(|id| self.calls.find(*id));
+        let mut looked_at: Vec<u32> = named.collect();
+        let mut seen = BTreeSet::new();
+        while let Some(slot) = looked_at.pop() {
+            let call = &self.calls[slot];
+            if call.state == State::Held {
+                return true;
+            }
+            if call.access == Access::ReadOnly && seen.insert(slot) {
+                let before = call.before.iter();
+                looked_at.extend(
+                    before
+                        .filter(|of| self.calls.get(**of).is_some())
+                        .map(|of| of.slot),
+                );
+            }
+        }
+        false
     }
 
     fn done_at(&self, at: usize, now: u64) -> u64 {

@@ -238,6 +238,8 @@ impl Scheduler {
     pub fn check(&self) {
         self.index.check(&self.calls);
         for (slot, call) in self.calls.iter() {
+            let may_be_killed = matches!(call.state, State::Running | State::Spreading);
+            assert!(may_be_killed || !call.killed, "{call:?}");
             let before = call.before.iter().filter_map(|of| self.calls.get(*of));
             match call.state {
                 State::Waiting | State::Ready | State::Running => {

@@ -695,6 +695,69 @@ fn nobody_is_passed_over_for_ever() {
     );
 }
 
+// Found by chance: a call that was to be stopped loses its worker, and from then on is a place and nothing else, while what is
+// before it is missing at its new worker. It still counted as one to be stopped: when that worker was lost, too,
+// a call was cancelled that nobody knows.
+#[test]
+fn a_place_of_a_stopped_call_moves_from_lost_worker_to_lost_worker() {
+    check(
+        copies(),
+        "
+        worker A
+        worker B
+        worker C
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        done t1
+          answer t1
+          apply t1 at B as 1
+          apply t1 at C as 1
+        submit t2 x
+          queue t2 at A after t1
+          run t2 at A
+        cancel t2
+          kill t2 at A
+        lost A
+          cancel t2
+        submit t3 x
+          queue t3 at B after t1
+        lost B
+          queue t3 at C after t1
+        applied t1 C
+          run t3 at C
+        ",
+    );
+}
+
+// Found by chance: t2 reads and waits for t1, which has no place yet; t3 names t2. If t3 got its place first, t1
+// would wait for t3, which it meets, t3 for t2, and t2 for t1.
+#[test]
+fn what_waits_for_a_call_without_a_place_through_a_reader_gets_none_before_it() {
+    check(
+        Config {
+            order: Order::ShortestMakespan { sample: 4 },
+            ..copies()
+        },
+        "
+        submit t1 x cost 9
+        submit t2 ro after t1
+        submit t3 x after t2
+        worker A
+          queue t2 at A after t1
+          queue t1 at A
+          run t1 at A
+          queue t3 at A after t2 t1
+        done t1
+          answer t1
+          run t2 at A
+        nothing t2
+          answer t2
+          run t3 at A
+        ",
+    );
+}
+
 // A pinned call waits for its worker rather than run elsewhere, until it is told where it may run instead.
 #[test]
 fn a_pinned_call_runs_at_its_worker_only() {

@@ -104,9 +104,12 @@ fn config(modes: &Modes, copies: Copies) -> Config {
     }
 }
 
+/// So many random runs, or as many as QUINTET_CHAIN_CASES says.
+#[allow(clippy::disallowed_methods)] // to run more by hand only
 fn cases(cases: u32) -> ProptestConfig {
+    let asked = std::env::var("QUINTET_CHAIN_CASES").ok();
     ProptestConfig {
-        cases,
+        cases: asked.map_or(cases, |asked| asked.parse().unwrap()),
         failure_persistence: None,
         max_shrink_iters: 20_000,
         ..ProptestConfig::default()

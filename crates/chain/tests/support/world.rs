@@ -425,25 +425,28 @@ impl World {
     /// what is on its way.
     fn judge_waits(&self) -> Result<(), String> {
         let on_their_way = self.places.values().any(|place| !place.coming.is_empty());
-        // What some call met, or those met, and so on.
+        // What some call met, or those met, and so on. A call may name one that gets its place later.
+        let met: Vec<Vec<usize>> = (0..self.calls.len())
+            .map(|at| self.met(at).collect())
+            .collect();
         let mut behind_void = vec![false; self.calls.len()];
         let mut behind_pending = vec![false; self.calls.len()];
-        let mut by_place: Vec<usize> = (0..self.calls.len()).collect();
-        by_place.sort_unstable_by_key(|at| self.calls[*at].place);
-        for number in by_place {
-            let known = &self.calls[number];
-            let mut missing = false;
-            for other in self.met(number) {
-                let before = &self.calls[other];
-                let left_nothing = before.cancelled || before.wrote == Wrote::Nothing;
-                behind_void[number] |= behind_void[other] || left_nothing;
-                behind_pending[number] |= behind_pending[other] || before.life != Life::Gone;
-                missing |= match (before.life, known.worker) {
-                    (Life::Queued | Life::Running, _) => true,
-                    (Life::Ended, Some(worker)) => before.missing.contains(&worker),
-                    _ => false,
-                };
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for number in 0..self.calls.len() {
+                for other in &met[number] {
+                    let before = &self.calls[*other];
+                    let left_nothing = before.cancelled || before.wrote == Wrote::Nothing;
+                    let void = behind_void[*other] || left_nothing;
+                    let pending = behind_pending[*other] || before.life != Life::Gone;
+                    changed |= void && !behind_void[number] || pending && !behind_pending[number];
+                    behind_void[number] |= void;
+                    behind_pending[number] |= pending;
+                }
             }
+        }
+        for (number, known) in self.calls.iter().enumerate() {
             if known.life != Life::Queued {
                 continue;
             }
@@ -455,6 +458,14 @@ impl World {
                 }
                 continue;
             };
+            let missing = met[number].iter().any(|other| {
+                let before = &self.calls[*other];
+                match before.life {
+                    Life::Queued | Life::Running => true,
+                    Life::Ended => before.missing.contains(&worker),
+                    Life::Gone => false,
+                }
+            });
             let running = self.all(Life::Running);
             let here = running
                 .iter()
