@@ -28,6 +28,15 @@ pub enum Order {
         /// How many are compared.
         sample: usize,
     },
+    /// Of the oldest so many, the oldest that can begin at once: that meets no call with a place but those whose
+    /// effects are at some worker that has a slot free. So nobody waits for a call that waits itself, and a call is run
+    /// wherever it can begin first.
+    Soonest {
+        /// How many are looked at.
+        sample: usize,
+        /// When the oldest was passed over so often, those that meet it have to wait for it.
+        passed_over_max: usize,
+    },
 }
 
 /// How a scheduler is set up.

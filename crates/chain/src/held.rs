@@ -4,7 +4,7 @@
 //! events; the oldest is passed over no more often than calls are compared.  Does not: hold calls that only
 //! read, or any at all in the order of arrival.
 //!
-//! **Shortest makespan first.** For each candidate it is asked when it could begin: when all that it would come
+//! **Soonest first** is in `soonest`. **Shortest makespan first.** For each candidate it is asked when it could begin: when all that it would come
 //! after are done, by their costs. The one that makes the end of everything latest the least is taken. That is
 //! greedy, and what is compared is a sample; the paper's finding is that this comes close to the best. Its
 //! authors predict which keys are hot; here the keys are known.
@@ -12,7 +12,7 @@
 //! Time is counted in cost: what has ended, divided by the slots that there are.
 
 use crate::call::{Access, CallId};
-use crate::calls::State;
+use crate::calls::{Ref, State};
 use crate::config::Order;
 use crate::event::Effect;
 use crate::scheduler::Scheduler;
@@ -21,14 +21,24 @@ use std::collections::{BTreeSet, VecDeque};
 /// Calls that have a place but have not ended, for each slot of the workers: one to run and one to be next.
 const PLACED_PER_SLOT: u64 = 2;
 
+/// A call without a place.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub slot: u32,
+    /// Those that it comes after whatever its keys say.
+    pub after: Vec<CallId>,
+    /// What it was seen to wait for last, by `soonest`.
+    pub blocker: Option<Ref>,
+}
+
 /// Calls without a place, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    waiting: VecDeque<(u32, Vec<CallId>)>,
+    pub waiting: VecDeque<Waiting>,
     /// Calls that may write, with a place, that have not ended.
     placed: u64,
     /// How often the oldest was passed over.
-    passed_over: usize,
+    pub passed_over: usize,
     /// The cost of all that have ended.
     spent: u64,
     /// When the last of those with a place will be done.
@@ -54,7 +64,7 @@ impl Held {
     }
 
     pub fn contains(&self, slot: u32) -> bool {
-        self.waiting.iter().any(|(held, _)| *held == slot)
+        self.waiting.iter().any(|held| held.slot == slot)
     }
 
     /// Forgets one.
@@ -62,11 +72,20 @@ impl Held {
         if self
             .waiting
             .front()
-            .is_some_and(|(oldest, _)| *oldest == slot)
+            .is_some_and(|oldest| oldest.slot == slot)
         {
             self.passed_over = 0;
         }
-        self.waiting.retain(|(held, _)| *held != slot);
+        self.waiting.retain(|held| held.slot != slot);
+    }
+
+    /// Takes one out that gets its place.
+    pub fn take(&mut self, at: usize) -> Waiting {
+        self.passed_over = match at {
+            0 => 0,
+            _ => self.passed_over + 1,
+        };
+        self.waiting.remove(at).expect("it was looked at")
     }
 }
 
@@ -74,14 +93,26 @@ impl Scheduler {
     /// Keeps a call until it is given a place.
     pub(crate) fn hold(&mut self, slot: u32, after: Vec<CallId>) {
         self.calls[slot].state = State::Held;
-        self.held.waiting.push_back((slot, after));
+        self.held.waiting.push_back(Waiting {
+            slot,
+            after,
+            blocker: None,
+        });
     }
 
-    /// Gives one call a place, if workers will soon need it.
+    /// Gives one call a place, if it is time.
     pub(crate) fn admit(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let Order::ShortestMakespan { sample } = self.config.order else {
-            return false;
-        };
+        match self.config.order {
+            Order::Arrival => false,
+            Order::ShortestMakespan { sample } => self.admit_shortest(sample, effects),
+            Order::Soonest {
+                sample,
+                passed_over_max,
+            } => self.admit_soonest(sample, passed_over_max, effects),
+        }
+    }
+
+    fn admit_shortest(&mut self, sample: usize, effects: &mut Vec<Effect>) -> bool {
         let slots = self.workers.slots();
         if self.held.waiting.is_empty() || self.held.placed >= slots * PLACED_PER_SLOT {
             return false;
@@ -91,13 +122,8 @@ impl Scheduler {
             true => (0, self.done_at(0, now)),
             false => self.best(sample, now),
         };
-        self.held.passed_over = if at == 0 {
-            0
-        } else {
-            self.held.passed_over + 1
-        };
         self.held.makespan = self.held.makespan.max(done_at);
-        let (slot, after) = self.held.waiting.remove(at).expect("it was looked at");
+        let Waiting { slot, after, .. } = self.held.take(at);
         self.calls[slot].done_at = done_at;
         self.order(slot, &after, effects);
         true
@@ -107,7 +133,8 @@ impl Scheduler {
     fn best(&self, sample: usize, now: u64) -> (usize, u64) {
         let candidates = 0..self.held.waiting.len().min(sample.max(1));
         // The oldest comes after nobody who came later, so it is free.
-        let free = candidates.filter(|at| *at == 0 || !self.awaits_held(&self.held.waiting[*at].1));
+        let free =
+            candidates.filter(|at| *at == 0 || !self.awaits_held(&self.held.waiting[*at].after));
         let done = free.map(|at| (at, self.done_at(at, now)));
         // Of those that delay nothing the oldest.
         done.min_by_key(|(at, done_at)| (done_at.saturating_sub(self.held.makespan), *at))
@@ -139,7 +166,7 @@ impl Scheduler {
     }
 
     fn done_at(&self, at: usize, now: u64) -> u64 {
-        let slot = self.held.waiting[at].0;
+        let slot = self.held.waiting[at].slot;
         let mut begins = now;
         let keys = &self.calls[slot].keys;
         self.index.probe(keys, &self.config.modes, |before| {

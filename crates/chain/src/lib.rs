@@ -33,7 +33,7 @@
 //! | `scheduler` | [`Scheduler`]: what becomes of an event; states of a call |
 //! | `placing`, `ending` | its two halves: where a call goes, and what follows when it is over |
 //! | `moving` | a call that may run is taken to a worker with nothing to do |
-//! | `held` | who gets a place next, if that is not who came first |
+//! | `held`, `soonest` | who gets a place next, if that is not who came first |
 //! | `index` | from a key to the calls that a new one comes directly after |
 //! | `frontiers`, `groups` | the lists that the index keeps, and how they are kept |
 //! | `calls`, `workers`, `set` | what is known of each |
@@ -56,6 +56,7 @@ mod placing;
 mod scheduler;
 mod set;
 mod site;
+mod soonest;
 mod workers;
 
 pub use call::{Access, CallId, Guarantee, Position, Submission, WorkerId};

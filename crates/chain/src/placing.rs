@@ -100,6 +100,10 @@ impl Scheduler {
                 at => Some(at),
             };
         }
+        // It was seen that it can begin there.
+        if call.worker != NONE {
+            return Some(self.extend(slot, call.worker));
+        }
         if let Some(pinned) = call.pinned {
             let at = self.workers.find(pinned)?;
             let able = self.workers.may_run(at, &call.keys);

@@ -226,7 +226,7 @@ impl Scheduler {
     pub(crate) fn age(&self, slot: u32) -> Age {
         let call = &self.calls[slot];
         match self.config.order {
-            Order::Arrival => (call.arrival, call.sequence),
+            Order::Arrival | Order::Soonest { .. } => (call.arrival, call.sequence),
             Order::ShortestMakespan { .. } => (call.sequence, 0),
         }
     }

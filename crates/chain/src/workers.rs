@@ -132,8 +132,19 @@ impl Workers {
 
     /// The worker with the least to do that may run it.
     pub fn least_loaded(&self, keys: &[ConflictKey]) -> Option<u32> {
+        self.by_load(keys).next()
+    }
+
+    /// All that may run it, the one with the least to do first.
+    pub fn by_load(&self, keys: &[ConflictKey]) -> impl Iterator<Item = u32> {
         let by_load = self.by_load.iter().map(|(_, at)| *at);
-        by_load.into_iter().find(|at| self.may_run(*at, keys))
+        by_load.filter(|at| self.may_run(*at, keys))
+    }
+
+    /// True if a call that comes now would be run at once.
+    pub fn has_slot(&self, at: u32) -> bool {
+        let worker = &self.workers[at as usize];
+        worker.running < worker.slots && worker.ready.is_empty()
     }
 
     /// Compares workers by what they have to do.

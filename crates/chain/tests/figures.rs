@@ -758,6 +758,146 @@ fn what_waits_for_a_call_without_a_place_through_a_reader_gets_none_before_it() 
     );
 }
 
+fn soonest(passed_over_max: usize) -> Config {
+    Config {
+        order: Order::Soonest {
+            sample: 16,
+            passed_over_max,
+        },
+        ..copies()
+    }
+}
+
+// A crowded row w and rows of its own for each call. In the order of arrival t3 would wait for t2, which waits for t1, though t2 has
+// not begun; and t4 for t3, while w stands idle. Here t3 begins at once, t4 when w is free, and t2 when t3 is over.
+#[test]
+fn nobody_waits_for_a_call_that_waits() {
+    check(
+        soonest(9),
+        "
+        worker A 9
+        submit t1 w a
+          queue t1 at A
+          run t1 at A
+        submit t2 w b
+        submit t3 b
+          queue t3 at A
+          run t3 at A
+        submit t4 w c
+        done t1
+          answer t1
+          queue t4 at A
+          run t4 at A
+        done t3
+          answer t3
+        done t4
+          answer t4
+          queue t2 at A
+          run t2 at A
+        ",
+    );
+}
+
+// The next of a chain begins where the effects are first: where the last one ran, or elsewhere if that one has no slot and
+// they have arrived at another.
+#[test]
+fn a_call_gets_the_worker_where_it_can_begin_first() {
+    check(
+        soonest(9),
+        "
+        worker A
+        worker B
+        worker C
+        submit t1 x total
+          queue t1 at A
+          run t1 at A
+        submit t2 x total
+        done t1
+          apply t1 at A as 1
+          apply t1 at B as 1
+          apply t1 at C as 1
+        submit t3 y total
+          queue t3 at A
+          run t3 at A
+        applied t1 A
+        applied t1 C
+          queue t2 at C after t1
+          run t2 at C
+        ",
+    );
+}
+
+// t2 needs both rows. Calls that need one keep coming; when it was passed over twice they wait for it, and those that do
+// not meet it do not.
+#[test]
+fn whoever_was_passed_over_often_enough_is_waited_for() {
+    check(
+        soonest(2),
+        "
+        worker A 9
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x y
+        submit t3 y
+          queue t3 at A
+          run t3 at A
+        done t1
+          answer t1
+        submit t4 x
+          queue t4 at A
+          run t4 at A
+        done t3
+          answer t3
+        submit t5 y
+        submit t6 z
+          queue t6 at A
+          run t6 at A
+        done t4
+          answer t4
+          queue t2 at A
+          run t2 at A
+        done t2
+          answer t2
+          queue t5 at A
+          run t5 at A
+        ",
+    );
+}
+
+// What a call names it comes after, though their keys do not meet; and a held call can be cancelled or moved.
+#[test]
+fn a_call_without_a_place_keeps_to_what_it_names() {
+    check(
+        soonest(9),
+        "
+        worker A
+        worker B
+        submit t1 x
+          queue t1 at A
+          run t1 at A
+        submit t2 x
+        submit t3 y after t2
+        submit t4 z pinned C
+        submit t5 x
+        cancel t5
+          cancel t5
+        move t4 B
+          queue t4 at B
+          run t4 at B
+        done t1
+          answer t1
+          apply t1 at B as 1
+          queue t2 at A after t1
+          run t2 at A
+        nothing t2
+          answer t2
+          queue t3 at A after t1
+          run t3 at A
+        ",
+    );
+}
+
 // A pinned call waits for its worker rather than run elsewhere, until it is told where it may run instead.
 #[test]
 fn a_pinned_call_runs_at_its_worker_only() {

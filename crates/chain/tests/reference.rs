@@ -159,6 +159,23 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(400))]
+
+    // And nobody waits for a place who could begin.
+    #[test]
+    fn whoever_can_begin_first_gets_its_place_first(
+        modes in any_modes(),
+        copies in copies(),
+        sample in prop_oneof![1..6usize, Just(100)],
+        passed_over_max in 0..6usize,
+        steps in prop::collection::vec(any_step(), 1..80),
+    ) {
+        let order = Order::Soonest { sample, passed_over_max };
+        play(Config { order, ..config(&modes, copies) }, &steps)?;
+    }
+}
+
 fn reader(space: u32, path: &[u64]) -> ConflictKey {
     ConflictKey::new(Space(space), support::READ, path)
 }

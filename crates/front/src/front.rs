@@ -53,6 +53,24 @@ pub(crate) enum Phase {
     Serving,
 }
 
+/// Calls without a place that are looked at when one can begin. More would be a longer look at each event while many wait
+/// for the same rows; fewer would let calls wait for nothing behind those.
+const SAMPLE: usize = 256;
+
+/// So often is the oldest passed over before others wait for it: a few of the times that calls take.
+const PASSED_OVER_MAX: usize = 32;
+
+/// Where keys keep calls apart, whoever can begin first does.
+fn order_of(policy: Policy) -> Order {
+    match policy.uses_keys() {
+        true => Order::Soonest {
+            sample: SAMPLE,
+            passed_over_max: PASSED_OVER_MAX,
+        },
+        false => Order::Arrival,
+    }
+}
+
 /// A front end.
 #[derive(Debug)]
 pub struct Front {
@@ -106,7 +124,7 @@ impl Front {
         let scheduler = Scheduler::new(Config {
             modes: config.modes.clone(),
             copies: Copies::PerWorker,
-            order: Order::Arrival,
+            order: order_of(config.policy),
             pending_max: config.pending_max,
         });
         // Without certification only the order of applies is of interest.

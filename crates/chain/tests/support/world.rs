@@ -78,6 +78,8 @@ pub struct World {
     modes: Modes,
     copies: Copies,
     calls: Vec<Known>,
+    /// By call: the earlier ones whose keys its own meet.
+    meets: Vec<Vec<bool>>,
     places: BTreeMap<WorkerId, Place>,
     workers_made: u32,
     places_given: u64,
@@ -92,6 +94,7 @@ impl World {
             scheduler: Scheduler::new(told),
             modes: judged_by.modes,
             calls: Vec::new(),
+            meets: Vec::new(),
             places: BTreeMap::new(),
             workers_made: 0,
             places_given: 0,
@@ -166,6 +169,15 @@ impl World {
                     cost: *cost,
                     ..Submission::new(CallId(number as u64), keys.clone())
                 };
+                let updates = |of: &Submission| of.access == Access::Update;
+                let meets = |before: &Known| {
+                    let mut all = submission.keys.iter();
+                    let of = &before.submission;
+                    updates(&submission)
+                        && updates(of)
+                        && all.any(|key| of.keys.iter().any(|of| key.meets(of, &self.modes)))
+                };
+                self.meets.push(self.calls.iter().map(meets).collect());
                 self.calls.push(Known {
                     submission: submission.clone(),
                     life: Life::Queued,
@@ -177,7 +189,7 @@ impl World {
                     cancelled: false,
                     place: match self.order {
                         Order::Arrival => number as u64 + 1,
-                        Order::ShortestMakespan { .. } => 0,
+                        Order::ShortestMakespan { .. } | Order::Soonest { .. } => 0,
                     },
                 });
                 Event::Submitted(submission)
@@ -312,6 +324,11 @@ impl World {
         }
     }
 
+    fn keys_meet(&self, one: usize, other: usize) -> bool {
+        let (earlier, later) = (one.min(other), one.max(other));
+        earlier != later && self.meets[later][earlier]
+    }
+
     /// Earlier calls that a call may have to come after, itself.
     fn met(&self, number: usize) -> impl Iterator<Item = usize> + '_ {
         let Known {
@@ -325,10 +342,8 @@ impl World {
             } = &self.calls[*other];
             // Calls that were cancelled before they had a place have none to compare.
             let earlier = *its_place > 0 && its_place < place;
-            let updates = submission.access == Access::Update && before.access == Access::Update;
-            let meets = |key: &ConflictKey| before.keys.iter().any(|of| key.meets(of, &self.modes));
             let named = *other < number && submission.after.contains(&before.call);
-            named || earlier && updates && submission.keys.iter().any(meets)
+            named || earlier && self.keys_meet(number, *other)
         })
     }
 
@@ -456,6 +471,14 @@ impl World {
                 if some_worker && has_place {
                     return Err(format!("call {number} has no worker"));
                 }
+                let lingers = |other: usize| {
+                    let left =
+                        self.calls[other].cancelled || self.calls[other].wrote == Wrote::Nothing;
+                    (left || behind_void[other]) && (behind_pending[other] || on_their_way)
+                };
+                if !has_place && self.could_begin(number, lingers) {
+                    return Err(format!("call {number} is held for nobody"));
+                }
                 continue;
             };
             let missing = met[number].iter().any(|other| {
@@ -477,6 +500,45 @@ impl World {
             }
         }
         Ok(())
+    }
+}
+
+impl World {
+    /// True if a call without a place should have begun: all that it meets and that has a place is over, some worker
+    /// has the effects and a slot, and nobody older may claim to be waited for. What was cancelled may linger.
+    fn could_begin(&self, number: usize, lingers: impl Fn(usize) -> bool) -> bool {
+        let Order::Soonest { sample, .. } = self.order else {
+            return false;
+        };
+        let known = &self.calls[number];
+        let held = |at: &usize| self.calls[*at].place == 0 && self.calls[*at].life == Life::Queued;
+        let older: Vec<usize> = (0..number).filter(held).collect();
+        if known.submission.access == Access::ReadOnly || older.len() >= sample {
+            return false;
+        }
+        let meets = |at: &usize| {
+            let named = known.submission.after.contains(&CallId(*at as u64));
+            named || self.keys_meet(number, *at)
+        };
+        if older.iter().any(meets) {
+            return false;
+        }
+        let all = (0..self.calls.len()).filter(|at| *at != number && !held(at));
+        let met: Vec<usize> = all.filter(meets).collect();
+        let runs = |at: &usize| matches!(self.calls[*at].life, Life::Queued | Life::Running);
+        // Many readers of a prefix may be joined, and waited for together.
+        if met.len() > 16 || met.iter().any(|at| runs(at) || lingers(*at)) {
+            return false;
+        }
+        self.places.iter().any(|(worker, place)| {
+            let running = self.all(Life::Running).into_iter();
+            let here = running.filter(|at| self.calls[*at].worker == Some(*worker));
+            let there = |at: &usize| {
+                let other = &self.calls[*at];
+                other.life == Life::Gone || !other.missing.contains(worker)
+            };
+            !place.behind && (here.count() as u32) < place.slots && met.iter().all(there)
+        })
     }
 }
 
