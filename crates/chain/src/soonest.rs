@@ -31,6 +31,9 @@ impl Scheduler {
         passed_over_max: usize,
         effects: &mut Vec<Effect>,
     ) -> bool {
+        if self.held.waiting.is_empty() || !self.workers.have_slot() {
+            return false;
+        }
         let oldest_is_due = self.held.passed_over >= passed_over_max;
         for at in 0..self.held.waiting.len().min(sample.max(1)) {
             if oldest_is_due && at > 0 && self.would_delay_oldest(at) {

@@ -141,6 +141,11 @@ impl Workers {
         by_load.filter(|at| self.may_run(*at, keys))
     }
 
+    /// True if some worker that may be given calls would run one at once.
+    pub fn have_slot(&self) -> bool {
+        self.by_load.iter().any(|(_, at)| self.has_slot(*at))
+    }
+
     /// True if a call that comes now would be run at once.
     pub fn has_slot(&self, at: u32) -> bool {
         let worker = &self.workers[at as usize];
