@@ -4,7 +4,8 @@
     python3 tests/slt/record.py --compare host:port cases/*.slt    prints what another server answers
     python3 tests/slt/record.py --compare host:port --against /path/of/socket file.sql
 
-A question is a line of a `.sql` file; one that goes on ends with a blank line before the next.
+A question is a line of a `.sql` file. PostgreSQL answers in a database of its own, `slt`, whose text sorts by bytes and
+whose letters are Unicode's, as Quintet's are.
 """
 
 import argparse
@@ -33,6 +34,15 @@ def connect(where, user):
     return Wire(address(where), user=user, database=user)
 
 
+def fresh(where):
+    """PostgreSQL with an empty database."""
+    first = connect(where, "postgres")
+    first.query("drop database if exists slt")
+    first.query("create database slt template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C.UTF-8'")
+    first.close()
+    return Wire(address(where), user="postgres", database="slt")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compare", help="a server whose answers to compare")
@@ -43,8 +53,7 @@ def main():
     if not arguments.compare:
         where, *files = arguments.rest
         for file in map(pathlib.Path, files):
-            wire = connect(where, "postgres")
-            wire.query(f"drop schema if exists public cascade; create schema public")
+            wire = fresh(where)
             found = [records.ask(wire, sql, Failed) for sql in questions(file.read_text())]
             file.with_suffix(".slt").write_text("".join(record.write() for record in found))
             wire.close()
@@ -53,8 +62,7 @@ def main():
     total = wrong = 0
     for file in map(pathlib.Path, arguments.rest):
         if file.suffix == ".sql":
-            reference = connect(arguments.against, "postgres")
-            reference.query("drop schema if exists public cascade; create schema public")
+            reference = fresh(arguments.against)
             expected = [records.ask(reference, sql, Failed) for sql in questions(file.read_text())]
             reference.close()
         else:

@@ -7,12 +7,13 @@
     query 23 25                 numbers of the result's types
     select a, b from t
     ----
-    1|one                       a row; NULL is `~`, a line break `\\n`, a bar `\\p`, a backslash `\\\\`
+    1|one                       a row; NULL is `~`, no text `\\e`, a line break `\\n`, a bar `\\p`, a backslash `\\\\`
 
     error 22012                 what must fail, and how
     select 1 / 0
 
-A record ends with an empty line. `known-difference WORDS` before a record says that PostgreSQL
+A record ends with an empty line. What fits on one is written so, with tabs: `23,25 <tab> 1|one <tab> select a, b from t`, or
+`!22012 <tab> <tab> select 1 / 0`. `known-difference WORDS` before a record says that PostgreSQL
 answers otherwise; `docs/compatibility.md` has a line with these words.
 """
 
@@ -27,6 +28,11 @@ class Record:
         self.difference = difference
 
     def write(self):
+        short = not self.difference and "\n" not in self.sql + "".join(self.rows) and "\t" not in self.sql
+        if short and self.kind == "error":
+            return f"!{self.state}\t\t{self.sql}\n"
+        if short and self.kind == "query" and len(self.rows) == 1 and "\t" not in self.rows[0]:
+            return f"{','.join(str(ty) for ty in self.types)}\t{self.rows[0]}\t{self.sql}\n"
         head = {
             "statement": "statement",
             "query": "query " + " ".join(str(ty) for ty in self.types),
@@ -36,7 +42,7 @@ class Record:
         lines += [head, self.sql]
         if self.kind == "query":
             lines += ["----"] + self.rows
-        return "\n".join(lines) + "\n\n"
+        return "\n" + "\n".join(lines) + "\n\n"
 
     def answer(self):
         return (self.kind, self.types, self.rows, self.state)
@@ -47,7 +53,7 @@ def row_text(row):
         if text is None:
             return "~"
         text = text.replace("\\", "\\\\").replace("\n", "\\n").replace("|", "\\p").replace("\r", "\\r")
-        return "\\~" if text == "~" else text
+        return {"~": "\\~", "": "\\e"}.get(text, text)
 
     return "|".join(cell(text) for text in row)
 
@@ -67,9 +73,15 @@ def read(text):
     """The records of a file's text."""
     records, difference = [], ""
     for block in text.split("\n\n"):
-        lines = [line for line in block.split("\n")]
-        while lines and (not lines[0] or lines[0].startswith("# ")):
-            lines.pop(0)
+        lines = block.split("\n")
+        while lines and (not lines[0] or lines[0].startswith("# ") or "\t" in lines[0]):
+            line = lines.pop(0)
+            if "\t" in line:
+                head, answer, sql = line.split("\t")
+                if head.startswith("!"):
+                    records.append(Record("error", sql, state=head[1:]))
+                else:
+                    records.append(Record("query", sql, [int(ty) for ty in head.split(",")], [answer]))
         if lines and lines[0].startswith("known-difference "):
             difference = lines.pop(0).split(" ", 1)[1]
         if not lines:
@@ -77,9 +89,7 @@ def read(text):
         kind, *words = lines.pop(0).split()
         if kind == "query":
             at = lines.index("----")
-            sql, rows = "\n".join(lines[:at]), lines[at + 1 :]
-            if rows and rows[-1] == "" and len(words) != 1:
-                rows.pop()
+            sql, rows = "\n".join(lines[:at]), [line for line in lines[at + 1 :] if line]
             records.append(Record(kind, sql, [int(word) for word in words], rows, difference=difference))
         else:
             state = words[0] if words else ""

@@ -120,15 +120,19 @@ impl Interval {
     pub fn from_span(span: i128) -> Option<Interval> {
         let day = i128::from(MICROS_PER_DAY);
         let (days, micros) = (span.div_euclid(day), span.rem_euclid(day));
+        let fit = |value: i128| value.clamp(i128::from(i32::MIN), i128::from(i32::MAX));
+        // What days cannot hold goes to months, and what these cannot hold stays in microseconds.
         let month = i128::from(DAYS_PER_MONTH);
-        let (months, days) = match i32::try_from(days) {
-            Ok(days) => (0, days),
-            Err(_) => (i32::try_from(days / month).ok()?, (days % month) as i32),
+        let months = match i32::try_from(days) {
+            Ok(_) => 0,
+            Err(_) => fit(days / month),
         };
+        let left = days - months * month;
+        let days = fit(left);
         Some(Interval {
-            months,
-            days,
-            micros: micros as i64,
+            months: i32::try_from(months).ok()?,
+            days: i32::try_from(days).ok()?,
+            micros: i64::try_from((left - days) * day + micros).ok()?,
         })
     }
 
@@ -215,7 +219,9 @@ impl Interval {
             cut((days - f64::from(whole_days) + more_days - more_days.trunc()) * day_seconds);
         if seconds.abs() >= day_seconds {
             let carried = (seconds / day_seconds).trunc();
-            whole_days += carried as i32;
+            whole_days = whole_days
+                .checked_add(carried as i32)
+                .ok_or_else(out_of_range)?;
             seconds -= carried * day_seconds;
         }
         whole_days = whole_days

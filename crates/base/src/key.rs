@@ -321,7 +321,10 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         }
         SqlType::Jsonb => match take::<1>(bytes)? {
             [JSON_EMPTY] => Value::json(Json::Array(vec![])),
-            [JSON_OTHER] => Value::json(decode_json(bytes, 0)?),
+            [JSON_OTHER] => match decode_json(bytes, 0)? {
+                Json::Array(elements) if elements.is_empty() => return Err(corrupt()),
+                json => Value::json(json),
+            },
             _ => return Err(corrupt()),
         },
         SqlType::Void | SqlType::Record => return Err(corrupt()),

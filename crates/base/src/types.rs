@@ -208,7 +208,6 @@ impl SqlType {
             "timetz" | "time with time zone" => TimeTz,
             "json" => Json,
             "jsonb" => Jsonb,
-            "record" => Record,
             "oid" => Oid,
             "void" => Void,
             "unknown" => Unknown,

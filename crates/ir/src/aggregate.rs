@@ -14,8 +14,13 @@
 //! | bool_and (every), bool_or | bool | bool | the value so far |
 //! | string_agg | text or bytea, twice | the same | what is joined |
 //! | array_agg | any with an array type | its array | the values |
+//! | bit_and, bit_or, bit_xor | integer types | the same | the value so far |
+//! | stddev…, var…, corr, covar… | numbers | numeric or float8 | `spread` |
+//! | json_agg, jsonb_object_agg … | documents, which the binder makes | json, jsonb | `documents` |
 
 mod accumulator;
+mod documents;
+mod spread;
 
 use crate::cast::{Category, category, is_implicit};
 use crate::expr::Expr;
@@ -41,6 +46,20 @@ pub enum AggregateFunction {
     BoolOr,
     StringAgg,
     ArrayAgg,
+    BitAnd,
+    BitOr,
+    BitXor,
+    StddevSamp,
+    StddevPop,
+    VarSamp,
+    VarPop,
+    Corr,
+    CovarPop,
+    CovarSamp,
+    JsonAgg,
+    JsonbAgg,
+    JsonObjectAgg,
+    JsonbObjectAgg,
 }
 
 /// One aggregate in a plan.
@@ -73,10 +92,25 @@ impl AggregateFunction {
             AggregateFunction::BoolOr => "bool_or",
             AggregateFunction::StringAgg => "string_agg",
             AggregateFunction::ArrayAgg => "array_agg",
+            AggregateFunction::BitAnd => "bit_and",
+            AggregateFunction::BitOr => "bit_or",
+            AggregateFunction::BitXor => "bit_xor",
+            AggregateFunction::StddevSamp => "stddev_samp",
+            AggregateFunction::StddevPop => "stddev_pop",
+            AggregateFunction::VarSamp => "var_samp",
+            AggregateFunction::VarPop => "var_pop",
+            AggregateFunction::Corr => "corr",
+            AggregateFunction::CovarPop => "covar_pop",
+            AggregateFunction::CovarSamp => "covar_samp",
+            AggregateFunction::JsonAgg => "json_agg",
+            AggregateFunction::JsonbAgg => "jsonb_agg",
+            AggregateFunction::JsonObjectAgg => "json_object_agg",
+            AggregateFunction::JsonbObjectAgg => "jsonb_object_agg",
         }
     }
 
-    fn from_name(name: &str) -> Option<AggregateFunction> {
+    /// The aggregate of a name, whatever its arguments.
+    pub fn from_name(name: &str) -> Option<AggregateFunction> {
         Some(match name {
             "count" => AggregateFunction::Count,
             "sum" => AggregateFunction::Sum,
@@ -87,8 +121,36 @@ impl AggregateFunction {
             "bool_or" => AggregateFunction::BoolOr,
             "string_agg" => AggregateFunction::StringAgg,
             "array_agg" => AggregateFunction::ArrayAgg,
+            "bit_and" => AggregateFunction::BitAnd,
+            "bit_or" => AggregateFunction::BitOr,
+            "bit_xor" => AggregateFunction::BitXor,
+            "stddev" | "stddev_samp" => AggregateFunction::StddevSamp,
+            "stddev_pop" => AggregateFunction::StddevPop,
+            "variance" | "var_samp" => AggregateFunction::VarSamp,
+            "var_pop" => AggregateFunction::VarPop,
+            "corr" => AggregateFunction::Corr,
+            "covar_pop" => AggregateFunction::CovarPop,
+            "covar_samp" => AggregateFunction::CovarSamp,
+            "json_agg" => AggregateFunction::JsonAgg,
+            "jsonb_agg" => AggregateFunction::JsonbAgg,
+            "json_object_agg" => AggregateFunction::JsonObjectAgg,
+            "jsonb_object_agg" => AggregateFunction::JsonbObjectAgg,
             _ => return None,
         })
+    }
+
+    /// How many arguments it has.
+    pub fn arguments(self) -> usize {
+        match self {
+            AggregateFunction::CountRows => 0,
+            AggregateFunction::StringAgg
+            | AggregateFunction::Corr
+            | AggregateFunction::CovarPop
+            | AggregateFunction::CovarSamp
+            | AggregateFunction::JsonObjectAgg
+            | AggregateFunction::JsonbObjectAgg => 2,
+            _ => 1,
+        }
     }
 
     /// Argument types and result type of each overload.
@@ -132,6 +194,27 @@ impl AggregateFunction {
             ],
             AggregateFunction::BoolAnd | AggregateFunction::BoolOr => &[(&[Bool], Bool)],
             AggregateFunction::StringAgg => &[(&[Text, Text], Text), (&[Bytea, Bytea], Bytea)],
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+                &[(&[Int2], Int2), (&[Int4], Int4), (&[Int8], Int8)]
+            }
+            AggregateFunction::StddevSamp
+            | AggregateFunction::StddevPop
+            | AggregateFunction::VarSamp
+            | AggregateFunction::VarPop => &[
+                (&[Int2], Numeric),
+                (&[Int4], Numeric),
+                (&[Int8], Numeric),
+                (&[Float4], Float8),
+                (&[Float8], Float8),
+                (&[Numeric], Numeric),
+            ],
+            AggregateFunction::Corr
+            | AggregateFunction::CovarPop
+            | AggregateFunction::CovarSamp => &[(&[Float8, Float8], Float8)],
+            AggregateFunction::JsonAgg => &[(&[Json], Json)],
+            AggregateFunction::JsonbAgg => &[(&[Jsonb], Jsonb)],
+            AggregateFunction::JsonObjectAgg => &[(&[Text, Json], Json)],
+            AggregateFunction::JsonbObjectAgg => &[(&[Text, Jsonb], Jsonb)],
             AggregateFunction::CountRows
             | AggregateFunction::Count
             | AggregateFunction::ArrayAgg => &[],

@@ -18,8 +18,11 @@
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `record` | rows as text |
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
+//! | `json` | json and jsonb |
+//! | `sets` | functions that give rows |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
+//! | `math` | buckets, angles, digests and other rarities |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
 //! | `system` | session and catalogue information, random numbers |
 
@@ -33,9 +36,12 @@ mod decimal;
 mod encoding;
 pub(crate) mod float;
 mod format;
+pub(crate) mod json;
 mod like;
+mod math;
 mod pattern;
 mod record;
+pub mod sets;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -54,6 +60,7 @@ use std::sync::LazyLock;
 
 pub use compare::{compare_type, operator_symbol};
 pub(crate) use encoding::quoted_identifier;
+pub use json::make::{MARK as JSON_MARK, ROW as JSON_ROW};
 
 /// When a function gives the same answer for the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,6 +205,9 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         calendar::FUNCTIONS,
         timespan::FUNCTIONS,
         to_char::FUNCTIONS,
+        json::FUNCTIONS,
+        math::FUNCTIONS,
+        json::make::FUNCTIONS,
         system::FUNCTIONS,
     ];
     let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -252,6 +262,7 @@ pub fn declared(name: &str, declared: &[SqlType], given: &[SqlType]) -> Option<&
     let resolved = || resolve(name, given).ok().map(|resolved| resolved.function);
     named
         .find(|function| function.args == declared)
+        .or_else(|| sets::declared(name, declared))
         .or_else(|| resolved().filter(|function| function.args == declared))
 }
 

@@ -17,21 +17,6 @@ const TABLE: &str = include_str!("postgres.txt");
 /// (the call, what we answer, why)
 const DEVIATIONS: &[(&str, &str, &str)] = &[
     (
-        "- | unknown '6'",
-        "double precision '-6'",
-        "PostgreSQL hesitates between float8 and interval, which we lack",
-    ),
-    (
-        "+ | date '2024-02-28' | unknown '2'",
-        "date '2024-03-01'",
-        "PostgreSQL hesitates between integer and interval, which we lack",
-    ),
-    (
-        "extract | text 'year' | unknown '2024-02-28'",
-        "numeric '2024'",
-        "PostgreSQL hesitates between timestamptz and interval, which we lack",
-    ),
-    (
         "|| | ichar '5' | text 'x'",
         "text '5x'",
         "PostgreSQL has two operators for this and takes neither",

@@ -21,16 +21,9 @@ use quintet_ir::aggregate::{
 };
 use quintet_ir::cast::CastContext;
 use quintet_ir::function::is_function_name;
+use quintet_ir::function::sets::is_set_name;
 use quintet_ir::plan::SortKey;
 use quintet_ir::{CompareOp, Expr};
-
-/// Functions that return sets: only FROM takes them.
-const SET_RETURNING: &[&str] = &[
-    "generate_series",
-    "unnest",
-    "generate_subscripts",
-    "regexp_matches",
-];
 
 impl Binder<'_, '_> {
     /// Binds `name(args)`.
@@ -84,7 +77,7 @@ impl Binder<'_, '_> {
         if let Some(expr) = self.sequence_function(name, &call.args, location)? {
             return Ok(expr);
         }
-        if SET_RETURNING.contains(&name) {
+        if is_set_name(name) {
             return Err(self
                 .planner
                 .unsupported(format!("{name}() outside of FROM"), location));
@@ -92,6 +85,9 @@ impl Binder<'_, '_> {
         if !is_function_name(name)
             && let Some(expr) = self.routine_call(call)?
         {
+            return Ok(expr);
+        }
+        if let Some(expr) = self.document(name, &call.args).map_err(&here)? {
             return Ok(expr);
         }
         let mut args = match named_arguments(call) {
@@ -197,8 +193,7 @@ impl Binder<'_, '_> {
             },
             _ => error,
         };
-        let args: SqlResult<Vec<Expr>> = call.args.iter().map(|arg| inside.bind(arg)).collect();
-        let args = args.map_err(nested)?;
+        let args = inside.aggregated(name, &call.args).map_err(nested)?;
         let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
         let (function, params, ty) = match resolve_aggregate(name, &types) {
             _ if call.agg_star && name == "count" => {
@@ -227,12 +222,22 @@ impl Binder<'_, '_> {
             .iter()
             .map(|node| inside.aggregate_order(node))
             .collect();
+        let (args, mut order) = (args.map_err(&here)?, order?);
+        // PostgreSQL finds the distinct ones by sorting, which an array or a text shows.
+        if call.agg_distinct && order.is_empty() && is_ordered(function) {
+            let ascending = |expr: &Expr| SortKey {
+                expr: expr.clone(),
+                descending: false,
+                nulls_first: false,
+            };
+            order = args.iter().map(ascending).collect();
+        }
         let bound = AggregateCall {
             function,
-            args: args.map_err(here)?,
+            args,
             distinct: call.agg_distinct,
             filter,
-            order: order?,
+            order,
             ty,
         };
         let mut collected = collected.borrow_mut();
@@ -413,6 +418,15 @@ impl Binder<'_, '_> {
             SqlvalueFunctionOpUndefined => Err(SqlError::internal("a value function of no kind")),
         }
     }
+}
+
+/// True for the aggregates whose result shows the order of the rows.
+fn is_ordered(function: AggregateFunction) -> bool {
+    use AggregateFunction::*;
+    matches!(
+        function,
+        ArrayAgg | StringAgg | JsonAgg | JsonbAgg | JsonObjectAgg | JsonbObjectAgg
+    )
 }
 
 /// A call's arguments, if one has a name.

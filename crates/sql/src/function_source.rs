@@ -1,8 +1,8 @@
 //! Functions in FROM.
 //!
-//! Relies on: `from`.  Promises: generate_series and unnest yield rows, which may depend on what
-//! stands to their left, and so do functions of the catalogue; any other function is one row, inlined.  Does not: ROWS FROM, WITH
-//! ORDINALITY, column definitions (0A000).
+//! Relies on: `from`, `set_source`.  Promises: functions that give sets yield rows, which may depend on what
+//! stands to their left, and so do functions of the catalogue; any other function is one row, inlined.  Does not: ROWS FROM, column
+//! definitions of built-ins, WITH ORDINALITY of functions of the catalogue (0A000).
 
 use crate::coerce;
 use crate::expr::Binder;
@@ -11,6 +11,7 @@ use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::routine::{Matched, callee, callee_of_record, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::set_source::add_set;
 use crate::types;
 use crate::unnest::side_by_side;
 use pg_query::NodeEnum;
@@ -18,6 +19,7 @@ use pg_query::protobuf::{FuncCall, Node, RangeFunction};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::function::is_function_name;
+use quintet_ir::function::sets::is_set_name;
 use quintet_ir::plan::Plan;
 use quintet_ir::statement::OutputColumn;
 
@@ -28,9 +30,6 @@ pub(crate) fn bind_function(
     lateral: &Scope,
     start: usize,
 ) -> SqlResult<From> {
-    if item.ordinality {
-        return Err(SqlError::unsupported("WITH ORDINALITY"));
-    }
     let [function] = item.functions.as_slice() else {
         return Err(SqlError::unsupported("ROWS FROM with several functions"));
     };
@@ -43,6 +42,11 @@ pub(crate) fn bind_function(
         && !names::built_in(&call.funcname).is_some_and(is_known)
         && is_routine(planner, call)
     {
+        if item.ordinality {
+            return Err(SqlError::unsupported(
+                "WITH ORDINALITY of a function of the catalogue",
+            ));
+        }
         add_routine(&binder, call, item, &mut from)?;
         rename_columns(planner, &mut from, item.alias.as_ref())?;
         return Ok(from);
@@ -55,25 +59,31 @@ pub(crate) fn bind_function(
         Some(NodeEnum::FuncCall(call)) => {
             let name = names::built_in(&call.funcname).unwrap_or_default();
             let args: SqlResult<Vec<Expr>> = match name {
-                "generate_series" | "unnest" => {
-                    call.args.iter().map(|arg| binder.bind(arg)).collect()
-                }
+                name if is_set_name(name) => call.args.iter().map(|arg| binder.bind(arg)).collect(),
                 _ => Ok(vec![]),
             };
+            let args = args?;
             let here = planner.at(call.location);
+            let table = alias_or(item.alias.as_ref(), name).to_string();
+            if add_set(&binder, name, &args, &table, item.ordinality, &mut from).map_err(&here)? {
+                rename_columns(planner, &mut from, item.alias.as_ref())?;
+                return Ok(from);
+            }
             match name {
+                _ if item.ordinality => {
+                    return Err(SqlError::unsupported("WITH ORDINALITY of this function"));
+                }
                 "generate_series" => {
-                    let (plan, ty) = series(planner, &binder, args?).map_err(here)?;
+                    let (plan, ty) = series(planner, &binder, args).map_err(here)?;
                     (name.to_string(), Some(plan), ty)
                 }
                 "unnest" if call.args.len() > 1 => {
-                    let table = alias_or(item.alias.as_ref(), name).to_string();
-                    side_by_side(&mut from, &binder, &table, args?).map_err(here)?;
+                    side_by_side(&mut from, &binder, &table, args).map_err(here)?;
                     rename_columns(planner, &mut from, item.alias.as_ref())?;
                     return Ok(from);
                 }
                 "unnest" => {
-                    let (plan, ty) = unnest(args?).map_err(here)?;
+                    let (plan, ty) = unnest(args).map_err(here)?;
                     (name.to_string(), Some(plan), ty)
                 }
                 _ => (name.to_string(), None, SqlType::Unknown),
@@ -111,7 +121,7 @@ pub(crate) fn bind_function(
 
 /// True for what PostgreSQL finds before functions of the catalogue.
 fn is_known(name: &str) -> bool {
-    matches!(name, "generate_series" | "unnest") || is_function_name(name)
+    is_set_name(name) || is_function_name(name)
 }
 
 /// A function of the catalogue: a row, or a set of them.

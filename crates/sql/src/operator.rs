@@ -69,11 +69,10 @@ impl Binder<'_, '_> {
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
                 self.binary(symbol, left, right).map_err(here)
             }
-            AexprLike | AexprIlike => {
+            AexprLike | AexprIlike | AexprSimilar => {
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
                 self.binary(symbol, left, right).map_err(here)
             }
-            AexprSimilar => Err(self.planner.unsupported("SIMILAR TO", location)),
             AexprDistinct | AexprNotDistinct => {
                 let negated = expr.kind() == AexprNotDistinct;
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
@@ -142,7 +141,9 @@ impl Binder<'_, '_> {
         left: Expr,
         right: Expr,
     ) -> SqlResult<(Expr, Expr)> {
-        if left.ty() == right.ty() && left.ty() != SqlType::Unknown {
+        // A json is a text whose equality nobody has defined.
+        let plain = |ty: SqlType| matches!(ty, SqlType::Unknown | SqlType::Json);
+        if left.ty() == right.ty() && !plain(left.ty()) {
             return Ok((left, right));
         }
         let ty = compare_type(op, left.ty(), right.ty())?;

@@ -139,7 +139,8 @@ impl Scope {
         let undefined = |message| Err(planner.error(SqlState::UNDEFINED_COLUMN, message, location));
         let (schema, table, column) = match name {
             [column] => {
-                return match self.find(planner, column, location)? {
+                let found = self.find(planner, column, location)?;
+                return match found.or_else(|| self.single_value(column)) {
                     Some(found) => Ok(found),
                     None => undefined(format!("column \"{column}\" does not exist")),
                 };
@@ -157,6 +158,16 @@ impl Scope {
                 Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
             }
             (None, _) => undefined(format!("column {table}.{column} does not exist")),
+        }
+    }
+
+    /// The one column of a function with this alias whose column has a name of its own: `e` in
+    /// `jsonb_array_elements(…) AS e` is the value, not a row.
+    fn single_value(&self, alias: &str) -> Option<&ScopeColumn> {
+        let table = self.tables.iter().find(|table| table.name == alias)?;
+        match table.columns.as_slice() {
+            [only] if only.name == "value" && only.origin.is_none() => Some(only),
+            _ => None,
         }
     }
 

@@ -2,16 +2,18 @@
 //!
 //! Relies on: `function_source`, which has them in FROM.  Promises: `SELECT a, f(b) FROM t` is planned as
 //! `SELECT a, x FROM t, LATERAL f(b) AS x`, which has the same rows in the same order; several `unnest` stand
-//! side by side, the shorter ones filled up with NULLs.  Does not: several sets of other kinds, sets inside
-//! expressions, sets beside aggregates or groups: these are refused where they are bound.
+//! side by side, the shorter ones filled up with NULLs.  A set inside an expression is one that
+//! the expression is computed for each row of.  Does not: several sets of other kinds, sets under conditions, sets
+//! beside aggregates or groups: these are refused where they are bound.
 
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine::{any_node, named};
 use pg_query::protobuf::{Alias, ColumnRef, FuncCall, Node, RangeFunction, ResTarget, SelectStmt};
 use pg_query::{NodeEnum, NodeRef};
-use quintet_base::SqlResult;
+use quintet_base::{SqlError, SqlResult};
 use quintet_ir::aggregate::is_aggregate_name;
+use quintet_ir::function::sets::set_width;
 use quintet_ir::routine::Output;
 
 /// What the sets are called among the sources; no name that somebody would write.
@@ -26,17 +28,18 @@ pub(crate) fn sets_in_from(
     select: &SelectStmt,
 ) -> SqlResult<Option<SelectStmt>> {
     let mut places = Vec::new();
+    let mut calls: Vec<&FuncCall> = Vec::new();
     for (place, node) in select.target_list.iter().enumerate() {
-        if let Some((_, call)) = set_of(node)
-            && gives_set(planner, call)?
+        let Some(NodeEnum::ResTarget(target)) = inner(node) else {
+            continue;
+        };
+        if let Some(value) = target.val.as_deref()
+            && let Some(call) = set_within(planner, value)?
         {
             places.push(place);
+            calls.push(call);
         }
     }
-    let calls: Vec<&FuncCall> = places
-        .iter()
-        .filter_map(|place| set_of(&select.target_list[*place]).map(|(_, call)| call))
-        .collect();
     let combined = match calls.as_slice() {
         [] => return Ok(None),
         [only] => (*only).clone(),
@@ -66,7 +69,9 @@ pub(crate) fn sets_in_from(
         let location = target.location;
         let fields = [ALIAS.to_string(), column(number)].map(string).into();
         let reference = NodeEnum::ColumnRef(ColumnRef { fields, location });
-        target.val = Some(Box::new(node(reference)));
+        if let Some(value) = target.val.as_deref_mut() {
+            *slot(planner, value)? = node(reference);
+        }
     }
     let columns = (0..places.len()).map(|number| string(column(number)));
     let source = RangeFunction {
@@ -103,15 +108,69 @@ fn res_target(node: &mut Node) -> Option<&mut ResTarget> {
     }
 }
 
-/// A call that is an item by itself.
-fn set_of(node: &Node) -> Option<(&ResTarget, &FuncCall)> {
-    let Some(NodeEnum::ResTarget(target)) = inner(node) else {
-        return None;
-    };
-    match target.val.as_deref().and_then(inner) {
-        Some(NodeEnum::FuncCall(call)) => Some((target, call)),
-        _ => None,
+/// The parts of an expression that are evaluated whenever it is.
+fn parts(node: &Node) -> Vec<&Node> {
+    match inner(node) {
+        Some(NodeEnum::AExpr(expr)) => {
+            let sides = [expr.lexpr.as_deref(), expr.rexpr.as_deref()];
+            sides.into_iter().flatten().collect()
+        }
+        Some(NodeEnum::TypeCast(cast)) => cast.arg.as_deref().into_iter().collect(),
+        Some(NodeEnum::FuncCall(call)) => call.args.iter().collect(),
+        Some(NodeEnum::AIndirection(of)) => of.arg.as_deref().into_iter().collect(),
+        _ => vec![],
     }
+}
+
+/// The one call in an expression that gives a set.
+fn set_within<'n>(planner: &Planner, node: &'n Node) -> SqlResult<Option<&'n FuncCall>> {
+    if let Some(NodeEnum::FuncCall(call)) = inner(node)
+        && gives_set(planner, call)?
+    {
+        return Ok(Some(call));
+    }
+    let mut found = None;
+    for part in parts(node) {
+        match (set_within(planner, part)?, found) {
+            (Some(_), Some(_)) => return Ok(None),
+            (Some(call), None) => found = Some(call),
+            (None, _) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Where that call stands.
+fn slot<'n>(planner: &Planner, node: &'n mut Node) -> SqlResult<&'n mut Node> {
+    if let Some(NodeEnum::FuncCall(call)) = inner(node)
+        && gives_set(planner, call)?
+    {
+        return Ok(node);
+    }
+    let holds = |part: Option<&Node>| match part {
+        Some(part) => Ok(set_within(planner, part)?.is_some()),
+        None => Ok(false),
+    };
+    let missing = || SqlError::internal("a set that is not where it was found");
+    let below = match node.node.as_mut() {
+        Some(NodeEnum::AExpr(expr)) => match holds(expr.lexpr.as_deref())? {
+            true => expr.lexpr.as_deref_mut(),
+            false => expr.rexpr.as_deref_mut(),
+        },
+        Some(NodeEnum::TypeCast(cast)) => cast.arg.as_deref_mut(),
+        Some(NodeEnum::AIndirection(of)) => of.arg.as_deref_mut(),
+        Some(NodeEnum::FuncCall(call)) => {
+            let mut place = None;
+            for (number, arg) in call.args.iter().enumerate() {
+                if holds(Some(arg))? {
+                    place = Some(number);
+                }
+            }
+            place.and_then(|place| call.args.get_mut(place))
+        }
+        _ => None,
+    };
+    slot(planner, below.ok_or_else(missing)?)
 }
 
 fn is_plain_unnest(call: &FuncCall) -> bool {
@@ -121,8 +180,8 @@ fn is_plain_unnest(call: &FuncCall) -> bool {
 /// Whether a call gives rows of one column.
 fn gives_set(planner: &Planner, call: &FuncCall) -> SqlResult<bool> {
     match names::built_in(&call.funcname) {
-        Some("generate_series") => return Ok(true),
         Some("unnest") => return Ok(is_plain_unnest(call)),
+        Some(name) if set_width(name) == Some(1) => return Ok(true),
         _ => {}
     }
     let mut gives = false;

@@ -12,12 +12,12 @@ create function another_user() returns int -- refused: 0A000 SECURITY DEFINER
 language plpgsql security definer as $$ begin return 1; end $$;
 create function with_setting() returns int -- refused: 0A000 SET
 language plpgsql set work_mem = '4MB' as $$ begin return 1; end $$;
-create function takes(a interval) returns int -- refused: 0A000 interval
+create function takes(a money) returns int -- refused: 0A000 money
 language plpgsql as $$ begin return 1; end $$;
 create procedure declares() language plpgsql as $$
 declare
   n int;
-  i interval := '1 day'; -- refused: 0A000 interval
+  i money := '1'; -- refused: 0A000 money
 begin
   n := 1;
 end $$;

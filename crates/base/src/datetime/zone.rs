@@ -153,6 +153,28 @@ impl TimeZone {
         }
     }
 
+    /// The zone that `AT TIME ZONE` names. A bare number is a POSIX rule there, and counts west.
+    ///
+    /// # Errors
+    /// As [`TimeZone::parse`].
+    pub fn of_expression(name: &str) -> SqlResult<TimeZone> {
+        let trimmed = name.trim();
+        if trimmed.parse::<f64>().is_err() {
+            return TimeZone::parse(name);
+        }
+        let rule = match trimmed.starts_with(['+', '-']) {
+            true => format!("XXX{trimmed}"),
+            false => return Err(not_recognized(name)),
+        };
+        match jiff::tz::TimeZone::posix(&rule) {
+            Ok(rules) => Ok(TimeZone {
+                name: Arc::from(trimmed),
+                rules: Rules::Named(rules),
+            }),
+            Err(_) => Err(not_recognized(name)),
+        }
+    }
+
     /// A name of the zone database, in any case.
     fn named(name: &str) -> Option<TimeZone> {
         let rules = database().get(name).ok()?;

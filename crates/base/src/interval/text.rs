@@ -246,7 +246,7 @@ impl Sum {
 
     fn add_days(&mut self, fraction: f64, unit: f64) {
         let days = fraction * unit;
-        self.days += days.trunc() as i64;
+        self.days = self.days.saturating_add(days.trunc() as i64);
         self.add_micros(days - days.trunc(), MICROS_PER_DAY);
     }
 
@@ -260,7 +260,8 @@ impl Sum {
         let months = |sum: &mut Sum, months: i64| -> Result<(), Refusal> {
             let added = whole.checked_mul(months).ok_or(Refusal::Range)?;
             sum.months = sum.months.checked_add(added).ok_or(Refusal::Range)?;
-            sum.months += (fraction * months as f64).round_ties_even() as i64;
+            let part = (fraction * months as f64).round_ties_even() as i64;
+            sum.months = sum.months.saturating_add(part);
             Ok(())
         };
         match unit {
@@ -326,8 +327,8 @@ impl Sum {
     fn finish(self, negated: bool) -> Result<Interval, Refusal> {
         let sign = if negated { -1 } else { 1 };
         Ok(Interval {
-            months: i32::try_from(sign * self.months).map_err(|_| Refusal::Range)?,
-            days: i32::try_from(sign * self.days).map_err(|_| Refusal::Range)?,
+            months: i32::try_from(self.months.saturating_mul(sign)).map_err(|_| Refusal::Range)?,
+            days: i32::try_from(self.days.saturating_mul(sign)).map_err(|_| Refusal::Range)?,
             micros: i64::try_from(i128::from(sign) * self.micros).map_err(|_| Refusal::Range)?,
         })
     }
@@ -386,7 +387,8 @@ fn read_words(tokens: &[Token], parts: i32) -> Result<Interval, Refusal> {
                     .checked_mul(12)
                     .and_then(|total| total.checked_add(months))
                     .ok_or(Refusal::Range)?;
-                sum.months += if negative { -total } else { total };
+                let total = if negative { -total } else { total };
+                sum.months = sum.months.saturating_add(total);
                 unit = Some(Unit::Month);
                 is_empty = false;
             }

@@ -3,10 +3,11 @@
 #![allow(dead_code)] // each test binary takes what it needs
 
 use proptest::prelude::*;
-use quintet_base::{Array, Numeric, SqlType, Str, Value};
+use quintet_base::datetime::TimeTz;
+use quintet_base::{Array, Interval, Json, Numeric, SqlType, Str, Value};
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 32] = [
+pub const TYPES: [SqlType; 43] = [
     SqlType::Bool,
     SqlType::Int2,
     SqlType::Int4,
@@ -39,6 +40,17 @@ pub const TYPES: [SqlType; 32] = [
     SqlType::TimestampArray,
     SqlType::TimestampTzArray,
     SqlType::DateArray,
+    SqlType::Interval,
+    SqlType::Time,
+    SqlType::TimeTz,
+    SqlType::Jsonb,
+    SqlType::IntervalArray,
+    SqlType::TimeArray,
+    SqlType::TimeTzArray,
+    SqlType::JsonbArray,
+    SqlType::Float4Array,
+    SqlType::ByteaArray,
+    SqlType::BpcharArray,
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -89,6 +101,41 @@ fn micros() -> BoxedStrategy<i64> {
     .boxed()
 }
 
+/// Months, days and microseconds that print and read back.
+fn interval() -> BoxedStrategy<Interval> {
+    let parts = (
+        prop_oneof![-40i32..40, any::<i32>()],
+        prop_oneof![-40i32..40, any::<i32>()],
+        prop_oneof![-90_000_000_000i64..90_000_000_000, any::<i64>()],
+    );
+    parts
+        .prop_map(|(months, days, micros)| Interval {
+            months,
+            days,
+            micros,
+        })
+        .boxed()
+}
+
+fn json() -> BoxedStrategy<Json> {
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::Bool),
+        numeric()
+            .prop_filter("finite", Numeric::is_finite)
+            .prop_map(Json::Number),
+        text().prop_map(|s| Json::Text(Str::from(s))),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        let pair = (text().prop_map(Str::from), inner.clone());
+        prop_oneof![
+            prop::collection::vec(inner, 0..4).prop_map(Json::Array),
+            prop::collection::vec(pair, 0..4).prop_map(Json::object),
+        ]
+    })
+    .boxed()
+}
+
 /// A value of the type, not NULL.
 pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
     match ty {
@@ -123,6 +170,12 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Uuid => prop_oneof![any::<[u8; 16]>(), any::<u8>().prop_map(|b| [b; 16])]
             .prop_map(Value::Uuid)
             .boxed(),
+        SqlType::Interval => interval().prop_map(Value::Interval).boxed(),
+        SqlType::Time => (0i64..=86_400_000_000).prop_map(Value::Time).boxed(),
+        SqlType::TimeTz => (0i64..=86_400_000_000, -57_599i32..57_600)
+            .prop_map(|(micros, offset)| Value::TimeTz(TimeTz { micros, offset }))
+            .boxed(),
+        SqlType::Jsonb => json().prop_map(Value::json).boxed(),
         SqlType::Void => panic!("void has no values"),
         array => {
             let element = array.element().expect("all others are arrays");
@@ -149,6 +202,7 @@ pub fn same(a: &Value, b: &Value) -> bool {
             a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
         }
         (Value::Numeric(a), Value::Numeric(b)) => a.to_string() == b.to_string(),
+        (Value::Jsonb(a), Value::Jsonb(b)) => a.to_string() == b.to_string(),
         (Value::Array(a), Value::Array(b)) => {
             a.element == b.element
                 && a.values.len() == b.values.len()

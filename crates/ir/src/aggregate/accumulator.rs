@@ -5,6 +5,8 @@
 //!
 //! Hot path: run once per input row; integer sums and counts allocate nothing.
 
+use super::documents::{Document, is_structured};
+use super::spread::Spread;
 use super::{AggregateCall, AggregateFunction};
 use crate::eval::order;
 use crate::expr::Expr;
@@ -54,6 +56,18 @@ enum State {
         result: Option<bool>,
         decisive: bool,
     },
+    /// bit_and, bit_or, bit_xor.
+    Bits {
+        result: Option<i64>,
+        function: AggregateFunction,
+    },
+    /// stddev, corr and the like.
+    Spread {
+        sums: Box<Spread>,
+        function: AggregateFunction,
+    },
+    /// json_agg and the like.
+    Document(Document),
     /// string_agg over text.
     Text { joined: Option<String> },
     /// string_agg over bytea.
@@ -102,6 +116,29 @@ impl Accumulator {
                 values: None,
                 element: ty,
             },
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
+                State::Bits {
+                    result: None,
+                    function: call.function,
+                }
+            }
+            AggregateFunction::StddevSamp
+            | AggregateFunction::StddevPop
+            | AggregateFunction::VarSamp
+            | AggregateFunction::VarPop
+            | AggregateFunction::Corr
+            | AggregateFunction::CovarPop
+            | AggregateFunction::CovarSamp => State::Spread {
+                sums: Box::new(Spread::new(call.ty == SqlType::Float8)),
+                function: call.function,
+            },
+            AggregateFunction::JsonAgg => State::Document(Document::List {
+                out: None,
+                lines: is_structured(call.args.first()),
+            }),
+            AggregateFunction::JsonbAgg => State::Document(Document::Values(None)),
+            AggregateFunction::JsonObjectAgg => State::Document(Document::Pairs(None)),
+            AggregateFunction::JsonbObjectAgg => State::Document(Document::Object(None)),
         };
         Accumulator { state, ty: call.ty }
     }
@@ -115,6 +152,12 @@ impl Accumulator {
             (State::Count { rows: true, count }, _) => *count += 1,
             (State::Array { values, .. }, [value]) => {
                 values.get_or_insert_default().push(value.clone());
+            }
+            (State::Document(document), args) => document.add(args)?,
+            (State::Spread { sums, .. }, args) => {
+                if !args.iter().any(Value::is_null) {
+                    sums.add(args)?;
+                }
             }
             (_, [Value::Null, ..]) => {}
             (state, args) => state.add(args)?,
@@ -211,6 +254,17 @@ impl State {
                     _ => Some(*value),
                 };
             }
+            (State::Bits { result, function }, [value]) => {
+                let Some(value) = value.as_i64() else {
+                    wrong_type(args)
+                };
+                *result = Some(match (*result, function) {
+                    (None, _) => value,
+                    (Some(bits), AggregateFunction::BitAnd) => bits & value,
+                    (Some(bits), AggregateFunction::BitOr) => bits | value,
+                    (Some(bits), _) => bits ^ value,
+                });
+            }
             (State::Text { joined }, [Value::Text(value), separator]) => match joined {
                 Some(joined) => {
                     joined.push_str(separator.as_str().unwrap_or(""));
@@ -274,6 +328,16 @@ impl State {
             State::Decimal { sum, .. } => Ok(Value::numeric(sum)),
             State::Extreme { best, .. } => Ok(best),
             State::Truth { result, .. } => Ok(result.map_or(Value::Null, Value::Bool)),
+            State::Bits { result: None, .. } => Ok(Value::Null),
+            State::Bits {
+                result: Some(bits), ..
+            } => Ok(match ty {
+                SqlType::Int2 => Value::Int2(bits as i16),
+                SqlType::Int4 => Value::Int4(bits as i32),
+                _ => Value::Int8(bits),
+            }),
+            State::Spread { sums, function } => sums.finish(function),
+            State::Document(document) => Ok(document.finish()),
             State::Text { joined } => Ok(joined.map_or(Value::Null, Value::text)),
             State::Bytes { joined } => Ok(joined.map_or(Value::Null, |b| Value::Bytea(b.into()))),
             State::Array { values, element } => Ok(values.map_or(Value::Null, |values| {

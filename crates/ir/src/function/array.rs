@@ -303,7 +303,7 @@ fn overlaps(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(values(args[0]).iter().any(shared)))
 }
 
-fn split(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn split(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
@@ -326,6 +326,89 @@ fn split(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(make(SqlType::Text, parts))
 }
 
+fn replace(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let given = array(args[0]);
+    let swapped = given.values.iter().map(|value| match value.order(args[1]) {
+        std::cmp::Ordering::Equal => args[2].clone(),
+        _ => value.clone(),
+    });
+    Ok(make(given.element, swapped.collect()))
+}
+
+fn positions(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let values = array(args[0]).values.iter().enumerate();
+    let found = values
+        .filter(|(_, value)| value.order(args[1]).is_eq())
+        .map(|(at, _)| count(at + 1));
+    Ok(make(SqlType::Int4, found.collect()))
+}
+
+/// As many copies of a value as asked for.
+fn fill(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    if args[1].is_null() {
+        return fail(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            "dimension array or low bound array cannot be null",
+        );
+    }
+    let wanted = match values(args[1]) {
+        [] => 0,
+        [wanted] if wanted.is_null() => {
+            return fail(
+                SqlState::NULL_VALUE_NOT_ALLOWED,
+                "dimension values cannot be null",
+            );
+        }
+        [wanted] => int(wanted),
+        _ => return Err(SqlError::unsupported("an array of several dimensions")),
+    };
+    let Some(wanted) = usize::try_from(wanted).ok().filter(|n| *n <= FILL_MAX) else {
+        return fail(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            format!("array size exceeds the maximum allowed ({FILL_MAX})"),
+        );
+    };
+    Ok(make(
+        element_type(&Value::Null, args[0]),
+        vec![args[0].clone(); wanted],
+    ))
+}
+
+/// Without its last elements.
+fn trimmed(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let (given, fewer) = (array(args[0]), int(args[1]));
+    let length = given.values.len();
+    match usize::try_from(fewer).ok().filter(|n| *n <= length) {
+        Some(fewer) => Ok(make(given.element, given.values[..length - fewer].to_vec())),
+        None => fail(
+            SqlState::ARRAY_SUBSCRIPT_ERROR,
+            format!("number of elements to trim must be between 0 and {length}"),
+        ),
+    }
+}
+
+fn bounds(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match array(args[0]).values.len() {
+        0 => Value::Null,
+        length => Value::text(format!("[1:{length}]")),
+    })
+}
+
+/// The number of bounds that a value is not below.
+fn bucket(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let below = values(args[1]).partition_point(|bound| bound.order(args[0]).is_le());
+    Ok(count(below))
+}
+
+/// What one call may make out of nothing; PostgreSQL allows 134,217,727.
+const FILL_MAX: usize = 1_000_000;
+const INTS: Kind = Fixed(SqlType::Int4Array);
 const TEXTS: Kind = Fixed(SqlType::TextArray);
 
 static FUNCTIONS: &[Polymorphic] = &[
@@ -349,6 +432,12 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("array_prepend", &[Element, Whole], Whole, prepend).lenient(),
     poly("array_cat", &[Whole, Whole], Whole, concatenate).lenient(),
     poly("array_remove", &[Whole, Element], Whole, remove).lenient(),
+    poly("array_replace", &[Whole, Element, Element], Whole, replace).lenient(),
+    poly("array_positions", &[Whole, Element], INTS, positions).lenient(),
+    poly("array_fill", &[Element, INTS], Whole, fill).lenient(),
+    poly("trim_array", &[Whole, INT], Whole, trimmed),
+    poly("array_dims", &[Whole], TEXT, bounds),
+    poly("width_bucket", &[Element, Whole], INT, bucket),
     poly("string_to_array", &[TEXT, TEXT], TEXTS, split).lenient(),
     poly("string_to_array", &[TEXT, TEXT, TEXT], TEXTS, split).lenient(),
     poly("||", &[Whole, Whole], Whole, concatenate).lenient(),
@@ -367,7 +456,8 @@ pub(super) fn has(name: &str) -> bool {
 /// An array function; `None` if the name is none of them, or an operator without an array.
 pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved>> {
     let no_array = args.iter().all(|ty| ty.element().is_none());
-    if name == "||" && no_array || !has(name) {
+    let shared = super::is_operator(name) || name == "width_bucket";
+    if shared && no_array || !has(name) {
         return None;
     }
     let mut fitting = FUNCTIONS

@@ -130,7 +130,7 @@ fn truncate_in_zone(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 
 /// `AT TIME ZONE`: what the clock there shows, or the moment when it shows this.
 fn at_zone(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let zone = datetime::TimeZone::parse(str(args[0]))?;
+    let zone = datetime::TimeZone::of_expression(str(args[0]))?;
     match args[1] {
         Value::Timestamp(micros) => {
             datetime::timestamp_to_timestamptz(*micros, &zone).map(Value::TimestampTz)

@@ -6,8 +6,8 @@
 use super::text::bytes;
 use super::{Function, builtin as new, fail, str};
 use crate::eval::Host;
-use quintet_base::SqlType::{Bytea, Text};
-use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_base::SqlType::{Bytea, Text, Unknown};
+use quintet_base::{SqlError, SqlResult, SqlState, Value, text_format};
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -187,8 +187,13 @@ pub(super) fn literal(text: &str) -> String {
     }
 }
 
-fn quote_literal(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::text(literal(str(args[0])).trim_start()))
+fn quote_literal(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let text = match args[0] {
+        Value::Text(text) => text.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        other => text_format::to_string(other, other.natural_type(), host.format()),
+    };
+    Ok(Value::text(literal(&text).trim_start()))
 }
 
 fn quote_nullable(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
@@ -243,7 +248,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("md5", &[Text], Text, md5),
     new("md5", &[Bytea], Text, md5),
     new("quote_literal", &[Text], Text, quote_literal),
+    new("quote_literal", &[Unknown], Text, quote_literal).stable(),
     new("quote_nullable", &[Text], Text, quote_nullable).lenient(),
+    new("quote_nullable", &[Unknown], Text, quote_nullable)
+        .lenient()
+        .stable(),
     new("quote_ident", &[Text], Text, quote_ident),
 ];
 

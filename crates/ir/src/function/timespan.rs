@@ -190,7 +190,8 @@ fn make_interval(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let refuse = || SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "interval out of range");
     let whole = |at: usize| args.get(at).copied().map_or(0, int);
     let seconds = args.get(6).copied().map_or(0.0, float);
-    if !seconds.is_finite() {
+    // In microseconds it has to fit 64 bits.
+    if !seconds.is_finite() || seconds.abs() > 1e13 {
         return Err(refuse());
     }
     let micros = i128::from(whole(4)) * i128::from(datetime::MICROS_PER_HOUR)
@@ -252,7 +253,8 @@ fn moment(args: &[&Value]) -> SqlResult<i64> {
     civil
         .to_days()
         .checked_mul(MICROS_PER_DAY)
-        .and_then(|midnight| datetime::check_timestamp(midnight + time).ok())
+        .and_then(|midnight| midnight.checked_add(time))
+        .and_then(|micros| datetime::check_timestamp(micros).ok())
         .ok_or_else(|| SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp out of range"))
 }
 
@@ -273,7 +275,7 @@ fn make_timestamptz(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
 
 /// `timetz AT TIME ZONE`.
 fn at_zone(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    let zone = datetime::TimeZone::parse(str(args[0]))?;
+    let zone = datetime::TimeZone::of_expression(str(args[0]))?;
     let Value::TimeTz(time) = args[1] else {
         wrong_type(args[1])
     };
@@ -300,10 +302,10 @@ fn at_offset(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             Ok(Value::Timestamp(*micros))
         }
         Value::Timestamp(micros) => {
-            datetime::check_timestamp(micros - shift).map(Value::TimestampTz)
+            datetime::check_timestamp(micros.saturating_sub(shift)).map(Value::TimestampTz)
         }
         Value::TimestampTz(micros) => {
-            datetime::check_timestamp(micros + shift).map(Value::Timestamp)
+            datetime::check_timestamp(micros.saturating_add(shift)).map(Value::Timestamp)
         }
         other => wrong_type(other),
     }
@@ -312,6 +314,11 @@ fn at_offset(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 /// The start of the stride that a moment falls into, counted from an origin.
 fn bin(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let stride = span(args[0]);
+    if let Value::Timestamp(micros) | Value::TimestampTz(micros) = args[1]
+        && datetime::is_infinite(*micros)
+    {
+        return Ok(args[1].clone());
+    }
     if stride.months != 0 {
         return fail(
             SqlState::FEATURE_NOT_SUPPORTED,
@@ -334,15 +341,9 @@ fn bin(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             "stride must be greater than zero",
         );
     }
-    let binned = match datetime::is_infinite(*micros) {
-        true => *micros,
-        false => {
-            let since = i128::from(*micros) - i128::from(*origin);
-            let start = since.div_euclid(stride) * stride + i128::from(*origin);
-            let start = i64::try_from(start).unwrap_or(i64::MAX);
-            datetime::check_timestamp(start)?
-        }
-    };
+    let since = i128::from(*micros) - i128::from(*origin);
+    let start = since.div_euclid(stride) * stride + i128::from(*origin);
+    let binned = datetime::check_timestamp(i64::try_from(start).unwrap_or(i64::MAX))?;
     Ok(match args[1] {
         Value::Timestamp(_) => Value::Timestamp(binned),
         _ => Value::TimestampTz(binned),

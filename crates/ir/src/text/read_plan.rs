@@ -281,14 +281,10 @@ impl Reader<'_> {
     }
 
     fn aggregate(&self, form: &Form) -> Read<AggregateCall> {
-        use AggregateFunction::*;
         let (head, mut items) = Items::headed(form)?;
-        let known = [
-            Count, Sum, Avg, Min, Max, BoolAnd, BoolOr, StringAgg, ArrayAgg,
-        ];
         let function = match head {
-            "count-rows" => Some(CountRows),
-            head => known.into_iter().find(|function| function.name() == head),
+            "count-rows" => Some(AggregateFunction::CountRows),
+            head => AggregateFunction::from_name(head),
         };
         let call = AggregateCall {
             function: function.ok_or_else(|| form.error("there is no such aggregate"))?,

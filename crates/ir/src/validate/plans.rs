@@ -1,7 +1,7 @@
 //! Statements and plans: frames fit, columns are there.
 
 use super::{Checked, Checker};
-use crate::aggregate::{AggregateCall, AggregateFunction};
+use crate::aggregate::AggregateCall;
 use crate::expr::Expr;
 use crate::plan::{Access, KeyRange, Path, Plan, SortKey};
 use crate::schema::TableDef;
@@ -302,11 +302,7 @@ impl Checker<'_> {
         if let Some(filter) = &call.filter {
             self.typed(filter, frame, SqlType::Bool, "a condition")?;
         }
-        let arguments = match call.function {
-            AggregateFunction::CountRows => 0,
-            AggregateFunction::StringAgg => 2,
-            _ => 1,
-        };
+        let arguments = call.function.arguments();
         self.wants(call.args.len() == arguments, || {
             let name = call.function.name();
             format!("{name} is given {} arguments", call.args.len())

@@ -1,0 +1,135 @@
+//! Arguments of functions that make JSON of values of any type.
+//!
+//! Relies on: `ir::function` for the functions.  Promises: a `json` is marked, so that it is not taken for
+//! text, and a row becomes an object with its fields' names.  Does not: have rows as values elsewhere.
+
+use crate::coerce;
+use crate::expr::Binder;
+use crate::names::{self, inner};
+use crate::row_value::Row;
+use pg_query::NodeEnum;
+use pg_query::protobuf::Node;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::Expr;
+use quintet_ir::aggregate::AggregateFunction;
+use quintet_ir::cast::CastContext;
+use quintet_ir::function::{JSON_MARK, JSON_ROW};
+
+/// Functions whose arguments are values of any type.
+const MAKERS: &[&str] = &[
+    "to_json",
+    "to_jsonb",
+    "json_build_array",
+    "json_build_object",
+    "jsonb_build_array",
+    "jsonb_build_object",
+];
+
+impl Binder<'_, '_> {
+    /// Binds a call that makes JSON; `None` if the name is none of theirs.
+    ///
+    /// # Errors
+    /// As [`Binder::bind`].
+    pub(crate) fn document(&self, name: &str, args: &[Node]) -> SqlResult<Option<Expr>> {
+        match (name, args) {
+            ("row_to_json", [row]) => match self.row(row)? {
+                Some(row) => self.object(row).map(Some),
+                None => Ok(None),
+            },
+            ("to_json" | "to_jsonb", [value]) => {
+                let expr = match self.as_row(value)? {
+                    Some(row) => self.object(row)?,
+                    None => self.bind(value)?,
+                };
+                match (name, expr.ty()) {
+                    (_, SqlType::Unknown) => Err(SqlError::new(
+                        SqlState::DATATYPE_MISMATCH,
+                        "could not determine polymorphic type because input has type unknown",
+                    )),
+                    ("to_json", SqlType::Json) | ("to_jsonb", SqlType::Jsonb) => Ok(Some(expr)),
+                    ("to_jsonb", SqlType::Json) => self.as_value(expr).map(Some),
+                    _ => self.apply(name, vec![expr]).map(Some),
+                }
+            }
+            (name, args) if MAKERS.contains(&name) => {
+                let args = args.iter().map(|arg| self.part(arg));
+                self.apply(name, args.collect::<SqlResult<_>>()?).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Binds the arguments of an aggregate; those of json_agg and its kin become documents.
+    ///
+    /// # Errors
+    /// As [`Binder::bind`].
+    pub(crate) fn aggregated(&self, name: &str, args: &[Node]) -> SqlResult<Vec<Expr>> {
+        use AggregateFunction::*;
+        let plain = || args.iter().map(|arg| self.bind(arg)).collect();
+        let Some(function) = AggregateFunction::from_name(name) else {
+            return plain();
+        };
+        match (function, args) {
+            (JsonAgg | JsonbAgg, [value]) => Ok(vec![self.whole(value, function == JsonAgg)?]),
+            (JsonObjectAgg | JsonbObjectAgg, [key, value]) => {
+                let key = self.bind(key)?;
+                let key = coerce::convert(self.planner, key, SqlType::Text, CastContext::Explicit)?;
+                Ok(vec![key, self.whole(value, function == JsonObjectAgg)?])
+            }
+            _ => plain(),
+        }
+    }
+
+    /// A name that stands for a row, or ROW(…).
+    fn as_row(&self, node: &Node) -> SqlResult<Option<Row>> {
+        match inner(node) {
+            Some(NodeEnum::ColumnRef(_) | NodeEnum::RowExpr(_)) => self.row(node),
+            _ => Ok(None),
+        }
+    }
+
+    /// An object with the fields of a row, as `json`.
+    fn object(&self, row: Row) -> SqlResult<Expr> {
+        let mut args = Vec::with_capacity(2 * row.fields.len());
+        for field in row.fields {
+            args.push(Expr::Const(Value::text(&field.name), SqlType::Text));
+            args.push(self.marked(coerce::settle(self.planner, field.expr)?)?);
+        }
+        self.apply(JSON_ROW, args)
+    }
+
+    fn as_value(&self, json: Expr) -> SqlResult<Expr> {
+        coerce::convert(self.planner, json, SqlType::Jsonb, CastContext::Explicit)
+    }
+
+    fn marked(&self, expr: Expr) -> SqlResult<Expr> {
+        match expr.ty() {
+            SqlType::Json => self.apply(JSON_MARK, vec![expr]),
+            _ => Ok(expr),
+        }
+    }
+
+    /// A value as a part of a document.
+    fn part(&self, node: &Node) -> SqlResult<Expr> {
+        let expr = match self.as_row(node)? {
+            Some(row) => self.object(row)?,
+            None => coerce::settle(self.planner, self.bind(node)?)?,
+        };
+        self.marked(expr)
+            .map_err(self.planner.at(names::location(node)))
+    }
+
+    /// A value as a document of its own.
+    fn whole(&self, node: &Node, plain: bool) -> SqlResult<Expr> {
+        let expr = match self.as_row(node)? {
+            Some(row) => self.object(row)?,
+            None => coerce::settle(self.planner, self.bind(node)?)?,
+        };
+        match (expr.ty(), plain) {
+            (SqlType::Json, true) | (SqlType::Jsonb, false) => Ok(expr),
+            (SqlType::Json, false) => self.as_value(expr),
+            (_, true) => self.apply("to_json", vec![expr]),
+            (_, false) => self.apply("to_jsonb", vec![expr]),
+        }
+    }
+}
