@@ -28,10 +28,11 @@ pub(crate) use ticket::{Answer, Asked, Job, Landed, Ticket, TicketWait};
 
 use crate::chains::line_of;
 use parking_lot::Mutex;
+use quintet_base::Level;
 use quintet_base::conflict::Modes;
 use quintet_base::limits::{BATCH_CALLS_MAX, PENDING_CALLS_MAX};
 use quintet_engine::Refusal;
-use quintet_queue::{Intake, LaneId, Priority};
+use quintet_queue::{Intake, LaneId, Priority, Route};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use ticket::Shared;
@@ -59,6 +60,8 @@ pub struct BatchStats {
 /// The batches of a database, in one line for each level.
 pub(crate) struct Batches {
     lines: [Mutex<Line>; 2],
+    /// Of sessions that leave the choice between batches and direct calls to us; one for each line.
+    routes: [Route; 2],
     lanes_max: usize,
     counters: Counters,
 }
@@ -102,6 +105,7 @@ impl Batches {
     pub fn new(lanes: usize) -> Batches {
         Batches {
             lines: Default::default(),
+            routes: Default::default(),
             lanes_max: lanes.clamp(1, LANES_MAX),
             counters: Counters::default(),
         }
@@ -142,6 +146,11 @@ impl Batches {
             priority,
             ticket,
         })
+    }
+
+    /// Whether calls of a level had better be in batches.
+    pub fn route(&self, level: Level) -> &Route {
+        &self.routes[line_of(level)]
     }
 
     /// Counters.

@@ -10,7 +10,6 @@ use quintet_analysis::{Classes, Footprint, Granularity, Rule};
 use quintet_base::conflict::{ConflictKey, Modes};
 use quintet_base::{Level, Value};
 use quintet_ir::Program;
-use quintet_queue::Route;
 use quintet_sql::Catalog;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -37,8 +36,6 @@ pub(crate) struct Classified {
 /// What has been seen of a routine's calls.
 #[derive(Default)]
 pub(crate) struct Habits {
-    /// Which engine suits them.
-    pub route: Route,
     /// They ask for what only their session knows, so they are not for batches.
     pub asks_session: AtomicBool,
 }
@@ -96,11 +93,6 @@ impl Classified {
     /// What has been seen of the calls of a number.
     pub fn habits(&self, number: usize) -> &Habits {
         &self.habits[number]
-    }
-
-    /// The route of a number, if it is one of this catalogue's.
-    pub fn route(&self, number: usize) -> Option<&Route> {
-        self.habits.get(number).map(|habits| &habits.route)
     }
 
     /// Which modes conflict.

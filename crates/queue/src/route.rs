@@ -1,9 +1,9 @@
-//! Whether a routine's calls are worth planning.
+//! Whether the calls of a line are worth planning.
 //!
 //! Relies on: being told what became of its calls, and the time.  Promises: while nearly none of them loses a
 //! conflict, they are run directly; where more than one run in [`LOST_ONE_IN`] is lost, lanes are tried, and kept
-//! as long as calls end faster there than they did directly; what was found holds for [`HELD_CALLS`] calls, twice
-//! as many each time it is found again.  Does not: know why a call was lost; count with anything but relaxed
+//! if calls end faster there than they did directly, by a tenth at least; what was found holds for [`HELD_CALLS`]
+//! calls, twice as many each time it is found again.  Does not: know why a call was lost; count with anything but relaxed
 //! atomics, since a call more or less makes no difference.
 //!
 //! ```text
@@ -23,11 +23,14 @@ const WINDOW: u32 = 1024;
 /// Calls after a change that are not judged: those that went the other way have to end first.
 const SETTLING: u32 = 256;
 
+/// Lost runs after which a window is over before its time, since calls that lose so much are slow.
+const LOST_ENOUGH: u32 = 128;
+
 /// One lost run in so many is too many: what a lost run costs is about what planning thirty calls does.
 const LOST_ONE_IN: u32 = 32;
 
 /// Calls for which what was found holds at first.
-const HELD_CALLS: u32 = 8192;
+const HELD_CALLS: u32 = 16384;
 
 /// And at most.
 const HELD_CALLS_MAX: u32 = HELD_CALLS << 6;
@@ -50,7 +53,7 @@ enum Stage {
     Direct,
 }
 
-/// Of one routine. Written by all sessions that call it; what races may do is count a call twice or not.
+/// Of the calls of one level. Written by all sessions; what races may do is count a call twice or not.
 #[derive(Debug, Default)]
 pub struct Route {
     stage: AtomicU8,
@@ -60,6 +63,8 @@ pub struct Route {
     began: AtomicU64,
     /// Runs that were lost while looking.
     lost: AtomicU32,
+    /// Calls of the window that were not waited for.
+    left_out: AtomicU32,
     /// Nanoseconds that [`WINDOW`] direct calls took, all sessions together.
     direct: AtomicU64,
     /// For how many calls what was found last holds; zero: nothing was found.
@@ -90,7 +95,14 @@ impl Route {
     /// A direct call has ended, after so many runs that were lost.
     pub fn note(&self, lost: u32) {
         if lost > 0 {
-            self.lost.fetch_add(lost, Ordering::Relaxed);
+            let lost = self.lost.fetch_add(lost, Ordering::Relaxed) + lost;
+            let judged = self.stage() == Stage::Looking && self.began.load(Ordering::Relaxed) > 0;
+            let left = self.left.load(Ordering::Relaxed);
+            // What the calls so far took says enough; `turn` takes it for the whole window.
+            if judged && lost > LOST_ENOUGH && left > 0 && left < WINDOW / 2 {
+                self.left.store(0, Ordering::Relaxed);
+                self.left_out.store(left, Ordering::Relaxed);
+            }
         }
     }
 
@@ -110,7 +122,9 @@ impl Route {
         let stage = self.stage();
         let next = match stage {
             Stage::Looking => {
-                self.direct.store(took, Ordering::Relaxed);
+                let judged = WINDOW - self.left_out.swap(0, Ordering::Relaxed);
+                let whole = took / u64::from(judged) * u64::from(WINDOW);
+                self.direct.store(whole, Ordering::Relaxed);
                 match self.lost.load(Ordering::Relaxed) > WINDOW / LOST_ONE_IN {
                     true => Stage::Trying,
                     false => {
@@ -119,7 +133,7 @@ impl Route {
                     }
                 }
             }
-            Stage::Trying => match took < self.direct.load(Ordering::Relaxed) {
+            Stage::Trying => match took / 10 * 11 < self.direct.load(Ordering::Relaxed) {
                 true => Stage::Lanes,
                 false => Stage::Direct,
             },
@@ -203,7 +217,7 @@ mod tests {
     #[test]
     fn calls_that_lose_and_are_faster_directly_stay_there_nearly_all() {
         let (route, clock) = (Route::default(), Cell::new(1));
-        let lanes = call(&route, &clock, 2_000_000, (10, 11), 1);
+        let lanes = call(&route, &clock, 2_000_000, (100, 95), 1);
         assert!((WINDOW..20_000).contains(&lanes), "{lanes}");
     }
 

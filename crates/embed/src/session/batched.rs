@@ -67,11 +67,12 @@ impl Session {
         if habits.asks_session.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        if self.host.settings.engine == Engine::Auto
-            && habits.route.choose(|| self.host.clock.monotonic_nanos()) == Chosen::Direct
-        {
-            self.routed = Some(number);
-            return Ok(false);
+        if self.host.settings.engine == Engine::Auto {
+            let route = self.db.batches.route(self.level);
+            if route.choose(|| self.host.clock.monotonic_nanos()) == Chosen::Direct {
+                self.routed = true;
+                return Ok(false);
+            }
         }
         let values = arguments
             .iter()
@@ -178,16 +179,6 @@ impl Session {
                 portal.state = PortalState::Calling(Box::new(calling));
                 Ok(None)
             }
-        }
-    }
-
-    /// A direct call is committed, after so many lost attempts.
-    pub(super) fn tell_route(&self, number: usize, attempts: usize) {
-        let schema = &self.host.schema;
-        let classes = schema.classes.at(self.level, &schema.catalog);
-        let lost = u32::try_from(attempts).unwrap_or(u32::MAX);
-        if let Some(route) = classes.route(number) {
-            route.note(lost);
         }
     }
 

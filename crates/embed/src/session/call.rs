@@ -46,8 +46,8 @@ pub(super) struct Calling {
     contested: Option<(SpaceId, Bytes)>,
     /// Others wait until it has committed, if it was in line itself.
     place: Option<Place>,
-    /// Its number among the classes, if what becomes of it decides how others are run.
-    routed: Option<usize>,
+    /// What becomes of it decides how others are run.
+    routed: bool,
 }
 
 impl Calling {
@@ -86,7 +86,7 @@ impl Session {
             notices: self.host.notices.get_mut().len(),
             contested: None,
             place: None,
-            routed: self.routed.take(),
+            routed: std::mem::take(&mut self.routed),
         }
     }
 
@@ -129,8 +129,9 @@ impl Session {
                 Ok(committed) => {
                     self.publish_schema(committed.timestamp);
                     self.txn = None;
-                    if let Some(number) = calling.routed.take() {
-                        self.tell_route(number, calling.attempts);
+                    if calling.routed {
+                        let lost = u32::try_from(calling.attempts).unwrap_or(u32::MAX);
+                        self.db.batches.route(self.level).note(lost);
                     }
                     self.end_transaction(true);
                     calling.let_go();

@@ -143,14 +143,15 @@ impl Session {
             return vec!["Engine: direct (an argument may be another the next time)".into()];
         }
         let habits = classes.habits(number);
-        let (lost, left) = habits.route.window();
+        let route = self.db.batches.route(level);
+        let (lost, left) = route.window();
         let name = match engine {
             Engine::Direct | Engine::Chain => engine.name().to_string(),
             _ if habits.asks_session.load(Ordering::Relaxed) => {
                 "direct (it asks for what only its session knows)".into()
             }
             Engine::Queue => engine.name().to_string(),
-            Engine::Auto => match habits.route.shown() {
+            Engine::Auto => match route.shown() {
                 Chosen::Direct => {
                     format!(
                         "direct (chosen: {lost} runs lost since the last look, the next in {left} calls)"

@@ -191,9 +191,8 @@ pub struct Session {
     copy_commits: bool,
     /// What calls in batches see of it; good as long as no setting has changed.
     facts: Option<Arc<Facts>>,
-    /// The number among the classes of the call that is about to begin, if its routine's route wants to know
-    /// what becomes of it.
-    routed: Option<usize>,
+    /// What becomes of the call that is about to begin is to be told to its level's route.
+    routed: bool,
 }
 
 impl Session {
@@ -237,7 +236,7 @@ impl Session {
             copied: 0,
             copy_commits: false,
             facts: None,
-            routed: None,
+            routed: false,
         })
     }
 
