@@ -325,7 +325,7 @@ pub struct CallArguments {
     /// Embedded: when a commit is answered: sync, async or none
     #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
     pub durability: Durability,
-    /// Quintet's engine for the calls: direct, chain, queue or auto [default: what the server says; direct]
+    /// Quintet's engine for the calls: direct, chain, queue, auto or locking [default: what the server says; direct]
     #[arg(long, value_name = "ENGINE", value_parser = Engine::parse)]
     pub engine: Option<Engine>,
     /// Embedded: batches that run side by side at most [default: one for each processor]

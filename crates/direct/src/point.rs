@@ -24,6 +24,7 @@ use quintet_ir::point::{Point, PointRow};
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{Expr, TableDef};
+use quintet_tc::{Strength, WaitPolicy};
 
 /// What one statement after the other writes into.
 #[derive(Default)]
@@ -118,6 +119,12 @@ impl Scratch {
     ) -> Result<Option<u64>, Halt> {
         if !self.key(row, context)? {
             return Ok(Some(0));
+        }
+        if context.txn.locks_reads() {
+            let key = Bytes::copy_from_slice(&self.key);
+            let txn = &mut *context.txn;
+            let locked = txn.lock(row.table.space, &key, Strength::Shared, WaitPolicy::Queue);
+            locked.map_err(|error| refused(error, context, &row.table))?;
         }
         let (params, host) = (context.params, context.host);
         let frame = &mut self.frame;

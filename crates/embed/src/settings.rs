@@ -35,7 +35,7 @@ enum Kind {
     DateStyle,
     /// on/off/local/remote_*.
     SynchronousCommit,
-    /// direct, chain, queue or auto.
+    /// direct, chain, queue, auto or locking.
     Engine,
 }
 
@@ -465,8 +465,9 @@ impl Settings {
                 _ => Err(invalid()),
             },
             Kind::Engine => {
-                self.engine = Engine::parse(value)
-                    .map_err(|_| invalid().hint("Available values: direct, chain, queue, auto."))?;
+                self.engine = Engine::parse(value).map_err(|_| {
+                    invalid().hint("Available values: direct, chain, queue, auto, locking.")
+                })?;
                 Ok(self.engine.name().into())
             }
         }

@@ -17,6 +17,9 @@ pub enum Engine {
     Queue,
     /// [`Engine::Direct`] while hardly any call of the routine loses a conflict, else [`Engine::Queue`].
     Auto,
+    /// [`Engine::Direct`], with rows locked when they are first read or written: strict two-phase locking, as
+    /// databases have it that others are compared with. At READ COMMITTED only, which it is stronger than.
+    Locking,
 }
 
 impl Engine {
@@ -30,11 +33,12 @@ impl Engine {
             "chain" => Ok(Engine::Chain),
             "queue" => Ok(Engine::Queue),
             "auto" => Ok(Engine::Auto),
+            "locking" => Ok(Engine::Locking),
             _ => Err(SqlError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
                 format!("there is no engine \"{text}\""),
             )
-            .hint("The engines are direct, chain, queue and auto.")),
+            .hint("The engines are direct, chain, queue, auto and locking.")),
         }
     }
 
@@ -45,6 +49,7 @@ impl Engine {
             Engine::Chain => "chain",
             Engine::Queue => "queue",
             Engine::Auto => "auto",
+            Engine::Locking => "locking",
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct Txn {
     pub(crate) writes: WriteSet,
     /// Rows are written without being locked first.
     optimistic: bool,
+    /// Who reads a row by its key is to lock it first. See [`Txn::lock_reads`].
+    locks_reads: bool,
     /// Its commit is refused where another's would wait. See [`crate::batch`].
     pub(crate) never_waits: bool,
     /// Locks held or queued for; each is owed a release.
@@ -95,6 +97,7 @@ impl Txn {
             writes: WriteSet::default(),
             optimistic: false,
             never_waits: false,
+            locks_reads: false,
             held: Vec::new(),
             waited: false,
             deadlocked: false,
@@ -318,6 +321,17 @@ impl Txn {
     /// a statement that finds a row changed must be able to wait for it.
     pub fn write_optimistically(&mut self) {
         self.optimistic = true;
+    }
+
+    /// Rows that are read by their keys are locked before, shared with other readers, until the end: strict
+    /// two-phase locking, to be compared with. Whoever reads asks [`Txn::locks_reads`]; scans lock nothing.
+    pub fn lock_reads(&mut self) {
+        self.locks_reads = true;
+    }
+
+    /// See [`Txn::lock_reads`].
+    pub fn locks_reads(&self) -> bool {
+        self.locks_reads
     }
 
     /// See [`Txn::write_optimistically`].

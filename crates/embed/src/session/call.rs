@@ -21,8 +21,9 @@ use super::{Mode, Session};
 use crate::chains::Place;
 use crate::step::{Flow, Pause, Reason};
 use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
-use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, Value};
+use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Value};
 use quintet_direct::{Run, translate};
+use quintet_engine::Engine;
 use quintet_ir::statement::Procedure;
 use quintet_tc::{ConflictKind, Error as TcError};
 use std::collections::VecDeque;
@@ -75,6 +76,9 @@ impl Session {
         let alone = fresh.is_some();
         if let Some(txn) = fresh {
             txn.write_optimistically();
+        }
+        if alone {
+            self.lock_reads_if_asked();
         }
         Calling {
             procedure: Arc::clone(procedure),
@@ -197,6 +201,7 @@ impl Session {
                 let schema = txn.schema();
                 self.txn = None;
                 self.ensure_txn(schema);
+                self.lock_reads_if_asked();
             }
             Some(txn) => {
                 txn.restart();
@@ -207,6 +212,17 @@ impl Session {
             None => return Err(error),
         }
         Ok(())
+    }
+
+    /// The engine to compare with. READ COMMITTED writes what it finds, so who locks what he reads and writes loses
+    /// nothing; a stronger level would be refused for its snapshot.
+    fn lock_reads_if_asked(&mut self) {
+        if self.host.settings.engine == Engine::Locking
+            && self.level == Level::ReadCommitted
+            && let Some(txn) = self.txn.as_mut()
+        {
+            txn.lock_reads();
+        }
     }
 
     /// Queues for the row that the last attempt was lost by.
@@ -234,6 +250,7 @@ impl Session {
                 let schema = txn.schema();
                 self.txn = None;
                 self.ensure_txn(schema);
+                self.lock_reads_if_asked();
                 Ok(None)
             }
             Err(_) => Ok(None),

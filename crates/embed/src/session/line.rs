@@ -130,7 +130,7 @@ impl Session {
             return Vec::new();
         };
         let engine = self.host.settings.engine;
-        if engine == Engine::Direct {
+        if matches!(engine, Engine::Direct | Engine::Locking) {
             return Vec::new();
         }
         let classes = schema.classes.at(level, &schema.catalog);
@@ -146,7 +146,7 @@ impl Session {
         let route = self.db.batches.route(level);
         let (lost, left) = route.window();
         let name = match engine {
-            Engine::Direct | Engine::Chain => engine.name().to_string(),
+            Engine::Direct | Engine::Chain | Engine::Locking => engine.name().to_string(),
             _ if habits.asks_session.load(Ordering::Relaxed) => {
                 "direct (it asks for what only its session knows)".into()
             }
