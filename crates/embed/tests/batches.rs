@@ -417,6 +417,14 @@ fn explain_names_the_engine_and_why() {
         lines.contains(&"Conflict Keys: account 1".to_string()),
         "{lines:?}"
     );
+    let rows = client.query("explain  call add(1); select 1").unwrap()[0].text_rows();
+    let lines: Vec<_> = rows.into_iter().filter_map(|row| row[0].clone()).collect();
+    assert_eq!(
+        lines,
+        ["Call of add", "Engine: queue", "Conflict Keys: account 1"]
+    );
+    let n = number(&mut client, "select n from account where id = 1");
+    assert_eq!(n, 0, "nothing was run");
 }
 
 /// Goal: under two-phase locking nobody loses an update that reads first and writes then, though each statement

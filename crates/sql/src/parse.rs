@@ -43,6 +43,8 @@ pub struct Parsed {
     node: Option<NodeEnum>,
     /// Instead of a tree: a statement of our own.
     explained: Option<Explained>,
+    /// It is what EXPLAIN CALL explains.
+    explains_call: bool,
 }
 
 impl Parsed {
@@ -54,6 +56,7 @@ impl Parsed {
             end: 0,
             node: None,
             explained: None,
+            explains_call: false,
         }
     }
 
@@ -105,6 +108,11 @@ impl Parsed {
         self.explained.as_ref()
     }
 
+    /// EXPLAIN CALL: the node is the call.
+    pub(crate) fn explains_call(&self) -> bool {
+        self.explains_call
+    }
+
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
@@ -130,8 +138,10 @@ pub fn parse(text: &str) -> SqlResult<Vec<Parsed>> {
         };
         let mut node = raw.stmt.and_then(|node| node.node);
         let mut explained = None;
+        let is_ours = ours.iter().any(|place| (start..end).contains(place));
+        let explains_call = is_ours && matches!(node, Some(NodeEnum::CallStmt(_)));
         if let Some(NodeEnum::DropStmt(statement)) = &node
-            && ours.iter().any(|place| (start..end).contains(place))
+            && is_ours
         {
             explained = Some(Explained::new(statement)?);
             node = None;
@@ -142,6 +152,7 @@ pub fn parse(text: &str) -> SqlResult<Vec<Parsed>> {
             end,
             node,
             explained,
+            explains_call,
         })
     });
     statements.collect()

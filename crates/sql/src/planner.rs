@@ -281,6 +281,10 @@ pub fn plan(parsed: &Parsed, context: &PlanContext, param_types: &[SqlType]) -> 
     }
     match parsed.node() {
         None => Ok(planner.command(Command::Empty, "")),
+        Some(node) if parsed.explains_call() => {
+            let planned = crate::statement::plan_statement(&planner, node)?;
+            Ok(crate::utility::explained(&planner, planned, false))
+        }
         Some(node) => crate::statement::plan_statement(&planner, node),
     }
 }

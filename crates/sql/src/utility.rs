@@ -277,7 +277,12 @@ fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
     if !matches!(planned.command, Command::Run(_)) {
         return Err(SqlError::unsupported(format!("EXPLAIN of {}", planned.tag)));
     }
-    Ok(Planned {
+    Ok(explained(planner, planned, analyze))
+}
+
+/// The explanation of a statement.
+pub(crate) fn explained(planner: &Planner, planned: Planned, analyze: bool) -> Planned {
+    Planned {
         params: planned.params.clone(),
         columns: vec![text_column("QUERY PLAN")],
         command: Command::Explain {
@@ -286,7 +291,7 @@ fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
         },
         tag: "EXPLAIN",
         notices: planner.notices.take(),
-    })
+    }
 }
 
 fn explain_option(planner: &Planner, option: &DefElem, analyze: &mut bool) -> SqlResult<()> {

@@ -615,7 +615,11 @@ impl Session {
             Body::Call { program, .. } => {
                 let name = program.routines.first().map_or("", |routine| &routine.name);
                 let name = name.split('(').next().unwrap_or_default();
-                lines.push(format!("Function Scan on {name}"));
+                let what = match inner.tag {
+                    "CALL" => "Call of",
+                    _ => "Function Scan on",
+                };
+                lines.push(format!("{what} {name}"));
                 lines.extend(self.explain_line(procedure, &portal.params));
             }
         }

@@ -298,7 +298,9 @@ fn is_scalar(name: &TypeName) -> bool {
     }
     match strings(&name.names).as_slice() {
         [name] | ["pg_catalog", name] => {
-            SqlType::from_name(name).is_some() || types::is_foreign(name)
+            // A record has fields, though expressions know it as a type.
+            let known = SqlType::from_name(name).filter(|ty| *ty != SqlType::Record);
+            known.is_some() || types::is_foreign(name)
         }
         _ => false,
     }

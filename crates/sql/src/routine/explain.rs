@@ -1,4 +1,4 @@
-//! EXPLAIN PROCEDURE and EXPLAIN FUNCTION: statements of our own.
+//! EXPLAIN PROCEDURE, EXPLAIN FUNCTION and EXPLAIN CALL: statements of our own.
 //!
 //! Relies on: the parser for DROP, which names routines in the same way.  Promises: a text with these words is
 //! read by PostgreSQL's grammar but for the word EXPLAIN, places in it stay; nothing of DROP is
@@ -7,6 +7,9 @@
 //! ```text
 //!   EXPLAIN PROCEDURE pay(int)     what came
 //!   DROP    PROCEDURE pay(int)     what the grammar reads
+//!
+//!   EXPLAIN CALL pay(7)            what came
+//!           CALL pay(7)            what the grammar reads
 //! ```
 
 use super::create::find;
@@ -32,7 +35,11 @@ const WORD: &str = "EXPLAIN";
 /// Same length, and read by the grammar with what follows.
 const INSTEAD: &str = "DROP   ";
 
-/// A text with our statements in it as the grammar reads it, and where they begin; `None` if there are none.
+/// Same length, and nothing.
+const NOTHING: &str = "       ";
+
+/// A text with our statements in it as the grammar reads it, and where the second word of each begins; `None` if
+/// there are none.
 pub(crate) fn readable(text: &str) -> Option<(String, Vec<usize>)> {
     // Most texts have not even the word, and the others mostly begin with it.
     if !may_have_word(text) {
@@ -49,20 +56,25 @@ pub(crate) fn readable(text: &str) -> Option<(String, Vec<usize>)> {
     let is = |at: usize, wanted: &str| word(at).is_some_and(|w| w.eq_ignore_ascii_case(wanted));
     let begins = |at: &usize| {
         let first = *at == 0 || is(*at - 1, ";");
-        first && is(*at, WORD) && (is(*at + 1, "PROCEDURE") || is(*at + 1, "FUNCTION"))
+        let ours = ["PROCEDURE", "FUNCTION", "CALL"];
+        first && is(*at, WORD) && ours.iter().any(|next| is(*at + 1, next))
     };
-    let places: Vec<usize> = (0..tokens.len())
-        .filter(begins)
-        .map(|at| tokens[at].0)
-        .collect();
+    let places: Vec<usize> = (0..tokens.len()).filter(begins).collect();
     if places.is_empty() {
         return None;
     }
     let mut readable = text.to_string();
-    for &place in &places {
-        readable.replace_range(place..place + WORD.len(), INSTEAD);
+    let place = |at: usize| tokens[at].0;
+    for &at in &places {
+        let instead = match is(at + 1, "CALL") {
+            true => NOTHING,
+            false => INSTEAD,
+        };
+        readable.replace_range(place(at)..place(at) + WORD.len(), instead);
     }
-    Some((readable, places))
+    // The second word: spaces before a statement are not part of it.
+    let second = places.into_iter().map(|at| place(at + 1));
+    Some((readable, second.collect()))
 }
 
 fn may_have_word(text: &str) -> bool {
