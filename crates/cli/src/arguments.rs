@@ -4,6 +4,9 @@
 //! the configuration file.  Does not: decide defaults of a server (`options` does, after reading the
 //! file).
 
+use crate::nodes_arguments::{
+    BENCH_NODES_EXAMPLES, BenchNodesArguments, NodeArguments, SIM_NODES_EXAMPLES, SimNodesArguments,
+};
 use crate::options::Options;
 use crate::proxy_arguments::{PROXY_EXAMPLES, ProxyArguments};
 use crate::quantity::Size;
@@ -53,6 +56,11 @@ pub enum Command {
     /// Simulate how calls are scheduled, on modelled workers and sites
     #[command(after_help = SIM_EXAMPLES)]
     Sim(SimArguments),
+    /// Simulate nodes with a partition each: queues, and what they are compared with
+    #[command(after_help = SIM_NODES_EXAMPLES)]
+    SimNodes(SimNodesArguments),
+    /// Run one node of several with a partition each; `quintet bench nodes` starts them
+    Node(NodeArguments),
     /// Show what a data directory holds, without changing it
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),
@@ -144,6 +152,9 @@ pub enum BenchCommand {
     /// One workload on several targets in turn, with the ratios
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
+    /// Processes with a partition each: batches in queues, or locks, versions, turns and two-phase commit
+    #[command(after_help = BENCH_NODES_EXAMPLES)]
+    Nodes(BenchNodesArguments),
     /// What ordering a call costs while others wait; nothing is run
     #[command(after_help = SCHEDULER_EXAMPLES)]
     Scheduler(SchedulerArguments),

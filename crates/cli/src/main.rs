@@ -15,6 +15,7 @@
 //! | `call`, `compare` | `quintet bench` of workloads of calls: which, and on which targets in turn |
 //! | `classify` | `quintet classify`: which calls conflict, and why |
 //! | `simulate`, `sim_arguments` | `quintet sim`: scheduled calls on modelled workers |
+//! | `nodes`, `nodes_arguments` | `quintet node`, `bench nodes` and `sim-nodes`: partitions over a wire |
 //! | `progress` | what a benchmark, or a simulation, is doing, on standard error |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
@@ -30,6 +31,8 @@ mod input;
 mod inspect;
 mod logging;
 mod measure;
+mod nodes;
+mod nodes_arguments;
 mod options;
 mod posts;
 mod progress;
@@ -63,6 +66,8 @@ fn main() -> ExitCode {
         Command::Bench(command) => bench(&command),
         Command::Classify(classify) => classify::classify(&classify),
         Command::Sim(sim) => simulate::simulate(&sim),
+        Command::SimNodes(sim) => nodes::simulate(&sim),
+        Command::Node(node) => nodes::node(&node),
         Command::Proxy(arguments) => proxy::proxy(&arguments),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
     };
@@ -82,6 +87,7 @@ fn bench(command: &BenchCommand) -> Result<(), Exit> {
         BenchCommand::YcsbSql(ycsb) => call::ycsb_sql(ycsb),
         BenchCommand::ListAppend(append) => call::list_append(append),
         BenchCommand::Compare(compare) => bench(&compare::named(compare)?),
+        BenchCommand::Nodes(run) => nodes::bench(run),
         BenchCommand::Scheduler(scheduler) => measure::scheduler(scheduler),
     }
 }

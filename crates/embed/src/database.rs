@@ -19,7 +19,7 @@ use crate::classified::Levels;
 use crate::session::{Session, SessionOptions};
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::{Condvar, Mutex};
-use quintet_base::{Durability, Level, SpaceId, SqlError, SqlResult, Timestamp, limits};
+use quintet_base::{Durability, Level, Lsn, SpaceId, SqlError, SqlResult, Timestamp, limits};
 use quintet_dc::{DataComponent, Direction, KeyRange};
 use quintet_dc_lsm::{LsmConfig, LsmStore};
 use quintet_direct::Direct;
@@ -354,6 +354,12 @@ impl Database {
             chains: self.inner.chains.stats(),
             batches: self.inner.batches.stats(),
         }
+    }
+
+    /// The log up to here survives a crash, whatever the durability. A commit does when this has reached the
+    /// timestamp of a later one: timestamps are places in the log.
+    pub fn durable(&self) -> Lsn {
+        self.inner.log.durable()
     }
 
     /// Makes everything committed so far durable, whatever the durability, and stops the log. Sessions
