@@ -5,6 +5,7 @@
 //! below `sql`; each of them owns an enum and is turned into this one at the engine's door.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// A five-character SQLSTATE.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -259,10 +260,14 @@ pub struct ErrorObject {
     pub data_type: Option<String>,
 }
 
-/// An error as the client is told it.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{message} (SQLSTATE {state})")]
-pub struct SqlError {
+/// An error as the client is told it. One word, so that a result of a value is no larger than the value; what it
+/// says is behind it, and read as if the fields were its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SqlError(Box<Told>);
+
+/// What an error says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Told {
     /// What kind of error, for programs.
     pub state: SqlState,
     /// One line, lower-case start, no full stop.
@@ -279,13 +284,37 @@ pub struct SqlError {
     pub object: Option<Box<ErrorObject>>,
 }
 
+const _: () = assert!(size_of::<SqlResult<crate::Value>>() <= 24);
+
+impl Deref for SqlError {
+    type Target = Told;
+
+    fn deref(&self) -> &Told {
+        &self.0
+    }
+}
+
+impl DerefMut for SqlError {
+    fn deref_mut(&mut self) -> &mut Told {
+        &mut self.0
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (SQLSTATE {})", self.message, self.state)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
 /// Result with a [`SqlError`].
 pub type SqlResult<T> = Result<T, SqlError>;
 
 impl SqlError {
     /// An error with a state and a message.
     pub fn new(state: SqlState, message: impl Into<String>) -> SqlError {
-        SqlError {
+        SqlError(Box::new(Told {
             state,
             message: message.into(),
             detail: None,
@@ -293,7 +322,33 @@ impl SqlError {
             position: None,
             context: None,
             object: None,
-        }
+        }))
+    }
+
+    /// What it says, to be taken apart.
+    pub fn into_told(self) -> Told {
+        *self.0
+    }
+
+    /// The same of another kind.
+    #[must_use]
+    pub fn state(mut self, state: SqlState) -> SqlError {
+        self.0.state = state;
+        self
+    }
+
+    /// The same in other words.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<String>) -> SqlError {
+        self.0.message = message.into();
+        self
+    }
+
+    /// The same without a place: it would count in a text that nobody sees.
+    #[must_use]
+    pub fn nowhere(mut self) -> SqlError {
+        self.0.position = None;
+        self
     }
 
     /// `0A000`: `what` is not supported. Name the feature as the user wrote it.
@@ -333,7 +388,7 @@ impl SqlError {
     /// Adds a line to where the error came up, outwards.
     #[must_use]
     pub fn within(mut self, line: &str) -> SqlError {
-        self.context = Some(match self.context {
+        self.context = Some(match self.context.take() {
             Some(inner) => format!("{inner}\n{line}").into(),
             None => line.into(),
         });

@@ -443,7 +443,9 @@ fn lengths_are_enforced_by_assignment_and_cut_by_casts() {
     let n2 = TypeMod::length(2);
     let text = |ty, modifier, value: &str, explicit| {
         let value = coerce_length(Value::text(value), ty, modifier, explicit);
-        value.map(|v| print(&v)).map_err(|e| (e.state, e.message))
+        value
+            .map(|v| print(&v))
+            .map_err(|e| (e.state, e.into_told().message))
     };
     let too_long = |ty: &str| {
         let message = format!("value too long for type {ty}");

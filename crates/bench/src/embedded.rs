@@ -189,6 +189,6 @@ impl Connection for EmbeddedConnection {
 fn failure(error: SqlError) -> Failure {
     Failure {
         state: error.state.0,
-        message: error.message,
+        message: error.into_told().message,
     }
 }

@@ -32,7 +32,7 @@ fn work(direct: &Direct, txn: &mut Txn, work: &[Work]) -> Result<(), String> {
                 "{} {} | {}",
                 error.state,
                 error.message,
-                error.detail.unwrap_or_default()
+                error.detail.clone().unwrap_or_default()
             ),
             Stop::Blocked(_) => "blocked".to_string(),
         }

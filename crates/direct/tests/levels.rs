@@ -115,7 +115,7 @@ fn a_phantom_is_refused_at_serializable_only() {
         );
         if let Err(error) = second {
             assert!(
-                error.detail.unwrap().contains("A range"),
+                error.detail.as_ref().unwrap().contains("A range"),
                 "the detail names the kind"
             );
         }

@@ -182,7 +182,7 @@ fn a_function_that_waits_has_run_once_when_the_statement_is_over() {
             .session()
             .take_notices()
             .into_iter()
-            .map(|notice| notice.message.message)
+            .map(|notice| notice.message.into_told().message)
             .collect();
         said.sort();
         assert_eq!(said, ["bump 1", "bump 2", "bump 3"], "{sql}");

@@ -289,7 +289,10 @@ fn an_assignment_refuses_what_a_written_cast_cuts() {
 fn refusals_say_what_to_do() {
     let refusal = |name: &str, args: &[SqlType]| {
         let error = resolve(name, args).unwrap_err();
-        (error.state.to_string(), error.hint.unwrap().to_string())
+        (
+            error.state.to_string(),
+            error.hint.clone().unwrap().to_string(),
+        )
     };
     let hint = |state: &str, hint: &str| (state.to_string(), hint.to_string());
     use SqlType::{Bool, Int4, Text, Unknown};

@@ -187,10 +187,7 @@ impl Binder<'_, '_> {
             ..*self
         };
         let nested = |error: SqlError| match error.state {
-            SqlState::GROUPING_ERROR => SqlError {
-                message: "aggregate function calls cannot be nested".to_string(),
-                ..error
-            },
+            SqlState::GROUPING_ERROR => error.message("aggregate function calls cannot be nested"),
             _ => error,
         };
         let args = inside.aggregated(name, &call.args).map_err(nested)?;

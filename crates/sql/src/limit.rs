@@ -58,11 +58,9 @@ pub(crate) fn bind_limits(planner: &Planner, select: &SelectStmt) -> SqlResult<L
             Binder::new(planner, &nothing, clause)
                 .bind(node)
                 .map_err(|error| match error.state {
-                    SqlState::UNDEFINED_COLUMN => SqlError {
-                        state: SqlState::INVALID_COLUMN_REFERENCE,
-                        message: format!("argument of {clause} must not contain variables"),
-                        ..error
-                    },
+                    SqlState::UNDEFINED_COLUMN => error
+                        .state(SqlState::INVALID_COLUMN_REFERENCE)
+                        .message(format!("argument of {clause} must not contain variables")),
                     _ => error,
                 })?;
         if bound.calls_routine() {

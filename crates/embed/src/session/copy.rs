@@ -189,7 +189,7 @@ impl Session {
 }
 
 fn in_line(error: SqlError, copy: &CopyInto) -> SqlError {
-    match error.detail {
+    match &error.detail {
         Some(_) => error,
         None => error.detail(format!(
             "COPY {}, line {}.",

@@ -641,7 +641,7 @@ fn constant(form: &Form, text: &str, ty: &str) -> Read<Expr> {
     let value = text_format::read(read_as, text, &FormatContext::default());
     match value {
         Ok(value) => Ok(Expr::Const(value, ty)),
-        Err(error) => Err(form.error(error.message)),
+        Err(error) => Err(form.error(error.into_told().message)),
     }
 }
 

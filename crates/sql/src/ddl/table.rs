@@ -215,11 +215,9 @@ pub(super) fn default_text(
             SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE
                 if matches!(inner(node), Some(NodeEnum::ColumnRef(_))) =>
             {
-                SqlError {
-                    state: SqlState::FEATURE_NOT_SUPPORTED,
-                    message: "cannot use column reference in DEFAULT expression".to_string(),
-                    ..error
-                }
+                error
+                    .state(SqlState::FEATURE_NOT_SUPPORTED)
+                    .message("cannot use column reference in DEFAULT expression")
             }
             _ => error,
         })?;
@@ -231,7 +229,7 @@ pub(super) fn default_text(
                 column.name, column.ty
             );
             here(match error.state {
-                SqlState::DATATYPE_MISMATCH => SqlError { message, ..error },
+                SqlState::DATATYPE_MISMATCH => error.message(message),
                 _ => error,
             })
         })?;

@@ -196,7 +196,7 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
                     SqlState::UNDEFINED_FUNCTION => {
                         format!("{what} {} does not exist", as_written(object))
                     }
-                    _ => error.message,
+                    _ => error.into_told().message,
                 };
                 planner.notice(format!("{message}, skipping"));
             }

@@ -98,11 +98,7 @@ pub(crate) fn routine(
             signature.name
         );
         // A position counts in the text of one expression, which nobody sees.
-        SqlError {
-            position: None,
-            ..error
-        }
-        .within(&context)
+        error.nowhere().within(&context)
     })?;
     Ok(Routine {
         name: signature.describe(),
@@ -237,10 +233,7 @@ pub(crate) fn for_later(error: SqlError) -> SqlResult<SqlError> {
     match now.contains(&error.state) {
         true => Err(error),
         // A position counts in the text of one expression, which nobody sees.
-        false => Ok(SqlError {
-            position: None,
-            ..error
-        }),
+        false => Ok(error.nowhere()),
     }
 }
 

@@ -46,11 +46,7 @@ pub(crate) fn routine(
     body(&mut at, signature, &texts).map_err(|error| {
         let context = format!("SQL function \"{}\" near line {}", signature.name, at.line);
         // A position counts in the text of one statement, which nobody sees.
-        SqlError {
-            position: None,
-            ..error
-        }
-        .within(&context)
+        error.nowhere().within(&context)
     })?;
     Ok(Routine {
         name: signature.describe(),

@@ -198,10 +198,10 @@ impl Signature {
 /// PostgreSQL quotes the name of a type that is not there, but not for a parameter.
 fn of_parameter(error: SqlError) -> SqlError {
     match error.state {
-        SqlState::UNDEFINED_OBJECT => SqlError {
-            message: error.message.replace('"', ""),
-            ..error
-        },
+        SqlState::UNDEFINED_OBJECT => {
+            let unquoted = error.message.replace('"', "");
+            error.message(unquoted)
+        }
         _ => error,
     }
 }
