@@ -68,9 +68,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         locked: Vec::with_capacity(txn.writes.len()),
         installed: false,
     };
-    if let Some(space) =
-        shared.closed_to(txn.id, txn.writes.spaces().iter().map(|(space, _)| *space))
-    {
+    if let Some(space) = shared.closed_to(txn.id, txn.writes.spaces().map(|(space, _)| space)) {
         drop(section);
         drop(alone);
         drop(guard);
@@ -189,12 +187,12 @@ fn lock_rows(txn: &mut Txn) -> Result<(), Error> {
 
 fn check_fences(txn: &Txn, shared: &Shared) -> Result<(), Error> {
     for (space, schema) in txn.writes.spaces() {
-        if let Some(winner) = shared.fence_above(*space, *schema)
-            && txn.writes.iter().any(|write| write.space == *space)
+        if let Some(winner) = shared.fence_above(space, schema)
+            && txn.writes.iter().any(|write| write.space == space)
         {
             return Err(Error::Conflict {
                 kind: ConflictKind::Schema,
-                space: *space,
+                space,
                 key: None,
                 winner,
             });

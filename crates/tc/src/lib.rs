@@ -46,6 +46,7 @@
 //! | `batch` | what carries a batch of calls: never waits, and says what was in its way |
 //! | `read` | reading at a snapshot: memory, then STORE |
 //! | `scan` | ordered reads merged from both |
+//! | `range` | short ranges out of memory alone |
 //! | `commit` | lock, take a place, validate, write, install |
 //! | `locks` | row locks, queues, deadlocks |
 //! | `table` | all records in memory, and which may leave it |
@@ -81,6 +82,7 @@ mod generations;
 mod interleavings;
 mod lanes;
 mod locks;
+mod range;
 mod read;
 mod reads;
 mod record;
@@ -102,6 +104,7 @@ pub use component::Tc;
 pub use config::{Posting, TcConfig, TcStats};
 pub use error::{ConflictKind, Error, PostFailure};
 pub use locks::{Strength, Wait, WaitPolicy};
+pub use range::{Between, Wants};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::Scan;
 pub use transaction::{Committed, KeptSnapshot, Mark, Txn};

@@ -234,6 +234,11 @@ pub(crate) fn as_slice(bound: &Bound<Bytes>) -> Bound<&[u8]> {
 
 /// True for ranges that hold no key.
 pub(crate) fn is_empty(lower: &Bound<Bytes>, upper: &Bound<Bytes>) -> bool {
+    is_empty_between(as_slice(lower), as_slice(upper))
+}
+
+/// The same for borrowed bounds.
+pub(crate) fn is_empty_between(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     match (lower, upper) {
         (Bound::Included(low), Bound::Included(high)) => low > high,
         (

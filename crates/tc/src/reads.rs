@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// huge serializable transaction has a bounded read set (and may be refused needlessly).
 const READ_KEYS_MAX: usize = 1 << 20;
 
+/// The next transaction of a thread takes over the memory of one that has read no more.
+const KEPT_KEYS_MAX: usize = 4096;
+
 /// A call has few statements: beyond so many, one may be kept twice.
 const GLANCES_COMPARED: usize = 32;
 
@@ -26,6 +29,21 @@ pub(crate) struct ReadSet {
 }
 
 impl ReadSet {
+    /// Forgets everything but its memory.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.key_bytes.clear();
+        self.glances.clear();
+        self.ranges.clear();
+    }
+
+    /// Whether its memory is little enough to be kept for another transaction.
+    pub fn is_small(&self) -> bool {
+        self.keys.capacity() <= KEPT_KEYS_MAX
+            && self.key_bytes.capacity() <= 16 * KEPT_KEYS_MAX
+            && self.ranges.capacity() <= KEPT_KEYS_MAX
+    }
+
     /// The keys that were read.
     pub fn keys(&self) -> impl Iterator<Item = (u64, SpaceId, &[u8], Option<&Glance>)> {
         let mut from = 0;

@@ -31,6 +31,11 @@ use std::sync::Arc;
 /// A record is marked as in use by one read of a transaction in so many.
 const TOUCH_EVERY: u32 = 8;
 
+thread_local! {
+    /// Memory of the last transaction of this thread, for the next one.
+    static SPARE: Cell<Option<(WriteSet, ReadSet)>> = const { Cell::new(None) };
+}
+
 /// A point to roll back to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
@@ -88,20 +93,21 @@ pub struct Txn {
 impl Txn {
     pub(crate) fn new(shared: Arc<Handle>, level: Level) -> Txn {
         let snapshot = Snapshot::take(&shared);
+        let (writes, reads) = SPARE.take().unwrap_or_default();
         Txn {
             shared,
             id: snapshot.seat.next_txn(),
             level,
             snapshot: Arc::new(snapshot),
             snapshot_used: false,
-            writes: WriteSet::default(),
+            writes,
             optimistic: false,
             never_waits: false,
             locks_reads: false,
             held: Vec::new(),
             waited: false,
             deadlocked: false,
-            reads: RefCell::default(),
+            reads: RefCell::new(reads),
             newest_read: Cell::new(Timestamp::ZERO),
             read_count: Cell::new(0),
             schema: Timestamp::MAX,
@@ -618,7 +624,7 @@ impl Txn {
         self.optimistic = false;
         self.fenced.clear();
         self.dropped.clear();
-        *self.reads.borrow_mut() = ReadSet::default();
+        self.reads.get_mut().clear();
         self.newest_read.set(Timestamp::ZERO);
         self.read_count.set(0);
         self.renew_snapshot();
@@ -655,7 +661,7 @@ impl Txn {
         self.writes.clear();
     }
 
-    fn check_fence(&self, space: SpaceId) -> Result<(), Error> {
+    pub(crate) fn check_fence(&self, space: SpaceId) -> Result<(), Error> {
         match self
             .shared
             .fence_above(space, self.snapshot.timestamp.min(self.schema))
@@ -735,5 +741,12 @@ pub(crate) fn space_lock(space: SpaceId) -> LockKey {
 impl Drop for Txn {
     fn drop(&mut self) {
         self.finish();
+        let reads = self.reads.get_mut();
+        if self.writes.is_small() && reads.is_small() {
+            reads.clear();
+            // A thread that is ending keeps nothing.
+            let spare = (std::mem::take(&mut self.writes), std::mem::take(reads));
+            let _ = SPARE.try_with(|place| place.set(Some(spare)));
+        }
     }
 }

@@ -10,15 +10,22 @@
 //!   rows:    0: space, key ─┐ value ─┐      in the order of first writes
 //!            1: …           │        │
 //!   bytes:   key value key ▼value … ▼       appended; what is written over stays until the end
-//!   order:   space, key ─► number           made when somebody first asks for a range
+//!   order:   of a space, numbers by key      made when somebody first asks for a range of it
 //! ```
 //! Hot path: a write appends its bytes and three words; nothing is allocated once the vectors have grown.
 
 use hashbrown::HashTable;
-use quintet_base::{Bytes, SpaceId, Timestamp};
+use quintet_base::{SpaceId, Timestamp};
 use std::cell::{Cell, OnceCell};
-use std::collections::BTreeMap;
 use std::ops::Bound;
+
+/// The next transaction of a thread takes over the memory of one that has written no more.
+const KEPT_BYTES_MAX: usize = 1 << 18;
+/// See there.
+const KEPT_ROWS_MAX: usize = 4096;
+
+/// Numbers in one block of an order: few lines to move when one is put in.
+const BLOCK_MAX: usize = 512;
 
 /// Buffered writes. See the module.
 #[derive(Default)]
@@ -26,10 +33,8 @@ pub(crate) struct WriteSet {
     bytes: Vec<u8>,
     rows: Vec<Row>,
     numbers: HashTable<u32>,
-    /// Each space that was written to, with the timestamp of the oldest schema that such a write was
-    /// planned with. Few.
-    spaces: Vec<(SpaceId, Timestamp)>,
-    order: OnceCell<BTreeMap<(SpaceId, Bytes), u32>>,
+    /// Each space that was written to. Few.
+    spaces: Vec<Written>,
     /// What was there before each write since the first mark.
     undo: Vec<(u32, State)>,
     /// Somebody holds a mark.
@@ -38,6 +43,66 @@ pub(crate) struct WriteSet {
     live: usize,
     /// Bytes of their values.
     value_bytes: usize,
+}
+
+/// A space that was written to.
+struct Written {
+    space: SpaceId,
+    /// Timestamp of the oldest schema that such a write was planned with.
+    schema: Timestamp,
+    order: OnceCell<Order>,
+}
+
+/// Numbers of rows by their keys, in blocks none of which is empty.
+#[derive(Default)]
+struct Order {
+    blocks: Vec<Vec<u32>>,
+}
+
+impl Order {
+    /// The first place whose row is not below.
+    fn place(&self, below: impl Fn(u32) -> bool) -> (usize, usize) {
+        let last = |block: &Vec<u32>| *block.last().expect("no block is empty");
+        let block = self.blocks.partition_point(|block| below(last(block)));
+        let inside = self.blocks.get(block);
+        let inside = inside.map(|block| block.partition_point(|number| below(*number)));
+        (block, inside.unwrap_or(0))
+    }
+
+    fn insert(&mut self, number: u32, below: impl Fn(u32) -> bool) {
+        let (mut block, mut at) = self.place(below);
+        if block == self.blocks.len() {
+            match self.blocks.last() {
+                Some(last) => (block, at) = (block - 1, last.len()),
+                None => self.blocks.push(Vec::new()),
+            }
+        }
+        let numbers = &mut self.blocks[block];
+        numbers.insert(at, number);
+        if numbers.len() > BLOCK_MAX {
+            let rest = numbers.split_off(BLOCK_MAX / 2);
+            self.blocks.insert(block + 1, rest);
+        }
+    }
+
+    /// The numbers from one place up to another.
+    fn between(
+        &self,
+        from: (usize, usize),
+        to: (usize, usize),
+    ) -> impl DoubleEndedIterator<Item = u32> {
+        let last = to.0.min(self.blocks.len().wrapping_sub(1));
+        let blocks = match self.blocks.is_empty() {
+            true => 0..0,
+            false => from.0..last + 1,
+        };
+        blocks.flat_map(move |block| {
+            let numbers = &self.blocks[block][..];
+            let low = if block == from.0 { from.1 } else { 0 };
+            let high = if block == to.0 { to.1 } else { numbers.len() };
+            numbers[low..high.max(low)].iter().copied()
+        })
+    }
 }
 
 struct Row {
@@ -116,13 +181,17 @@ impl WriteSet {
         }
     }
 
+    /// Whether its memory is little enough to be kept for another transaction.
+    pub fn is_small(&self) -> bool {
+        self.bytes.capacity() <= KEPT_BYTES_MAX && self.rows.capacity() <= KEPT_ROWS_MAX
+    }
+
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.rows.clear();
         self.numbers.clear();
         self.spaces.clear();
-        self.order.take();
         self.undo.clear();
         self.marked.set(false);
         self.live = 0;
@@ -149,9 +218,13 @@ impl WriteSet {
         schema: Timestamp,
         value: Option<&[u8]>,
     ) {
-        match self.spaces.iter_mut().find(|(known, _)| *known == space) {
-            Some((_, oldest)) => *oldest = schema.min(*oldest),
-            None => self.spaces.push((space, schema)),
+        match self.spaces.iter_mut().find(|known| known.space == space) {
+            Some(known) => known.schema = schema.min(known.schema),
+            None => self.spaces.push(Written {
+                space,
+                schema,
+                order: OnceCell::new(),
+            }),
         }
         let number = match self.number(hash, space, key) {
             Some(number) => number,
@@ -200,8 +273,15 @@ impl WriteSet {
         let rows = &self.rows;
         self.numbers
             .insert_unique(hash, number, |number| rows[*number as usize].hash);
-        if let Some(order) = self.order.get_mut() {
-            order.insert((space, Bytes::copy_from_slice(key)), number);
+        let WriteSet {
+            bytes,
+            rows,
+            spaces,
+            ..
+        } = self;
+        let known = spaces.iter_mut().find(|known| known.space == space);
+        if let Some(order) = known.and_then(|known| known.order.get_mut()) {
+            order.insert(number, |other| key_of(bytes, &rows[other as usize]) < key);
         }
         number
     }
@@ -214,7 +294,7 @@ impl WriteSet {
     }
 
     fn key(&self, row: &Row) -> &[u8] {
-        &self.bytes[row.key.0..row.key.1]
+        key_of(&self.bytes, row)
     }
 
     fn shown(&self, row: &Row) -> Option<Write<'_>> {
@@ -238,8 +318,8 @@ impl WriteSet {
 
     /// The spaces written to, each with the age of the schema; also those whose writes were all taken
     /// back.
-    pub fn spaces(&self) -> &[(SpaceId, Timestamp)] {
-        &self.spaces
+    pub fn spaces(&self) -> impl Iterator<Item = (SpaceId, Timestamp)> {
+        self.spaces.iter().map(|known| (known.space, known.schema))
     }
 
     /// Shows the writes of a range of a space in the order of keys, forwards or backwards, as long as `see`
@@ -251,32 +331,53 @@ impl WriteSet {
         backward: bool,
         see: impl FnMut(&Write<'_>) -> bool,
     ) {
-        if !self.spaces.iter().any(|(known, _)| *known == space) {
-            return;
-        }
-        let order = self.order.get_or_init(|| {
-            let key = |row: &Row| (row.space, Bytes::copy_from_slice(self.key(row)));
-            let numbered = self.rows.iter().zip(0..);
-            numbered.map(|(row, number)| (key(row), number)).collect()
-        });
-        let own = |bound: Bound<&[u8]>, beyond: Bound<(SpaceId, Bytes)>| match bound {
-            Bound::Included(key) => Bound::Included((space, Bytes::copy_from_slice(key))),
-            Bound::Excluded(key) => Bound::Excluded((space, Bytes::copy_from_slice(key))),
-            Bound::Unbounded => beyond,
-        };
-        let first = Bound::Included((space, Bytes::new()));
-        let behind = match space.0.checked_add(1) {
-            Some(next) => Bound::Excluded((SpaceId(next), Bytes::new())),
-            None => Bound::Unbounded,
-        };
-        let found = order.range((own(range.0, first), own(range.1, behind)));
-        let shown =
-            |(_, number): (&(SpaceId, Bytes), &u32)| self.shown(&self.rows[*number as usize]);
+        let found = self.in_range(space, range);
         match backward {
-            false => found.filter_map(shown).take_while(see).for_each(drop),
-            true => found.rev().filter_map(shown).take_while(see).for_each(drop),
+            false => found.take_while(see).for_each(drop),
+            true => found.rev().take_while(see).for_each(drop),
         }
     }
+
+    /// The writes of a range of a space in the order of keys.
+    pub fn in_range(
+        &self,
+        space: SpaceId,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> impl DoubleEndedIterator<Item = Write<'_>> {
+        let known = self.spaces.iter().find(|known| known.space == space);
+        let order = known.map(|known| known.order.get_or_init(|| self.order_of(space)));
+        let key = |number: u32| self.key(&self.rows[number as usize]);
+        let numbers = order.map(|order| {
+            let from = match lower {
+                Bound::Included(bound) => order.place(|number| key(number) < bound),
+                Bound::Excluded(bound) => order.place(|number| key(number) <= bound),
+                Bound::Unbounded => (0, 0),
+            };
+            let to = match upper {
+                Bound::Included(bound) => order.place(|number| key(number) <= bound),
+                Bound::Excluded(bound) => order.place(|number| key(number) < bound),
+                Bound::Unbounded => (order.blocks.len(), 0),
+            };
+            order.between(from, to)
+        });
+        let numbers = numbers.into_iter().flatten();
+        numbers.filter_map(|number| self.shown(&self.rows[number as usize]))
+    }
+
+    fn order_of(&self, space: SpaceId) -> Order {
+        let rows = self.rows.iter().zip(0..);
+        let numbers = rows.filter(|(row, _)| row.space == space);
+        let mut numbers: Vec<u32> = numbers.map(|(_, number)| number).collect();
+        numbers.sort_unstable_by_key(|number| self.key(&self.rows[*number as usize]));
+        let blocks = numbers.chunks(BLOCK_MAX / 2).map(<[u32]>::to_vec);
+        Order {
+            blocks: blocks.collect(),
+        }
+    }
+}
+
+fn key_of<'b>(bytes: &'b [u8], row: &Row) -> &'b [u8] {
+    &bytes[row.key.0..row.key.1]
 }
 
 #[cfg(all(test, not(shuttle)))]
@@ -284,6 +385,7 @@ mod tests {
     use super::*;
     use crate::table::hash;
     use quintet_rt::Rand;
+    use std::collections::BTreeMap;
 
     type Model = BTreeMap<(u32, Vec<u8>), Option<Vec<u8>>>;
 
@@ -366,6 +468,7 @@ mod tests {
                 None,
             );
         }
-        assert_eq!(writes.spaces(), [(SpaceId(1), Timestamp(3))]);
+        let spaces: Vec<_> = writes.spaces().collect();
+        assert_eq!(spaces, [(SpaceId(1), Timestamp(3))]);
     }
 }
