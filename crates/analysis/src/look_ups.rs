@@ -104,13 +104,8 @@ pub(crate) fn of_operation(
     let mut found = Vec::new();
     for key in keys {
         let (turns, symbols) = turns(graph, operation, &key)?;
-        found.push(LookUp {
-            table: touch.table.clone(),
-            index,
-            key,
-            turns,
-            only_if: conditions(graph, operation, &symbols),
-        });
+        let only_if = conditions(graph, operation, &symbols);
+        found.push(LookUp::new(touch.table.clone(), index, key, turns, only_if));
     }
     Ok(found)
 }

@@ -37,6 +37,7 @@
 //! the one or always the other.
 
 use crate::datetime::{MICROS_PER_SECOND, TimeTz};
+use crate::datum::Datum;
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::{DEPTH_MAX, Json};
@@ -122,6 +123,36 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends the encoding of one value, of which only a datum is at hand.
+#[inline]
+pub fn encode_datum(value: Datum<'_>, out: &mut Vec<u8>) {
+    fn tagged<const N: usize>(bytes: [u8; N], out: &mut Vec<u8>) {
+        out.push(NOT_NULL);
+        out.extend_from_slice(&bytes);
+    }
+    match value {
+        Datum::Null => out.push(NULL),
+        Datum::Bool(v) => tagged([u8::from(v)], out),
+        Datum::Int2(v) => tagged((v ^ i16::MIN).to_be_bytes(), out),
+        Datum::Int4(v) | Datum::Date(v) => {
+            let [a, b, c, d] = (v ^ i32::MIN).to_be_bytes();
+            out.extend_from_slice(&[NOT_NULL, a, b, c, d]);
+        }
+        Datum::Int8(v) | Datum::Timestamp(v) | Datum::TimestampTz(v) => {
+            tagged((v ^ i64::MIN).to_be_bytes(), out);
+        }
+        Datum::Decimal(mantissa, scale) => {
+            out.push(NOT_NULL);
+            encode_numeric(&Numeric::from_short(mantissa, scale), out);
+        }
+        Datum::Text(v) => {
+            out.push(NOT_NULL);
+            encode_bytes(v.as_bytes(), out);
+        }
+        Datum::Lying(value) => encode(value, out),
+    }
+}
+
 /// The encodings of several values, one after the other.
 pub fn encode_all<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<u8> {
     let mut out = Vec::with_capacity(32);
@@ -157,6 +188,11 @@ fn float8_bits(value: f64) -> u64 {
 }
 
 fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    if !bytes.contains(&ESCAPE) {
+        out.extend_from_slice(bytes);
+        out.extend_from_slice(&[ESCAPE, TEXT_END]);
+        return;
+    }
     for (i, run) in bytes.split(|b| *b == ESCAPE).enumerate() {
         if i > 0 {
             out.extend_from_slice(&[ESCAPE, ESCAPED_ZERO]);

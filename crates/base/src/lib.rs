@@ -10,6 +10,7 @@
 //! | `limits` | every bound, with its reason |
 //! | `error` | [`SqlError`] with its SQLSTATE, the only error a client ever sees |
 //! | `types`, `value` | SQL types and values |
+//! | `datum` | values where they lie |
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
 //! | `json` | JSON documents, as text and as values |
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
@@ -19,6 +20,7 @@
 pub mod binary_format;
 pub mod conflict;
 pub mod datetime;
+pub mod datum;
 pub mod durability;
 pub mod error;
 pub mod ids;
@@ -34,6 +36,7 @@ pub mod types;
 pub mod value;
 
 pub use bytes::Bytes;
+pub use datum::Datum;
 pub use durability::Durability;
 pub use error::{SqlError, SqlResult, SqlState};
 pub use ids::{IndexId, Lsn, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId};

@@ -68,6 +68,17 @@ enum Form {
     NaN,
 }
 
+/// Bytes of the shortest two's complement; none for zero.
+#[inline]
+fn short_len(value: i64) -> usize {
+    // One bit says the sign.
+    let bits = 65 - (value ^ (value >> 63)).leading_zeros() as usize;
+    match value {
+        0 => 0,
+        _ => bits.div_ceil(8),
+    }
+}
+
 pub(crate) fn overflow() -> SqlError {
     SqlError::new(
         SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
@@ -93,7 +104,51 @@ impl Numeric {
     /// Below every finite number.
     pub const NEGATIVE_INFINITY: Numeric = Numeric(Kept::NegativeInfinity);
 
-    /// Mantissa and scale, if it is kept short.
+    /// Mantissa and scale, if it is finite and the mantissa fits.
+    #[inline]
+    pub fn as_short(&self) -> Option<(i64, u16)> {
+        self.short()
+    }
+
+    /// The inverse of [`Numeric::as_short`]; the scale is at most [`SCALE_MAX`].
+    #[inline]
+    pub fn from_short(mantissa: i64, scale: u16) -> Numeric {
+        debug_assert!(scale <= SCALE_MAX, "a scale of {scale}");
+        Numeric(Kept::Short { mantissa, scale })
+    }
+
+    /// As [`Numeric::from_bytes`], for what is kept short; `None`: it is not, or is damaged.
+    #[inline]
+    pub fn short_from_bytes(bytes: &[u8]) -> Option<(i64, u16)> {
+        let (&scale, rest) = bytes.split_first()?;
+        if scale >= FORM_LONG_SCALE || rest.len() > 8 {
+            return None;
+        }
+        let fill = match rest.last() {
+            Some(last) if *last >= 0x80 => 0xFF,
+            _ => 0,
+        };
+        let mut wide = [fill; 8];
+        for (to, from) in wide.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        let mantissa = i64::from_le_bytes(wide);
+        (short_len(mantissa) == rest.len()).then_some((mantissa, u16::from(scale)))
+    }
+
+    /// Appends the stored form of a number that is kept short.
+    #[inline]
+    pub fn write_short(mantissa: i64, scale: u16, out: &mut Vec<u8>) {
+        match u8::try_from(scale) {
+            Ok(scale) if scale < FORM_LONG_SCALE => out.push(scale),
+            _ => {
+                out.push(FORM_LONG_SCALE);
+                out.extend_from_slice(&scale.to_le_bytes());
+            }
+        }
+        out.extend_from_slice(&mantissa.to_le_bytes()[..short_len(mantissa)]);
+    }
+
     #[inline]
     fn short(&self) -> Option<(i64, u16)> {
         match self.0 {
@@ -392,6 +447,9 @@ impl Numeric {
 
     /// Appends the stored form.
     pub fn write_bytes(&self, out: &mut Vec<u8>) {
+        if let Some((mantissa, scale)) = self.short() {
+            return Numeric::write_short(mantissa, scale, out);
+        }
         match &self.form() {
             Form::Finite { mantissa, scale } => {
                 if *scale < u16::from(FORM_LONG_SCALE) {
@@ -410,6 +468,9 @@ impl Numeric {
 
     /// Reads the stored form; `None` for bytes that [`Numeric::to_bytes`] would not have written.
     pub fn from_bytes(bytes: &[u8]) -> Option<Numeric> {
+        if let Some((mantissa, scale)) = Numeric::short_from_bytes(bytes) {
+            return Some(Numeric::from_short(mantissa, scale));
+        }
         let (&form, rest) = bytes.split_first()?;
         let (scale, mantissa) = match form {
             FORM_NAN if rest.is_empty() => return Some(Numeric::NAN),

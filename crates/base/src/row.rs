@@ -17,13 +17,13 @@
 //! `binary_format` writes them.
 
 use crate::datetime::TimeTz;
+use crate::datum::{AsDatum, Datum};
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::types::SqlType;
 use crate::value::{Str, Value};
-use std::borrow::Borrow;
 
 /// Where each column of a table sits in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl RowLayout {
     ///
     /// # Errors
     /// As there.
-    pub fn encode_into<V: Borrow<Value>>(&self, values: &[V], out: &mut Vec<u8>) -> SqlResult<()> {
+    pub fn encode_into<V: AsDatum>(&self, values: &[V], out: &mut Vec<u8>) -> SqlResult<()> {
         assert_eq!(values.len(), self.columns.len(), "one value per column");
         let n = values.len();
         let bitmap = n.div_ceil(8);
@@ -117,7 +117,7 @@ impl RowLayout {
         out.resize(body_at, 0);
         out[..2].copy_from_slice(&(n as u16).to_le_bytes());
         for (i, value) in values.iter().enumerate() {
-            let value = value.borrow();
+            let value = value.as_datum();
             if value.is_null() {
                 out[2 + i / 8] |= 1 << (i % 8);
             }
@@ -139,10 +139,10 @@ impl RowLayout {
     ///
     /// # Errors
     /// As [`RowLayout::encode`].
-    pub fn patch(
+    pub fn patch<V: AsDatum>(
         &self,
         old: &[u8],
-        changes: &[(usize, Value)],
+        changes: &[(usize, V)],
         out: &mut Vec<u8>,
     ) -> SqlResult<bool> {
         let Some(row) = self
@@ -154,7 +154,7 @@ impl RowLayout {
         };
         out.clear();
         // Up to the first variable column that changes, everything keeps its place.
-        let varies = |(column, _): &(usize, Value)| match self.slots[*column] {
+        let varies = |(column, _): &(usize, V)| match self.slots[*column] {
             Slot::Fixed(_) => None,
             Slot::Variable(number) => Some(number),
         };
@@ -169,6 +169,7 @@ impl RowLayout {
         // The variable column that is copied next.
         let mut next = changes.iter().find_map(varies);
         for (column, value) in changes {
+            let value = value.as_datum();
             let bit = 1 << (column % 8);
             match value.is_null() {
                 true => out[2 + column / 8] |= bit,
@@ -288,7 +289,58 @@ pub struct RowReader<'a> {
     body_at: usize,
 }
 
-impl RowReader<'_> {
+impl<'a> RowReader<'a> {
+    /// Whether the row has all columns of its layout.
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.n == self.layout.columns.len()
+    }
+
+    /// Column `i` of a row that has it, where it lies. `None`: it has no such form, the row is older than the
+    /// column, or damaged.
+    #[inline]
+    pub fn datum(&self, i: usize) -> Option<Datum<'a>> {
+        if i >= self.n {
+            return None;
+        }
+        if self.bytes[2 + i / 8] & (1 << (i % 8)) != 0 {
+            return Some(Datum::Null);
+        }
+        match self.layout.slots[i] {
+            Slot::Fixed(offset) => {
+                let bytes = &self.bytes[self.fixed_at + offset..];
+                Some(match self.layout.columns[i] {
+                    SqlType::Int4 => Datum::Int4(i32::from_le_bytes(*bytes.first_chunk()?)),
+                    SqlType::Int8 => Datum::Int8(i64::from_le_bytes(*bytes.first_chunk()?)),
+                    SqlType::Bool => Datum::Bool(*bytes.first()? != 0),
+                    SqlType::Int2 => Datum::Int2(i16::from_le_bytes(*bytes.first_chunk()?)),
+                    SqlType::Date => Datum::Date(i32::from_le_bytes(*bytes.first_chunk()?)),
+                    SqlType::Timestamp => {
+                        Datum::Timestamp(i64::from_le_bytes(*bytes.first_chunk()?))
+                    }
+                    SqlType::TimestampTz => {
+                        Datum::TimestampTz(i64::from_le_bytes(*bytes.first_chunk()?))
+                    }
+                    _ => return None,
+                })
+            }
+            Slot::Variable(number) => {
+                let (from, to) = (self.start_of(number), self.end_of(number));
+                let bytes = self.bytes.get(self.body_at + from..self.body_at + to)?;
+                match self.layout.columns[i] {
+                    SqlType::Numeric => {
+                        let (mantissa, scale) = Numeric::short_from_bytes(bytes)?;
+                        Some(Datum::Decimal(mantissa, scale))
+                    }
+                    SqlType::Text | SqlType::Varchar | SqlType::Bpchar | SqlType::Name => {
+                        std::str::from_utf8(bytes).ok().map(Datum::Text)
+                    }
+                    _ => None,
+                }
+            }
+        }
+    }
+
     /// How many columns the row was written with; a column at or beyond it takes the table's
     /// default for rows older than the column.
     pub fn stored_columns(&self) -> usize {
@@ -388,24 +440,25 @@ fn put_end(out: &mut [u8], at: usize, body_at: usize) {
     out[at..at + 4].copy_from_slice(&end.to_le_bytes());
 }
 
-fn write_fixed(out: &mut [u8], value: &Value) {
+#[inline]
+fn write_fixed(out: &mut [u8], value: Datum<'_>) {
     let mut put = |bytes: &[u8]| out[..bytes.len()].copy_from_slice(bytes);
     match value {
-        Value::Null => {}
-        Value::Bool(v) => put(&[u8::from(*v)]),
-        Value::Int2(v) => put(&v.to_le_bytes()),
-        Value::Int4(v) | Value::Date(v) => put(&v.to_le_bytes()),
-        Value::Oid(v) => put(&v.to_le_bytes()),
-        Value::Float4(v) => put(&v.to_le_bytes()),
-        Value::Int8(v) | Value::Timestamp(v) | Value::TimestampTz(v) => put(&v.to_le_bytes()),
-        Value::Float8(v) => put(&v.to_le_bytes()),
-        Value::Uuid(v) => put(v),
-        Value::Time(v) => put(&v.to_le_bytes()),
-        Value::TimeTz(v) => {
+        Datum::Null => {}
+        Datum::Bool(v) => put(&[u8::from(v)]),
+        Datum::Int2(v) => put(&v.to_le_bytes()),
+        Datum::Int4(v) | Datum::Date(v) => put(&v.to_le_bytes()),
+        Datum::Int8(v) | Datum::Timestamp(v) | Datum::TimestampTz(v) => put(&v.to_le_bytes()),
+        Datum::Lying(Value::Oid(v)) => put(&v.to_le_bytes()),
+        Datum::Lying(Value::Float4(v)) => put(&v.to_le_bytes()),
+        Datum::Lying(Value::Float8(v)) => put(&v.to_le_bytes()),
+        Datum::Lying(Value::Uuid(v)) => put(v),
+        Datum::Lying(Value::Time(v)) => put(&v.to_le_bytes()),
+        Datum::Lying(Value::TimeTz(v)) => {
             put(&v.micros.to_le_bytes());
             out[8..12].copy_from_slice(&v.offset.to_le_bytes());
         }
-        Value::Interval(v) => {
+        Datum::Lying(Value::Interval(v)) => {
             put(&v.micros.to_le_bytes());
             out[8..12].copy_from_slice(&v.days.to_le_bytes());
             out[12..16].copy_from_slice(&v.months.to_le_bytes());
@@ -444,14 +497,16 @@ fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
     }
 }
 
-fn write_variable(out: &mut Vec<u8>, value: &Value) {
+#[inline]
+fn write_variable(out: &mut Vec<u8>, value: Datum<'_>) {
     match value {
-        Value::Null => {}
-        Value::Text(s) => out.extend_from_slice(s.as_bytes()),
-        Value::Bytea(b) => out.extend_from_slice(b),
-        Value::Numeric(n) => n.write_bytes(out),
-        Value::Array(_) => crate::binary_format::write(value, out),
-        Value::Jsonb(json) => json.write_bytes(out),
+        Datum::Null => {}
+        Datum::Text(s) => out.extend_from_slice(s.as_bytes()),
+        Datum::Decimal(mantissa, scale) => Numeric::write_short(mantissa, scale, out),
+        Datum::Lying(Value::Bytea(b)) => out.extend_from_slice(b),
+        Datum::Lying(Value::Numeric(n)) => n.write_bytes(out),
+        Datum::Lying(value @ Value::Array(_)) => crate::binary_format::write(value, out),
+        Datum::Lying(Value::Jsonb(json)) => json.write_bytes(out),
         other => panic!("{other:?} in a variable column: the binder let a wrong type through"),
     }
 }

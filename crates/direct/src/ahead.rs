@@ -13,11 +13,9 @@
 use crate::context::Context;
 use crate::keys;
 use quintet_base::{SpaceId, Value};
-use quintet_ir::ahead::{LookUp, Over, Turns};
+use quintet_ir::ahead::{LeanLookUp, LookUp, Over, Turns};
+use quintet_ir::formula::Scope;
 use quintet_ir::{Expr, Host, Program};
-
-/// The setting; a session that says `off` gets the same answers.
-const SETTING: &str = "quintet.group_reads";
 
 /// Keys announced for one call. Beyond, a call is long enough not to be hurried, and reading ahead of it
 /// would only displace what others need.
@@ -60,7 +58,7 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
 
 /// Whether the session wants reads announced.
 pub(crate) fn is_on(host: &dyn Host) -> bool {
-    host.setting(SETTING).is_none_or(|value| value == "on")
+    host.reads_ahead()
 }
 
 fn space(look_up: &LookUp) -> SpaceId {
@@ -130,17 +128,44 @@ impl Found {
         if self.keys.len() >= KEYS_MAX {
             return None;
         }
+        if let Some(lean) = &look_up.lean {
+            let from = self.bytes.len();
+            let scope = Scope {
+                row: None,
+                slots,
+                host,
+            };
+            match self.push_lean(lean, &scope) {
+                Some(true) => self.keys.push((space(look_up), from, self.bytes.len())),
+                Some(false) => self.bytes.truncate(from),
+                None => {
+                    self.bytes.truncate(from);
+                    return self.add_evaluated(look_up, slots, host);
+                }
+            }
+            return Some(());
+        }
+        self.add_evaluated(look_up, slots, host)
+    }
+
+    /// Appends a key; `Some(false)`: there is none to append; `None`: a formula has no answer.
+    fn push_lean(&mut self, lean: &LeanLookUp, scope: &Scope<'_>) -> Option<bool> {
+        for (condition, held) in &lean.only_if {
+            if condition.holds(scope)? != *held {
+                return Some(false);
+            }
+        }
+        crate::lean::push_key(&lean.key, scope, &mut self.bytes)
+    }
+
+    fn add_evaluated(&mut self, look_up: &LookUp, slots: &[Value], host: &dyn Host) -> Option<()> {
         for (condition, held) in &look_up.only_if {
             if quintet_ir::eval_predicate(condition, &[], slots, host).ok()? != *held {
                 return Some(());
             }
         }
         let table = &look_up.table;
-        let columns = match (look_up.index, &table.primary_key) {
-            (Some(index), _) => &table.indexes[index].columns[..],
-            (None, Some(primary)) => &primary.columns[..],
-            (None, None) => return None,
-        };
+        let columns = look_up.columns()?;
         let from = self.bytes.len();
         for (expr, &column) in look_up.key.iter().zip(columns) {
             let value = match quintet_ir::leaf(expr, &[], slots) {

@@ -24,10 +24,12 @@ use crate::into::{
 use crate::point;
 use crate::raise;
 use crate::run::Restarts;
+use crate::sweep;
 use crate::turns::Turns;
 use quintet_base::limits::CALL_DEPTH_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::code::{Code, Heights, Operation};
+use quintet_ir::formula::{Computed, Scope};
 use quintet_ir::routine::{self, Output};
 use quintet_ir::{Expr, Program, Routine};
 use std::sync::Arc;
@@ -211,7 +213,7 @@ impl Call {
         };
         match operation {
             Operation::Assign { slot, value } => {
-                let value = eval(value, &at.slots, context)?;
+                let value = compute(value, &at.slots, context)?;
                 store(routine, &mut at.slots, *slot, value)?;
             }
             Operation::AssignElement { slot, index, value } => {
@@ -237,6 +239,7 @@ impl Call {
                 into,
                 plain,
                 flat,
+                sweep,
             } => {
                 let Activation { slots, count, .. } = at;
                 let mut inner = Context {
@@ -245,15 +248,19 @@ impl Call {
                     params: slots,
                     cancel: context.cancel,
                 };
-                let done = match flat {
-                    Some(flat) => {
-                        let frame = &mut self.frame;
-                        let found = point::run(&flat.point, direct, &mut inner, workspace, frame)?;
-                        found.map(|found| (found, (&flat.into, flat.plain)))
+                let frame = &mut self.frame;
+                let done = match (flat, sweep) {
+                    (Some(flat), _) => {
+                        let done = point::run(&flat.point, direct, &mut inner, workspace, frame)?;
+                        done.map(|done| (done.found, done.width, (&flat.into, flat.plain)))
                     }
-                    None => None,
+                    (None, Some(swept)) => {
+                        let done = sweep::run(swept, &mut inner, workspace, frame)?;
+                        done.map(|done| (done.found, done.width, (into, *plain)))
+                    }
+                    (None, None) => None,
                 };
-                let (found, (into, plain)) = match done {
+                let (found, width, (into, plain)) = match done {
                     Some(done) => done,
                     None => {
                         let found = first_row(
@@ -263,7 +270,7 @@ impl Call {
                             (&mut self.restarts, &mut self.frame),
                             into,
                         )?;
-                        (found, (into, *plain))
+                        (found, self.frame.len(), (into, *plain))
                     }
                 };
                 check_rows(into, found, statement)?;
@@ -271,7 +278,7 @@ impl Call {
                     *count = found;
                     note_found(routine, slots, found > 0);
                 }
-                let row = (found > 0).then_some(self.frame.as_mut_slice());
+                let row = (found > 0).then_some(&mut self.frame[..width]);
                 fill(routine, slots, (into, plain), row, context.host)?;
             }
             Operation::Call {
@@ -377,7 +384,8 @@ impl Call {
             }
             Operation::Fail(error) => return Err(Stop::Error(SqlError::clone(error))),
             Operation::Return(row) => {
-                let row = values(row, &at.slots, context)?;
+                let row = row.iter().map(|value| compute(value, &at.slots, context));
+                let row = row.collect::<SqlResult<_>>()?;
                 return self.leave(program, Some(row), context);
             }
             Operation::ReturnNext(row) => {
@@ -527,8 +535,31 @@ fn eval(expr: &Expr, slots: &[Value], context: &Context<'_>) -> SqlResult<Value>
     quintet_ir::eval(expr, &[], slots, context.host)
 }
 
-fn holds(expr: &Expr, slots: &[Value], context: &Context<'_>) -> SqlResult<bool> {
-    quintet_ir::eval_predicate(expr, &[], slots, context.host)
+/// As [`eval`], by the formula if that has an answer.
+fn compute(value: &Computed, slots: &[Value], context: &Context<'_>) -> SqlResult<Value> {
+    let scope = Scope {
+        row: None,
+        slots,
+        host: context.host,
+    };
+    let computed = value.formula.as_ref().and_then(|it| it.eval(&scope));
+    match computed {
+        Some(value) => Ok(value.to_value()),
+        None => eval(&value.expr, slots, context),
+    }
+}
+
+fn holds(condition: &Computed, slots: &[Value], context: &Context<'_>) -> SqlResult<bool> {
+    let scope = Scope {
+        row: None,
+        slots,
+        host: context.host,
+    };
+    let computed = condition.formula.as_ref().and_then(|it| it.holds(&scope));
+    match computed {
+        Some(holds) => Ok(holds),
+        None => quintet_ir::eval_predicate(&condition.expr, &[], slots, context.host),
+    }
 }
 
 fn values(exprs: &[Expr], slots: &[Value], context: &Context<'_>) -> SqlResult<Vec<Value>> {

@@ -70,6 +70,8 @@ pub(crate) struct Workspace {
     pub key: Vec<u8>,
     /// For statements about one row.
     pub point: Scratch,
+    /// For statements about a range.
+    pub sweep: crate::sweep::Buffers,
     /// What a function that an expression calls has to wait for; the expression has failed with an
     /// error that nobody sees.
     pub blocked: Option<quintet_tc::Wait>,

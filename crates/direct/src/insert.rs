@@ -18,6 +18,7 @@ use crate::keys::{EntryKey, entry_key, row_key};
 use crate::rowid::NoId;
 use crate::rows::{check_row, read_row};
 use crate::run::{Restarts, stop_outside_a_run};
+use crate::translate::halt;
 use crate::write::{
     Change, Taken, entry_taken, lock_key, occupy, primary_taken, put_new, refuse_changed,
     taken_error, vacate,
@@ -26,6 +27,7 @@ use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Bytes, SqlError, SqlState, Value};
 use quintet_ir::statement::{Arbiter, ConflictAction, Insert, OnConflict};
 use quintet_ir::{Expr, Plan, TableDef};
+use quintet_tc::Txn;
 use std::collections::HashSet;
 
 /// What a writing statement did.
@@ -265,12 +267,17 @@ impl Inserter<'_> {
 
 /// A row id for a table without a primary key.
 pub(crate) fn new_row_id(direct: &Direct, table: &TableDef, env: &Env<'_>) -> Result<i64, Halt> {
+    row_id(direct, table, env.txn)
+}
+
+/// The same for a transaction.
+pub(crate) fn row_id(direct: &Direct, table: &TableDef, txn: &Txn) -> Result<i64, Halt> {
     let shared = direct.shared();
     shared
         .row_ids
         .next(table.space, &shared.tc)
         .map_err(|no_id| match no_id {
-            NoId::Unreadable(error) => env.halt(error, &table.name),
+            NoId::Unreadable(error) => halt(error, txn.level(), &table.name),
             NoId::Impossible(error) => Halt::Error(error),
         })
 }

@@ -108,7 +108,7 @@ pub(crate) fn over_row(
 }
 
 /// Gives the targets their values over a row, NULLs if there is none. `plain`: they are its columns in order,
-/// and are taken out of it.
+/// and change places with what the targets had, so that its memory is used again.
 pub(crate) fn fill(
     routine: &Routine,
     slots: &mut [Value],
@@ -116,10 +116,23 @@ pub(crate) fn fill(
     mut row: Option<&mut [Value]>,
     host: &dyn quintet_ir::Host,
 ) -> SqlResult<()> {
-    for (place, (slot, value)) in into.targets.iter().enumerate() {
+    if plain && let Some(row) = &mut row {
+        for (place, (slot, _)) in into.targets.iter().enumerate() {
+            match row.get_mut(place) {
+                Some(value) if !(value.is_null() && routine.slots[*slot].not_null) => {
+                    std::mem::swap(&mut slots[*slot], value);
+                }
+                value => {
+                    let value = value.map(std::mem::take).unwrap_or_default();
+                    store(routine, slots, *slot, value)?;
+                }
+            }
+        }
+        return Ok(());
+    }
+    for (slot, value) in &into.targets {
         let value = match (&mut row, value) {
             (None, _) => Value::Null,
-            (Some(row), _) if plain => row.get_mut(place).map(std::mem::take).unwrap_or_default(),
             (Some(row), value) => over_row(value, row, slots, host)?,
         };
         store(routine, slots, *slot, value)?;

@@ -31,7 +31,8 @@
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
 //! | `insert`, `update` | the writing statements |
-//! | `point` | statements of a routine about one row by its key |
+//! | `point`, `lean` | statements of a routine about one row by its key; the same where it lies |
+//! | `sweep` | statements of a routine about a range of rows, where they lie |
 //! | `rowid`, `sequence` | numbers that are given out once |
 //! | `work` | the physical part of schema changes |
 //! | `translate` | `tc`'s errors in SQL's words |
@@ -51,6 +52,7 @@ mod insert;
 mod into;
 mod join;
 mod keys;
+mod lean;
 mod lock;
 mod nested;
 mod outer_ahead;
@@ -63,6 +65,7 @@ mod scan;
 mod sequence;
 mod series;
 mod sort;
+mod sweep;
 mod translate;
 mod turns;
 mod update;

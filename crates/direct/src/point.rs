@@ -14,6 +14,7 @@ use crate::context::{Context, Env, Halt, Stop, Workspace};
 use crate::direct::Direct;
 use crate::insert::new_row_id;
 use crate::keys::{check_length, entry_key, push, push_row_key};
+use crate::lean;
 use crate::rows::check_row;
 use crate::run::stop_outside_a_run;
 use crate::translate::halt;
@@ -33,6 +34,26 @@ pub(crate) struct Scratch {
     frame: Vec<Value>,
     changes: Vec<(usize, Value)>,
     row: Vec<u8>,
+    lean: lean::Buffers,
+}
+
+/// What was done.
+#[derive(Clone, Copy)]
+pub(crate) struct Done {
+    /// Rows found or changed.
+    pub found: u64,
+    /// Values that have come out.
+    pub width: usize,
+}
+
+impl Done {
+    /// No row was found.
+    pub const NOTHING: Done = Done { found: 0, width: 0 };
+
+    /// One was, and so many values came out of it.
+    pub fn one(width: usize) -> Done {
+        Done { found: 1, width }
+    }
 }
 
 /// Columns of a row that is encoded from where its values lie.
@@ -48,30 +69,37 @@ enum Found {
     Unusual,
 }
 
-/// Runs the statement and leaves its row, if it gives one, in `out`. Says how many rows were found or
-/// changed; `None`: nothing has happened, the statement is to be run as any other.
+/// Runs the statement and leaves its row, if it gives one, in the first places of `out`. `None`: nothing has happened,
+/// the statement is to be run as any other.
 pub(crate) fn run(
     point: &Point,
     direct: &Direct,
     context: &mut Context<'_>,
     workspace: &mut Workspace,
     out: &mut Vec<Value>,
-) -> Result<Option<u64>, Stop> {
+) -> Result<Option<Done>, Stop> {
     if context.host.is_read_only() && !matches!(point, Point::Read(_)) {
         return Ok(None);
     }
     context.txn.begin_point();
+    match lean::run((point, direct), context, &mut workspace.point.lean, out) {
+        Ok(Some(done)) => return Ok(Some(done)),
+        Ok(None) => {}
+        Err(Halt::Stale) => return Ok(None),
+        Err(halt) => return Err(stop_outside_a_run(halt)),
+    }
     let mut scratch = std::mem::take(&mut workspace.point);
     scratch.frame.clear();
     let result = match point {
         Point::Read(row) => scratch.read(row, context, out),
-        Point::Update { row, changes } => scratch.update(row, changes, context, out),
+        Point::Update { row, changes, .. } => scratch.update(row, changes, context, out),
         Point::Delete(row) => scratch.delete(row, context, workspace, out),
         Point::Insert {
             table,
             values,
             output,
             free,
+            ..
         } => {
             let in_place = match *free && output.is_empty() {
                 true => scratch.insert_in_place(table, values, context),
@@ -88,7 +116,10 @@ pub(crate) fn run(
     };
     workspace.point = scratch;
     match result {
-        Ok(found) => Ok(found),
+        Ok(found) => Ok(found.map(|found| Done {
+            found,
+            width: out.len(),
+        })),
         Err(Halt::Stale) => Ok(None),
         Err(halt) => Err(stop_outside_a_run(halt)),
     }
@@ -163,6 +194,7 @@ impl Scratch {
             frame,
             changes: new,
             row: bytes,
+            ..
         } = self;
         let found = context.txn.read_claimed(table.space, key, |stored| {
             let Some(stored) = stored else {
@@ -408,6 +440,6 @@ fn decode(row: &PointRow, stored: Option<&[u8]>, frame: &mut Vec<Value>) -> SqlR
     Ok(true)
 }
 
-fn refused(error: quintet_tc::Error, context: &Context<'_>, table: &TableDef) -> Halt {
+pub(crate) fn refused(error: quintet_tc::Error, context: &Context<'_>, table: &TableDef) -> Halt {
     halt(error, context.txn.level(), &table.name)
 }

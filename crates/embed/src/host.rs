@@ -130,6 +130,11 @@ impl quintet_ir::Host for SessionHost {
         self.notices.borrow_mut().truncate(from);
     }
 
+    fn reads_ahead(&self) -> bool {
+        let value = self.settings.get("quintet.group_reads");
+        value.is_none_or(|value| value == "on")
+    }
+
     fn is_read_only(&self) -> bool {
         self.read_only
     }

@@ -20,9 +20,11 @@
 
 use crate::expr::Expr;
 use crate::expressions::{each_of_operation, slots};
+use crate::formula::Computed;
 use crate::point::Point;
 use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Step};
 use crate::statement::Statement;
+use crate::sweep::Sweep;
 use quintet_base::SqlError;
 use std::collections::BTreeSet;
 
@@ -53,19 +55,21 @@ pub struct Heights {
 pub enum Operation {
     Assign {
         slot: usize,
-        value: Expr,
+        value: Computed,
     },
     AssignElement {
         slot: usize,
         index: Expr,
         value: Expr,
     },
-    /// `plain`: the targets are the row's columns in order. `flat`: the same, flat, if it has that form.
+    /// `plain`: the targets are the row's columns in order. `flat`, `sweep`: the same, flat, if it has one of
+    /// those forms.
     Run {
         statement: Statement,
         into: Into,
         plain: bool,
         flat: Option<Box<Flat>>,
+        sweep: Option<Box<Sweep>>,
     },
     Call {
         routine: usize,
@@ -74,7 +78,7 @@ pub enum Operation {
     },
     Jump(Place),
     /// Goes on at the next place if the condition is TRUE.
-    Unless(Expr, Place),
+    Unless(Computed, Place),
     /// Drops the states of what is left, and jumps.
     Leave {
         to: Heights,
@@ -111,7 +115,7 @@ pub enum Operation {
     Raise(Box<Raise>),
     Reraise,
     Fail(Box<SqlError>),
-    Return(Vec<Expr>),
+    Return(Vec<Computed>),
     ReturnNext(Vec<Expr>),
     ReturnQuery(Statement),
     RowCount {
@@ -164,9 +168,13 @@ impl Code {
                 into,
                 plain,
                 flat,
+                sweep,
             } = operation
             {
                 *flat = flattened(statement, into, *plain, wanted).map(Box::new);
+                let single = !into.strict && !into.targets.is_empty();
+                let of = || Sweep::of(statement, single).map(Box::new);
+                *sweep = if flat.is_none() { of() } else { None };
             }
         }
     }
@@ -271,7 +279,7 @@ impl Writer {
             Action::Assign { slot, value } => {
                 self.add(Operation::Assign {
                     slot: *slot,
-                    value: value.clone(),
+                    value: Computed::new(value.clone(), None),
                 });
             }
             Action::AssignElement { slot, index, value } => {
@@ -288,6 +296,7 @@ impl Writer {
                     plain: is_plain(into),
                     // When all operations are known.
                     flat: None,
+                    sweep: None,
                 });
             }
             Action::Call {
@@ -387,7 +396,9 @@ impl Writer {
                 self.add(Operation::Fail(error.clone()));
             }
             Action::Return(row) => {
-                self.add(Operation::Return(row.clone()));
+                let row = row.iter().cloned();
+                let row = row.map(|value| Computed::new(value, None)).collect();
+                self.add(Operation::Return(row));
             }
             Action::ReturnNext(row) => {
                 self.add(Operation::ReturnNext(row.clone()));
@@ -410,7 +421,8 @@ impl Writer {
     fn branches(&mut self, branches: &[(Expr, Vec<Step>)], otherwise: &[Step]) {
         let mut ends = Vec::new();
         for (number, (condition, body)) in branches.iter().enumerate() {
-            let unless = self.add(Operation::Unless(condition.clone(), LATER));
+            let condition = Computed::new(condition.clone(), None);
+            let unless = self.add(Operation::Unless(condition, LATER));
             self.steps(body);
             if number + 1 < branches.len() || !otherwise.is_empty() {
                 ends.push(self.add(Operation::Jump(LATER)));
@@ -425,8 +437,10 @@ impl Writer {
 
     /// What is only done if a condition is TRUE.
     fn when(&mut self, condition: Option<&Expr>, write: impl FnOnce(&mut Writer)) {
-        let unless =
-            condition.map(|condition| self.add(Operation::Unless(condition.clone(), LATER)));
+        let unless = condition.map(|condition| {
+            let condition = Computed::new(condition.clone(), None);
+            self.add(Operation::Unless(condition, LATER))
+        });
         write(self);
         if let Some(unless) = unless {
             self.land(unless);

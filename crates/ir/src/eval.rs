@@ -47,6 +47,11 @@ pub trait Host {
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64>;
     /// pg_backend_pid().
     fn process_id(&self) -> i32;
+    /// Whether the session wants reads announced that can be known ahead: unless it says `off`.
+    fn reads_ahead(&self) -> bool {
+        let value = self.setting("quintet.group_reads");
+        value.is_none_or(|value| value == "on")
+    }
     /// Whether the transaction may write nothing.
     fn is_read_only(&self) -> bool {
         false

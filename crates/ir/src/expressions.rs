@@ -203,7 +203,7 @@ pub fn each_of_operation<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'o E
         into.targets.iter().for_each(|(_, value)| see(value));
     };
     match operation {
-        Operation::Assign { value, .. } => see(value),
+        Operation::Assign { value, .. } => see(&value.expr),
         Operation::AssignElement { index, value, .. } => [index, value].into_iter().for_each(see),
         Operation::Run {
             statement, into, ..
@@ -217,7 +217,7 @@ pub fn each_of_operation<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'o E
             arguments.iter().for_each(&mut *see);
             targets(into, see);
         }
-        Operation::Unless(condition, _) => see(condition),
+        Operation::Unless(condition, _) => see(&condition.expr),
         Operation::BeginIntegers {
             lower, upper, step, ..
         } => [lower, upper, step].into_iter().for_each(see),
@@ -230,7 +230,8 @@ pub fn each_of_operation<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'o E
             let options = raise.options.iter().map(|(_, value)| value);
             raise.arguments.iter().chain(options).for_each(see);
         }
-        Operation::Return(row) | Operation::ReturnNext(row) => row.iter().for_each(see),
+        Operation::Return(row) => row.iter().for_each(|value| see(&value.expr)),
+        Operation::ReturnNext(row) => row.iter().for_each(see),
         Operation::Jump(_)
         | Operation::Leave { .. }
         | Operation::NextInteger { .. }

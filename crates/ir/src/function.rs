@@ -28,7 +28,7 @@
 
 pub(crate) mod arithmetic;
 mod array;
-pub(crate) use array::element;
+pub(crate) use array::{element, element_at};
 mod calendar;
 pub(crate) mod choose;
 mod compare;
@@ -38,6 +38,7 @@ pub(crate) mod float;
 mod format;
 pub(crate) mod json;
 mod like;
+pub(crate) use like::like;
 mod math;
 mod pattern;
 mod record;

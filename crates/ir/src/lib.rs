@@ -15,6 +15,7 @@
 //! | `expressions` | every expression of a statement, and what is in it |
 //! | `function` | the built-in functions and operators, by name and types |
 //! | `eval` | what an expression means |
+//! | `formula` | expressions computed without making values |
 //! | `fold` | constants computed once |
 //! | `cast` | conversions between types, and which of them are implicit |
 //! | `aggregate` | what an aggregate means |
@@ -22,6 +23,7 @@
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
 //! | `point` | statements about one row, flat |
+//! | `sweep` | statements about a range of rows, flat |
 //! | `ddl` | physical work that a schema change asks an engine to do |
 //! | `explain` | statements as EXPLAIN prints them |
 //! | `routine`, `code` | steps of routines: as a tree, and flat |
@@ -39,18 +41,21 @@ pub mod explain;
 pub mod expr;
 pub mod expressions;
 pub mod fold;
+pub mod formula;
 pub mod function;
 pub mod plan;
 pub mod point;
 pub mod routine;
 pub mod schema;
 pub mod statement;
+pub mod sweep;
 pub mod text;
 pub mod validate;
 
 pub use eval::{Host, eval, eval_predicate, leaf};
 pub use expr::{CompareOp, Expr};
 pub use fold::{DetachedHost, fold};
+pub use formula::{Computed, Formula};
 pub use function::Function;
 pub use plan::{Access, KeyRange, Path, Plan};
 pub use routine::{Program, Routine};

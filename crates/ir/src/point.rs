@@ -14,6 +14,7 @@
 //! ```
 
 use crate::expr::Expr;
+use crate::formula::{Computed, Formula};
 use crate::plan::{Access, Path, Plan};
 use crate::schema::{TableDef, TableRef};
 use crate::statement::{Delete, Insert, Statement, Update};
@@ -33,6 +34,8 @@ pub enum Point {
         /// Columns with their new values, over the row as it was; ascending, each once. Then where the
         /// frame has the column, if it has.
         changes: Vec<(usize, Expr, Option<usize>)>,
+        /// The columns and values once more, if the row can be changed where it lies.
+        lean: Option<Vec<(usize, Computed)>>,
     },
     /// DELETE; the frame is the table's own, for the entries that go too.
     Delete(PointRow),
@@ -46,6 +49,8 @@ pub enum Point {
         output: Vec<Expr>,
         /// The values may be evaluated once more than they are written.
         free: bool,
+        /// The values once more, if the row can be written without a frame.
+        lean: Option<Vec<Computed>>,
     },
 }
 
@@ -66,6 +71,19 @@ pub struct PointRow {
     pub is_frame: bool,
     /// The columns once more, to see whether another row would have looked the same.
     pub glance: Arc<Glance>,
+    /// The same without a frame, if all of it can be computed so.
+    pub lean: Option<LeanRow>,
+}
+
+/// What is wanted of a row, over the row where it lies.
+#[derive(Clone, Debug)]
+pub struct LeanRow {
+    /// The key's columns with their types.
+    pub key: Vec<(Formula, SqlType)>,
+    /// Whether the row is meant.
+    pub filter: Option<Formula>,
+    /// What comes out.
+    pub output: Vec<Formula>,
 }
 
 impl Point {
@@ -147,11 +165,20 @@ fn changed(update: &Update, kept: impl Fn(usize) -> bool) -> Option<Point> {
         })
         .collect::<Vec<_>>();
     let place = |column: &usize| row.columns.iter().position(|known| known == column);
+    let frame = Some((&**table, &row.columns[..]));
+    let computed = changes.iter().map(|(column, value)| {
+        let value = Computed::new(value.clone(), frame);
+        value.needs_no_frame().then_some((*column, value))
+    });
+    let lean = match &row.lean {
+        Some(_) => computed.collect(),
+        None => None,
+    };
     let changes = changes
         .into_iter()
         .map(|(column, value)| (column, value, place(&column)))
         .collect();
-    Some(Point::Update { row, changes })
+    Some(Point::Update { row, changes, lean })
 }
 
 fn removed(delete: &Delete) -> Option<Point> {
@@ -175,9 +202,14 @@ fn added(insert: &Insert) -> Option<Point> {
     if !one_row || !plain || insert.conflict.is_some() || !insert.table.checks.is_empty() {
         return None;
     }
+    let free = insert.values.iter().all(Expr::is_free);
+    let exclusive = insert.table.indexes.iter().any(|index| index.unique);
+    let is_lean = free && output.is_empty() && !exclusive;
+    let computed = |value: &Expr| Computed::new(value.clone(), None);
     Some(Point::Insert {
         table: TableRef::clone(&insert.table),
-        free: insert.values.iter().all(Expr::is_free),
+        free,
+        lean: is_lean.then(|| insert.values.iter().map(computed).collect()),
         values: insert.values.clone(),
         output,
     })
@@ -225,14 +257,38 @@ impl PointRow {
         let is_frame = places
             .into_iter()
             .all(|(place, expr)| matches!(expr, Expr::Column(column, _) if *column == place));
+        let key: Vec<_> = range.equal.iter().cloned().zip(types).collect();
         Some(PointRow {
+            lean: LeanRow::new(table, &key, filter.as_ref(), &output, &columns),
             is_frame,
             glance: Arc::new(Glance::new(table.layout.clone(), columns.clone())),
             table: TableRef::clone(table),
-            key: range.equal.iter().cloned().zip(types).collect(),
+            key,
             columns,
             filter,
             output,
+        })
+    }
+}
+
+impl LeanRow {
+    fn new(
+        table: &TableDef,
+        key: &[(Expr, SqlType)],
+        filter: Option<&Expr>,
+        output: &[Expr],
+        columns: &[usize],
+    ) -> Option<LeanRow> {
+        let over_row = |expr: &Expr| Formula::new(expr, Some((table, columns)));
+        let key = key.iter();
+        let key = key.map(|(expr, ty)| Some((Formula::new(expr, None)?, *ty)));
+        Some(LeanRow {
+            key: key.collect::<Option<_>>()?,
+            filter: match filter {
+                Some(filter) => Some(over_row(filter)?),
+                None => None,
+            },
+            output: output.iter().map(over_row).collect::<Option<_>>()?,
         })
     }
 }

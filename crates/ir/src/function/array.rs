@@ -142,8 +142,17 @@ fn subscript(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 
 /// `array[index]`: NULL where there is none.
 pub(crate) fn element<'v>(array: &'v Value, index: &Value) -> &'v Value {
-    static NULL: Value = Value::Null;
-    let (Value::Array(array), Some(index)) = (array, index.as_i64()) else {
+    index
+        .as_i64()
+        .map_or(&NULL, |index| element_at(array, index))
+}
+
+static NULL: Value = Value::Null;
+
+/// The same for an index that is not NULL.
+#[inline]
+pub(crate) fn element_at(array: &Value, index: i64) -> &Value {
+    let Value::Array(array) = array else {
         return &NULL;
     };
     let at = usize::try_from(index.wrapping_sub(1)).ok();

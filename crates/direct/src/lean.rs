@@ -1,0 +1,405 @@
+//! Statements about one row, over the row where it lies.
+//!
+//! Relies on: `ir::formula`.  Promises: what the statement itself would do; where a formula has no answer, where a row
+//! is of an older form, a NULL is refused or a key is taken, it has done nothing and says so.
+//! Does not: stand for statements whose expressions need a frame of values.
+//!
+//! ```text
+//!   key ─► row, where it lies ─► the columns that are looked at ─► bytes, the rest copied ─► put
+//! ```
+//! Hot path: no value is made but those that variables are filled with, and these in the memory that they had.
+
+use crate::context::{Context, Halt};
+use crate::direct::Direct;
+use crate::insert::row_id;
+use crate::point::{Done, refused};
+use quintet_base::datum::Datum;
+use quintet_base::limits::KEY_BYTES_MAX;
+use quintet_base::{SqlType, Value, key};
+use quintet_ir::TableDef;
+use quintet_ir::formula::{Computed, Formula, Scope};
+use quintet_ir::point::{LeanRow, Point, PointRow};
+
+/// What one statement after the other writes into.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    key: Vec<u8>,
+    entry: Vec<u8>,
+    row: Vec<u8>,
+    /// Values that no formula gives.
+    values: Vec<Value>,
+}
+
+/// Columns of a row that is written from where its values lie.
+const COLUMNS_MAX: usize = 24;
+/// Columns that are changed where they lie.
+const CHANGES_MAX: usize = 8;
+
+/// What was found where the key leads to.
+enum Found {
+    /// No row, or one that is not meant.
+    Nothing,
+    /// The row.
+    Row,
+    /// One that this is no code for.
+    Unusual,
+}
+
+/// Appends a value as a column of this type has it in keys.
+#[inline]
+pub(crate) fn push(value: Datum<'_>, ty: SqlType, out: &mut Vec<u8>) {
+    match value {
+        Datum::Text(text) if ty == SqlType::Bpchar => {
+            key::encode_datum(Datum::Text(text.trim_end_matches(' ')), out);
+        }
+        value => key::encode_datum(value, out),
+    }
+}
+
+/// Appends a key; `Some(false)`: a NULL in it, so there is no such row; `None`: a formula has no answer.
+#[inline]
+pub(crate) fn push_key(
+    parts: &[(Formula, SqlType)],
+    scope: &Scope<'_>,
+    out: &mut Vec<u8>,
+) -> Option<bool> {
+    for (part, ty) in parts {
+        match part.eval(scope)? {
+            Datum::Null => return Some(false),
+            value => push(value, *ty, out),
+        }
+    }
+    Some(true)
+}
+
+/// Puts what comes out of a row into the first places of `out`; `None`: a formula has no answer.
+#[inline]
+pub(crate) fn give(output: &[Formula], scope: &Scope<'_>, out: &mut Vec<Value>) -> Option<()> {
+    if out.len() < output.len() {
+        out.resize(output.len(), Value::Null);
+    }
+    for (formula, place) in output.iter().zip(out) {
+        formula.eval(scope)?.put_into(place);
+    }
+    Some(())
+}
+
+/// Runs the statement, if all of it can be computed so. `None`: nothing has happened.
+#[inline]
+pub(crate) fn run(
+    (point, direct): (&Point, &Direct),
+    context: &mut Context<'_>,
+    buffers: &mut Buffers,
+    out: &mut Vec<Value>,
+) -> Result<Option<Done>, Halt> {
+    match point {
+        Point::Read(row) => match &row.lean {
+            Some(lean) => read(row, lean, context, buffers, out),
+            None => Ok(None),
+        },
+        Point::Update {
+            row,
+            lean: Some(changes),
+            ..
+        } => match &row.lean {
+            Some(lean) if changes.len() <= CHANGES_MAX => {
+                update((row, lean), changes, context, buffers, out)
+            }
+            _ => Ok(None),
+        },
+        Point::Delete(row) if row.table.indexes.is_empty() && row.output.is_empty() => {
+            match &row.lean {
+                Some(lean) => delete(row, lean, context, buffers),
+                None => Ok(None),
+            }
+        }
+        Point::Insert {
+            table,
+            lean: Some(values),
+            ..
+        } if values.len() <= COLUMNS_MAX => insert((table, direct), values, context, buffers),
+        _ => Ok(None),
+    }
+}
+
+fn read(
+    row: &PointRow,
+    lean: &LeanRow,
+    context: &mut Context<'_>,
+    buffers: &mut Buffers,
+    out: &mut Vec<Value>,
+) -> Result<Option<Done>, Halt> {
+    let scope = Scope {
+        row: None,
+        slots: context.params,
+        host: context.host,
+    };
+    buffers.key.clear();
+    match push_key(&lean.key, &scope, &mut buffers.key) {
+        Some(true) => {}
+        Some(false) => return Ok(Some(Done::NOTHING)),
+        None => return Ok(None),
+    }
+    let place = (row.table.space, &buffers.key[..]);
+    let found = context.txn.read_columns(place, &row.glance, |stored| {
+        let Some(stored) = stored else {
+            return Some(Done::NOTHING);
+        };
+        let reader = row.table.layout.open(stored).ok()?;
+        let scope = Scope {
+            row: Some(reader),
+            ..scope
+        };
+        if let Some(filter) = &lean.filter
+            && !filter.holds(&scope)?
+        {
+            return Some(Done::NOTHING);
+        }
+        give(&lean.output, &scope, out)?;
+        Some(Done::one(lean.output.len()))
+    });
+    found.map_err(|error| refused(error, context, &row.table))
+}
+
+fn update(
+    (row, lean): (&PointRow, &LeanRow),
+    changes: &[(usize, Computed)],
+    context: &mut Context<'_>,
+    buffers: &mut Buffers,
+    out: &mut Vec<Value>,
+) -> Result<Option<Done>, Halt> {
+    let table = &*row.table;
+    let (params, host) = (context.params, context.host);
+    let scope = Scope {
+        row: None,
+        slots: params,
+        host,
+    };
+    let Buffers {
+        key,
+        row: bytes,
+        values,
+        ..
+    } = buffers;
+    key.clear();
+    match push_key(&lean.key, &scope, key) {
+        Some(true) => {}
+        Some(false) => return Ok(Some(Done::NOTHING)),
+        None => return Ok(None),
+    }
+    values.clear();
+    // Without columns, they are the same for every row.
+    for (_, value) in changes {
+        if value.formula.is_none() {
+            match quintet_ir::eval(&value.expr, &[], params, host) {
+                Ok(value) => values.push(value),
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+    let see = |stored: Option<&[u8]>| {
+        let Some(stored) = stored else {
+            return Found::Nothing;
+        };
+        let changed = (|| {
+            let reader = table.layout.open(stored).ok()?;
+            let scope = Scope {
+                row: Some(reader),
+                ..scope
+            };
+            if let Some(filter) = &lean.filter
+                && !filter.holds(&scope)?
+            {
+                return Some(Found::Nothing);
+            }
+            // All of them see the row as it was.
+            let mut new = [(0, Datum::Null); CHANGES_MAX];
+            let mut computed = values.iter();
+            for (place, (column, value)) in new.iter_mut().zip(changes) {
+                let value = match &value.formula {
+                    Some(formula) => formula.eval(&scope)?,
+                    None => Datum::of(computed.next()?),
+                };
+                if value.is_null() && table.columns[*column].not_null {
+                    return None;
+                }
+                *place = (*column, value);
+            }
+            let new = &new[..changes.len()];
+            // What is out of the ordinary with it is said by the long way.
+            let patched = table.layout.patch(stored, new, bytes).ok()?;
+            patched.then_some(Found::Row)
+        })();
+        changed.unwrap_or(Found::Unusual)
+    };
+    let found = context.txn.read_claimed(table.space, key, see);
+    match found.map_err(|error| refused(error, context, table))? {
+        Found::Row => {}
+        Found::Nothing => {
+            context.txn.note_read(table.space, key);
+            return Ok(Some(Done::NOTHING));
+        }
+        Found::Unusual => return Ok(None),
+    }
+    if !lean.output.is_empty() {
+        let Ok(reader) = table.layout.open(bytes) else {
+            return Ok(None);
+        };
+        let scope = Scope {
+            row: Some(reader),
+            ..scope
+        };
+        if give(&lean.output, &scope, out).is_none() {
+            return Ok(None);
+        }
+    }
+    let put = context.txn.put(table.space, key, bytes);
+    put.map_err(|error| refused(error, context, table))?;
+    Ok(Some(Done::one(lean.output.len())))
+}
+
+fn delete(
+    row: &PointRow,
+    lean: &LeanRow,
+    context: &mut Context<'_>,
+    buffers: &mut Buffers,
+) -> Result<Option<Done>, Halt> {
+    let table = &*row.table;
+    let scope = Scope {
+        row: None,
+        slots: context.params,
+        host: context.host,
+    };
+    let key = &mut buffers.key;
+    key.clear();
+    match push_key(&lean.key, &scope, key) {
+        Some(true) => {}
+        Some(false) => return Ok(Some(Done::NOTHING)),
+        None => return Ok(None),
+    }
+    let found = context.txn.read_claimed(table.space, key, |stored| {
+        let Some(stored) = stored else {
+            return Found::Nothing;
+        };
+        let Some(filter) = &lean.filter else {
+            return Found::Row;
+        };
+        let scope = Scope {
+            row: table.layout.open(stored).ok(),
+            ..scope
+        };
+        match filter.holds(&scope) {
+            Some(true) => Found::Row,
+            Some(false) => Found::Nothing,
+            None => Found::Unusual,
+        }
+    });
+    match found.map_err(|error| refused(error, context, table))? {
+        Found::Row => {}
+        Found::Nothing => {
+            context.txn.note_read(table.space, key);
+            return Ok(Some(Done::NOTHING));
+        }
+        Found::Unusual => return Ok(None),
+    }
+    let deleted = context.txn.delete(table.space, key);
+    deleted.map_err(|error| refused(error, context, table))?;
+    Ok(Some(Done::one(0)))
+}
+
+/// A row whose indexes take any number of the same.
+fn insert(
+    (table, direct): (&TableDef, &Direct),
+    columns: &[Computed],
+    context: &mut Context<'_>,
+    buffers: &mut Buffers,
+) -> Result<Option<Done>, Halt> {
+    let (params, host) = (context.params, context.host);
+    let scope = Scope {
+        row: None,
+        slots: params,
+        host,
+    };
+    let Buffers {
+        key,
+        entry,
+        row: bytes,
+        values,
+    } = buffers;
+    values.clear();
+    for value in columns {
+        if value.formula.is_none() {
+            match quintet_ir::eval(&value.expr, &[], params, host) {
+                Ok(value) => values.push(value),
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+    let mut row = [Datum::Null; COLUMNS_MAX];
+    let mut computed = values.iter();
+    for ((place, value), column) in row.iter_mut().zip(columns).zip(&table.columns) {
+        *place = match &value.formula {
+            Some(formula) => match formula.eval(&scope) {
+                Some(value) => value,
+                None => return Ok(None),
+            },
+            None => computed.next().map_or(Datum::Null, Datum::of),
+        };
+        if place.is_null() && column.not_null {
+            return Ok(None);
+        }
+    }
+    let row = &row[..columns.len()];
+    key.clear();
+    match &table.primary_key {
+        Some(primary) => {
+            for &column in &primary.columns {
+                push(row[column], table.columns[column].ty, key);
+            }
+            if key.len() > KEY_BYTES_MAX {
+                return Ok(None);
+            }
+            let taken = context
+                .txn
+                .read_claimed(table.space, key, |row| row.is_some());
+            if taken.map_err(|error| refused(error, context, table))? {
+                return Ok(None);
+            }
+        }
+        None => {
+            let id = row_id(direct, table, context.txn)?;
+            key::encode_datum(Datum::Int8(id), key);
+        }
+    }
+    // The entries fit, or nothing is put.
+    let longest = table.indexes.iter().map(|index| {
+        push_entry(table, &index.columns, row, key, entry);
+        entry.len()
+    });
+    if longest.max().unwrap_or(0) > KEY_BYTES_MAX {
+        return Ok(None);
+    }
+    table.layout.encode_into(row, bytes)?;
+    let put = context.txn.put(table.space, &key, bytes);
+    put.map_err(|error| refused(error, context, table))?;
+    for index in &table.indexes {
+        push_entry(table, &index.columns, row, key, entry);
+        let put = context.txn.put(index.space, &entry, &key);
+        put.map_err(|error| refused(error, context, table))?;
+    }
+    Ok(Some(Done::one(0)))
+}
+
+fn push_entry(
+    table: &TableDef,
+    columns: &[usize],
+    row: &[Datum<'_>],
+    key: &[u8],
+    entry: &mut Vec<u8>,
+) {
+    entry.clear();
+    for &column in columns {
+        push(row[column], table.columns[column].ty, entry);
+    }
+    entry.extend_from_slice(key);
+}
