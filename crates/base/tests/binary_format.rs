@@ -205,7 +205,7 @@ fn garbage_is_refused() {
 
 #[test]
 fn bad_utf8_is_refused_by_its_first_bad_bytes() {
-    let message = |bytes: &[u8]| utf8(bytes).unwrap_err().message;
+    let message = |bytes: &[u8]| utf8(bytes).unwrap_err().into_told().message;
     let prefix = "invalid byte sequence for encoding \"UTF8\": ";
     assert_eq!(message(b"a\xff"), format!("{prefix}0xff"));
     assert_eq!(message(b"a\xe2\x82"), format!("{prefix}0xe2 0x82"));

@@ -96,7 +96,7 @@ fn constraints_refuse_with_the_words_of_postgresql_and_leave_nothing() {
         error.detail.as_deref(),
         Some("Failing row contains (null, 1, 2).")
     );
-    assert_eq!(error.object.unwrap().column.as_deref(), Some("id"));
+    assert_eq!(error.object.as_ref().unwrap().column.as_deref(), Some("id"));
     assert_eq!(contents(&direct, &t), ints(&[&[1, 1, 1]]));
     // NULLs do not clash in a unique index.
     for id in [4, 5] {
