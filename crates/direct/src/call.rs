@@ -251,7 +251,7 @@ impl Call {
                 let frame = &mut self.frame;
                 let done = match (flat, sweep) {
                     (Some(flat), _) => {
-                        let done = point::run(&flat.point, direct, &mut inner, workspace, frame)?;
+                        let done = point::run(flat, direct, &mut inner, workspace, frame)?;
                         done.map(|done| (done.found, done.width, (&flat.into, flat.plain)))
                     }
                     (None, Some(swept)) => {

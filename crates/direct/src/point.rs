@@ -21,6 +21,7 @@ use crate::translate::halt;
 use crate::write::{entry_taken, remove, taken_error};
 use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, SqlResult, Value};
+use quintet_ir::code::Flat;
 use quintet_ir::point::{Point, PointRow};
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::Arbiter;
@@ -72,7 +73,7 @@ enum Found {
 /// Runs the statement and leaves its row, if it gives one, in the first places of `out`. `None`: nothing has happened,
 /// the statement is to be run as any other.
 pub(crate) fn run(
-    point: &Point,
+    Flat { point, joined, .. }: &Flat,
     direct: &Direct,
     context: &mut Context<'_>,
     workspace: &mut Workspace,
@@ -84,8 +85,8 @@ pub(crate) fn run(
     context.txn.begin_point();
     match lean::run((point, direct), context, &mut workspace.point.lean, out) {
         Ok(Some(done)) => return Ok(Some(done)),
-        Ok(None) => {}
-        Err(Halt::Stale) => return Ok(None),
+        Ok(None) if !*joined => {}
+        Ok(None) | Err(Halt::Stale) => return Ok(None),
         Err(halt) => return Err(stop_outside_a_run(halt)),
     }
     let mut scratch = std::mem::take(&mut workspace.point);

@@ -97,6 +97,15 @@ impl Point {
         }
     }
 
+    /// Whether it can be computed without a frame of values.
+    pub fn is_lean(&self) -> bool {
+        match self {
+            Point::Read(row) | Point::Delete(row) => row.lean.is_some(),
+            Point::Update { lean, .. } => lean.is_some(),
+            Point::Insert { lean, .. } => lean.is_some(),
+        }
+    }
+
     /// The form that a query or an UPDATE has if of what comes out only columns are left away that `wanted`
     /// does not name by their places. What else comes out may fail, and stays.
     pub fn narrowed(
