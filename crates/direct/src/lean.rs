@@ -15,10 +15,11 @@ use crate::insert::row_id;
 use crate::point::{Done, refused};
 use quintet_base::datum::Datum;
 use quintet_base::limits::KEY_BYTES_MAX;
-use quintet_base::{SqlType, Value, key};
+use quintet_base::{Bytes, SqlType, Value, key};
 use quintet_ir::TableDef;
 use quintet_ir::formula::{Computed, Formula, Scope};
 use quintet_ir::point::{LeanRow, Point, PointRow};
+use quintet_tc::{Strength, WaitPolicy};
 
 /// What one statement after the other writes into.
 #[derive(Default)]
@@ -139,6 +140,12 @@ fn read(
         Some(true) => {}
         Some(false) => return Ok(Some(Done::NOTHING)),
         None => return Ok(None),
+    }
+    if context.txn.locks_reads() {
+        let key = Bytes::copy_from_slice(&buffers.key);
+        let txn = &mut *context.txn;
+        let locked = txn.lock(row.table.space, &key, Strength::Shared, WaitPolicy::Queue);
+        locked.map_err(|error| refused(error, context, &row.table))?;
     }
     let place = (row.table.space, &buffers.key[..]);
     let found = context.txn.read_columns(place, &row.glance, |stored| {

@@ -55,6 +55,9 @@ enum Sum {
     Best(Value),
 }
 
+/// Who is shown a row that is meant, with its key; `None`: there is no answer.
+type See<'s> = dyn FnMut(&[u8], &Scope<'_>, &[u8]) -> Option<Wants> + 's;
+
 /// Runs the statement and leaves its row, if it gives one, in the first places of `out`. `None`: nothing has happened,
 /// the statement is to be run as any other.
 pub(crate) fn run(
@@ -184,7 +187,7 @@ fn each(
     scope: &Scope<'_>,
     context: &Context<'_>,
     passed: &mut u64,
-    see: &mut dyn FnMut(&[u8], &Scope<'_>, &[u8]) -> Option<Wants>,
+    see: &mut See<'_>,
 ) -> Result<bool, Halt> {
     let table = &*sweep.table;
     let txn: &Txn = context.txn;
