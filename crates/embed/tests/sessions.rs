@@ -161,7 +161,10 @@ fn constraints_are_checked_and_name_themselves() {
     );
     let error = c.query("insert into t values (2, 1, 1)").unwrap_err();
     assert_eq!(error.state, SqlState::UNIQUE_VIOLATION);
-    assert_eq!(error.object.unwrap().constraint.as_deref(), Some("t_b_key"));
+    assert_eq!(
+        error.object.as_ref().unwrap().constraint.as_deref(),
+        Some("t_b_key")
+    );
     c.query("insert into t values (2, 1, null), (3, 1, null)")
         .unwrap();
     assert_eq!(

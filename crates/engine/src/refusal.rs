@@ -254,7 +254,7 @@ mod tests {
             clash: Clash::Phantom,
             relation: Some("t".into()),
         };
-        let detail = refusal.to_sql(Level::Serializable).detail.unwrap();
+        let detail = refusal.to_sql(Level::Serializable).detail.clone().unwrap();
         assert!(
             detail.starts_with("A range of relation \"t\" that was scanned"),
             "{detail}"
