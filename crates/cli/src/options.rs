@@ -318,6 +318,7 @@ mod tests {
         memory = "4GiB"
         durability = "async"
         engine = "chain"
+        lanes = 2
         http = "127.0.0.1:9433"
         max_connections = 50
         tls_cert = "c.pem"
@@ -346,6 +347,7 @@ mod tests {
         assert_eq!(settings.memory, Size(4 << 30));
         assert_eq!(settings.durability, Durability::Async);
         assert_eq!(settings.engine, Engine::Chain);
+        assert_eq!(settings.lanes, Some(2));
         assert_eq!(settings.tls, Some(("c.pem".into(), "k.pem".into())));
         assert_eq!(settings.users[0], ("ann".into(), "se:cret".into()));
         assert_eq!(settings.users[2], ("carl".into(), "y".into()));
