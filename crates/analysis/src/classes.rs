@@ -363,8 +363,8 @@ impl Order {
         };
         let columns = match effects {
             [
-                Effect::Update(a) | Effect::Read(a),
-                Effect::Update(b) | Effect::Read(b),
+                Effect::Update(a) | Effect::Read(a) | Effect::Check(a),
+                Effect::Update(b) | Effect::Read(b) | Effect::Check(b),
             ] if granularity != Granularity::Row => a.intersection(b).copied().collect(),
             _ => Vec::new(),
         };
@@ -398,6 +398,7 @@ pub(crate) fn names_of(table: &TableDef, columns: impl IntoIterator<Item = usize
 pub(crate) fn word(effect: &Effect) -> &'static str {
     match effect {
         Effect::Read(_) => "read",
+        Effect::Check(_) => "check",
         Effect::Lock { shared: false } => "lock",
         Effect::Lock { shared: true } => "shared lock",
         Effect::Update(_) => "update",

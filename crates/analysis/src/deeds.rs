@@ -24,6 +24,7 @@ use crate::expressions::calls;
 use crate::flow::{Inside, Walk};
 use crate::known::{Known, known};
 use crate::operation::{Bound, Template};
+use crate::references::Fate;
 use quintet_base::SequenceId;
 use quintet_ir::plan::{KeyRange, LockStrength, LockTarget, Path, Plan};
 use quintet_ir::routine::Callee;
@@ -39,6 +40,8 @@ const ALTERNATIVES_MAX: usize = 64;
 pub enum Effect {
     /// Looks at these columns, and at whether there is a row.
     Read(Columns),
+    /// A constraint needs a row to be there, with these columns as they are, at every level.
+    Check(Columns),
     /// Keeps others from writing the rows: FOR UPDATE, or FOR SHARE, which leaves others the same.
     Lock {
         /// FOR SHARE.
@@ -142,6 +145,7 @@ impl<'p> Walk<'p> {
                 for index in unique_indexes(&delete.table) {
                     self.deed(&delete.table, Effect::Release(index), &pins);
                 }
+                self.follow(&delete.table, Fate::Removed, &pins, &[]);
             }
         }
         let checked = match statement {
@@ -182,7 +186,7 @@ impl<'p> Walk<'p> {
     }
 
     /// One deed for each of the alternatives.
-    fn deed(&mut self, table: &TableRef, effect: Effect, alternatives: &[Vec<Pin>]) {
+    pub(crate) fn deed(&mut self, table: &TableRef, effect: Effect, alternatives: &[Vec<Pin>]) {
         let context = self.context();
         let any = [Vec::new()];
         let alternatives = match alternatives.len() {
@@ -292,6 +296,7 @@ impl<'p> Walk<'p> {
         if !beside.is_empty() {
             self.deed(table, Effect::Read(beside), before);
         }
+        self.follow(table, Fate::Set(&assigned), before, &after);
     }
 
     fn note_insert(&mut self, insert: &Insert) {
@@ -311,6 +316,7 @@ impl<'p> Walk<'p> {
         for index in unique_indexes(table) {
             self.deed(table, Effect::Claim(index), &rows);
         }
+        self.follow(table, Fate::Added, &[], &rows);
         let Some(conflict) = &insert.conflict else {
             return;
         };
@@ -386,7 +392,7 @@ fn lock_of(targets: &[LockTarget], table: &TableDef) -> Option<bool> {
 }
 
 /// Numbers of the unique indexes.
-fn unique_indexes(table: &TableDef) -> Vec<usize> {
+pub(crate) fn unique_indexes(table: &TableDef) -> Vec<usize> {
     let indexes = table.indexes.iter().enumerate();
     let unique = indexes.filter(|(_, index)| index.unique);
     unique.map(|(number, _)| number).collect()
@@ -409,7 +415,7 @@ fn checked_sets(table: &TableDef) -> Vec<Columns> {
 }
 
 /// The assigned columns with those that are checked together with them, and so on.
-fn written_together(table: &TableDef, assigned: &Columns) -> Columns {
+pub(crate) fn written_together(table: &TableDef, assigned: &Columns) -> Columns {
     let mut written = assigned.clone();
     let sets = checked_sets(table);
     loop {

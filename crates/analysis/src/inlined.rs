@@ -122,6 +122,7 @@ fn widened(mark: Mark, line: u32) -> Mark {
             // One for all sets of columns, so that they stay few.
             Effect::Read(_) => Effect::Read(every_column(&mark.table)),
             Effect::Update(_) => Effect::Update(every_column(&mark.table)),
+            Effect::Check(_) => Effect::Check(every_column(&mark.table)),
             effect => effect,
         },
         line,

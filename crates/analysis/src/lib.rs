@@ -25,6 +25,7 @@
 //! | `groups` | rounds of reads |
 //! | `look_ups` | keys that can be looked up before a call begins |
 //! | `text` | the printed form |
+//! | `references` | what follows by foreign keys |
 //! | `deeds`, `columns` | what a statement does to rows, and what it looks at |
 //! | `footprint`, `inlined` | [`Footprint`]: which rows a call may touch; those of called routines |
 //! | `rule` | when two effects on a row conflict |
@@ -51,6 +52,7 @@ mod loops;
 pub mod operation;
 mod paths;
 mod prune;
+mod references;
 pub mod report;
 mod rule;
 mod state;

@@ -16,6 +16,9 @@
 //! row from being there, or took it away since, has itself been kept apart from one of the two. Of a unique
 //! index: two claims of one key conflict.
 //!
+//! A constraint's check that a row is there conflicts with every delete of it and with updates of the columns that are
+//! referred to, at every level; with inserts as reads do.
+//!
 //! Read–write, at SERIALIZABLE, and at READ COMMITTED, whose statements see more than one snapshot: a read with an update of a column that it looks at (by row: of any), and with
 //! every insert and delete. Whether a key is taken is a read, too: so an insert meets a delete, and a claim a
 //! release.
@@ -73,7 +76,7 @@ impl Rule {
     /// Why these conflict on a row of the table, or on a key of its index; `None`: they do not.
     pub fn cause(self, one: &Effect, other: &Effect, table: &TableDef) -> Option<Cause> {
         use Cause::{ReadWrite, WriteWrite};
-        use Effect::{Claim, Delete, Insert, InsertNumbered, Lock, Read, Release, Update};
+        use Effect::{Check, Claim, Delete, Insert, InsertNumbered, Lock, Read, Release, Update};
         let reads_count = self.level != Level::Snapshot;
         let common = |a: &crate::Columns, b: &crate::Columns, coarse: &[Granularity]| {
             coarse.contains(&self.granularity) || !a.is_disjoint(b)
@@ -99,6 +102,14 @@ impl Rule {
             (Read(a), Update(b)) | (Update(b), Read(a)) => read(common(a, b, &seen)),
             (Read(_), Insert | Delete) | (Insert | Delete, Read(_)) => read(true),
             (Read(_), Read(_) | Lock { .. }) | (Lock { .. }, Read(_)) => None,
+            (Check(a), Update(b)) | (Update(b), Check(a)) => {
+                common(a, b, &seen).then_some(ReadWrite)
+            }
+            (Check(_), Delete) | (Delete, Check(_)) => Some(ReadWrite),
+            (Check(_), Insert) | (Insert, Check(_)) => read(true),
+            (Check(_), Read(_) | Lock { .. } | Check(_)) | (Read(_) | Lock { .. }, Check(_)) => {
+                None
+            }
             (Claim(a), Claim(b)) => write(a == b),
             (Claim(a), Release(b)) | (Release(b), Claim(a)) => read(a == b),
             (Release(_), Release(_)) => None,
@@ -131,6 +142,7 @@ mod tests {
             indexes: Vec::new(),
             checks: Vec::new(),
             layout: RowLayout::new(Vec::new()),
+            references: None,
         }
     }
 
@@ -150,6 +162,8 @@ mod tests {
             Effect::Release(0),
             Effect::InsertNumbered(SequenceId(1)),
             Effect::InsertNumbered(SequenceId(2)),
+            Effect::Check(columns(&[1])),
+            Effect::Check(columns(&[3])),
         ]
     }
 
@@ -201,10 +215,11 @@ mod tests {
         assert_eq!(with(snapshot, &Effect::Insert, true), [6, 11, 12]);
         assert_eq!(with(snapshot, &all[11], true), [6, 12]);
         assert_eq!(with(snapshot, &Effect::Insert, false), []);
-        let inserts = [0, 1, 6, 7, 11, 12];
+        let inserts = [0, 1, 6, 7, 11, 12, 13, 14];
         assert_eq!(with(serializable, &Effect::Insert, true), inserts);
-        assert_eq!(with(snapshot, &all[4], true), [2, 3, 4, 7]);
-        assert_eq!(with(serializable, &all[4], true), [0, 2, 3, 4, 7]);
+        assert_eq!(with(snapshot, &all[4], true), [2, 3, 4, 7, 13]);
+        assert_eq!(with(serializable, &all[4], true), [0, 2, 3, 4, 7, 13]);
+        assert_eq!(with(snapshot, &all[14], true), [7]);
         assert_eq!(with(snapshot, &all[3], true), [2, 4, 5, 7]);
         assert_eq!(with(snapshot, &Effect::Claim(0), true), [8]);
         assert_eq!(with(serializable, &Effect::Claim(0), true), [8, 10]);

@@ -16,6 +16,7 @@ use crate::flow::Walk;
 use crate::graph::Why;
 use crate::known::known;
 use crate::operation::{Bound, Key, Part, Template, Touch, What};
+use crate::references::reached;
 use quintet_ir::explain::frame_names;
 use quintet_ir::plan::{KeyRange, Path, Plan};
 use quintet_ir::point::Point;
@@ -66,6 +67,17 @@ impl<'p> Walk<'p> {
             }
             Statement::Delete(delete) => vec![changed(&delete.table, &delete.source, self)],
         };
+        let mut touches = touches;
+        followed(statement, &mut |table, writes| {
+            touches.push(Touch {
+                table: TableRef::clone(table),
+                writes,
+                locks: false,
+                keys: Vec::new(),
+                outer: Vec::new(),
+                path: None,
+            });
+        });
         let what = match statement {
             Statement::Query(_) => What::Query(statement),
             _ => What::Write(statement),
@@ -314,6 +326,18 @@ pub(crate) fn touched(action: &Action, see: &mut dyn FnMut(&TableRef, bool)) {
         Statement::Insert(insert) => see(&insert.table, true),
         Statement::Update(update) => see(&update.table, true),
         Statement::Delete(delete) => see(&delete.table, true),
+    }
+    followed(statement, see);
+}
+
+/// Shows the tables that a statement reaches by foreign keys.
+fn followed(statement: &Statement, see: &mut dyn FnMut(&TableRef, bool)) {
+    match statement {
+        Statement::Query(_) => {}
+        // In the place of a row that is in the way another may be changed.
+        Statement::Insert(insert) => reached(&insert.table, insert.conflict.is_none(), see),
+        Statement::Update(update) => reached(&update.table, false, see),
+        Statement::Delete(delete) => reached(&delete.table, false, see),
     }
 }
 

@@ -457,3 +457,50 @@ fn tpcc_by_commit() {
         assert_eq!(of_pair(level), [expected]);
     }
 }
+
+/// Goal: who adds a child meets who removes its parent, at every level, and neither who changes the parent's other
+/// columns nor who adds another child; a cascade reaches the rows below.
+#[test]
+fn foreign_keys_meet_where_the_parent_goes() {
+    let text = "
+        CREATE TABLE parent (id int PRIMARY KEY, hits int);
+        CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES parent);
+        CREATE TABLE below (id int PRIMARY KEY REFERENCES parent ON DELETE CASCADE, n int);
+        CREATE PROCEDURE add(c int, p int) LANGUAGE sql AS $$ INSERT INTO child VALUES (c, p) $$;
+        CREATE PROCEDURE move(c int, p int) LANGUAGE sql AS $$ UPDATE child SET parent = p WHERE id = c $$;
+        CREATE PROCEDURE touch(p int) LANGUAGE sql AS $$ UPDATE parent SET hits = hits + 1 WHERE id = p $$;
+        CREATE PROCEDURE remove(p int) LANGUAGE sql AS $$ DELETE FROM parent WHERE id = p $$;
+        CREATE PROCEDURE renumber(p int, q int) LANGUAGE sql AS $$ UPDATE parent SET id = q WHERE id = p $$;
+        CREATE PROCEDURE under(p int) LANGUAGE sql AS $$ UPDATE below SET n = n + 1 WHERE id = p $$;";
+    let int = Value::Int4;
+    for rule in [BY_COLUMN, SERIALIZABLE] {
+        let classes = classes(text, rule);
+        let keys = |name: &str, arguments: &[i32]| {
+            let arguments: Vec<Value> = arguments.iter().map(|v| int(*v)).collect();
+            keys(&classes, name, &arguments)
+        };
+        let meets = |one: &[ConflictKey], other: &[ConflictKey]| meet(&classes, one, other);
+        for child in [keys("add", &[1, 7]), keys("move", &[1, 7])] {
+            assert!(meets(&child, &keys("remove", &[7])), "{rule:?}");
+            assert!(meets(&child, &keys("renumber", &[7, 9])), "{rule:?}");
+            assert!(!meets(&child, &keys("touch", &[7])), "{rule:?}");
+            assert!(!meets(&child, &keys("add", &[2, 7])), "{rule:?}");
+        }
+        assert!(!meets(&keys("touch", &[7]), &keys("remove", &[8])));
+        assert!(
+            meets(&keys("under", &[7]), &keys("remove", &[7])),
+            "{rule:?}"
+        );
+        assert!(
+            !meets(&keys("under", &[8]), &keys("remove", &[7])),
+            "{rule:?}"
+        );
+    }
+    let snapshot = classes(text, BY_COLUMN);
+    let add = keys(&snapshot, "add", &[int(1), int(7)]);
+    assert!(!meet(
+        &snapshot,
+        &add,
+        &keys(&snapshot, "remove", &[int(8)])
+    ));
+}

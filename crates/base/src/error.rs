@@ -104,6 +104,8 @@ states! {
     INVALID_PASSWORD = b"28P01";
     /// Log-in refused.
     INVALID_AUTHORIZATION = b"28000";
+    /// Columns that no unique key has, or of which there are too few.
+    INVALID_FOREIGN_KEY = b"42830";
     /// Something depends on what should be dropped.
     DEPENDENT_OBJECTS_STILL_EXIST = b"2BP01";
     /// A function came to its end without RETURN.

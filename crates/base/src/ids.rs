@@ -55,6 +55,10 @@ id! {
     /// A procedure or function in the catalogue.
     RoutineId(u32)
 }
+id! {
+    /// A foreign key in the catalogue.
+    ConstraintId(u32)
+}
 
 impl Lsn {
     /// Before the first record.

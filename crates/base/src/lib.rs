@@ -39,7 +39,9 @@ pub use bytes::Bytes;
 pub use datum::Datum;
 pub use durability::Durability;
 pub use error::{SqlError, SqlResult, SqlState};
-pub use ids::{IndexId, Lsn, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId};
+pub use ids::{
+    ConstraintId, IndexId, Lsn, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId,
+};
 pub use interval::Interval;
 pub use json::Json;
 pub use level::Level;

@@ -231,5 +231,6 @@ fn table() -> TableRef {
         indexes: vec![],
         checks: vec![],
         layout: RowLayout::new(columns.iter().map(|(_, ty)| *ty).collect()),
+        references: None,
     })
 }

@@ -7,6 +7,7 @@
 use crate::direct::Direct;
 use crate::nested::{Calling, Inside};
 use crate::point::Scratch;
+use crate::references::Event;
 use crate::translate::halt;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::routine::Callee;
@@ -75,6 +76,8 @@ pub(crate) struct Workspace {
     /// What a function that an expression calls has to wait for; the expression has failed with an
     /// error that nobody sees.
     pub blocked: Option<quintet_tc::Wait>,
+    /// Rows that the statement has written and others may refer to, or that refer to others.
+    pub events: Vec<Event>,
 }
 
 impl Workspace {
@@ -243,6 +246,7 @@ impl<'e> Env<'e> {
     /// The statement starts over.
     pub fn release_all(&mut self) {
         self.workspace.memory = self.workspace.floor;
+        self.workspace.events.clear();
     }
 
     /// What an error of the transaction, met at this relation, means for the statement.

@@ -3,7 +3,7 @@
 //! Relies on: one `Direct` per [`Tc`], because it gives out row ids and sequence values.
 //! Promises: clones share everything.  Does not: own a thread.
 
-use crate::context::{Context, Env, Stop, Workspace};
+use crate::context::{Context, Env, Halt, Stop, Workspace};
 use crate::rowid::RowIds;
 use crate::sequence::Sequences;
 use crate::work;
@@ -89,6 +89,23 @@ impl Direct {
         let mut workspace = Workspace::default();
         let mut env = Env::new(context, &mut workspace);
         work::run(self, &mut env, work).map_err(crate::run::stop_outside_a_run)
+    }
+
+    /// Checks the constraints that were put off until now. Before a commit, before a change of the schema, whose tables
+    /// they would not know, and for SET CONSTRAINTS … IMMEDIATE.
+    ///
+    /// # Errors
+    /// `23503`, `57014`, what is to be run again; [`Stop::Blocked`]: wait, and call again.
+    pub fn check_deferred(&self, context: &mut Context<'_>) -> Result<(), Stop> {
+        if context.txn.attached().is_empty() {
+            return Ok(());
+        }
+        let mut workspace = Workspace::default();
+        let mut env = Env::new(context, &mut workspace);
+        // Who comes back from a wait may have been told to give up.
+        let checked = env.check_cancel().map_err(Halt::from);
+        let checked = checked.and_then(|()| crate::references::settle_deferred(&mut env));
+        checked.map_err(crate::run::stop_outside_a_run)
     }
 
     pub(crate) fn shared(&self) -> &Shared {

@@ -15,6 +15,7 @@ use crate::context::{Context, Env, Halt, Stop, Workspace, row_bytes};
 use crate::cursor::{Cursor, collect};
 use crate::direct::Direct;
 use crate::keys::{EntryKey, entry_key, row_key};
+use crate::references::settle;
 use crate::rowid::NoId;
 use crate::rows::{check_row, read_row};
 use crate::run::{Restarts, stop_outside_a_run};
@@ -74,7 +75,10 @@ pub fn insert_row(
     loop {
         let mut workspace = Workspace::default();
         let mut env = Env::new(context, &mut workspace);
-        match run(direct, insert, &mut env) {
+        match run(direct, insert, &mut env).and_then(|written| {
+            settle(&mut env)?;
+            Ok(written)
+        }) {
             Ok(written) => return Ok(written.count),
             Err(Halt::Stale) => {
                 context.txn.rollback_to(mark);

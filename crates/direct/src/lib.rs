@@ -31,6 +31,7 @@
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
 //! | `insert`, `update` | the writing statements |
+//! | `references` | foreign keys: what follows from a statement, and what must hold after it |
 //! | `point`, `lean` | statements of a routine about one row by its key; the same where it lies |
 //! | `sweep` | statements of a routine about a range of rows, where they lie |
 //! | `rowid`, `sequence` | numbers that are given out once |
@@ -58,6 +59,7 @@ mod nested;
 mod outer_ahead;
 mod point;
 mod raise;
+mod references;
 mod rowid;
 mod rows;
 mod run;
@@ -75,6 +77,7 @@ mod write;
 pub use context::{Context, STATEMENT_MEMORY_MAX, Stop};
 pub use direct::Direct;
 pub use insert::insert_row;
+pub use references::set_constraints;
 pub use run::Run;
 pub use sequence::SEQUENCE_SPACE;
 pub use translate::translate;

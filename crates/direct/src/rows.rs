@@ -138,7 +138,12 @@ pub(crate) fn about(
 }
 
 /// `(a, b)=(1, x)`
-fn key_text(table: &TableDef, columns: &[usize], row: &[Value], host: &dyn Host) -> String {
+pub(crate) fn key_text(
+    table: &TableDef,
+    columns: &[usize],
+    row: &[Value],
+    host: &dyn Host,
+) -> String {
     let names: Vec<&str> = columns
         .iter()
         .map(|c| table.columns[*c].name.as_str())

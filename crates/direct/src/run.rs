@@ -21,6 +21,7 @@ use crate::cursor::{Cursor, collect_some};
 use crate::direct::Direct;
 use crate::insert::Written;
 use crate::lock::{known_target, runs_whole};
+use crate::references::settle;
 use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
@@ -264,7 +265,8 @@ pub(crate) fn run_whole(
             .check_cancel()
             .map_err(Halt::from)
             .and_then(|()| lock_known_target(statement, &mut env))
-            .and_then(|()| run_once(around.direct, statement, &mut env, wanted));
+            .and_then(|()| run_once(around.direct, statement, &mut env, wanted))
+            .and_then(|written| settle(&mut env).map(|()| written));
         let blocked = env.workspace.blocked.take();
         let result = match (result, blocked) {
             (Err(_), Some(wait)) => Err(Halt::Blocked(wait)),

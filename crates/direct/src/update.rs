@@ -145,9 +145,15 @@ fn patch(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt> {
     Ok(written)
 }
 
-/// True if no column of an index is assigned. With `stays_in_place`: nor of the key.
+/// True if no column of an index is assigned, and none that a foreign key is about. With `stays_in_place`: nor of the key.
 fn keeps_entries(update: &Update) -> bool {
     let mut indexed = update.table.indexes.iter().flat_map(|index| &index.columns);
+    let mut assigned = update.assignments.iter().map(|(column, _)| *column);
+    if let Some(references) = &update.table.references
+        && references.heeds(&mut assigned)
+    {
+        return false;
+    }
     !indexed.any(|column| {
         let assigned = update.assignments.iter();
         assigned

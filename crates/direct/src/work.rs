@@ -25,13 +25,13 @@ use std::collections::BTreeSet;
 /// Does all of it, in order.
 pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(), Halt> {
     // All before anything is read or written: closing may have to wait, and may move the snapshot.
-    for table in work.iter().filter_map(table_read) {
+    for table in work.iter().flat_map(tables_read) {
         let closed = env.txn.close_space(table.space);
         closed.map_err(|error| env.halt(error, &table.name))?;
     }
     let mut fenced = BTreeSet::new();
     for item in work {
-        let read = table_read(item).map(|table| table.space);
+        let read = tables_read(item).into_iter().map(|table| table.space);
         let named: &[SpaceId] = match item {
             Work::Fence(spaces) => spaces,
             _ => &[],
@@ -49,6 +49,7 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
                 not_null,
                 checks,
             } => verify(table, not_null, checks, env)?,
+            Work::VerifyReferences { table, key } => verify_references(table, *key, env)?,
             Work::Fence(_) => {}
             Work::DropSpaces(spaces) => spaces.iter().for_each(|space| env.txn.drop_space(*space)),
             Work::StartSequence { sequence, next } => {
@@ -64,13 +65,18 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
     Ok(())
 }
 
-/// The table whose rows an item reads. A writer whose plan does not know of the change must not
+/// The tables whose rows an item reads. A writer whose plan does not know of the change must not
 /// commit to it from then on.
-fn table_read(item: &Work) -> Option<&TableRef> {
+fn tables_read(item: &Work) -> Vec<&TableRef> {
     match item {
-        Work::BuildIndex { table, .. } | Work::Verify { table, .. } => Some(table),
-        Work::Rewrite { from, .. } => Some(from),
-        _ => None,
+        Work::BuildIndex { table, .. } | Work::Verify { table, .. } => vec![table],
+        Work::Rewrite { from, .. } => vec![from],
+        Work::VerifyReferences { table, key } => {
+            let references = table.references.as_ref();
+            let parent = references.map(|all| &all.tables[all.keys[*key].parent]);
+            [table].into_iter().chain(parent).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -157,6 +163,13 @@ fn rewrite(
         let put = env.txn.put(to.space, key.clone(), encode_row(to, &row)?);
         put.map_err(|error| env.halt(error, &to.name))?;
         (0..to.indexes.len()).try_for_each(|number| put_entry(to, number, &row, &key, env))
+    })
+}
+
+/// Whether what the rows refer to is there. The table that is referred to is closed, too, so nothing there goes meanwhile.
+fn verify_references(table: &TableRef, key: usize, env: &mut Env<'_>) -> Result<(), Halt> {
+    for_each_row(table, env, |row, env| {
+        crate::references::verify(table, key, row, env)
     })
 }
 

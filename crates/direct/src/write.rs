@@ -3,10 +3,11 @@
 //! Relies on: the row's key is locked by the caller where another could have it too.
 //! Promises: row and entries change together or the statement is undone; a key that must be its
 //! own is locked before anybody decides whether it is free, so two transactions can not both find it
-//! so.  Does not: check NOT NULL and CHECK (`rows`).
+//! so; what foreign keys may have to say is noted (`references`).  Does not: check NOT NULL and CHECK (`rows`).
 
 use crate::context::{Env, Halt};
 use crate::keys::{EntryKey, check_length, entry_key, primary_name};
+use crate::references::note;
 use crate::rows::{duplicate_key, encode_row, read_row};
 use quintet_base::{Bytes, SqlError, SqlState, Value};
 use quintet_ir::statement::Arbiter;
@@ -111,6 +112,7 @@ pub(crate) fn put_new(
     for (index, entry) in table.indexes.iter().zip(entries) {
         put(table, index.space, entry.key, row_key.clone(), env)?;
     }
+    note(table, None, Some(row), env)?;
     Ok(())
 }
 
@@ -124,6 +126,7 @@ pub(crate) fn remove(
     for index in &table.indexes {
         remove_entry(table, index, entry_key(table, index, row, row_key), env)?;
     }
+    note(table, Some(row), None, env)?;
     delete(table, table.space, row_key.clone(), env)
 }
 
@@ -181,6 +184,7 @@ pub(crate) fn occupy(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Re
             put(table, index.space, new.key, change.new_key.clone(), env)?;
         }
     }
+    note(table, Some(&change.old), Some(&change.new), env)?;
     put(
         table,
         table.space,

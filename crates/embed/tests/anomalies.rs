@@ -235,4 +235,9 @@ scripts!(
     predicate_write_skew,
     long_fork,
     stale_read,
+    orphan_by_delete,
+    orphan_by_insert,
+    orphan_by_key_change,
+    orphan_by_cascade,
+    orphan_by_late_check,
 );

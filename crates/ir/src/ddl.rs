@@ -37,6 +37,13 @@ pub enum Work {
         /// Numbers of the checks in `TableDef::checks`.
         checks: Vec<usize>,
     },
+    /// Refuses the change unless what the rows refer to by a foreign key is there (23503).
+    VerifyReferences {
+        /// The table as it will be.
+        table: TableRef,
+        /// The key's number in the table's references.
+        key: usize,
+    },
     /// From this commit on, writes planned against an older definition of these spaces are refused.
     Fence(Vec<SpaceId>),
     /// The spaces are no longer used after this commit.

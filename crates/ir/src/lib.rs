@@ -20,6 +20,7 @@
 //! | `cast` | conversions between types, and which of them are implicit |
 //! | `aggregate` | what an aggregate means |
 //! | `ahead` | keys that are known before a call begins |
+//! | `references` | foreign keys: what a change brings about in other tables |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
 //! | `point` | statements about one row, flat |
@@ -45,6 +46,7 @@ pub mod formula;
 pub mod function;
 pub mod plan;
 pub mod point;
+pub mod references;
 pub mod routine;
 pub mod schema;
 pub mod statement;
@@ -58,6 +60,7 @@ pub use fold::{DetachedHost, fold};
 pub use formula::{Computed, Formula};
 pub use function::Function;
 pub use plan::{Access, KeyRange, Path, Plan};
+pub use references::{ForeignKey, References, ReferentialAction};
 pub use routine::{Program, Routine};
 pub use schema::{ColumnDef, IndexDef, SequenceDef, TableDef};
 pub use statement::{OutputColumn, Procedure, Statement};

@@ -161,7 +161,9 @@ fn changed(update: &Update, kept: impl Fn(usize) -> bool) -> Option<Point> {
     let moves = fixed.any(|column| changes.iter().any(|(changed, _)| changed == column));
     let twice = changes.windows(2).any(|pair| pair[0].0 == pair[1].0);
     let free = changes.iter().all(|(_, value)| value.is_free());
-    if moves || twice || !free || !table.checks.is_empty() {
+    let assigned = changes.iter().map(|(column, _)| *column);
+    let heeded = (table.references.as_ref()).is_some_and(|references| references.heeds(assigned));
+    if moves || twice || !free || heeded || !table.checks.is_empty() {
         return None;
     }
     let output = those(update.returning.as_deref().unwrap_or_default(), kept);
@@ -192,6 +194,11 @@ fn changed(update: &Update, kept: impl Fn(usize) -> bool) -> Option<Point> {
 
 fn removed(delete: &Delete) -> Option<Point> {
     let access = scan(&delete.source)?;
+    if let Some(references) = &delete.table.references
+        && references.to(0).next().is_some()
+    {
+        return None;
+    }
     let all = (0..access.table.columns.len()).collect();
     let output = delete.returning.clone().unwrap_or_default();
     PointRow::new(access, output, all).map(Point::Delete)
@@ -208,7 +215,10 @@ fn added(insert: &Insert) -> Option<Point> {
         .iter()
         .chain(&output)
         .all(|value| !value.calls_routine());
-    if !one_row || !plain || insert.conflict.is_some() || !insert.table.checks.is_empty() {
+    let refers = (insert.table.references.as_ref())
+        .is_some_and(|references| references.from(0).next().is_some());
+    let checked = refers || !insert.table.checks.is_empty();
+    if !one_row || !plain || insert.conflict.is_some() || checked {
         return None;
     }
     let free = insert.values.iter().all(Expr::is_free);

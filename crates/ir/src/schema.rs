@@ -16,6 +16,7 @@
 //! PostgreSQL compares it so.
 
 use crate::expr::Expr;
+use crate::references::References;
 use quintet_base::row::RowLayout;
 use quintet_base::{IndexId, SequenceId, SpaceId, SqlType, TableId, TypeMod};
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct TableDef {
     pub checks: Vec<CheckDef>,
     /// How rows are laid out.
     pub layout: RowLayout,
+    /// Foreign keys from and to the table, if there are any.
+    pub references: Option<Arc<References>>,
 }
 
 /// The primary key of a table.

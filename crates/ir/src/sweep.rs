@@ -332,8 +332,10 @@ fn changed(update: &Update) -> Option<Sweep> {
     let twice = changes.windows(2).any(|pair| pair[0].0 == pair[1].0);
     let free = changes.iter().all(|(_, value)| value.is_free());
     let by_key = matches!(access.path, Path::Primary(_));
-    if moves || twice || !free || !by_key || !table.checks.is_empty() || update.returning.is_some()
-    {
+    let assigned = changes.iter().map(|(column, _)| *column);
+    let heeded = (table.references.as_ref()).is_some_and(|references| references.heeds(assigned));
+    let checked = heeded || !table.checks.is_empty();
+    if moves || twice || !free || !by_key || checked || update.returning.is_some() {
         return None;
     }
     let all: Vec<usize> = (0..table.columns.len()).collect();

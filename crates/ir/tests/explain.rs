@@ -50,6 +50,7 @@ fn table(name: &str) -> TableRef {
         }],
         checks: vec![],
         layout: RowLayout::new(vec![SqlType::Int4; 3]),
+        references: None,
     })
 }
 

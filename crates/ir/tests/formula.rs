@@ -230,6 +230,7 @@ fn table() -> TableDef {
         indexes: Vec::new(),
         checks: Vec::new(),
         layout: RowLayout::new(TYPES.to_vec()),
+        references: None,
     }
 }
 

@@ -11,11 +11,13 @@
 //! ```
 
 use crate::records::{
-    self, Counters, FIRST_ID, RecordKey, RoutineRecord, SequenceRecord, TableRecord,
+    self, Counters, FIRST_ID, ForeignKeyRecord, RecordKey, RoutineRecord, SequenceRecord,
+    TableRecord,
 };
+use crate::references;
 use crate::routine::StoredRoutine;
 use crate::stored;
-use quintet_base::{RoutineId, SequenceId, SpaceId, SqlResult, TableId};
+use quintet_base::{ConstraintId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::Program;
 use quintet_ir::schema::{SequenceDef, TableRef};
 use std::collections::BTreeMap;
@@ -34,6 +36,9 @@ pub struct CatalogChange {
 #[derive(Clone, Debug)]
 struct TableEntry {
     record: Arc<TableRecord>,
+    /// By itself.
+    alone: TableRef,
+    /// With what refers to it and what it refers to.
     table: TableRef,
 }
 
@@ -58,6 +63,7 @@ pub struct Catalog {
     names: BTreeMap<String, BTreeMap<String, Relation>>,
     /// Several may have one name.
     routines: BTreeMap<RoutineId, Arc<StoredRoutine>>,
+    foreign_keys: BTreeMap<ConstraintId, Arc<ForeignKeyRecord>>,
 }
 
 impl Catalog {
@@ -77,6 +83,7 @@ impl Catalog {
             sequences: BTreeMap::new(),
             names: BTreeMap::new(),
             routines: BTreeMap::new(),
+            foreign_keys: BTreeMap::new(),
         };
         let changes: Vec<CatalogChange> = records
             .into_iter()
@@ -123,6 +130,13 @@ impl Catalog {
                 (RecordKey::Routine(id), None) => {
                     next.routines.remove(&id);
                 }
+                (RecordKey::ForeignKey(id), Some(value)) => {
+                    let record: ForeignKeyRecord = records::read(value)?;
+                    next.foreign_keys.insert(id, Arc::new(record));
+                }
+                (RecordKey::ForeignKey(id), None) => {
+                    next.foreign_keys.remove(&id);
+                }
             }
         }
         next.index_names();
@@ -134,10 +148,58 @@ impl Catalog {
             let record: TableRecord = records::read(value)?;
             let table = Arc::new(stored::table(&next, &record)?);
             let record = Arc::new(record);
-            next.tables.insert(id, TableEntry { record, table });
+            next.tables.insert(
+                id,
+                TableEntry {
+                    record,
+                    alone: TableRef::clone(&table),
+                    table,
+                },
+            );
         }
         next.index_names();
+        next.refer();
         Ok(next)
+    }
+
+    /// Gives each table what refers to it and what it refers to.
+    fn refer(&mut self) {
+        let keys: Vec<Arc<ForeignKeyRecord>> = self.foreign_keys.values().cloned().collect();
+        let alone: BTreeMap<TableId, TableRef> = self
+            .tables
+            .iter()
+            .map(|(id, entry)| (*id, TableRef::clone(&entry.alone)))
+            .collect();
+        for (id, entry) in &mut self.tables {
+            entry.table = match references::of_table(*id, &keys, &alone) {
+                Some(references) => Arc::new(quintet_ir::TableDef {
+                    references: Some(Arc::new(references)),
+                    ..(*entry.alone).clone()
+                }),
+                None => TableRef::clone(&entry.alone),
+            };
+        }
+    }
+
+    /// All foreign keys, oldest first.
+    pub(crate) fn foreign_keys(&self) -> impl Iterator<Item = &Arc<ForeignKeyRecord>> {
+        self.foreign_keys.values()
+    }
+
+    /// The foreign keys of a table, oldest first.
+    pub(crate) fn foreign_keys_of(
+        &self,
+        child: TableId,
+    ) -> impl Iterator<Item = &Arc<ForeignKeyRecord>> {
+        self.foreign_keys().filter(move |key| key.child == child)
+    }
+
+    /// The foreign keys that refer to a table, oldest first.
+    pub(crate) fn foreign_keys_to(
+        &self,
+        parent: TableId,
+    ) -> impl Iterator<Item = &Arc<ForeignKeyRecord>> {
+        self.foreign_keys().filter(move |key| key.parent == parent)
     }
 
     fn index_names(&mut self) {

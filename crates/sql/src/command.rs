@@ -53,6 +53,13 @@ pub enum Command {
         /// AND CHAIN.
         chain: bool,
     },
+    /// SET CONSTRAINTS.
+    SetConstraints {
+        /// Which; `None`: all.
+        keys: Option<Vec<quintet_base::ConstraintId>>,
+        /// Checked when the transaction commits, or at the end of each statement.
+        deferred: bool,
+    },
     /// ROLLBACK, ABORT.
     Rollback {
         /// AND CHAIN.

@@ -9,12 +9,14 @@
 //! | here | DROP, TRUNCATE, RENAME, schemas, comments |
 //! | `ddl/table` | CREATE TABLE |
 //! | `ddl/constraint` | constraints, wherever they stand |
+//! | `ddl/foreign_key` | foreign keys, and what needs them |
 //! | `ddl/index` | CREATE INDEX |
 //! | `ddl/sequence` | CREATE and ALTER SEQUENCE |
 //! | `ddl/alter` | ALTER TABLE |
 
 mod alter;
 mod constraint;
+mod foreign_key;
 mod index;
 mod rename;
 mod sequence;
@@ -28,6 +30,7 @@ use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine;
 use crate::stored;
+use foreign_key::Going;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, TableId};
@@ -105,6 +108,7 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         other => return drop_other(planner, statement, other),
     };
     let mut dropped = Vec::new();
+    let together = named_tables(planner, statement);
     for object in &statement.objects {
         let name = names::strings(names::list(object).unwrap_or_default());
         let (schema, name) = match name[..] {
@@ -131,8 +135,10 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         }
         dropped.push(found);
         match (found, kind) {
-            (Relation::Table(id), "table") => drop_table(&mut draft, id, cascade)?,
-            (Relation::Index(id, number), "index") => index::drop(&mut draft, id, number)?,
+            (Relation::Table(id), "table") => drop_table(&mut draft, id, cascade, &together)?,
+            (Relation::Index(id, number), "index") => {
+                index::drop(&mut draft, id, number, cascade)?;
+            }
             (Relation::PrimaryKey(id), "index") => {
                 let table = planner.catalog().table_by_id(id);
                 return Err(required_by_constraint(name, table.map_or("", |t| &t.name)));
@@ -198,10 +204,34 @@ fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlR
     Ok(planner.command(Command::Nothing { checkpoint: false }, tag))
 }
 
-fn drop_table(draft: &mut Draft, id: TableId, cascade: bool) -> SqlResult<()> {
+/// Tables that a DROP names.
+fn named_tables(planner: &Planner, statement: &DropStmt) -> Vec<TableId> {
+    let found = statement.objects.iter().filter_map(|object| {
+        let name = names::strings(names::list(object).unwrap_or_default());
+        let (schema, name) = match name[..] {
+            [name] => (planner.context.schema, name),
+            [schema, name] => (schema, name),
+            _ => return None,
+        };
+        match planner.catalog().relation(schema, name) {
+            Some(Relation::Table(id)) => Some(id),
+            _ => None,
+        }
+    });
+    found.collect()
+}
+
+fn drop_table(
+    draft: &mut Draft,
+    id: TableId,
+    cascade: bool,
+    together: &[TableId],
+) -> SqlResult<()> {
     let Some(table) = draft.planner.catalog().table_by_id(id) else {
         return Ok(());
     };
+    let record = record_of(draft.planner, table)?;
+    foreign_key::release(draft, &record, &Going::Table, cascade, together)?;
     for sequence in owned_sequences(draft.planner.catalog(), id, None) {
         release_sequence(draft, sequence, cascade, Some(id))?;
     }
@@ -274,16 +304,18 @@ fn uses_sequence(expr: &Expr, id: SequenceId) -> bool {
 
 fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
     let mut draft = Draft::new(planner);
-    let mut done: Vec<TableId> = Vec::new();
+    let mut tables: Vec<TableRef> = Vec::new();
     for node in &statement.relations {
         let Some(NodeEnum::RangeVar(relation)) = inner(node) else {
             continue;
         };
         let table = target_table(planner, relation)?;
-        if done.contains(&table.id) {
-            continue;
+        if !tables.iter().any(|known| known.id == table.id) {
+            tables.push(table);
         }
-        done.push(table.id);
+    }
+    truncate_together(planner, statement, &mut tables)?;
+    for table in tables {
         let mut record = record_of(planner, &table)?;
         draft.renew_spaces(&mut record);
         record.revision += 1;
@@ -301,6 +333,45 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
         }
     }
     draft.finish("TRUNCATE TABLE")
+}
+
+/// Tables that refer to one of those that are emptied must be emptied, too.
+fn truncate_together(
+    planner: &Planner,
+    statement: &TruncateStmt,
+    tables: &mut Vec<TableRef>,
+) -> SqlResult<()> {
+    let cascade = statement.behavior() == DropBehavior::DropCascade;
+    let catalog = planner.catalog();
+    let mut at = 0;
+    while let Some(parent) = tables.get(at).cloned() {
+        at += 1;
+        for key in catalog.foreign_keys_to(parent.id) {
+            if tables.iter().any(|table| table.id == key.child) {
+                continue;
+            }
+            let Some(child) = catalog.table_by_id(key.child) else {
+                continue;
+            };
+            if !cascade {
+                return Err(SqlError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "cannot truncate a table referenced in a foreign key constraint",
+                )
+                .detail(format!(
+                    "Table \"{}\" references \"{}\".",
+                    child.name, parent.name
+                ))
+                .hint(format!(
+                    "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+                    child.name
+                )));
+            }
+            planner.notice(format!("truncate cascades to table \"{}\"", child.name));
+            tables.push(TableRef::clone(child));
+        }
+    }
+    Ok(())
 }
 
 /// The record behind a table.

@@ -7,9 +7,13 @@
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
 use crate::planner::Planner;
-use crate::records::{self, Counters, RecordKey, RoutineRecord, SequenceRecord, TableRecord};
+use crate::records::{
+    self, Counters, ForeignKeyRecord, RecordKey, RoutineRecord, SequenceRecord, TableRecord,
+};
 use crate::stored;
-use quintet_base::{RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId};
+use quintet_base::{
+    ConstraintId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId,
+};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
 use std::collections::BTreeSet;
@@ -150,6 +154,53 @@ impl<'p, 'a> Draft<'p, 'a> {
         Ok(())
     }
 
+    /// Writes a foreign key's record.
+    pub fn put_foreign_key(&mut self, record: &ForeignKeyRecord) -> SqlResult<()> {
+        self.changes
+            .push(records::write(RecordKey::ForeignKey(record.id), record)?);
+        Ok(())
+    }
+
+    /// Removes a foreign key.
+    pub fn drop_foreign_key(&mut self, id: ConstraintId) {
+        self.changes
+            .push(records::remove(RecordKey::ForeignKey(id)));
+    }
+
+    /// True if a constraint of the table has this name: in the record, or among foreign keys that are there or that this change
+    /// adds.
+    pub fn has_constraint(&self, record: &TableRecord, name: &str) -> bool {
+        let keys = (record.primary_key.iter()).map(|key| &key.name);
+        let indexes = record.indexes.iter().filter(|index| index.constraint);
+        let checks = record.checks.iter().map(|check| &check.name);
+        let own = keys.chain(indexes.map(|index| &index.name)).chain(checks);
+        let removed = |id: ConstraintId| {
+            let key = RecordKey::ForeignKey(id).encode();
+            (self.changes.iter()).any(|change| change.key == key && change.value.is_none())
+        };
+        let there = self.planner.catalog().foreign_keys_of(record.id);
+        let there = there.filter(|key| !removed(key.id)).map(|key| &key.name);
+        let added = self.changes.iter().filter_map(|change| {
+            let Ok(RecordKey::ForeignKey(_)) = RecordKey::decode(&change.key) else {
+                return None;
+            };
+            let key: ForeignKeyRecord = records::read(change.value.as_deref()?).ok()?;
+            (key.child == record.id).then_some(key.name)
+        });
+        own.chain(there).any(|own| own == name) || added.into_iter().any(|added| added == name)
+    }
+
+    /// A constraint's name made of parts as PostgreSQL makes it.
+    pub fn constraint_name(&self, record: &TableRecord, columns: &[&str], suffix: &str) -> String {
+        let middle = columns.join("_");
+        let suffixes = std::iter::once(suffix.to_string())
+            .chain((1..).map(|number| format!("{suffix}{number}")));
+        suffixes
+            .map(|suffix| object_name(&record.name, &middle, &suffix))
+            .find(|name| !self.has_constraint(record, name))
+            .unwrap_or_default()
+    }
+
     /// Removes a routine.
     pub fn drop_routine(&mut self, id: RoutineId) {
         self.changes.push(records::remove(RecordKey::Routine(id)));
@@ -190,6 +241,10 @@ impl<'p, 'a> Draft<'p, 'a> {
             self.free_name(&index.name);
         }
         self.drop_spaces(spaces_of(table));
+        let keys: Vec<ConstraintId> = (self.planner.catalog().foreign_keys_of(table.id))
+            .map(|key| key.id)
+            .collect();
+        keys.into_iter().for_each(|key| self.drop_foreign_key(key));
         for sequence in owned_sequences(self.planner.catalog(), table.id, None) {
             self.drop_sequence(sequence);
         }
@@ -246,12 +301,46 @@ impl<'p, 'a> Draft<'p, 'a> {
                 .command(Command::Nothing { checkpoint: false }, tag));
         }
         // Whether it can be read back is known now, not when it is too late.
-        self.planner.catalog().apply(&self.changes)?;
+        let next = self.planner.catalog().apply(&self.changes)?;
+        let neighbours = self.neighbours(&next)?;
+        if !neighbours.is_empty() {
+            self.work(Work::Fence(neighbours));
+        }
         let plan = DdlPlan {
             changes: self.changes,
             work: self.work,
         };
         Ok(self.planner.command(Command::Ddl(plan), tag))
+    }
+}
+
+impl Draft<'_, '_> {
+    /// The spaces of tables that refer to changed ones or are referred to by them: whoever changes their rows by an older plan
+    /// does not look where it has to.
+    fn neighbours(&self, next: &Catalog) -> SqlResult<Vec<SpaceId>> {
+        let now = self.planner.catalog();
+        let (mut changed, mut keys) = (BTreeSet::new(), BTreeSet::new());
+        for change in &self.changes {
+            match RecordKey::decode(&change.key)? {
+                RecordKey::Table(id) => {
+                    changed.insert(id);
+                }
+                RecordKey::ForeignKey(id) => {
+                    keys.insert(id);
+                }
+                _ => {}
+            }
+        }
+        let mut spaces = BTreeSet::new();
+        for key in now.foreign_keys().chain(next.foreign_keys()) {
+            let sides = [key.child, key.parent];
+            if !keys.contains(&key.id) && !sides.iter().any(|id| changed.contains(id)) {
+                continue;
+            }
+            let tables = sides.iter().filter_map(|id| now.table_by_id(*id));
+            spaces.extend(tables.flat_map(|table| spaces_of(table)));
+        }
+        Ok(spaces.into_iter().collect())
     }
 }
 

@@ -61,6 +61,7 @@ pub mod parse;
 mod planner;
 mod plpgsql;
 mod records;
+mod references;
 mod rewrite;
 mod routine;
 mod row_value;

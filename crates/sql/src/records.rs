@@ -6,7 +6,7 @@
 //!
 //! | key | | record |
 //! |---|---|---|
-//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine | |
+//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key | |
 //! | bytes 1-4 | number, big-endian; 0 for counters | |
 //! | | | byte 0: version, 1 |
 //! | | | rest: postcard of the struct below |
@@ -17,8 +17,8 @@
 
 use crate::catalog::CatalogChange;
 use quintet_base::{
-    IndexId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType, TableId,
-    TypeMod,
+    ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType,
+    TableId, TypeMod,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -110,6 +110,31 @@ pub(crate) struct RoutineRecord {
     pub text: String,
 }
 
+/// A foreign key. Columns by their numbers, which stay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ForeignKeyRecord {
+    pub id: ConstraintId,
+    pub name: String,
+    pub child: TableId,
+    pub columns: Vec<usize>,
+    pub parent: TableId,
+    /// In the order of `columns`.
+    pub parent_columns: Vec<usize>,
+    /// The parent's unique index; `None`: its primary key.
+    pub index: Option<IndexId>,
+    /// MATCH FULL.
+    pub full: bool,
+    /// As PostgreSQL's catalogue has it: `a`, `r`, `c`, `n`, `d`.
+    pub on_delete: char,
+    pub on_update: char,
+    /// Columns that ON DELETE SET sets; empty: all.
+    pub set: Vec<usize>,
+    pub deferrable: bool,
+    pub deferred: bool,
+    /// The rows that were there before have been looked at.
+    pub validated: bool,
+}
+
 /// What a key names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordKey {
@@ -117,6 +142,7 @@ pub(crate) enum RecordKey {
     Table(TableId),
     Sequence(SequenceId),
     Routine(RoutineId),
+    ForeignKey(ConstraintId),
 }
 
 impl RecordKey {
@@ -126,6 +152,7 @@ impl RecordKey {
             RecordKey::Table(id) => (1, id.0),
             RecordKey::Sequence(id) => (2, id.0),
             RecordKey::Routine(id) => (3, id.0),
+            RecordKey::ForeignKey(id) => (4, id.0),
         };
         let mut key = vec![kind];
         key.extend_from_slice(&u32::to_be_bytes(number));
@@ -145,6 +172,7 @@ impl RecordKey {
             (1, _) => Ok(RecordKey::Table(TableId(number))),
             (2, _) => Ok(RecordKey::Sequence(SequenceId(number))),
             (3, _) => Ok(RecordKey::Routine(RoutineId(number))),
+            (4, _) => Ok(RecordKey::ForeignKey(ConstraintId(number))),
             _ => Err(damaged("unknown kind of record")),
         }
     }

@@ -81,6 +81,7 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
         indexes: record.indexes.iter().map(index).collect(),
         checks: Vec::new(),
         layout,
+        references: None,
     };
     let scope = Scope::of_table(&table);
     let checks: SqlResult<Vec<CheckDef>> = record

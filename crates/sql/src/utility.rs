@@ -15,8 +15,9 @@ use crate::statement::plan_statement;
 use crate::{output, types};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    DeclareCursorStmt, DefElem, DiscardMode, ExplainStmt, FetchDirection, FetchStmt, Node,
-    PrepareStmt, TransactionStmt, TransactionStmtKind, VariableSetKind, VariableSetStmt,
+    ConstraintsSetStmt, DeclareCursorStmt, DefElem, DiscardMode, ExplainStmt, FetchDirection,
+    FetchStmt, Node, PrepareStmt, TransactionStmt, TransactionStmtKind, VariableSetKind,
+    VariableSetStmt,
 };
 use quintet_base::{Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::{OutputColumn, Statement};
@@ -29,6 +30,10 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
         NodeEnum::TransactionStmt(statement) => transaction(planner, statement).map(Some),
         NodeEnum::VariableSetStmt(statement) => set(planner, statement).map(Some),
         NodeEnum::VariableShowStmt(statement) => Ok(Some(show(planner, &statement.name))),
+        NodeEnum::ConstraintsSetStmt(statement) => {
+            let command = set_constraints(planner, statement)?;
+            plain(command, "SET CONSTRAINTS")
+        }
         NodeEnum::DiscardStmt(statement) => match statement.target() {
             DiscardMode::DiscardAll => plain(Command::DiscardAll, "DISCARD ALL"),
             DiscardMode::DiscardPlans => {
@@ -86,6 +91,34 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
         }
         _ => Ok(None),
     }
+}
+
+fn set_constraints(planner: &Planner, statement: &ConstraintsSetStmt) -> SqlResult<Command> {
+    let mut keys = Vec::new();
+    for node in &statement.constraints {
+        let Some(NodeEnum::RangeVar(name)) = inner(node) else {
+            continue;
+        };
+        let named = planner.catalog().foreign_keys();
+        let named: Vec<_> = named.filter(|key| key.name == name.relname).collect();
+        if named.is_empty() {
+            return Err(SqlError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("constraint \"{}\" does not exist", name.relname),
+            ));
+        }
+        if named.iter().any(|key| !key.deferrable) {
+            return Err(SqlError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("constraint \"{}\" is not deferrable", name.relname),
+            ));
+        }
+        keys.extend(named.iter().map(|key| key.id));
+    }
+    Ok(Command::SetConstraints {
+        keys: (!statement.constraints.is_empty()).then_some(keys),
+        deferred: statement.deferred,
+    })
 }
 
 fn transaction(planner: &Planner, statement: &TransactionStmt) -> SqlResult<Planned> {

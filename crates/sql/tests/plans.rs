@@ -169,6 +169,10 @@ fn describe_work(work: &Work) -> String {
         Work::Verify {
             not_null, checks, ..
         } => format!("  verify not null {not_null:?} checks {checks:?}"),
+        Work::VerifyReferences { table, key } => {
+            let keys = table.references.iter().map(|all| &all.keys[*key].name);
+            format!("  verify {:?} of {}", keys.collect::<Vec<_>>(), table.name)
+        }
         Work::Fence(spaces) => format!("  fence {spaces:?}"),
         Work::DropSpaces(spaces) => format!("  drop {spaces:?}"),
         Work::StartSequence { sequence, next } => format!(

@@ -49,6 +49,7 @@
 //! | `range` | short ranges out of memory alone |
 //! | `commit` | lock, take a place, validate, write, install |
 //! | `locks` | row locks, queues, deadlocks |
+//! | `presence` | whether a row is there, apart from what is in it |
 //! | `table` | all records in memory, and which may leave it |
 //! | `entry` | one record: its versions |
 //! | `removals` | removed records on their way out of memory; `table::removed`: how far each may go |
@@ -82,6 +83,7 @@ mod generations;
 mod interleavings;
 mod lanes;
 mod locks;
+mod presence;
 mod range;
 mod read;
 mod reads;
@@ -104,8 +106,9 @@ pub use component::Tc;
 pub use config::{Posting, TcConfig, TcStats};
 pub use error::{ConflictKind, Error, PostFailure};
 pub use locks::{Strength, Wait, WaitPolicy};
+pub use presence::Presence;
 pub use range::{Between, Wants};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::Scan;
-pub use transaction::{Committed, KeptSnapshot, Mark, Txn};
+pub use transaction::{Attached, Committed, KeptSnapshot, Mark, Txn};
 pub use warm::{WarmStep, Warmed};

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::read::is_empty_between;
 use crate::reads::ReadRange;
 use crate::transaction::Txn;
-use quintet_base::{Bytes, Level, SpaceId};
+use quintet_base::{Bytes, SpaceId};
 use quintet_index::Entry;
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -62,14 +62,14 @@ impl Txn {
             wants
         });
         if shown {
-            self.newest_read.set(self.snapshot.timestamp);
+            self.note_version(self.snapshot.timestamp);
             self.note_between(space, between, last);
         }
         Ok(shown)
     }
 
     fn note_between(&self, space: SpaceId, between: Between<'_>, last: Option<Bytes>) {
-        if self.level != Level::Serializable {
+        if !self.remembers() {
             return;
         }
         let owned = |bound: Bound<&[u8]>| bound.map(Bytes::copy_from_slice);

@@ -24,6 +24,7 @@ use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::row::Glance;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use quintet_dc::{Direction, KeyRange};
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -42,10 +43,14 @@ pub struct Mark {
     undo: usize,
     fenced: usize,
     dropped: usize,
+    attached: usize,
 }
 
 /// What a statement reads at, kept while others run in its midst. See [`Txn::keep_snapshot`].
-pub struct KeptSnapshot(Arc<Snapshot>);
+pub struct KeptSnapshot(pub(crate) Arc<Snapshot>);
+
+/// Something of the user's, of which a transaction knows nothing.
+pub type Attached = Arc<dyn Any + Send + Sync>;
 
 /// The answer to a commit.
 #[derive(Debug)]
@@ -78,6 +83,8 @@ pub struct Txn {
     /// A lock was refused because waiting for it would have closed a ring.
     deadlocked: bool,
     pub(crate) reads: RefCell<ReadSet>,
+    /// What is read now is not remembered: something else keeps it true ([`Txn::look_aside`]).
+    pub(crate) aside: bool,
     /// Newest commit that a read returned; decides what a reader's answer waits for.
     pub(crate) newest_read: Cell<Timestamp>,
     read_count: Cell<u32>,
@@ -85,6 +92,8 @@ pub struct Txn {
     schema: Timestamp,
     pub(crate) fenced: Vec<SpaceId>,
     pub(crate) dropped: Vec<SpaceId>,
+    /// What its user wants to come back to before it commits; undone with what was written.
+    pub(crate) attached: Vec<Attached>,
     /// Spaces that nobody else may commit to until this transaction ends.
     closed: Vec<SpaceId>,
     pub(crate) finished: bool,
@@ -108,11 +117,13 @@ impl Txn {
             waited: false,
             deadlocked: false,
             reads: RefCell::new(reads),
+            aside: false,
             newest_read: Cell::new(Timestamp::ZERO),
             read_count: Cell::new(0),
             schema: Timestamp::MAX,
             fenced: Vec::new(),
             dropped: Vec::new(),
+            attached: Vec::new(),
             closed: Vec::new(),
             finished: false,
         }
@@ -192,6 +203,7 @@ impl Txn {
             undo: self.writes.mark(),
             fenced: self.fenced.len(),
             dropped: self.dropped.len(),
+            attached: self.attached.len(),
         }
     }
 
@@ -200,6 +212,7 @@ impl Txn {
     pub fn rollback_to(&mut self, mark: Mark) {
         self.fenced.truncate(mark.fenced);
         self.dropped.truncate(mark.dropped);
+        self.attached.truncate(mark.attached);
         self.writes.rollback_to(mark.undo);
     }
 
@@ -255,13 +268,18 @@ impl Txn {
             return Ok(see(own));
         }
         self.check_fence(space)?;
-        if self.level == Level::Serializable {
+        if self.remembers() {
             self.reads.borrow_mut().note(hash, space, key, glance);
         }
         self.read_stored((hash, space, key), see)
     }
 
-    fn read_stored<R>(
+    /// Whether reads are validated by the commit.
+    pub(crate) fn remembers(&self) -> bool {
+        self.level == Level::Serializable && !self.aside
+    }
+
+    pub(crate) fn read_stored<R>(
         &self,
         key: (u64, SpaceId, &[u8]),
         see: impl FnOnce(Option<&[u8]>) -> R,
@@ -361,7 +379,7 @@ impl Txn {
                 self.check_fence(*space)?;
                 checked = Some(*space);
             }
-            if self.level == Level::Serializable && self.own(*space, key).is_none() {
+            if self.remembers() && self.own(*space, key).is_none() {
                 let hash = hash(*space, key);
                 self.reads.borrow_mut().note(hash, *space, key, None);
             }
@@ -388,7 +406,7 @@ impl Txn {
         self.writes.get(hash(space, key), space, key)
     }
 
-    fn note_version(&self, timestamp: Timestamp) {
+    pub(crate) fn note_version(&self, timestamp: Timestamp) {
         if timestamp > self.newest_read.get() {
             self.newest_read.set(timestamp);
         }
@@ -412,8 +430,8 @@ impl Txn {
         direction: Direction,
     ) -> Result<Scan, Error> {
         self.check_fence(space)?;
-        self.newest_read.set(self.snapshot.timestamp);
-        let footprint = (self.level == Level::Serializable).then(|| {
+        self.note_version(self.snapshot.timestamp);
+        let footprint = self.remembers().then(|| {
             // Nothing read yet: a range that holds no key.
             let nothing = || Bound::Excluded(Bytes::new());
             let ranges = &mut self.reads.borrow_mut().ranges;
@@ -624,6 +642,8 @@ impl Txn {
         self.optimistic = false;
         self.fenced.clear();
         self.dropped.clear();
+        self.attached.clear();
+        self.aside = false;
         self.reads.get_mut().clear();
         self.newest_read.set(Timestamp::ZERO);
         self.read_count.set(0);

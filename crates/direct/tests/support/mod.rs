@@ -94,6 +94,7 @@ pub fn table(number: u32, name: &str, columns: &[(&str, SqlType)]) -> TableDef {
         indexes: vec![],
         checks: vec![],
         layout: RowLayout::new(types),
+        references: None,
     }
 }
 

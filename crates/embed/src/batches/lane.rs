@@ -146,7 +146,7 @@ impl Running<'_> {
                 announced.announce(&coming.job.context(txn));
                 next = Some(announced);
             }
-            member.outcome = member.run(&mut run, txn, avoided);
+            member.outcome = member.run(direct, &mut run, txn, avoided);
         }
     }
 
@@ -211,14 +211,27 @@ impl Member {
         Run::with_arguments(direct, Arc::clone(&self.job.procedure), arguments)
     }
 
-    fn run(&self, run: &mut Run, txn: &mut Txn, avoided: &[(SpaceId, Bytes)]) -> Outcome {
+    fn run(
+        &self,
+        direct: &Direct,
+        run: &mut Run,
+        txn: &mut Txn,
+        avoided: &[(SpaceId, Bytes)],
+    ) -> Outcome {
         let mark = txn.mark();
         let mut rows = Vec::new();
         let mut context = self.job.context(txn);
         let outcome = loop {
             match run.next(&mut context) {
                 Ok(Some(row)) => rows.push(row.to_vec()),
-                Ok(None) => break Outcome::Rows(rows),
+                // To each call its end is that of its transaction.
+                Ok(None) => match direct.check_deferred(&mut context) {
+                    Ok(()) => break Outcome::Rows(rows),
+                    Err(Stop::Error(error)) if !error.state.is_retryable() => {
+                        break Outcome::Failed(error);
+                    }
+                    Err(_) => break Outcome::PutOut,
+                },
                 Err(Stop::Error(error)) => break Outcome::Failed(error),
                 Err(Stop::Blocked(_)) => break Outcome::PutOut,
             }

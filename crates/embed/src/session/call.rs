@@ -126,6 +126,15 @@ impl Session {
             if self.pending.is_some() {
                 return self.await_disk();
             }
+            match self.check_deferred() {
+                Ok(None) => {}
+                Ok(pause) => return Ok(pause),
+                Err(error) if error.state.is_retryable() => {
+                    self.again(calling, error)?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
             let Some(txn) = self.txn.as_mut() else {
                 return Ok(None);
             };

@@ -20,6 +20,10 @@ impl Session {
     /// Carries out a schema change. `Some`: wait, and call again.
     pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Option<Pause>> {
         self.refuse_if_read_only(prepared.planned.tag)?;
+        // What was put off knows the tables as they are.
+        if let Some(pause) = self.check_deferred()? {
+            return Ok(Some(pause));
+        }
         self.ensure_txn(Timestamp::MAX);
         let turn = Bytes::from_static(b"turn");
         loop {

@@ -116,6 +116,12 @@ impl Session {
                 self.remember_settings();
                 self.host.settings.reset_all();
             }
+            Command::SetConstraints { keys, deferred } => {
+                self.enter_statement();
+                if let Some(pause) = self.set_constraints(keys.as_deref(), *deferred)? {
+                    return Ok(Some(Step::Wait(pause)));
+                }
+            }
             Command::SetTransaction(modes) => {
                 if matches!(self.mode, Mode::Idle | Mode::Implicit) {
                     self.warn(

@@ -9,8 +9,8 @@ use super::{Mode, Savepoint, Session, Source};
 use crate::database::Inner;
 use crate::host::SessionHost;
 use crate::step::{Pause, Reason};
-use quintet_base::{Durability, SqlError, SqlResult, SqlState, Timestamp};
-use quintet_direct::translate;
+use quintet_base::{ConstraintId, Durability, SqlError, SqlResult, SqlState, Timestamp};
+use quintet_direct::{Context, Stop, translate};
 use quintet_sql::command::{Notice, TransactionModes};
 use quintet_tc::Error as TcError;
 
@@ -96,8 +96,20 @@ impl Session {
         if self.pending.is_some() {
             return self.await_disk();
         }
-        let Some(txn) = self.txn.as_mut() else {
+        if self.txn.is_none() {
             self.end_transaction(true);
+            return Ok(None);
+        }
+        match self.check_deferred() {
+            Ok(None) => {}
+            Ok(pause) => return Ok(pause),
+            Err(error) => {
+                self.txn = None;
+                self.end_transaction(false);
+                return Err(error);
+            }
+        }
+        let Some(txn) = self.txn.as_mut() else {
             return Ok(None);
         };
         let durability = durability(&self.db, &self.host);
@@ -116,6 +128,48 @@ impl Session {
                 self.end_transaction(false);
                 Err(error)
             }
+        }
+    }
+
+    /// Checks what was put off until the commit. `Some`: wait, and call again.
+    pub(super) fn check_deferred(&mut self) -> SqlResult<Option<Pause>> {
+        let Some(txn) = self.txn.as_mut() else {
+            return Ok(None);
+        };
+        let mut context = Context {
+            txn,
+            host: &self.host,
+            params: &[],
+            cancel: &self.cancel,
+        };
+        match self.db.direct.check_deferred(&mut context) {
+            Ok(()) => Ok(None),
+            Err(Stop::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
+    /// SET CONSTRAINTS. `Some`: wait, and call again.
+    pub(super) fn set_constraints(
+        &mut self,
+        keys: Option<&[ConstraintId]>,
+        deferred: bool,
+    ) -> SqlResult<Option<Pause>> {
+        if matches!(self.mode, Mode::Idle | Mode::Implicit) {
+            self.warn(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET CONSTRAINTS can only be used in transaction blocks",
+            );
+            return Ok(None);
+        }
+        let schema = self.schema().timestamp;
+        self.ensure_txn(schema);
+        if let Some(txn) = self.txn.as_mut() {
+            quintet_direct::set_constraints(txn, keys.map(<[_]>::to_vec), deferred);
+        }
+        match deferred {
+            true => Ok(None),
+            false => self.check_deferred(),
         }
     }
 

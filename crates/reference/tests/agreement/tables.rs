@@ -65,6 +65,7 @@ fn table(dice: &mut Dice, name: &str, space: u32) -> Made {
         columns,
         indexes: Vec::new(),
         checks: Vec::new(),
+        references: None,
     };
     indexes(dice, &mut table);
     if dice.one_in(5) {

@@ -12,6 +12,7 @@
 //! ```
 
 use super::constraint::{self, Constraints, scope_of};
+use super::foreign_key::{self, Going};
 use super::record_of;
 use super::table::{add_column, default_text};
 use crate::coerce;
@@ -22,15 +23,17 @@ use crate::from::target_table;
 use crate::insert::column_number;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
-use crate::records::TableRecord;
+use crate::records::{ForeignKeyRecord, TableRecord};
 use crate::types;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType};
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::{SpaceId, SqlError, SqlResult, SqlState};
+use quintet_base::{ConstraintId, SpaceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::Expr;
 use quintet_ir::ddl::Work;
+use quintet_ir::references::are_comparable;
 use quintet_ir::schema::TableRef;
+use std::sync::Arc;
 
 /// What the commands so far ask for.
 struct Change<'d, 'p, 'a> {
@@ -43,6 +46,10 @@ struct Change<'d, 'p, 'a> {
     constraints: Constraints,
     not_null: Vec<usize>,
     dropped_spaces: Vec<SpaceId>,
+    /// Foreign keys of the table whose rows are to be looked at.
+    to_verify: Vec<ConstraintId>,
+    /// The same of other tables, with the table.
+    to_verify_of_others: Vec<(TableId, ConstraintId)>,
 }
 
 pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<Planned> {
@@ -87,6 +94,8 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         constraints: Constraints::default(),
         not_null: Vec::new(),
         dropped_spaces: Vec::new(),
+        to_verify: Vec::new(),
+        to_verify_of_others: Vec::new(),
     };
     for command in commands {
         change.command(command)?;
@@ -164,7 +173,8 @@ impl Change<'_, '_, '_> {
             },
             AtDropConstraint => self.drop_constraint(command),
             AtAlterColumnType => self.alter_type(command),
-            AtValidateConstraint => Ok(()),
+            AtValidateConstraint => self.validate_constraint(command),
+            AtAlterConstraint => self.alter_constraint(command),
             other => Err(SqlError::unsupported(format!(
                 "ALTER TABLE … {}",
                 describe(other)
@@ -260,6 +270,15 @@ impl Change<'_, '_, '_> {
             }
             return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
         };
+        let cascade = command.behavior() == DropBehavior::DropCascade;
+        let going = Going::Column(number, name);
+        foreign_key::release(self.draft, &self.record, &going, cascade, &[])?;
+        let own: Vec<ConstraintId> = (self.planner().catalog().foreign_keys_of(self.record.id))
+            .filter(|key| key.columns.contains(&number))
+            .map(|key| key.id)
+            .collect();
+        own.into_iter()
+            .for_each(|key| self.draft.drop_foreign_key(key));
         let key = self
             .record
             .primary_key
@@ -289,7 +308,6 @@ impl Change<'_, '_, '_> {
             self.dropped_spaces.push(index.space);
         }
         for sequence in owned_sequences(self.planner().catalog(), self.record.id, Some(number)) {
-            let cascade = command.behavior() == DropBehavior::DropCascade;
             super::release_sequence(self.draft, sequence, cascade, Some(self.record.id))?;
             self.draft.drop_sequence(sequence);
         }
@@ -351,6 +369,11 @@ impl Change<'_, '_, '_> {
 
     fn drop_constraint(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
         let name = &command.name;
+        let cascade = command.behavior() == DropBehavior::DropCascade;
+        if let Some(key) = self.foreign_key(name) {
+            self.draft.drop_foreign_key(key.id);
+            return Ok(());
+        }
         if let Some(check) = self
             .record
             .checks
@@ -366,6 +389,8 @@ impl Change<'_, '_, '_> {
             .iter()
             .position(|i| i.constraint && i.name == *name)
         {
+            let going = Going::Key(Some(self.record.indexes[index].id), "constraint", name);
+            foreign_key::release(self.draft, &self.record, &going, cascade, &[])?;
             let index = self.record.indexes.remove(index);
             self.draft.free_name(&index.name);
             self.dropped_spaces.push(index.space);
@@ -377,6 +402,8 @@ impl Change<'_, '_, '_> {
             .as_ref()
             .is_some_and(|key| key.name == *name)
         {
+            let going = Going::Key(None, "constraint", name);
+            foreign_key::release(self.draft, &self.record, &going, cascade, &[])?;
             self.record.primary_key = None;
             self.draft.free_name(name);
             self.rewrite = true;
@@ -393,6 +420,63 @@ impl Change<'_, '_, '_> {
         Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
     }
 
+    /// The foreign key with this name.
+    fn foreign_key(&self, name: &str) -> Option<Arc<ForeignKeyRecord>> {
+        let mut keys = self.planner().catalog().foreign_keys_of(self.record.id);
+        keys.find(|key| key.name == name).cloned()
+    }
+
+    /// Only foreign keys can be there without having been looked at.
+    fn validate_constraint(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let Some(key) = self.foreign_key(&command.name) else {
+            return match self.draft.has_constraint(&self.record, &command.name) {
+                true => Ok(()),
+                false => Err(self.no_constraint(&command.name)),
+            };
+        };
+        if !key.validated {
+            self.draft.put_foreign_key(&ForeignKeyRecord {
+                validated: true,
+                ..(*key).clone()
+            })?;
+            self.to_verify.push(key.id);
+        }
+        Ok(())
+    }
+
+    fn no_constraint(&self, name: &str) -> SqlError {
+        let message = format!(
+            "constraint \"{name}\" of relation \"{}\" does not exist",
+            self.record.name
+        );
+        SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+    }
+
+    /// ALTER CONSTRAINT … [NOT] DEFERRABLE.
+    fn alter_constraint(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let Some(NodeEnum::AtalterConstraint(change)) = command.def.as_deref().and_then(inner)
+        else {
+            return Err(SqlError::unsupported("ALTER TABLE … ALTER CONSTRAINT"));
+        };
+        let Some(key) = self.foreign_key(&change.conname) else {
+            if !self.draft.has_constraint(&self.record, &change.conname) {
+                return Err(self.no_constraint(&change.conname));
+            }
+            return Err(SqlError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!(
+                    "constraint \"{}\" of relation \"{}\" is not a foreign key constraint",
+                    change.conname, self.record.name
+                ),
+            ));
+        };
+        self.draft.put_foreign_key(&ForeignKeyRecord {
+            deferrable: change.deferrable,
+            deferred: change.initdeferred,
+            ..(*key).clone()
+        })
+    }
+
     fn alter_type(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
         let number = self.column(&command.name)?;
         let Some(NodeEnum::ColumnDef(definition)) = command.def.as_deref().and_then(inner) else {
@@ -405,6 +489,7 @@ impl Change<'_, '_, '_> {
             return Ok(());
         }
         let old = column.clone();
+        self.recheck_references(number, ty)?;
         let value = match definition.raw_default.as_deref() {
             // USING.
             Some(node) => {
@@ -496,6 +581,8 @@ impl Change<'_, '_, '_> {
                 checks: added.checks,
             });
         }
+        self.to_verify.extend(added.foreign_keys);
+        self.verify_references()?;
         let gone = if rewrite {
             old_spaces
         } else {
@@ -503,6 +590,68 @@ impl Change<'_, '_, '_> {
         };
         if !gone.is_empty() {
             self.draft.work(Work::DropSpaces(gone));
+        }
+        Ok(())
+    }
+
+    /// A column with another type must still be comparable with what it refers to, or what refers to it; and what it
+    /// refers to must still be there.
+    fn recheck_references(&mut self, number: usize, ty: quintet_base::SqlType) -> SqlResult<()> {
+        let catalog = self.draft.planner.catalog();
+        let mut keys = Vec::new();
+        for key in catalog.foreign_keys() {
+            let pairs = || key.columns.iter().zip(&key.parent_columns);
+            let (own, other) = if key.child == self.record.id
+                && let Some((_, other)) = pairs().find(|(own, _)| **own == number)
+            {
+                (true, (key.parent, *other))
+            } else if key.parent == self.record.id
+                && let Some((other, _)) = pairs().find(|(_, own)| **own == number)
+            {
+                (false, (key.child, *other))
+            } else {
+                continue;
+            };
+            let itself = other.0 == self.record.id;
+            let other_type = match catalog.table_by_id(other.0) {
+                Some(table) if !itself => table.columns[other.1].ty,
+                _ => self.record.columns[other.1].ty,
+            };
+            let (child, parent) = match own {
+                true => (ty, other_type),
+                false => (other_type, ty),
+            };
+            if !are_comparable(child, parent) {
+                return Err(SqlError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!(
+                        "foreign key constraint \"{}\" cannot be implemented",
+                        key.name
+                    ),
+                ));
+            }
+            match own {
+                true => keys.push(key.id),
+                // The other table's rows may have lost what they refer to.
+                false => self.to_verify_of_others.push((key.child, key.id)),
+            }
+        }
+        self.to_verify.extend(keys);
+        Ok(())
+    }
+
+    /// Looks whether what rows refer to is there.
+    fn verify_references(&mut self) -> SqlResult<()> {
+        let own = self.record.id;
+        let mut keys: Vec<_> = std::mem::take(&mut self.to_verify_of_others);
+        keys.extend(self.to_verify.drain(..).map(|key| (own, key)));
+        for (child, id) in keys {
+            let table = self.draft.table_to_be(child)?;
+            let number = (table.references.iter())
+                .find_map(|references| references.keys.iter().position(|key| key.id == id));
+            if let Some(key) = number {
+                self.draft.work(Work::VerifyReferences { table, key });
+            }
         }
         Ok(())
     }
@@ -528,7 +677,6 @@ impl Change<'_, '_, '_> {
 fn describe(kind: AlterTableType) -> &'static str {
     use AlterTableType::*;
     match kind {
-        AtAlterConstraint => "ALTER CONSTRAINT",
         AtAddIdentity => "ADD GENERATED AS IDENTITY",
         AtSetIdentity => "SET GENERATED",
         AtDropIdentity => "DROP IDENTITY",

@@ -1,8 +1,9 @@
-//! Constraints: primary keys, UNIQUE, CHECK.
+//! Constraints: primary keys, UNIQUE, CHECK; foreign keys go on to `foreign_key`.
 //!
 //! Relies on: a table's record whose columns are complete.  Promises: PostgreSQL's names and
-//! order; columns of a primary key become NOT NULL.  Does not: foreign keys and exclusion (0A000).
+//! order; columns of a primary key become NOT NULL.  Does not: exclusion, keys that are checked late (0A000).
 
+use super::foreign_key;
 use super::table::refuse_constraint_clauses;
 use super::words;
 use crate::coerce;
@@ -14,7 +15,7 @@ use crate::planner::Planner;
 use crate::records::{CheckRecord, IndexRecord, KeyRecord, TableRecord};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use pg_query::protobuf::{ConstrType, Constraint};
-use quintet_base::{IndexId, SqlError, SqlResult, SqlState};
+use quintet_base::{ConstraintId, IndexId, SqlError, SqlResult, SqlState};
 use quintet_ir::Expr;
 
 /// Constraints met, each with the column it was written at.
@@ -25,6 +26,19 @@ pub(super) struct Constraints {
 
 impl Constraints {
     pub fn add(&mut self, column: Option<usize>, constraint: &Constraint) {
+        use ConstrType::{ConstrAttrDeferrable, ConstrAttrDeferred, ConstrForeign};
+        // Behind a column's constraint, these say more about it.
+        if let Some((Some(before), last)) = self.list.last_mut()
+            && Some(*before) == column
+            && last.contype() == ConstrForeign
+        {
+            let kind = constraint.contype();
+            if matches!(kind, ConstrAttrDeferrable | ConstrAttrDeferred) {
+                last.deferrable = true;
+                last.initdeferred |= kind == ConstrAttrDeferred;
+                return;
+            }
+        }
         self.list.push((column, constraint.clone()));
     }
 }
@@ -39,6 +53,8 @@ pub(super) struct Added {
     pub checks: Vec<usize>,
     /// Columns that became NOT NULL.
     pub not_null: Vec<usize>,
+    /// New foreign keys whose rows are to be looked at.
+    pub foreign_keys: Vec<ConstraintId>,
 }
 
 /// Puts the constraints into the record: the primary key first, then keys, then checks.
@@ -73,9 +89,10 @@ pub(super) fn apply(
         match constraint.contype() {
             ConstrType::ConstrCheck => {
                 added.checks.push(record.checks.len());
-                check(draft.planner, record, constraint)?;
+                check(draft, record, constraint)?;
             }
-            ConstrType::ConstrPrimary
+            ConstrType::ConstrForeign
+            | ConstrType::ConstrPrimary
             | ConstrType::ConstrUnique
             | ConstrType::ConstrNotnull
             | ConstrType::ConstrNull
@@ -85,7 +102,6 @@ pub(super) fn apply(
             | ConstrType::ConstrAttrEnforced => {}
             other => {
                 let what = match other {
-                    ConstrType::ConstrForeign => "a foreign key (REFERENCES)",
                     ConstrType::ConstrExclusion => "EXCLUDE",
                     ConstrType::ConstrGenerated => "a generated column",
                     ConstrType::ConstrAttrNotEnforced => "NOT ENFORCED",
@@ -93,6 +109,14 @@ pub(super) fn apply(
                     _ => "this kind of constraint",
                 };
                 return Err(draft.planner.unsupported(what, constraint.location));
+            }
+        }
+    }
+    for (column, constraint) in &constraints.list {
+        if constraint.contype() == ConstrType::ConstrForeign {
+            let id = foreign_key::add(draft, record, *column, constraint)?;
+            if !constraint.skip_validation {
+                added.foreign_keys.push(id);
             }
         }
     }
@@ -243,7 +267,8 @@ pub(super) fn scope_of(record: &TableRecord) -> Scope {
     scope
 }
 
-fn check(planner: &Planner, record: &mut TableRecord, constraint: &Constraint) -> SqlResult<()> {
+fn check(draft: &Draft, record: &mut TableRecord, constraint: &Constraint) -> SqlResult<()> {
+    let planner = draft.planner;
     let node = required(constraint.raw_expr.as_deref())?;
     let scope = scope_of(record);
     let bound = Binder::new(planner, &scope, "check constraints").bind(node)?;
@@ -253,7 +278,7 @@ fn check(planner: &Planner, record: &mut TableRecord, constraint: &Constraint) -
     bound.collect_columns(&mut used);
     used.sort_unstable();
     used.dedup();
-    let is_taken = |record: &TableRecord, name: &str| record.checks.iter().any(|c| c.name == name);
+    let is_taken = |record: &TableRecord, name: &str| draft.has_constraint(record, name);
     let name = if constraint.conname.is_empty() {
         let base = match used[..] {
             [column] => format!("{}_{}_check", record.name, record.columns[column].name),

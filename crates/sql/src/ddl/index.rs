@@ -5,6 +5,7 @@
 //! here anyway).  Does not: expressions, partial indexes, DESC, INCLUDE (0A000).
 
 use super::constraint::refuse_key_type;
+use super::foreign_key::{Going, release};
 use super::{record_of, required_by_constraint};
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, spaces_of};
@@ -117,7 +118,12 @@ fn refuse_element(element: &IndexElem) -> SqlResult<()> {
 }
 
 /// Removes an index that no constraint needs.
-pub(super) fn drop(draft: &mut Draft, table: TableId, number: usize) -> SqlResult<()> {
+pub(super) fn drop(
+    draft: &mut Draft,
+    table: TableId,
+    number: usize,
+    cascade: bool,
+) -> SqlResult<()> {
     let Some(table) = draft.planner.catalog().table_by_id(table) else {
         return Ok(());
     };
@@ -129,6 +135,8 @@ pub(super) fn drop(draft: &mut Draft, table: TableId, number: usize) -> SqlResul
     if index.constraint {
         return Err(required_by_constraint(&index.name, &table.name));
     }
+    let going = Going::Key(Some(index.id), "index", &index.name);
+    release(draft, &record, &going, cascade, &[])?;
     record.indexes.retain(|other| other.id != index.id);
     record.revision += 1;
     draft.free_name(&index.name);

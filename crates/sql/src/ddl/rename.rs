@@ -11,6 +11,7 @@ use crate::from::{schema_of, target_table};
 use crate::insert::column_number;
 use crate::names::required;
 use crate::planner::Planner;
+use crate::records::ForeignKeyRecord;
 use pg_query::protobuf::{ObjectType, RangeVar, RenameStmt};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::ddl::Work;
@@ -77,6 +78,15 @@ fn constraint(
     let (old, new) = (&statement.subname, &statement.newname);
     let mut draft = Draft::new(planner);
     let mut record = record_of(planner, &table)?;
+    super::foreign_key::refuse_taken(&draft, &record, new)?;
+    let foreign = planner.catalog().foreign_keys_of(table.id);
+    if let Some(key) = foreign.into_iter().find(|key| key.name == *old) {
+        draft.put_foreign_key(&ForeignKeyRecord {
+            name: new.clone(),
+            ..(**key).clone()
+        })?;
+        return draft.finish("ALTER TABLE");
+    }
     if let Some(check) = record.checks.iter().position(|check| check.name == *old) {
         record.checks[check].name = new.clone();
     } else if let Some(key) = record.primary_key.as_mut().filter(|key| key.name == *old) {

@@ -2,8 +2,8 @@
 //!
 //! Relies on: `constraint` for keys and checks, `sequence` for SERIAL and identity.  Promises:
 //! names of constraints, indexes and sequences are PostgreSQL's.  Accepts and ignores: UNLOGGED and
-//! storage parameters (docs/sql.md).  Does not: inheritance, partitions, foreign keys, generated
-//! columns, temporary tables (0A000).
+//! storage parameters (docs/sql.md).  Does not: inheritance, partitions, generated columns,
+//! temporary tables (0A000).
 
 use super::constraint::{self, Constraints};
 use super::{creation_schema, sequence};
@@ -256,7 +256,8 @@ pub(super) fn refuse_constraint_clauses(
     planner: &Planner,
     constraint: &Constraint,
 ) -> SqlResult<()> {
-    let what = if constraint.deferrable || constraint.initdeferred {
+    let late = constraint.deferrable || constraint.initdeferred;
+    let what = if late && constraint.contype() != ConstrType::ConstrForeign {
         "DEFERRABLE"
     } else if constraint.nulls_not_distinct {
         "NULLS NOT DISTINCT"

@@ -5,6 +5,7 @@
 
 use super::{Definition, OWNER, flag, numbers, oid, primary_key_oid, schema_oid, short, text};
 use crate::planner::Planner;
+use crate::records::ForeignKeyRecord;
 use quintet_base::{SqlType, Value};
 use quintet_ir::schema::{Identity, TableDef};
 
@@ -117,6 +118,9 @@ pub(super) const RELATIONS: &[Definition] = &[
             ("conindid", Oid),
             ("conparentid", Oid),
             ("confrelid", Oid),
+            ("confupdtype", InternalChar),
+            ("confdeltype", InternalChar),
+            ("confmatchtype", InternalChar),
             ("conislocal", Bool),
             ("coninhcount", Int4),
             ("connoinherit", Bool),
@@ -358,6 +362,9 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                     oid(index),
                     oid(0),
                     oid(0),
+                    text(" "),
+                    text(" "),
+                    text(" "),
                     flag(true),
                     Value::Int4(0),
                     flag(false),
@@ -404,7 +411,45 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
             );
         }
     }
+    rows.extend(
+        planner
+            .catalog()
+            .foreign_keys()
+            .map(|key| foreign_key(planner, key)),
+    );
     rows
+}
+
+fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {
+    let child = planner.catalog().table_by_id(key.child);
+    let index = match key.index {
+        Some(index) => index.0,
+        None => primary_key_oid(key.parent),
+    };
+    let letter = |letter: char| text(letter.encode_utf8(&mut [0; 4]));
+    vec![
+        oid(key.id.0),
+        text(&key.name),
+        oid(schema_oid(child.map_or("public", |child| &child.schema))),
+        text("f"),
+        flag(key.deferrable),
+        flag(key.deferred),
+        flag(key.validated),
+        oid(key.child.0),
+        oid(0),
+        oid(index),
+        oid(0),
+        oid(key.parent.0),
+        letter(key.on_update),
+        letter(key.on_delete),
+        text(if key.full { "f" } else { "s" }),
+        flag(true),
+        Value::Int4(0),
+        flag(true),
+        numbers(&key.columns),
+        numbers(&key.parent_columns),
+        Value::Null,
+    ]
 }
 
 fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
