@@ -3,7 +3,8 @@
 //! Relies on: `queue` for which calls go together; conflict keys, whose soundness is a matter of speed here:
 //! every batch is validated when it commits, like any other transaction.  Promises: a batch does what its calls
 //! one by one in the order of their arrival would do; a call that raises an error is undone and nothing else is;
-//! a call that would wait for others is put out, and its session runs it by itself; whatever happens to who runs
+//! a call that would wait for others is put out, its session runs it by itself, and calls that conflict with it
+//! wait for it in the line, where they become a batch, and not behind the same row one by one; whatever happens to who runs
 //! a batch, each of its calls gets an answer.  Does not: have threads of its own, a timer, or a size to
 //! wait for.
 //!
@@ -32,7 +33,7 @@ use quintet_base::Level;
 use quintet_base::conflict::Modes;
 use quintet_base::limits::{BATCH_CALLS_MAX, PENDING_CALLS_MAX};
 use quintet_engine::Refusal;
-use quintet_queue::{Intake, LaneId, Priority, Route};
+use quintet_queue::{Intake, Lane, LaneId, Priority, Route};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use ticket::Shared;
@@ -173,7 +174,7 @@ impl Batches {
     }
 
     /// Takes a lane to run, if one may run and there are calls for it.
-    fn take(&self, line: usize) -> Option<(LaneId, Vec<Arc<Ticket>>)> {
+    fn take(&self, line: usize) -> Option<Lane<Shared>> {
         let (lane, next) = {
             let mut line = self.lines[line].lock();
             let intake = line.intake.as_mut()?;
@@ -189,15 +190,20 @@ impl Batches {
         if let Some(next) = next {
             next.0.call();
         }
-        Some((lane.id, lane.calls.into_iter().map(|call| call.0).collect()))
+        Some(lane)
     }
 
     /// A lane has ended: whoever has waited longest may run the next.
     fn end(&self, line: usize, lane: LaneId) {
+        self.change(line, |intake| intake.end(lane));
+    }
+
+    /// Changes what holds pending calls; whoever has waited longest looks again.
+    fn change(&self, line: usize, change: impl FnOnce(&mut Intake<Shared>)) {
         let next = {
             let mut line = self.lines[line].lock();
             let intake = line.intake.as_mut().expect("a lane of it runs");
-            intake.end(lane);
+            change(intake);
             intake.first().cloned()
         };
         if let Some(next) = next {
@@ -206,13 +212,26 @@ impl Batches {
     }
 }
 
+/// Keeps those that a call conflicts with out of lanes while its session runs it.
+pub(crate) struct Hold {
+    batches: Arc<Batches>,
+    line: usize,
+    lane: LaneId,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.batches.end(self.line, self.lane);
+    }
+}
+
 impl Seat {
     /// Runs a lane, if there is one to run; `true`: it did.
     pub fn lead(&self, leader: &Leader<'_>) -> bool {
-        let Some((lane, tickets)) = self.batches.take(self.line) else {
+        let Some(lane) = self.batches.take(self.line) else {
             return false;
         };
-        lane::lead(leader, (&self.batches, self.line, lane), tickets);
+        lane::lead(leader, (&self.batches, self.line), lane);
         true
     }
 

@@ -193,6 +193,39 @@ fn a_call_that_meets_a_lock_is_put_out() {
     }
 }
 
+/// Goal: while one call waits for a row that a transaction has locked, others of that row wait in the line, those of
+/// other rows are run; when it has ended they are a batch, and not run one by one.
+#[test]
+fn calls_behind_a_lock_become_a_batch() {
+    let (_dir, db) = open(Engine::Queue);
+    let mut holder = client(&db);
+    holder.query("begin").unwrap();
+    holder
+        .query("update account set n = n + 10 where id = 1")
+        .unwrap();
+    let behind: Vec<_> = (0..20).map(|_| in_line(&db, "call add(1)")).collect();
+    let mut waiting = Vec::new();
+    for (mut client, pause) in behind {
+        pause.wait();
+        let Progress::Waiting(pause) = client.resume().unwrap() else {
+            panic!("the row is locked");
+        };
+        waiting.push((client, pause));
+    }
+    let (mut elsewhere, pause) = in_line(&db, "call add(2)");
+    assert_eq!(end(&mut elsewhere, pause), Ok(vec![]));
+    let stats = batches(&db);
+    assert_eq!((stats.put_out, stats.pending), (1, 19));
+    holder.query("commit").unwrap();
+    for (mut client, pause) in waiting {
+        assert_eq!(end(&mut client, pause), Ok(vec![]));
+    }
+    let n = number(&mut holder, "select n from account where id = 1");
+    let stats = batches(&db);
+    assert_eq!((n, stats.put_out, stats.calls), (30, 1, 20));
+    assert_eq!(stats.batches, 2);
+}
+
 /// Goal: who is cancelled or goes away while its call is pending is not run; the others are.
 #[test]
 fn who_gives_up_is_not_run() {

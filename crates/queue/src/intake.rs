@@ -10,8 +10,10 @@
 //!             └───┬───┘ └ not looked at
 //!        held: meets a lane, or one of those before it that is held
 //!
-//!   take: looks at 7, 8: free ones go into the new lane, others are held
-//!   end:  nothing is held any more; the next take looks at all of them again
+//!   take:   looks at 7, 8: free ones go into the new lane, others are held
+//!   end:    nothing is held any more; the next take looks at all of them again
+//!   detach: of a lane's calls one is still under way, by itself, and holds those that meet it; the others
+//!           are pending again, where they were
 //! ```
 
 use crate::board::Board;
@@ -40,8 +42,8 @@ pub const LOOKS_LEFT_OUT_MAX: u32 = 63;
 pub struct Lane<T> {
     /// To say that it has ended.
     pub id: LaneId,
-    /// At least one.
-    pub calls: Vec<T>,
+    /// At least one, each with its place.
+    pub calls: Vec<(Priority, T)>,
 }
 
 /// See the module. `T` stands for a call.
@@ -73,6 +75,8 @@ struct Running<T> {
     /// Those whose keys are not on the board yet; none once somebody has compared with them.
     calls: Vec<T>,
     board: Board,
+    /// Somebody runs it; else one call of it is under way by itself.
+    led: bool,
 }
 
 impl<T: Keyed> Intake<T> {
@@ -106,11 +110,13 @@ impl<T: Keyed> Intake<T> {
 
     /// Somebody has time for at most so many calls. `None`: there is nothing for him.
     pub fn take(&mut self, calls_max: usize) -> Option<Lane<T>> {
-        let calls: Vec<T> = if self.running.is_empty() {
+        let calls: Vec<(Priority, T)> = if self.running.is_empty() {
             debug_assert!(self.looked_at == 0, "nothing holds a call");
             let count = self.pending.len().min(calls_max);
             let taken = self.pending.drain(..count);
-            taken.map(|pending| pending.call).collect()
+            taken
+                .map(|pending| (pending.priority, pending.call))
+                .collect()
         } else {
             self.take_beside(calls_max)
         };
@@ -121,19 +127,21 @@ impl<T: Keyed> Intake<T> {
         let id = LaneId(self.last_lane);
         self.running.push(Running {
             id,
-            calls: calls.clone(),
+            calls: calls.iter().map(|(_, call)| call.clone()).collect(),
             board: Board::default(),
+            led: true,
         });
         Some(Lane { id, calls })
     }
 
     /// Takes what meets no running lane and nobody that is held.
-    fn take_beside(&mut self, calls_max: usize) -> Vec<T> {
+    fn take_beside(&mut self, calls_max: usize) -> Vec<(Priority, T)> {
         let mut calls = Vec::new();
         if self.looked_at >= self.pending.len() {
             return calls;
         }
-        if self.left_out > 0 {
+        // A lane that is led ends soon, and then somebody looks; a lone call may wait for long.
+        if self.left_out > 0 && self.running() > 0 {
             self.left_out -= 1;
             return calls;
         }
@@ -153,7 +161,7 @@ impl<T: Keyed> Intake<T> {
                 keys.iter().for_each(|key| self.held.add(key));
                 self.looked_at += 1;
             } else if let Some(taken) = self.pending.remove(self.looked_at) {
-                calls.push(taken.call);
+                calls.push((taken.priority, taken.call));
             }
         }
         self.patience = match calls.is_empty() {
@@ -172,6 +180,28 @@ impl<T: Keyed> Intake<T> {
         let running = &mut self.running;
         let place = running.iter().position(|running| running.id == lane);
         running.swap_remove(place.expect("a lane ends once"));
+        self.looked_at = 0;
+        self.held.clear();
+    }
+
+    /// Of a lane's calls, `lone` goes on by itself until the lane is said to have ended, and those of `again` are
+    /// pending as if they had never been taken; the others are done.
+    ///
+    /// # Panics
+    /// If no such lane runs.
+    pub fn detach(&mut self, lane: LaneId, lone: &T, again: Vec<(Priority, T)>) {
+        let mut running = self.running.iter_mut();
+        let running = running.find(|running| running.id == lane);
+        let running = running.expect("a lane that has not ended");
+        running.calls.clear();
+        running.board.clear();
+        lone.keys().iter().for_each(|key| running.board.add(key));
+        running.led = false;
+        for (priority, call) in again {
+            let before = |pending: &Pending<T>| pending.priority < priority;
+            let place = self.pending.partition_point(before);
+            self.pending.insert(place, Pending { priority, call });
+        }
         self.looked_at = 0;
         self.held.clear();
     }
@@ -206,9 +236,9 @@ impl<T: Keyed> Intake<T> {
         self.pending.len()
     }
 
-    /// How many lanes run.
+    /// How many lanes are led.
     pub fn running(&self) -> usize {
-        self.running.len()
+        self.running.iter().filter(|running| running.led).count()
     }
 
     /// True if neither a call is pending nor a lane runs.

@@ -1,8 +1,9 @@
 //! Running a lane: its calls one after the other in one transaction, its commit, the answers.
 //!
 //! Relies on: `tc`'s batches, which wait for nobody.  Promises: see `batches`; a batch that cannot be committed
-//! after [`RUNS_MAX`] runs is put out whole, so that each of its calls finds its own way; a panic puts out those
-//! that have no answer yet.  Does not: run calls by their fragments: a call that has begun ends before the
+//! after [`RUNS_MAX`] runs, or would have waited, goes on with one call by itself, and the others are pending again;
+//! if it is refused for another reason each of its calls finds out by itself; a panic puts out those that have no
+//! answer yet.  Does not: run calls by their fragments: a call that has begun ends before the
 //! next begins, so what it read can be taken back by nobody, and no abort takes others along.
 //!
 //! ```text
@@ -14,12 +15,12 @@
 //! ```
 //! Source: Q-Store (EDBT 2019) for the batch as unit of commit and log.
 
-use super::ticket::{Answer, Job, Landed, Ticket};
-use super::{Batches, Counters};
+use super::ticket::{Answer, Job, Landed, Shared, Ticket};
+use super::{Batches, Counters, Hold};
 use quintet_base::limits::BATCH_WRITES_BYTES_MAX;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, SqlError, Value};
 use quintet_direct::{Context, Direct, Run, Stop};
-use quintet_queue::LaneId;
+use quintet_queue::{Lane, LaneId, Priority};
 use quintet_tc::{BatchRefused, Error as TcError, Txn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +37,7 @@ pub(crate) struct Leader<'l> {
 
 /// A call of the batch.
 struct Member {
+    priority: Priority,
     ticket: Arc<Ticket>,
     job: Box<Job>,
     outcome: Outcome,
@@ -46,36 +48,42 @@ enum Outcome {
     Open,
     Rows(Vec<Vec<Value>>),
     Failed(SqlError),
+    /// Others are in its way.
+    Blocked,
     PutOut,
 }
 
 /// A lane that is being run. Dropped, it ends, and whoever has no answer is put out.
 struct Running<'r> {
-    place: (&'r Batches, usize, LaneId),
+    batches: &'r Arc<Batches>,
+    line: usize,
+    lane: LaneId,
     members: Vec<Member>,
 }
 
 /// Runs a lane that was taken.
 pub(super) fn lead(
     leader: &Leader<'_>,
-    place: (&Batches, usize, LaneId),
-    tickets: Vec<Arc<Ticket>>,
+    (batches, line): (&Arc<Batches>, usize),
+    lane: Lane<Shared>,
 ) {
-    let member = |ticket: Arc<Ticket>| {
+    let member = |(priority, Shared(ticket)): (Priority, Shared)| {
         let job = ticket.take_job()?;
         Some(Member {
+            priority,
             ticket,
             job,
             outcome: Outcome::Open,
         })
     };
     let mut running = Running {
-        place,
-        members: tickets.into_iter().filter_map(member).collect(),
+        batches,
+        line,
+        lane: lane.id,
+        members: lane.calls.into_iter().filter_map(member).collect(),
     };
-    let counters = &place.0.counters;
-    let durable_at = running.commit(leader, counters);
-    running.finish(durable_at, counters);
+    let durable_at = running.commit(leader, &batches.counters);
+    running.finish(durable_at);
 }
 
 impl Running<'_> {
@@ -93,7 +101,7 @@ impl Running<'_> {
             let refused = match txn.commit_batch(Durability::Sync) {
                 Ok(committed) => {
                     let mut members = self.members.iter();
-                    if members.any(|member| !matches!(member.outcome, Outcome::PutOut)) {
+                    if members.any(|member| !member.outcome.is_elsewhere()) {
                         add(&counters.batches, 1);
                     }
                     return committed.durable_at;
@@ -116,15 +124,23 @@ impl Running<'_> {
                         }
                     }
                 }
-                BatchRefused::Contested(_) | BatchRefused::Failed(_) => break,
+                BatchRefused::Contested(_) => break,
+                BatchRefused::Failed(_) => {
+                    // Each finds out for itself what is wrong.
+                    self.end_all(|| Outcome::PutOut);
+                    return None;
+                }
             }
             txn.restart();
             self.reopen();
         }
-        // Each finds out for itself what is wrong.
-        let members = self.members.iter_mut();
-        members.for_each(|member| member.outcome = Outcome::PutOut);
+        self.end_all(|| Outcome::Blocked);
         None
+    }
+
+    fn end_all(&mut self, outcome: impl Fn() -> Outcome) {
+        let members = self.members.iter_mut();
+        members.for_each(|member| member.outcome = outcome());
     }
 
     /// Runs all that are open, one after the other.
@@ -153,26 +169,54 @@ impl Running<'_> {
     /// Those that were run are to be run again.
     fn reopen(&mut self) {
         for member in &mut self.members {
-            if !matches!(member.outcome, Outcome::PutOut) {
+            if !member.outcome.is_elsewhere() {
                 member.outcome = Outcome::Open;
             }
         }
     }
 
-    /// The lane ends, and its sessions are told.
-    fn finish(&mut self, durable_at: Option<Lsn>, counters: &Counters) {
-        let (batches, line, lane) = self.place;
-        let members = std::mem::take(&mut self.members);
-        batches.end(line, lane);
-        let (mut put_out, mut failed) = (0, 0);
-        let count = members.len() as u64;
-        for member in members {
+    /// The lane ends, and its sessions are told. Of those that others are in the way of, the first goes on by
+    /// itself: it waits where they would all wait.
+    fn finish(&mut self, durable_at: Option<Lsn>) {
+        let Running {
+            batches,
+            line,
+            lane,
+            members,
+        } = self;
+        let members = std::mem::take(members);
+        let is_blocked = |member: &Member| matches!(member.outcome, Outcome::Blocked);
+        let (blocked, members): (Vec<Member>, Vec<Member>) =
+            members.into_iter().partition(is_blocked);
+        let mut blocked = blocked.into_iter();
+        let lone = blocked.next();
+        match &lone {
+            None => batches.end(*line, *lane),
+            Some(lone) => {
+                let again = blocked.map(|member| {
+                    member.ticket.give_back(member.job);
+                    (member.priority, Shared(member.ticket))
+                });
+                let again: Vec<(Priority, Shared)> = again.collect();
+                let lone = Shared(Arc::clone(&lone.ticket));
+                batches.change(*line, |intake| intake.detach(*lane, &lone, again));
+            }
+        }
+        let mut hold = lone.is_some().then(|| Hold {
+            batches: Arc::clone(batches),
+            line: *line,
+            lane: *lane,
+        });
+        let (mut done, mut put_out, mut failed) = (0, 0, 0);
+        for member in lone.into_iter().chain(members) {
             let Member {
                 ticket,
                 mut job,
                 outcome,
+                ..
             } = member;
             let notices = std::mem::take(job.host.notices.get_mut());
+            done += 1;
             ticket.answer(match outcome {
                 Outcome::Rows(rows) => Answer::Landed(Box::new(Landed {
                     rows,
@@ -184,13 +228,18 @@ impl Running<'_> {
                     failed += 1;
                     Answer::Failed(Box::new(error), notices)
                 }
+                Outcome::Blocked => {
+                    put_out += 1;
+                    Answer::PutOut(job, hold.take())
+                }
                 Outcome::Open | Outcome::PutOut => {
                     put_out += 1;
-                    Answer::PutOut(job)
+                    Answer::PutOut(job, None)
                 }
             });
         }
-        add(&counters.calls, count - put_out);
+        let counters = &batches.counters;
+        add(&counters.calls, done - put_out);
         add(&counters.put_out, put_out);
         add(&counters.failed, failed);
     }
@@ -199,8 +248,16 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.finish(None, &self.place.0.counters);
+            self.end_all(|| Outcome::PutOut);
+            self.finish(None);
         }
+    }
+}
+
+impl Outcome {
+    /// Not an outcome of the batch.
+    fn is_elsewhere(&self) -> bool {
+        matches!(self, Outcome::PutOut | Outcome::Blocked)
     }
 }
 
@@ -233,7 +290,7 @@ impl Member {
                     Err(_) => break Outcome::PutOut,
                 },
                 Err(Stop::Error(error)) => break Outcome::Failed(error),
-                Err(Stop::Blocked(_)) => break Outcome::PutOut,
+                Err(Stop::Blocked(_)) => break Outcome::Blocked,
             }
         };
         let writes_avoided = || {
@@ -241,8 +298,9 @@ impl Member {
             avoided.any(|(space, key)| txn.has_written(*space, key))
         };
         let outcome = match outcome {
-            _ if run.is_lost() || self.job.host.has_asked_session() => Outcome::PutOut,
-            Outcome::Rows(_) if writes_avoided() => Outcome::PutOut,
+            _ if self.job.host.has_asked_session() => Outcome::PutOut,
+            _ if run.is_lost() => Outcome::Blocked,
+            Outcome::Rows(_) if writes_avoided() => Outcome::Blocked,
             // The others would be refused with it.
             Outcome::Rows(_) if txn.written_bytes() > BATCH_WRITES_BYTES_MAX => Outcome::PutOut,
             outcome => outcome,

@@ -4,6 +4,7 @@
 //! called to run a lane; both are remembered if it does not wait at that moment.
 //! Does not: know lines or lanes.
 
+use super::Hold;
 use crate::database::Schema;
 use crate::lent::LentHost;
 use parking_lot::Mutex;
@@ -50,8 +51,8 @@ pub(crate) enum Answer {
     Landed(Box<Landed>),
     /// It has failed by itself; nothing of it remains.
     Failed(Box<SqlError>, Vec<Notice>),
-    /// Its session is to run it; nothing of it remains.
-    PutOut(Box<Job>),
+    /// Its session is to run it; nothing of it remains. What it conflicts with waits for the hold to go.
+    PutOut(Box<Job>, Option<Hold>),
 }
 
 /// See the module.
@@ -108,6 +109,11 @@ impl Ticket {
     /// The job, for who runs it.
     pub fn take_job(&self) -> Option<Box<Job>> {
         self.state.lock().job.take()
+    }
+
+    /// It is to be run later, after all.
+    pub fn give_back(&self, job: Box<Job>) {
+        self.state.lock().job = Some(job);
     }
 
     /// Tells the session what has become of it.

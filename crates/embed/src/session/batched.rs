@@ -165,7 +165,7 @@ impl Session {
                 self.host.notices.get_mut().extend(notices);
                 Err(*error)
             }
-            Answer::PutOut(job) => {
+            Answer::PutOut(job, hold) => {
                 self.note_put_out(&job);
                 let procedure = job.procedure;
                 let PortalState::Batched(batched) = &portal.state else {
@@ -175,7 +175,8 @@ impl Session {
                 self.ensure_schema(portal)?;
                 let direct = &self.host.direct;
                 let run = Run::with_arguments(direct, Arc::clone(&procedure), arguments);
-                let calling = self.begin_call(&procedure, portal.commits, run);
+                let mut calling = self.begin_call(&procedure, portal.commits, run);
+                calling.keep_hold(hold);
                 portal.state = PortalState::Calling(Box::new(calling));
                 Ok(None)
             }

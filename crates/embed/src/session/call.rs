@@ -18,6 +18,7 @@
 use super::execute::{Pulled, canceled};
 use super::transaction::durability;
 use super::{Mode, Session};
+use crate::batches::Hold;
 use crate::chains::Place;
 use crate::step::{Flow, Pause, Reason};
 use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
@@ -47,6 +48,8 @@ pub(super) struct Calling {
     contested: Option<(SpaceId, Bytes)>,
     /// Others wait until it has committed, if it was in line itself.
     place: Option<Place>,
+    /// Calls that would be in a batch with it wait until it has committed, if it was put out of one.
+    hold: Option<Hold>,
     /// What becomes of it decides how others are run.
     routed: bool,
 }
@@ -60,6 +63,12 @@ impl Calling {
     /// Those behind it need not wait any more: it is visible, or will never be.
     pub fn let_go(&mut self) {
         self.place = None;
+        self.hold = None;
+    }
+
+    /// It was put out of a batch.
+    pub fn keep_hold(&mut self, hold: Option<Hold>) {
+        self.hold = hold;
     }
 }
 
@@ -90,6 +99,7 @@ impl Session {
             notices: self.host.notices.get_mut().len(),
             contested: None,
             place: None,
+            hold: None,
             routed: std::mem::take(&mut self.routed),
         }
     }
