@@ -83,7 +83,8 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// For a statement of a function that is called in the midst of this one.
     pub fn inside(&self, stack: usize) -> Workspace {
-        let memory = self.memory + self.kept;
+        // What the routine keeps has the floor in it, as has the memory.
+        let memory = self.memory + self.kept.saturating_sub(self.floor);
         Workspace {
             memory,
             floor: memory,

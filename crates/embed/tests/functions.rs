@@ -345,7 +345,7 @@ fn definitions_and_limits_call_no_functions() {
         "create table d (a int default note('d', 1))",
         "create table d (a int check (note('d', a) > 0))",
         "select id from t limit note('l', 1)",
-        "select id + numbers(2) from t",
+        "select id + numbers(2), numbers(2) from t",
     ] {
         let refused = error(&mut c, sql);
         assert_eq!(refused.state, SqlState::FEATURE_NOT_SUPPORTED, "{sql}");
