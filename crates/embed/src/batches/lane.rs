@@ -287,7 +287,7 @@ impl Member {
                     Err(Stop::Error(error)) if !error.state.is_retryable() => {
                         break Outcome::Failed(error);
                     }
-                    Err(_) => break Outcome::PutOut,
+                    Err(_) => break Outcome::Blocked,
                 },
                 Err(Stop::Error(error)) => break Outcome::Failed(error),
                 Err(Stop::Blocked(_)) => break Outcome::Blocked,
