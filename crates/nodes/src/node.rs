@@ -59,7 +59,7 @@ pub enum Event {
     Synced(Ticket),
     /// There is a connection to a node, the first or a new one.
     Connected(NodeId),
-    /// The time of [`Effects::wake`] has come.
+    /// The time of [`Effects::wakes`] has come.
     Wake(u64),
     /// Go on with what is to be done.
     Turn,
