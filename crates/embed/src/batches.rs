@@ -17,7 +17,7 @@
 //!
 //! **Who waits leads.** A session whose call is pending and that has nothing else to do runs the next lane,
 //! which need not have its own call. So a batch is what has come while lanes were busy; alone, a call is a
-//! batch of one on its own thread. Up to [`LANES_MAX`] lanes run side by side, as many as there are processors.
+//! batch of one on its own thread. As many lanes run side by side as the database is opened with.
 //!
 //! Lock order: a line's mutex, then a ticket's; neither is held while a lane runs.
 
