@@ -9,8 +9,8 @@
 //!                                    └─► inner: its key and filter
 //! ```
 
-use crate::expressions::ranges;
-use quintet_ir::plan::{Path, Plan, SortKey};
+use crate::expressions::{each_beside_source, each_of_node, ranges, subqueries};
+use quintet_ir::plan::{Path, Plan, SortKey, Turns};
 use quintet_ir::statement::ConflictAction;
 use quintet_ir::{Access, Expr, Statement, TableDef};
 use std::collections::BTreeSet;
@@ -37,6 +37,18 @@ pub(crate) fn looked_at<'p>(
         Statement::Delete(delete) => columns_of(delete.returning.iter().flatten()),
     };
     walk(source, 0, used, &[], see);
+    each_beside_source(statement, &mut |expr| in_subqueries(expr, see));
+}
+
+/// Shows what the queries in an expression read. All of their columns are wanted.
+fn in_subqueries<'p>(
+    expr: &'p Expr,
+    see: &mut dyn FnMut(&'p Access, &'p [quintet_ir::plan::LockTarget], Columns),
+) {
+    subqueries(expr, &mut |subquery| {
+        let used = (0..subquery.plan.frame_types().len()).collect();
+        walk(&subquery.plan, 0, used, &[], see);
+    });
 }
 
 /// Columns of the row in the way that ON CONFLICT DO UPDATE looks at.
@@ -64,6 +76,13 @@ pub(crate) fn columns_of<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> Colum
     used.into_iter().collect()
 }
 
+/// Those of the used places that are a plan's own, which begins at `base` here and at 0 inside.
+fn own_places(input: &Plan, base: usize, used: &Columns) -> Columns {
+    let own = base..base + input.frame_types().len();
+    let used = used.iter().filter(|place| own.contains(place));
+    used.map(|place| place - base).collect()
+}
+
 /// Walks a plan whose own frame begins at `base`, and of which `used` is wanted. Gives what it looks at of
 /// the frames before `base`.
 fn walk<'p>(
@@ -73,6 +92,7 @@ fn walk<'p>(
     locks: &'p [quintet_ir::plan::LockTarget],
     see: &mut dyn FnMut(&'p Access, &'p [quintet_ir::plan::LockTarget], Columns),
 ) -> Columns {
+    each_of_node(plan, &mut |expr, _| in_subqueries(expr, see));
     let outer = |used: Columns| used.into_iter().filter(|place| *place < base).collect();
     let sorted = |used: &mut Columns, keys: &[SortKey]| {
         used.extend(columns_of(keys.iter().map(|key| &key.expr)));
@@ -94,6 +114,26 @@ fn walk<'p>(
         }
         Plan::Call { arguments, .. } => {
             used.extend(columns_of(arguments));
+            outer(used)
+        }
+        Plan::Lateral {
+            input,
+            outer: handed,
+        } => {
+            let own = own_places(input, base, &used);
+            walk(input, 0, own, locks, see);
+            used.extend(columns_of(handed));
+            outer(used)
+        }
+        Plan::Lookup {
+            input,
+            keys,
+            values,
+        } => {
+            let mut own = own_places(input, base, &used);
+            own.extend(columns_of(keys));
+            walk(input, 0, own, locks, see);
+            used.extend(columns_of(values));
             outer(used)
         }
         Plan::Scan(access) => {
@@ -138,12 +178,29 @@ fn walk<'p>(
             used.extend(columns_of(exprs));
             walk(input, base, used, locks, see)
         }
-        Plan::Aggregate { input, keys, calls } => {
+        Plan::Aggregate {
+            input, keys, calls, ..
+        } => {
             used.retain(|place| *place < base);
             used.extend(columns_of(keys));
             for call in calls {
                 used.extend(columns_of(call.args.iter().chain(&call.filter)));
                 sorted(&mut used, &call.order);
+            }
+            walk(input, base, used, locks, see)
+        }
+        Plan::Window {
+            input,
+            partition,
+            order,
+            calls,
+        } => {
+            let own = base + input.frame_types().len();
+            used.retain(|place| *place < own);
+            used.extend(columns_of(partition));
+            sorted(&mut used, order);
+            for call in calls {
+                used.extend(columns_of(call.exprs().chain(call.frame.offsets())));
             }
             walk(input, base, used, locks, see)
         }
@@ -156,8 +213,27 @@ fn walk<'p>(
             used.extend(base..base + input.frame_types().len());
             walk(input, base, used, locks, see)
         }
-        Plan::Hold { input } | Plan::Limit { input, .. } => walk(input, base, used, locks, see),
+        Plan::Hold { input } => walk(input, base, used, locks, see),
+        Plan::Limit { input, ties, .. } => {
+            sorted(&mut used, ties);
+            walk(input, base, used, locks, see)
+        }
         Plan::Lock { input, targets } => walk(input, base, used, targets, see),
+        Plan::With {
+            first, then, turns, ..
+        } => {
+            // All that is kept may be looked at.
+            let all: Columns = (base..base + first.frame_types().len()).collect();
+            let of_then = match turns {
+                Turns::Once => used.clone(),
+                _ => used.union(&all).copied().collect(),
+            };
+            let mut outside: Columns = outer(used);
+            outside.extend(walk(first, base, all, locks, see));
+            outside.extend(walk(then, base, of_then, locks, see));
+            outside
+        }
+        Plan::Given { .. } => outer(used),
         Plan::Append { inputs } => {
             let looked = inputs
                 .iter()

@@ -3,5 +3,6 @@
 //! Relies on: `ir::expressions`.  Promises: nothing of its own.  Does not: look into called routines.
 
 pub(crate) use quintet_ir::expressions::{
-    Use, callees, calls, each_of_statement, ranges, slots, source, sources,
+    Use, callees, calls, each_beside_source, each_node_of_statement, each_of_node,
+    each_of_statement, ranges, slots, source, sources, subqueries,
 };

@@ -206,7 +206,11 @@ impl Footprint {
             arguments: procedure.params.len(),
             strict: false,
             found: None,
-            body: vec![Step { line: 0, action }],
+            body: vec![Step {
+                line: 0,
+                action,
+                needs: None,
+            }],
             output: Output::Nothing,
         };
         Footprint::of(&Program::new(vec![routine]))

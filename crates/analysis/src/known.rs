@@ -120,6 +120,8 @@ pub(crate) fn may_be_early(expr: &Expr) -> bool {
         Expr::Call { function, .. } => function.volatility != Volatility::Volatile,
         Expr::Routine { .. }
         | Expr::Column(..)
+        | Expr::Outer(..)
+        | Expr::Subquery(_)
         | Expr::NextVal(_)
         | Expr::CurrVal(_)
         | Expr::SetVal { .. } => false,
@@ -137,6 +139,8 @@ pub fn is_fixed(expr: &Expr) -> bool {
         Expr::Cast { input, to, .. } => is_plain(input.ty()) && is_plain(*to),
         Expr::Routine { .. }
         | Expr::Column(..)
+        | Expr::Outer(..)
+        | Expr::Subquery(_)
         | Expr::NextVal(_)
         | Expr::CurrVal(_)
         | Expr::SetVal { .. } => false,

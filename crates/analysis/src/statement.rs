@@ -11,7 +11,10 @@
 //!   SELECT … LIMIT n                             read … ──rows──► the rest of the query, waits for n
 //! ```
 
-use crate::expressions::{Use, callees, each_of_statement, ranges, slots, source, sources};
+use crate::expressions::{
+    Use, callees, each_beside_source, each_node_of_statement, each_of_node, each_of_statement,
+    ranges, slots, source, sources, subqueries,
+};
 use crate::flow::Walk;
 use crate::graph::Why;
 use crate::known::known;
@@ -39,7 +42,15 @@ impl<'p> Walk<'p> {
         // Of a statement that runs flat the row's columns are noted, not the row.
         let flat = into.is_some() && matches!(Point::of(statement), Some(Point::Read(_)));
         self.note(statement, flat);
-        let reads = self.plan(source(statement), &Outer::default(), false);
+        let mut reads = self.plan(source(statement), &Outer::default(), false);
+        let around = Outer {
+            reads: reads.clone(),
+            names: Vec::new(),
+        };
+        each_beside_source(statement, &mut |expr| {
+            reads.extend(self.subqueries(expr, &around));
+        });
+        let reads = reads;
         let mut rest: Vec<&'p Expr> = Vec::new();
         each_of_statement(statement, &mut |expr, used| {
             if used == Use::Rest {
@@ -91,8 +102,7 @@ impl<'p> Walk<'p> {
 
     /// The reads of a plan, which may look at the rows of `outer`.
     fn plan(&mut self, plan: &'p Plan, outer: &Outer, locks: bool) -> Vec<usize> {
-        match plan {
-            Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } => Vec::new(),
+        let mut reads = match plan {
             Plan::Scan(access) => vec![self.read(access, outer, locks)],
             Plan::Call {
                 callee, arguments, ..
@@ -101,7 +111,7 @@ impl<'p> Walk<'p> {
                 self.note_call(callee, arguments);
                 let arguments: Vec<&Expr> = arguments.iter().collect();
                 let made = self.add(What::Call(&callee.name), touches, &arguments);
-                if arguments.iter().any(|argument| argument.uses_columns()) {
+                if arguments.iter().any(|argument| looks_around(argument)) {
                     outer
                         .reads
                         .iter()
@@ -121,18 +131,37 @@ impl<'p> Walk<'p> {
                 reads
             }
             Plan::Lock { input, .. } => self.plan(input, outer, true),
-            Plan::Filter { input, .. }
-            | Plan::Project { input, .. }
-            | Plan::Aggregate { input, .. }
-            | Plan::Sort { input, .. }
-            | Plan::Unique { input }
-            | Plan::Hold { input }
-            | Plan::Limit { input, .. } => self.plan(input, outer, locks),
-            Plan::Append { inputs } => {
-                let reads = inputs.iter().map(|input| self.plan(input, outer, locks));
+            // Frames begin anew in them; what they look at comes from the rows around all the same.
+            Plan::Lateral { input, .. } | Plan::Lookup { input, .. } => {
+                let around = Outer {
+                    reads: outer.reads.clone(),
+                    names: Vec::new(),
+                };
+                self.plan(input, &around, locks)
+            }
+            plan => {
+                let inputs = plan.inputs().into_iter();
+                let reads = inputs.map(|input| self.plan(input, outer, locks));
                 reads.collect::<Vec<_>>().concat()
             }
-        }
+        };
+        let around = Outer {
+            reads: [&outer.reads[..], &reads].concat(),
+            names: Vec::new(),
+        };
+        each_of_node(plan, &mut |expr, _| {
+            reads.extend(self.subqueries(expr, &around));
+        });
+        reads
+    }
+
+    /// The reads of the queries that stand in an expression over rows of `around`.
+    fn subqueries(&mut self, expr: &'p Expr, around: &Outer) -> Vec<usize> {
+        let mut reads = Vec::new();
+        subqueries(expr, &mut |subquery| {
+            reads.extend(self.plan(&subquery.plan, around, false));
+        });
+        reads
     }
 
     fn read(&mut self, access: &'p Access, outer: &Outer, locks: bool) -> usize {
@@ -150,7 +179,7 @@ impl<'p> Walk<'p> {
             path: Some(&access.path),
         };
         let made = self.add(What::Read, vec![touch], &exprs);
-        if exprs.iter().any(|expr| expr.uses_columns()) {
+        if exprs.iter().any(|expr| looks_around(expr)) {
             outer
                 .reads
                 .iter()
@@ -259,6 +288,11 @@ impl<'p> Walk<'p> {
     }
 }
 
+/// Whether an expression looks at rows that were found before.
+fn looks_around(expr: &Expr) -> bool {
+    expr.uses_columns() || expr.uses_outer()
+}
+
 /// A row whose key is changed is written at its old key and at its new one: what is assigned says nothing.
 fn forget(touch: &mut Touch<'_>, assignments: &[(usize, Expr)]) {
     let is_assigned =
@@ -280,6 +314,7 @@ pub(crate) fn target(plan: &Plan) -> Option<&Access> {
         | Plan::Limit { input, .. }
         | Plan::Lock { input, .. } => target(input),
         Plan::Join { outer, .. } => target(outer),
+        Plan::With { then, .. } => target(then),
         _ => None,
     }
 }
@@ -320,7 +355,11 @@ pub(crate) fn touched(action: &Action, see: &mut dyn FnMut(&TableRef, bool)) {
     let Some(statement) = of_action(action) else {
         return;
     };
-    scanned(source(statement), see);
+    each_node_of_statement(statement, &mut |plan| {
+        if let Plan::Scan(access) = plan {
+            see(&access.table, false);
+        }
+    });
     match statement {
         Statement::Query(_) => {}
         Statement::Insert(insert) => see(&insert.table, true),
@@ -338,26 +377,6 @@ fn followed(statement: &Statement, see: &mut dyn FnMut(&TableRef, bool)) {
         Statement::Insert(insert) => reached(&insert.table, insert.conflict.is_none(), see),
         Statement::Update(update) => reached(&update.table, false, see),
         Statement::Delete(delete) => reached(&delete.table, false, see),
-    }
-}
-
-fn scanned(plan: &Plan, see: &mut dyn FnMut(&TableRef, bool)) {
-    match plan {
-        Plan::Scan(access) => see(&access.table, false),
-        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => {}
-        Plan::Join { outer, inner, .. } => {
-            scanned(outer, see);
-            scanned(inner, see);
-        }
-        Plan::Hold { input }
-        | Plan::Unique { input }
-        | Plan::Lock { input, .. }
-        | Plan::Filter { input, .. }
-        | Plan::Project { input, .. }
-        | Plan::Aggregate { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Limit { input, .. } => scanned(input, see),
-        Plan::Append { inputs } => inputs.iter().for_each(|input| scanned(input, see)),
     }
 }
 

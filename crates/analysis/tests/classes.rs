@@ -42,7 +42,7 @@ fn classes(text: &str, rule: Rule) -> Classes {
         let context = PlanContext {
             catalog: &catalog,
             schema: "public",
-            user: "quintet",
+            user: quintet_sql::Who::SYSTEM,
             database: "quintet",
             format: &format,
         };

@@ -17,7 +17,7 @@ fn run(catalog: &mut Catalog, text: &str) -> Vec<String> {
         let context = PlanContext {
             catalog,
             schema: "public",
-            user: "quintet",
+            user: quintet_sql::Who::SYSTEM,
             database: "quintet",
             format: &format,
         };

@@ -163,6 +163,7 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Int4 => Value::Int4(i32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Int8 => Value::Int8(i64::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Oid => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
+        _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Float4 => Value::Float4(f32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Float8 => Value::Float8(f64::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Date => {

@@ -54,6 +54,12 @@ states! {
     INVALID_TIME_ZONE_DISPLACEMENT = b"22009";
     /// Division by zero.
     DIVISION_BY_ZERO = b"22012";
+    /// A negative distance in a window's frame.
+    INVALID_PRECEDING_OR_FOLLOWING_SIZE = b"22013";
+    /// ntile of nothing.
+    INVALID_ARGUMENT_FOR_NTILE = b"22014";
+    /// nth_value of a place that there is not.
+    INVALID_ARGUMENT_FOR_NTH_VALUE = b"22016";
     /// Bytes that are no text in the encoding.
     CHARACTER_NOT_IN_REPERTOIRE = b"22021";
     /// A parameter or setting with an impossible value.
@@ -100,6 +106,16 @@ states! {
     INVALID_SQL_STATEMENT_NAME = b"26000";
     /// A row that a statement works on was changed by what the statement calls.
     TRIGGERED_DATA_CHANGE_VIOLATION = b"27000";
+    /// A warning: not everything was revoked.
+    WARNING_PRIVILEGE_NOT_REVOKED = b"01006";
+    /// A warning: not everything was granted.
+    WARNING_PRIVILEGE_NOT_GRANTED = b"01007";
+    /// A grant in a circle, or to whom it cannot be made.
+    INVALID_GRANT_OPERATION = b"0LP01";
+    /// A role that is no role, where one is wanted.
+    INVALID_ROLE_SPECIFICATION = b"0P000";
+    /// Something is in use.
+    OBJECT_IN_USE = b"55006";
     /// Wrong user or password.
     INVALID_PASSWORD = b"28P01";
     /// Log-in refused.
@@ -172,6 +188,10 @@ states! {
     INVALID_OBJECT_DEFINITION = b"42P17";
     /// A parameter whose type cannot be told.
     INDETERMINATE_DATATYPE = b"42P18";
+    /// A query that refers to itself where it must not.
+    INVALID_RECURSION = b"42P19";
+    /// A window, or a function over one, where it cannot be.
+    WINDOWING_ERROR = b"42P20";
     /// Not allowed.
     INSUFFICIENT_PRIVILEGE = b"42501";
     /// A name that is reserved.
@@ -190,6 +210,8 @@ states! {
     STATEMENT_TOO_COMPLEX = b"54001";
     /// Too many columns.
     TOO_MANY_COLUMNS = b"54011";
+    /// More arguments than a function may have.
+    TOO_MANY_ARGUMENTS = b"54023";
     /// Right thing, wrong moment.
     OBJECT_NOT_IN_PREREQUISITE_STATE = b"55000";
     /// A setting that cannot change now.
@@ -206,6 +228,8 @@ states! {
     UNDEFINED_DATABASE = b"3D000";
     /// The disk or a file failed.
     IO_ERROR = b"58030";
+    /// A file that is not there any more.
+    UNDEFINED_FILE = b"58P01";
     /// The snapshot is older than what is kept.
     SNAPSHOT_TOO_OLD = b"72000";
     /// RAISE EXCEPTION without a state of its own.

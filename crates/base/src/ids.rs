@@ -59,6 +59,17 @@ id! {
     /// A foreign key in the catalogue.
     ConstraintId(u32)
 }
+id! {
+    /// A role: somebody who may do something, or a group of them.
+    RoleId(u32)
+}
+
+impl RoleId {
+    /// Everybody.
+    pub const PUBLIC: RoleId = RoleId(0);
+    /// The superuser that a database begins with.
+    pub const BOOTSTRAP: RoleId = RoleId(10);
+}
 
 impl Lsn {
     /// Before the first record.

@@ -330,6 +330,7 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::Timestamp => Value::Timestamp(signed_8(bytes)?),
         SqlType::TimestampTz => Value::TimestampTz(signed_8(bytes)?),
         SqlType::Oid => Value::Oid(u32::from_be_bytes(take(bytes)?)),
+        _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(take(bytes)?)),
         SqlType::Float4 => {
             let key = u32::from_be_bytes(take(bytes)?);
             let bits = if key >> 31 == 1 { key ^ 1 << 31 } else { !key };

@@ -10,6 +10,7 @@
 //! | `limits` | every bound, with its reason |
 //! | `error` | [`SqlError`] with its SQLSTATE, the only error a client ever sees |
 //! | `types`, `value` | SQL types and values |
+//! | `objects` | what the numbers of a catalogue's objects are called |
 //! | `datum` | values where they lie |
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
 //! | `json` | JSON documents, as text and as values |
@@ -30,6 +31,7 @@ pub mod key;
 pub mod level;
 pub mod limits;
 pub mod numeric;
+pub mod objects;
 pub mod row;
 pub mod text_format;
 pub mod types;
@@ -40,7 +42,7 @@ pub use datum::Datum;
 pub use durability::Durability;
 pub use error::{SqlError, SqlResult, SqlState};
 pub use ids::{
-    ConstraintId, IndexId, Lsn, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId,
+    ConstraintId, IndexId, Lsn, RoleId, RoutineId, SequenceId, SpaceId, TableId, Timestamp, TxnId,
 };
 pub use interval::Interval;
 pub use json::Json;

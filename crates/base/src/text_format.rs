@@ -17,6 +17,7 @@ use crate::interval;
 use crate::json::{self, Json};
 use crate::limits::IDENTIFIER_BYTES_MAX;
 use crate::numeric::Numeric;
+use crate::objects::ObjectNames;
 use crate::types::{SqlType, TypeMod};
 use crate::value::{Array, Str, Value};
 use std::io::Write;
@@ -28,6 +29,8 @@ pub struct FormatContext {
     pub zone: TimeZone,
     /// Above 0: floats print the shortest digits that read back; else 15 (or 6) and this many.
     pub extra_float_digits: i32,
+    /// What objects of the catalogue are called.
+    pub objects: ObjectNames,
 }
 
 impl Default for FormatContext {
@@ -35,6 +38,7 @@ impl Default for FormatContext {
         FormatContext {
             zone: TimeZone::utc(),
             extra_float_digits: 1,
+            objects: ObjectNames::default(),
         }
     }
 }
@@ -53,6 +57,9 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         Value::Int2(v) => write_integer(i64::from(*v), out),
         Value::Int4(v) => write_integer(i64::from(*v), out),
         Value::Int8(v) => write_integer(*v, out),
+        Value::Oid(v) if ty.is_named_oid() => {
+            out.extend_from_slice(context.objects.name(ty, *v).as_bytes());
+        }
         Value::Oid(v) => write_integer(i64::from(*v), out),
         Value::Float4(v) => float::write_f32(*v, context.extra_float_digits, out),
         Value::Float8(v) => float::write_f64(*v, context.extra_float_digits, out),
@@ -76,6 +83,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
                 out.extend_from_slice(&hex(*byte));
             }
         }
+        Value::Array(v) if ty.is_vector() => array::write_vector(v, context, out),
         Value::Array(v) => array::write(v, context, out),
         Value::Interval(v) => interval::write_interval(*v, out),
         Value::Time(v) => datetime::write_time(*v, out),
@@ -139,6 +147,8 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
                 .ok()
                 .or(i32::try_from(v).ok().map(|v| v as u32))
         })?),
+        _ if ty.is_named_oid() => Value::Oid(context.objects.number(ty, trim(text))?),
+        _ if ty.is_vector() => Value::Array(Box::new(array::read_vector(ty, text, context)?)),
         SqlType::Float4 => Value::Float4(float::read_f32(text)?),
         SqlType::Float8 => Value::Float8(float::read_f64(text)?),
         SqlType::Numeric => Value::numeric(Numeric::parse(text)?),

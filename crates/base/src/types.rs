@@ -70,6 +70,24 @@ pub enum SqlType {
     BpcharArray,
     /// What a set-returning function gives its caller.
     RecordArray,
+    /// A number of a table, index, sequence or view that prints as its name.
+    RegClass,
+    /// The same of a type.
+    RegType,
+    /// The same of a function, by its name alone.
+    RegProc,
+    /// The same of a function with its arguments.
+    RegProcedure,
+    /// The same of a schema.
+    RegNamespace,
+    /// The same of a role.
+    RegRole,
+    RegClassArray,
+    RegTypeArray,
+    /// The catalogue's `1 2 3`, counted from 0.
+    Int2Vector,
+    /// The same of numbers of objects.
+    OidVector,
 }
 
 /// How text of several types compares and which operators a type has.
@@ -156,6 +174,16 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (TimestampTzArray, 1185, "timestamp with time zone[]", None),
         (NumericArray, 1231, "numeric[]", None),
         (UuidArray, 2951, "uuid[]", None),
+        (RegProc, 24, "regproc", None),
+        (RegProcedure, 2202, "regprocedure", None),
+        (RegClass, 2205, "regclass", Some(RegClassArray)),
+        (RegType, 2206, "regtype", Some(RegTypeArray)),
+        (RegNamespace, 4089, "regnamespace", None),
+        (RegRole, 4096, "regrole", None),
+        (RegClassArray, 2210, "regclass[]", None),
+        (RegTypeArray, 2211, "regtype[]", None),
+        (Int2Vector, 22, "int2vector", None),
+        (OidVector, 30, "oidvector", None),
     ]
 };
 
@@ -211,6 +239,14 @@ impl SqlType {
             "oid" => Oid,
             "void" => Void,
             "unknown" => Unknown,
+            "regclass" => RegClass,
+            "regtype" => RegType,
+            "regproc" => RegProc,
+            "regprocedure" => RegProcedure,
+            "regnamespace" => RegNamespace,
+            "regrole" => RegRole,
+            "int2vector" => Int2Vector,
+            "oidvector" => OidVector,
             _ => return None,
         })
     }
@@ -222,6 +258,11 @@ impl SqlType {
 
     /// The element type of an array type.
     pub fn element(self) -> Option<SqlType> {
+        match self {
+            SqlType::Int2Vector => return Some(SqlType::Int2),
+            SqlType::OidVector => return Some(SqlType::Oid),
+            _ => {}
+        }
         TABLE.iter().find(|e| e.3 == Some(self)).map(|e| e.0)
     }
 
@@ -232,6 +273,7 @@ impl SqlType {
             Bool | InternalChar => 1,
             Int2 => 2,
             Int4 | Float4 | Date | Oid | Void => 4,
+            RegClass | RegType | RegProc | RegProcedure | RegNamespace | RegRole => 4,
             Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
             TimeTz => 12,
             Uuid | Interval => 16,
@@ -247,6 +289,9 @@ impl SqlType {
         match self {
             Bool => TypeFamily::Boolean,
             Int2 | Int4 | Int8 | Oid => TypeFamily::Integer,
+            RegClass | RegType | RegProc | RegProcedure | RegNamespace | RegRole => {
+                TypeFamily::Integer
+            }
             Float4 | Float8 => TypeFamily::Float,
             Numeric => TypeFamily::Exact,
             Text | Varchar | Bpchar | Name | InternalChar => TypeFamily::Text,
@@ -260,6 +305,20 @@ impl SqlType {
             Void => TypeFamily::Void,
             _ => TypeFamily::Array,
         }
+    }
+
+    /// True for `regclass` and its kin: an oid that prints as a name.
+    pub fn is_named_oid(self) -> bool {
+        use SqlType::*;
+        matches!(
+            self,
+            RegClass | RegType | RegProc | RegProcedure | RegNamespace | RegRole
+        )
+    }
+
+    /// True for arrays of the catalogue that count from 0 and print without braces.
+    pub fn is_vector(self) -> bool {
+        matches!(self, SqlType::Int2Vector | SqlType::OidVector)
     }
 
     /// True for int2, int4, int8, float4, float8, numeric.

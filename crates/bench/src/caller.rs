@@ -13,6 +13,7 @@
 
 use crate::Error;
 use crate::driver::{Phase, Progress};
+use crate::gate::Gate;
 use crate::live::Seen;
 use crate::pace::Pace;
 use crate::system::{Connection, Reply};
@@ -20,9 +21,7 @@ use crate::worker::Tally;
 use quintet_rt::Clock;
 use quintet_workloads::{Call, CallEnd, Calls, Ending, Procedure};
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
 /// So often is one transaction tried before it is given up. A fair database needs a few; a client that
 /// waits for ever would hide that one is not fair.
@@ -55,8 +54,8 @@ pub(crate) struct Caller<'t, C> {
     pub progress: &'t Progress,
     pub clock: &'t dyn Clock,
     pub pace: Pace,
-    /// Rung when the next transaction of an open loop is due, and at the end.
-    pub bell: Arc<Notify>,
+    /// Where it waits until its next transaction is due.
+    pub gate: &'t Gate<'t>,
     /// Other clients of the thread get no turn unless this one lets them.
     pub yields: bool,
     /// Of all clients of the thread; borrowed only between two calls.
@@ -69,7 +68,7 @@ impl<C: Connection> Caller<'_, C> {
         while self.progress.phase() != Phase::Stopped {
             let due = self.pace.due(now);
             if now < due {
-                self.bell.notified().await;
+                self.gate.until(due).await;
                 now = self.clock.monotonic_nanos();
                 continue;
             }

@@ -1,13 +1,13 @@
 //! Clients that call procedures, many on few threads.
 //!
 //! Relies on: `caller` for what a client does, `driver` for the phases.  Promises: all clients are
-//! connected before the first calls; in an open loop a client is woken when its next transaction is due,
-//! to some tens of microseconds.  Does not: move a client between threads.
+//! connected before the first calls; in an open loop a client begins when its next transaction is due,
+//! to about a hundred microseconds (`gate`).  Does not: move a client between threads.
 //!
 //! ```text
 //!   thread 0   client 0, 2, 4 …  ┐ each a task of the thread's own runtime
 //!   thread 1   client 1, 3, 5 …  ┘
-//!   pacer      sleeps to the next moment of the schedule, rings that client's bell   (open loop only)
+//!   pacer      wakes a thread that sleeps when one of its clients is due   (open loop only)
 //! ```
 //! A runtime's own timers have a resolution of a millisecond: too coarse for transactions that take less.
 
@@ -15,6 +15,7 @@ use crate::Error;
 use crate::caller::Caller;
 use crate::calls::CallTotals;
 use crate::driver::{Figures, Phase, Probes, Progress, RunConfig, conduct, slices};
+use crate::gate::{Alarm, Gate, pace};
 use crate::pace::Pace;
 use crate::stage::Second;
 use crate::system::{Connection, System};
@@ -24,19 +25,17 @@ use futures_util::stream::FuturesUnordered;
 use quintet_rt::Clock;
 use quintet_workloads::Workload;
 use std::cell::RefCell;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Notify;
 use tokio::task::LocalSet;
 
 /// How often those who wait for all connections look.
 const LOOK: Duration = Duration::from_millis(1);
-
-/// How long the pacer sleeps at once, so that it sees the end of the run.
-const PACER_SLEEP_MAX: Duration = Duration::from_millis(20);
 
 /// A runtime for one thread's clients.
 pub(crate) fn runtime() -> Result<Runtime, Error> {
@@ -53,7 +52,8 @@ struct Crew<'t, S> {
     seed: u64,
     clock: &'t dyn Clock,
     progress: &'t Progress,
-    bells: Vec<Arc<Notify>>,
+    /// One for each thread.
+    alarms: Vec<Alarm>,
     /// Connections that are ready. Written by the threads, read by the one that waits for all of them.
     ready: AtomicU32,
     /// The moment at which schedules begin; set once all are ready.
@@ -89,7 +89,7 @@ pub(crate) fn run_calls<S: System>(
         seed,
         clock: &*clock,
         progress: &progress,
-        bells: (0..clients).map(|_| Arc::default()).collect(),
+        alarms: (0..threads).map(|_| Alarm::default()).collect(),
         ready: AtomicU32::new(0),
         origin: OnceLock::new(),
         ended: AtomicU64::new(0),
@@ -118,9 +118,10 @@ pub(crate) fn run_calls<S: System>(
         if !connected() {
             crew.progress.enter(Phase::Stopped);
         }
-        let origin = *crew.origin.get_or_init(|| crew.clock.monotonic_nanos());
-        if let Some(rate) = config.rate {
-            scope.spawn(move || crew.ring(rate, origin));
+        crew.origin.get_or_init(|| crew.clock.monotonic_nanos());
+        if config.rate.is_some() {
+            let stopped = || crew.progress.phase() == Phase::Stopped;
+            scope.spawn(move || pace(&crew.alarms, crew.clock, &stopped));
         }
         let probes = Probes {
             counters: &|| system.counters(),
@@ -136,16 +137,42 @@ impl<S: System> Crew<'_, S> {
         let own = (number..self.clients).step_by(threads as usize);
         let several = own.len() > 1;
         let tally = RefCell::new(self.tally());
+        let gate = Gate::new(self.clock, &self.alarms[number as usize]);
         runtime()?.block_on(LocalSet::new().run_until(async {
             let mut clients: FuturesUnordered<_> = own
-                .map(|client| self.client(client, several, &tally))
+                .map(|client| self.client(client, several, &gate, &tally))
                 .collect();
-            while let Some(result) = clients.next().await {
-                result?;
-            }
-            Ok::<(), Error>(())
+            poll_fn(|context| self.turn(&mut clients, &gate, context)).await
         }))?;
         Ok(tally.into_inner())
+    }
+
+    /// Lets clients go on who can: those that are due, and those that have been answered.
+    fn turn<F: Future<Output = Result<(), Error>>>(
+        &self,
+        clients: &mut FuturesUnordered<F>,
+        gate: &Gate,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Error>> {
+        let stopped = || self.progress.phase() == Phase::Stopped;
+        if stopped() {
+            gate.open();
+        }
+        gate.look();
+        loop {
+            match clients.poll_next_unpin(context) {
+                Poll::Ready(Some(Ok(()))) => {}
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
+                Poll::Ready(None) => return Poll::Ready(Ok(())),
+                Poll::Pending => break,
+            }
+        }
+        gate.sleep(context);
+        // Others of the runtime have their turn first.
+        if gate.look() || stopped() {
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
     }
 
     fn tally(&self) -> Tally {
@@ -159,12 +186,12 @@ impl<S: System> Crew<'_, S> {
         &self,
         client: u32,
         several: bool,
+        gate: &Gate<'_>,
         tally: &RefCell<Tally>,
     ) -> Result<(), Error> {
-        let result = self.connected(client, several, tally).await;
+        let result = self.connected(client, several, gate, tally).await;
         if result.is_err() {
             self.progress.enter(Phase::Stopped);
-            self.bells.iter().for_each(|bell| bell.notify_one());
         }
         result
     }
@@ -173,6 +200,7 @@ impl<S: System> Crew<'_, S> {
         &self,
         client: u32,
         several: bool,
+        gate: &Gate<'_>,
         tally: &RefCell<Tally>,
     ) -> Result<(), Error> {
         let mut connection = self.system.connect().await?;
@@ -198,31 +226,11 @@ impl<S: System> Crew<'_, S> {
             progress: self.progress,
             clock: self.clock,
             pace,
-            bell: Arc::clone(&self.bells[client as usize]),
+            gate,
             yields: several && S::BLOCKS,
             tally,
         };
         caller.run().await
-    }
-
-    /// Rings each client's bell when its next transaction is due; all of them at the end.
-    fn ring(&self, rate: f64, origin: u64) {
-        // Clients take turns, so the schedule of all of them is that of one.
-        let mut all = Pace::open(rate, 1, 0, origin);
-        let mut client = 0;
-        while self.progress.phase() != Phase::Stopped {
-            let now = self.clock.monotonic_nanos();
-            let due = all.due(now);
-            if now < due {
-                let left = Duration::from_nanos(due - now);
-                self.clock.sleep(left.min(PACER_SLEEP_MAX));
-                continue;
-            }
-            self.bells[client].notify_one();
-            client = (client + 1) % self.bells.len();
-            all.advance();
-        }
-        self.bells.iter().for_each(|bell| bell.notify_one());
     }
 }
 

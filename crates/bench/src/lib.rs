@@ -48,6 +48,8 @@ mod driver;
 mod embedded;
 mod error;
 #[cfg(feature = "calls")]
+mod gate;
+#[cfg(feature = "calls")]
 mod history;
 mod live;
 #[cfg(feature = "calls")]

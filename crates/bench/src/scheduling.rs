@@ -202,7 +202,7 @@ fn classes(workload: &dyn Workload, rule: Rule) -> SqlResult<Classes> {
     let context = PlanContext {
         catalog: &catalog,
         schema: "public",
-        user: "quintet",
+        user: quintet_sql::Who::SYSTEM,
         database: "quintet",
         format: &format,
     };

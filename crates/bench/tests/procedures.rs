@@ -120,5 +120,6 @@ fn ycsb_counts_its_modifications() {
     for mix in ycsb_sql::Mix::ALL {
         let workload = YcsbSql::new(mix, 2000, 100, 0.9);
         ran(&workload, Level::Serializable, None);
+        ran(&workload.raising(0.3), Level::Serializable, None);
     }
 }

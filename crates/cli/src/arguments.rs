@@ -4,6 +4,10 @@
 //! the configuration file.  Does not: decide defaults of a server (`options` does, after reading the
 //! file).
 
+use crate::backup_arguments::{BACKUP_EXAMPLES, CHANGES_EXAMPLES, DUMP_EXAMPLES, RESTORE_EXAMPLES};
+pub use crate::backup_arguments::{
+    BackupArguments, ChangeFormat, ChangesArguments, DumpArguments, RestoreArguments,
+};
 use crate::nodes_arguments::{
     BENCH_NODES_EXAMPLES, BenchNodesArguments, NodeArguments, SIM_NODES_EXAMPLES, SimNodesArguments,
 };
@@ -44,6 +48,18 @@ pub enum Command {
     /// Run SQL on a data directory, without a server
     #[command(after_help = SQL_EXAMPLES)]
     Sql(SqlArguments),
+    /// Copy a database as it is at one moment, while it is used
+    #[command(after_help = BACKUP_EXAMPLES)]
+    Backup(BackupArguments),
+    /// Make a data directory of a backup
+    #[command(after_help = RESTORE_EXAMPLES)]
+    Restore(RestoreArguments),
+    /// Write what a server commits, in order, as it commits it
+    #[command(after_help = CHANGES_EXAMPLES)]
+    Changes(ChangesArguments),
+    /// Write a database as SQL, for Quintet and PostgreSQL
+    #[command(after_help = DUMP_EXAMPLES)]
+    Dump(DumpArguments),
     /// Measure
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -493,6 +509,9 @@ pub struct YcsbSqlArguments {
     /// Skew: Zipf exponent, 0 (uniform) to below 1
     #[arg(long, value_name = "THETA", default_value_t = 0.0, value_parser = theta)]
     pub theta: f64,
+    /// Share of the transactions that raise an error when all is done, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub raise: f64,
     /// What every workload takes.
     #[command(flatten)]
     pub calls: CallArguments,
@@ -501,6 +520,13 @@ pub struct YcsbSqlArguments {
 fn ycsb_mix(name: &str) -> Result<ycsb_sql::Mix, String> {
     let names = ycsb_sql::Mix::ALL.map(ycsb_sql::Mix::name).join(", ");
     ycsb_sql::Mix::parse(name).ok_or_else(|| format!("one of {names}"))
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a number from 0 to 1".into()),
+    }
 }
 
 fn theta(text: &str) -> Result<f64, String> {

@@ -67,7 +67,8 @@ pub fn ycsb_sql(arguments: &YcsbSqlArguments) -> Result<(), Exit> {
         arguments.records,
         arguments.value_bytes,
         arguments.theta,
-    );
+    )
+    .raising(arguments.raise);
     measure(&workload, &arguments.calls)
 }
 

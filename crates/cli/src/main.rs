@@ -11,6 +11,10 @@
 //! | `quantity` | sizes and times as people write them |
 //! | `serve` | `quintet serve`: start, signals, shutdown |
 //! | `shell`, `input`, `script`, `table` | `quintet sql` |
+//! | `backup`, `backup_arguments` | `quintet backup` and `restore` |
+//! | `changes` | `quintet changes` |
+//! | `dump` | `quintet dump` |
+//! | `server_link` | a connection to a server, for those that ask it something |
 //! | `measure` | `quintet bench ycsb` and `scheduler` |
 //! | `call`, `compare` | `quintet bench` of workloads of calls: which, and on which targets in turn |
 //! | `classify` | `quintet classify`: which calls conflict, and why |
@@ -22,10 +26,14 @@
 //! | `exit` | exit codes |
 
 mod arguments;
+mod backup;
+mod backup_arguments;
 mod call;
+mod changes;
 mod classify;
 mod compare;
 mod database;
+mod dump;
 mod exit;
 mod input;
 mod inspect;
@@ -41,6 +49,7 @@ mod proxy_arguments;
 mod quantity;
 mod script;
 mod serve;
+mod server_link;
 mod shell;
 mod sim_arguments;
 mod simulate;
@@ -63,6 +72,10 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Serve(serve) => serve::serve(serve),
         Command::Sql(sql) => database::sql(&sql),
+        Command::Backup(arguments) => backup::backup(&arguments),
+        Command::Restore(arguments) => backup::restore(&arguments),
+        Command::Changes(arguments) => changes::changes(&arguments),
+        Command::Dump(arguments) => dump::dump(&arguments),
         Command::Bench(command) => bench(&command),
         Command::Classify(classify) => classify::classify(&classify),
         Command::Sim(sim) => simulate::simulate(&sim),

@@ -13,7 +13,7 @@ use crate::exit::{Code, Exit};
 use crate::quantity::{Size, Span};
 use clap::{Args, Command, ValueEnum};
 use quintet_base::{Durability, limits};
-use quintet_embed::Engine;
+use quintet_embed::{ArchiveConfig, Engine};
 use serde::{Deserialize, Deserializer};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,16 @@ pub struct Options {
     /// Batches that run side by side at most, with the engines queue and auto [default: one for each processor]
     #[arg(long, env = "QUINTET_LANES", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub lanes: Option<u16>,
+    /// Directory that keeps the log when it is needed no more, to restore a backup to a later moment and for
+    /// `quintet changes` [default: none]
+    #[arg(long, env = "QUINTET_LOG_ARCHIVE", value_name = "DIR")]
+    pub log_archive: Option<PathBuf>,
+    /// How much of the log is kept there at most; the oldest goes first; 0 is no bound [default: 0]
+    #[arg(long, env = "QUINTET_LOG_ARCHIVE_SIZE", value_name = "SIZE")]
+    pub log_archive_size: Option<Size>,
+    /// How long the log is kept there at most; 0 is no bound [default: 0]
+    #[arg(long, env = "QUINTET_LOG_ARCHIVE_AGE", value_name = "TIME")]
+    pub log_archive_age: Option<Span>,
     /// Address for /metrics (Prometheus) and /healthz [default: off]
     #[arg(long, env = "QUINTET_HTTP", value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
@@ -68,6 +78,13 @@ pub struct Options {
     /// File with one NAME:PASSWORD per line; empty lines and lines that begin with # are skipped
     #[arg(long, env = "QUINTET_USER_FILE", value_name = "FILE")]
     pub user_file: Option<PathBuf>,
+    /// File of rules who may come from where and how they prove who they are, in the manner of pg_hba.conf; read
+    /// again on SIGHUP [default: SCRAM-SHA-256 for everybody as soon as anybody has a password]
+    #[arg(long, env = "QUINTET_HBA", value_name = "FILE")]
+    pub hba: Option<PathBuf>,
+    /// Certificates, PEM, of those who vouch for certificates of clients; for rules with method cert
+    #[arg(long, env = "QUINTET_TLS_CLIENT_CA", value_name = "FILE")]
+    pub tls_client_ca: Option<PathBuf>,
     /// How long a client may take to authenticate [default: 1min]
     #[arg(long, env = "QUINTET_AUTHENTICATION_TIMEOUT", value_name = "TIME")]
     pub authentication_timeout: Option<Span>,
@@ -77,6 +94,9 @@ pub struct Options {
     /// How long running statements may go on when the server is told to stop [default: 10s]
     #[arg(long, env = "QUINTET_SHUTDOWN_GRACE", value_name = "TIME")]
     pub shutdown_grace: Option<Span>,
+    /// Log statements that take at least this long, with their text; 0 logs all [default: none]
+    #[arg(long, env = "QUINTET_LOG_MIN_DURATION_STATEMENT", value_name = "TIME")]
+    pub log_min_duration_statement: Option<Span>,
     /// What to log: error, warn, info, debug, or filters like info,quintet_server=debug
     /// [default: info]
     #[arg(long, env = "QUINTET_LOG", value_name = "FILTER")]
@@ -112,6 +132,8 @@ pub struct Settings {
     pub engine: Engine,
     /// See [`Options::lanes`].
     pub lanes: Option<u16>,
+    /// Where, how much and how long the log is kept.
+    pub archive: Option<ArchiveConfig>,
     /// See [`Options::http`].
     pub http: Option<SocketAddr>,
     /// See [`Options::max_connections`].
@@ -120,12 +142,18 @@ pub struct Settings {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Names with password or verifier.
     pub users: Vec<(String, String)>,
+    /// See [`Options::hba`].
+    pub hba: Option<PathBuf>,
+    /// See [`Options::tls_client_ca`].
+    pub tls_client_ca: Option<PathBuf>,
     /// See [`Options::authentication_timeout`].
     pub authentication_timeout: Span,
     /// See [`Options::idle_in_transaction_timeout`].
     pub idle_in_transaction_timeout: Span,
     /// See [`Options::shutdown_grace`].
     pub shutdown_grace: Span,
+    /// See [`Options::log_min_duration_statement`].
+    pub log_min_duration: Option<Span>,
     /// See [`Options::log`].
     pub log: String,
     /// See [`Options::log_format`].
@@ -180,17 +208,25 @@ impl Options {
             durability: self.durability.or(lower.durability),
             engine: self.engine.or(lower.engine),
             lanes: self.lanes.or(lower.lanes),
+            log_archive: self.log_archive.or(lower.log_archive),
+            log_archive_size: self.log_archive_size.or(lower.log_archive_size),
+            log_archive_age: self.log_archive_age.or(lower.log_archive_age),
             http: self.http.or(lower.http),
             max_connections: self.max_connections.or(lower.max_connections),
             tls_cert: self.tls_cert.or(lower.tls_cert),
             tls_key: self.tls_key.or(lower.tls_key),
             user: self.user.or(lower.user),
             user_file: self.user_file.or(lower.user_file),
+            hba: self.hba.or(lower.hba),
+            tls_client_ca: self.tls_client_ca.or(lower.tls_client_ca),
             authentication_timeout: self.authentication_timeout.or(lower.authentication_timeout),
             idle_in_transaction_timeout: self
                 .idle_in_transaction_timeout
                 .or(lower.idle_in_transaction_timeout),
             shutdown_grace: self.shutdown_grace.or(lower.shutdown_grace),
+            log_min_duration_statement: self
+                .log_min_duration_statement
+                .or(lower.log_min_duration_statement),
             log: self.log.or(lower.log),
             log_format: self.log_format.or(lower.log_format),
         }
@@ -212,6 +248,11 @@ impl Options {
                 ));
             }
         };
+        if self.tls_client_ca.is_some() && tls.is_none() {
+            return Err(usage(
+                "certificates of clients (tls_client_ca) need TLS (tls_cert, tls_key)",
+            ));
+        }
         let memory = self
             .memory
             .unwrap_or(Size(limits::MEMORY_BYTES_DEFAULT as u64));
@@ -236,6 +277,19 @@ impl Options {
         if let Some((name, _)) = users.iter().find(|(name, _)| !seen.insert(name.clone())) {
             return Err(usage(&format!("user \"{name}\" is given twice")));
         }
+        let archive = match self.log_archive {
+            Some(directory) => Some(ArchiveConfig {
+                directory,
+                bytes_max: self.log_archive_size.unwrap_or(Size(0)).0,
+                age_max_ms: self.log_archive_age.unwrap_or(Span(0)).0,
+            }),
+            None if self.log_archive_size.is_some() || self.log_archive_age.is_some() => {
+                return Err(usage(
+                    "log_archive_size and log_archive_age need a log_archive",
+                ));
+            }
+            None => None,
+        };
         Ok(Settings {
             data: self.data.unwrap_or_else(|| PathBuf::from("data")),
             listen: self
@@ -245,13 +299,17 @@ impl Options {
             durability: self.durability.unwrap_or_default(),
             engine: self.engine.unwrap_or_default(),
             lanes: self.lanes,
+            archive,
             http: self.http,
             max_connections,
             tls,
             users,
+            hba: self.hba,
+            tls_client_ca: self.tls_client_ca,
             authentication_timeout: self.authentication_timeout.unwrap_or(Span(60_000)),
             idle_in_transaction_timeout: self.idle_in_transaction_timeout.unwrap_or(Span(0)),
             shutdown_grace: self.shutdown_grace.unwrap_or(Span(10_000)),
+            log_min_duration: self.log_min_duration_statement,
             log: self.log.unwrap_or_else(|| "info".into()),
             log_format: self.log_format.unwrap_or_default(),
         })
@@ -319,15 +377,21 @@ mod tests {
         durability = "async"
         engine = "chain"
         lanes = 2
+        log_archive = "/var/lib/quintet-log"
+        log_archive_size = "64GiB"
+        log_archive_age = "168h"
         http = "127.0.0.1:9433"
         max_connections = 50
         tls_cert = "c.pem"
         tls_key = "k.pem"
         user = ["ann:se:cret", "bob:x"]
         user_file = "users"
+        hba = "hba.conf"
+        tls_client_ca = "ca.pem"
         authentication_timeout = "5s"
         idle_in_transaction_timeout = 60
         shutdown_grace = "500ms"
+        log_min_duration_statement = "250ms"
         log = "debug"
         log_format = "json"
     "#;

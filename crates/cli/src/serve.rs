@@ -19,7 +19,7 @@ use crate::options::{LogFormat, Options, Settings};
 use crate::posts::PostLog;
 use crate::quantity::approximate;
 use quintet_embed::{Database, DatabaseConfig, OpenReport, Recovery, RecoveryProgress, Warmed};
-use quintet_server::{ServerConfig, TlsFiles};
+use quintet_server::{Server, ServerConfig, TlsFiles};
 use std::io::Write;
 use std::net::SocketAddr;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -35,6 +35,7 @@ pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
         memory_bytes: settings.memory.0 as usize,
         durability: settings.durability,
         engine: settings.engine,
+        archive: settings.archive.clone(),
         ..DatabaseConfig::new(&settings.data)
     };
     if let Some(lanes) = settings.lanes {
@@ -72,12 +73,15 @@ pub fn door(settings: &Settings) -> ServerConfig {
     ServerConfig {
         listen: settings.listen,
         users: settings.users.iter().cloned().collect(),
+        hba: settings.hba.clone(),
+        tls_client_ca: settings.tls_client_ca.clone(),
         tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
         connections_max: settings.max_connections,
         authentication_timeout: settings.authentication_timeout.duration(),
         idle_in_transaction_timeout: settings.idle_in_transaction_timeout.limit(),
         shutdown_grace: settings.shutdown_grace.duration(),
         http: settings.http,
+        log_min_duration: settings.log_min_duration.map(|span| span.duration()),
     }
 }
 
@@ -89,12 +93,15 @@ async fn run(settings: &Settings, database: Database, report: &OpenReport) -> Re
         .map_err(|error| listening("cannot watch signals", &error))?;
     let mut terminations = signal(SignalKind::terminate())
         .map_err(|error| listening("cannot watch signals", &error))?;
+    let mut hang_ups =
+        signal(SignalKind::hangup()).map_err(|error| listening("cannot watch signals", &error))?;
     let server = quintet_server::serve(door(settings), database)
         .await
         .map_err(|error| refused(&error))?;
-    announce(settings, report, server.local_addr());
+    announce(settings, report, &server);
     tokio::select! {
         () = any(&mut interrupts, &mut terminations) => {}
+        () = reload(&server, &mut hang_ups) => {}
         () = server.wait() => return Err(Exit::new(Code::Network, "the server stopped by itself")),
     }
     tracing::info!(grace = %settings.shutdown_grace, "stopping; running statements may finish");
@@ -110,12 +117,29 @@ async fn run(settings: &Settings, database: Database, report: &OpenReport) -> Re
     }
 }
 
+/// Reads the rules of admission again at each signal.
+async fn reload(server: &Server, hang_ups: &mut Signal) {
+    while hang_ups.recv().await.is_some() {
+        match server.reload() {
+            Ok(()) => tracing::info!("rules of admission read again"),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::error!(error, "rules of admission not read; the old ones stay");
+            }
+        }
+    }
+    // The signal cannot be watched any more; what else ends the server does.
+    std::future::pending::<()>().await;
+}
+
 /// Why nobody can connect.
 pub fn refused(error: &quintet_server::Error) -> Exit {
     match error {
         quintet_server::Error::File { .. }
         | quintet_server::Error::Pem { .. }
-        | quintet_server::Error::Verifier { .. } => {
+        | quintet_server::Error::Verifier { .. }
+        | quintet_server::Error::Rule { .. }
+        | quintet_server::Error::NoAuthority => {
             Exit::from_error(Code::Usage, "cannot serve", error)
         }
         quintet_server::Error::Listen { .. } => {
@@ -180,15 +204,18 @@ fn tell_warmed(warmed: Warmed) {
 }
 
 /// What a newcomer needs to know next.
-fn announce(settings: &Settings, report: &OpenReport, address: SocketAddr) {
+fn announce(settings: &Settings, report: &OpenReport, server: &Server) {
+    let address = server.local_addr();
     let version = env!("CARGO_PKG_VERSION");
     let data = settings.data.display();
     let recovered = describe(report);
-    let trusted = settings.users.is_empty();
+    let trusted = server.is_open();
     if settings.log_format == LogFormat::Json {
         tracing::info!(version, %data, recovered, listen = %address, durability = %settings.durability, "serving");
         if trusted {
-            tracing::warn!("connections from this machine are trusted: no users are configured");
+            tracing::warn!(
+                "everybody on this machine is let in and may do everything: no user is configured, and no role has a password"
+            );
         }
         return;
     }
@@ -204,7 +231,7 @@ fn announce(settings: &Settings, report: &OpenReport, address: SocketAddr) {
         text.push_str(&format!("  metrics    http://{http}/metrics\n"));
     }
     if trusted {
-        text.push_str("  warning    connections from this machine are trusted until users are configured (--user-file)\n");
+        text.push_str("  warning    connections from this machine are trusted and may do everything, until users are configured (--user-file) or a role has a password\n");
     }
     // With standard output gone the server still serves.
     let _ = std::io::stdout().write_all(text.as_bytes());

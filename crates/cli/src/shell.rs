@@ -61,6 +61,7 @@ impl<'a> Shell<'a> {
         errors: &'a mut dyn Write,
     ) -> Result<Shell<'a>, SqlError> {
         let options = SessionOptions {
+            configured: false,
             user: "quintet".into(),
             database: "quintet".into(),
             process_id: 1,

@@ -55,6 +55,10 @@ impl Generation for LsmGeneration {
         }
     }
 
+    fn spaces(&self) -> Vec<SpaceId> {
+        self.spaces.keys().copied().collect()
+    }
+
     fn announce(&self, space: SpaceId, key: &[u8]) {
         if let Some(pinned) = self.spaces.get(&space) {
             pinned.tablets.announce(key, pinned.at);

@@ -347,6 +347,9 @@ pub trait Generation: Any + Send + Sync {
         let _ = (space, key);
     }
 
+    /// The spaces that have a record in it, and perhaps some that have none; ascending.
+    fn spaces(&self) -> Vec<SpaceId>;
+
     /// The records of a range, in order. The scan keeps what it reads alive, also when the
     /// generation is dropped.
     ///

@@ -159,6 +159,10 @@ impl Generation for MemoryGeneration {
             .cloned())
     }
 
+    fn spaces(&self) -> Vec<SpaceId> {
+        self.spaces.keys().copied().collect()
+    }
+
     fn scan(
         &self,
         space: SpaceId,

@@ -221,6 +221,7 @@ fn table() -> TableRef {
                 default: None,
                 missing: None,
                 identity: None,
+                generated: None,
                 dropped: false,
             })
             .collect(),

@@ -7,7 +7,7 @@
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, encode_group};
 use crate::sort::{compare, sort_values};
-use quintet_base::{SqlType, Value};
+use quintet_base::{SqlError, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
 use quintet_ir::{Expr, Plan};
 use std::collections::{HashMap, HashSet};
@@ -55,15 +55,25 @@ impl AggregateCursor {
     /// See [`Cursor::next`].
     pub fn next(
         &mut self,
-        input: &Plan,
-        keys: &[Expr],
-        calls: &[AggregateCall],
+        plan: &Plan,
         env: &mut Env<'_>,
         frame: &mut Vec<Value>,
         base: usize,
     ) -> Result<bool, Halt> {
+        let Plan::Aggregate {
+            input,
+            keys,
+            calls,
+            sets,
+        } = plan
+        else {
+            return Err(SqlError::internal("an aggregation was run with another plan").into());
+        };
         if self.groups.is_none() {
-            let groups = self.group(input, keys, calls, env, frame, base)?;
+            let groups = match sets.is_empty() {
+                true => self.group(input, keys, calls, env, frame, base)?,
+                false => self.group_by_sets(input, (keys, calls, sets), env, frame, base)?,
+            };
             self.groups = Some(groups.into_iter());
         }
         frame.truncate(base);
@@ -120,6 +130,66 @@ impl AggregateCursor {
         drop(places);
         let finished = groups.into_iter().map(|group| group.finish(calls));
         finished.collect::<Result<Vec<_>, _>>()
+    }
+
+    /// GROUPING SETS: each frame belongs to a group of each set.
+    fn group_by_sets(
+        &mut self,
+        input: &Plan,
+        (keys, calls, sets): (&[Expr], &[AggregateCall], &[Vec<usize>]),
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<Vec<Vec<Value>>, Halt> {
+        let types: Vec<SqlType> = keys.iter().map(Expr::ty).collect();
+        let mut groups: Vec<Vec<Group>> = sets.iter().map(|_| Vec::new()).collect();
+        let mut places: Vec<HashMap<Vec<u8>, usize>> =
+            sets.iter().map(|_| HashMap::new()).collect();
+        for ((set, groups), places) in sets.iter().zip(&mut groups).zip(&mut places) {
+            // All rows are one group, also if there are none.
+            if set.is_empty() {
+                let nothing = vec![Value::Null; keys.len()];
+                places.insert(encode_group(&nothing, &types), 0);
+                groups.push(Group::new(nothing, calls));
+            }
+        }
+        while self.input.next(input, env, frame, base)? {
+            env.tick()?;
+            let values = keys.iter().map(|key| env.eval(key, frame));
+            let values = values.collect::<Result<Vec<Value>, _>>()?;
+            for (number, set) in sets.iter().enumerate() {
+                let shown = |(place, value): (usize, &Value)| match set.contains(&place) {
+                    true => value.clone(),
+                    false => Value::Null,
+                };
+                let shown: Vec<Value> = values.iter().enumerate().map(shown).collect();
+                let image = encode_group(&shown, &types);
+                let place = match places[number].get(&image) {
+                    Some(place) => *place,
+                    None => {
+                        let bytes =
+                            image.len() + row_bytes(&shown) + GROUP_BYTES * (1 + calls.len());
+                        self.charge(bytes, env)?;
+                        places[number].insert(image, groups[number].len());
+                        groups[number].push(Group::new(shown, calls));
+                        groups[number].len() - 1
+                    }
+                };
+                for (running, call) in groups[number][place].calls.iter_mut().zip(calls) {
+                    let kept = running.add(call, env, frame)?;
+                    self.charge(kept, env)?;
+                }
+            }
+        }
+        let mut finished = Vec::new();
+        for (number, groups) in groups.into_iter().enumerate() {
+            for group in groups {
+                let mut row = group.finish(calls)?;
+                row.push(Value::Int4(number as i32));
+                finished.push(row);
+            }
+        }
+        Ok(finished)
     }
 
     fn charge(&mut self, bytes: usize, env: &mut Env<'_>) -> Result<(), Halt> {

@@ -46,6 +46,8 @@ pub(crate) struct Call {
     frame: Vec<Value>,
     /// The error that it ended with was a lost conflict, and none that the routine raised itself.
     lost: bool,
+    /// There is something that the user may not do, so each step's needs are looked at.
+    restricted: bool,
 }
 
 /// A routine that is running.
@@ -111,6 +113,7 @@ impl Call {
             kept,
             frame: Vec::new(),
             lost: false,
+            restricted: false,
         };
         call.enter(program, routine, arguments)?;
         Ok(call)
@@ -125,6 +128,7 @@ impl Call {
         context: &mut Context<'_>,
         workspace: &mut Workspace,
     ) -> Result<Vec<Vec<Value>>, Stop> {
+        self.restricted = context.host.is_restricted();
         loop {
             match self.step(program, direct, context, workspace) {
                 Ok(Next::On) => self.top().place += 1,
@@ -211,6 +215,11 @@ impl Call {
             // Strict and given a NULL, void, or a procedure: nothing more to say.
             return self.leave(program, None, context);
         };
+        if self.restricted
+            && let Some(needs) = code.requires.get(&at.place)
+        {
+            context.host.allow(needs)?;
+        }
         match operation {
             Operation::Assign { slot, value } => {
                 let value = compute(value, &at.slots, context)?;

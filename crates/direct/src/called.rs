@@ -52,7 +52,10 @@ impl CallCursor {
 
     pub fn rewind(&mut self, arguments: &[Expr], env: &mut Env<'_>) {
         self.at = 0;
-        if arguments.iter().any(Expr::uses_columns) {
+        if arguments
+            .iter()
+            .any(|argument| argument.uses_columns() || argument.uses_outer())
+        {
             env.release(std::mem::take(&mut self.bytes));
             self.rows = None;
         }

@@ -8,11 +8,14 @@ use crate::direct::Direct;
 use crate::nested::{Calling, Inside};
 use crate::point::Scratch;
 use crate::references::Event;
+use crate::subquery::Memory;
 use crate::translate::halt;
+use crate::with::Given;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::routine::Callee;
 use quintet_ir::{Expr, Host, Program};
 use quintet_tc::Txn;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -73,9 +76,13 @@ pub(crate) struct Workspace {
     pub point: Scratch,
     /// For statements about a range.
     pub sweep: crate::sweep::Buffers,
-    /// What a function that an expression calls has to wait for; the expression has failed with an
-    /// error that nobody sees.
-    pub blocked: Option<quintet_tc::Wait>,
+    /// What stopped a function that an expression calls, or a query in it, but for errors: the expression has
+    /// failed with one that nobody sees.
+    pub halted: Option<Halt>,
+    /// Answers and rows that queries in expressions keep.
+    pub subqueries: Memory,
+    /// What WITH keeps, by number.
+    pub given: BTreeMap<usize, Given>,
     /// Rows that the statement has written and others may refer to, or that refer to others.
     pub events: Vec<Event>,
 }
@@ -134,28 +141,37 @@ impl<'e> Env<'e> {
         }
     }
 
+    /// What an expression's query runs in.
+    pub fn inside(
+        inside: Inside<'e>,
+        (host, params): (&'e dyn Host, &'e [Value]),
+        around: Option<Around<'e>>,
+    ) -> Env<'e> {
+        Env {
+            txn: inside.txn,
+            host,
+            params,
+            cancel: inside.cancel,
+            workspace: inside.workspace,
+            whole_rows: false,
+            around,
+        }
+    }
+
     /// Evaluates an expression over a frame.
     pub fn eval(&mut self, expr: &Expr, frame: &[Value]) -> SqlResult<Value> {
         let params = self.params;
-        match self.around {
-            None => quintet_ir::eval(expr, frame, params, self.host),
-            Some(around) => quintet_ir::eval(expr, frame, params, &self.calling(around)),
-        }
+        quintet_ir::eval(expr, frame, params, &self.calling())
     }
 
     /// True only if the predicate is TRUE.
     pub fn holds(&mut self, predicate: &Expr, frame: &[Value]) -> SqlResult<bool> {
         let params = self.params;
-        match self.around {
-            None => quintet_ir::eval_predicate(predicate, frame, params, self.host),
-            Some(around) => {
-                quintet_ir::eval_predicate(predicate, frame, params, &self.calling(around))
-            }
-        }
+        quintet_ir::eval_predicate(predicate, frame, params, &self.calling())
     }
 
-    /// Evaluates an expression that calls no function of the catalogue: a key, a check, the filter of a
-    /// scan.
+    /// Evaluates an expression that calls no function of the catalogue and has no query in it: a key, a check,
+    /// the filter of a scan.
     pub fn eval_plain(&self, expr: &Expr, frame: &[Value]) -> SqlResult<Value> {
         quintet_ir::eval(expr, frame, self.params, self.host)
     }
@@ -165,11 +181,11 @@ impl<'e> Env<'e> {
         quintet_ir::eval_predicate(predicate, frame, self.params, self.host)
     }
 
-    /// The session, for expressions that may call functions.
-    fn calling<'c>(&'c mut self, around: Around<'c>) -> Calling<'c> {
+    /// The session, for expressions that may call functions or have queries in them.
+    fn calling(&mut self) -> Calling<'_> {
         Calling::new(
-            around,
-            self.host,
+            self.around,
+            (self.host, self.params),
             Inside {
                 txn: self.txn,
                 cancel: self.cancel,
@@ -193,6 +209,19 @@ impl<'e> Env<'e> {
             workspace: self.workspace,
         };
         inside.call(around, self.host, callee, arguments)
+    }
+
+    /// The same for a query inside an expression, or a lateral plan, where `host` has what is handed to it.
+    pub fn within<'w>(&'w mut self, host: &'w dyn Host) -> Env<'w> {
+        Env {
+            txn: self.txn,
+            host,
+            params: self.params,
+            cancel: self.cancel,
+            workspace: self.workspace,
+            whole_rows: false,
+            around: self.around,
+        }
     }
 
     /// One more row was looked at.
@@ -244,10 +273,42 @@ impl<'e> Env<'e> {
         self.workspace.memory = self.workspace.memory.saturating_sub(bytes);
     }
 
+    /// As `charge`, for what the statement's queries in expressions keep until it ends.
+    pub fn charge_kept(&mut self, bytes: usize) -> SqlResult<()> {
+        self.charge(bytes)?;
+        self.workspace.subqueries.bytes += bytes;
+        Ok(())
+    }
+
+    /// Forgets what queries in expressions keep: what they read is not what it was.
+    pub fn forget_kept(&mut self) {
+        self.release(self.workspace.subqueries.bytes);
+        self.workspace.subqueries = Memory::default();
+    }
+
+    /// How much is charged but for what is kept so.
+    pub fn memory_mark(&self) -> usize {
+        self.workspace
+            .memory
+            .saturating_sub(self.workspace.subqueries.bytes)
+    }
+
+    /// Gives back what was charged since the mark and is not kept.
+    pub fn memory_back(&mut self, mark: usize) {
+        self.workspace.memory = mark + self.workspace.subqueries.bytes;
+    }
+
     /// The statement starts over.
     pub fn release_all(&mut self) {
         self.workspace.memory = self.workspace.floor;
+        self.workspace.subqueries = Memory::default();
         self.workspace.events.clear();
+        self.workspace.given.clear();
+    }
+
+    /// What stopped the statement in the midst of an expression stands for the error that it failed with.
+    pub fn halted(&mut self, halt: Halt) -> Halt {
+        self.workspace.halted.take().unwrap_or(halt)
     }
 
     /// What an error of the transaction, met at this relation, means for the statement.

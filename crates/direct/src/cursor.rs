@@ -17,12 +17,17 @@
 use crate::aggregate::AggregateCursor;
 use crate::called::{CallCursor, HoldCursor};
 use crate::context::{Env, Halt, row_bytes};
+use crate::full_join::{FullJoinCursor, Sides};
 use crate::join::JoinCursor;
 use crate::lock::lock_frame;
+use crate::lookup::{LateralCursor, LookupCursor};
 use crate::scan::ScanCursor;
 use crate::series::{SeriesCursor, UnnestCursor};
-use crate::sort::SortCursor;
+use crate::sort::{SortCursor, compare, sort_values};
+use crate::window::WindowCursor;
+use crate::with::{GivenCursor, WithCursor};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value, key};
+use quintet_ir::plan::{JoinKind, SortKey};
 use quintet_ir::{Expr, Plan};
 use std::collections::HashSet;
 
@@ -34,10 +39,16 @@ pub(crate) enum Cursor {
     Unnest(UnnestCursor),
     Call(CallCursor),
     Hold(Box<HoldCursor>),
+    Lateral(Box<LateralCursor>),
+    Lookup(LookupCursor),
     Join(Box<JoinCursor>),
+    FullJoin(Box<FullJoinCursor>),
     Filter(Box<Cursor>),
     Project(Box<ProjectCursor>),
     Aggregate(Box<AggregateCursor>),
+    Window(Box<WindowCursor>),
+    With(Box<WithCursor>),
+    Given(GivenCursor),
     Sort(Box<SortCursor>),
     Unique(Box<UniqueCursor>),
     Limit(Box<LimitCursor>),
@@ -61,6 +72,14 @@ impl Cursor {
             Plan::Unnest { .. } => Cursor::Unnest(UnnestCursor::default()),
             Plan::Call { .. } => Cursor::Call(CallCursor::default()),
             Plan::Hold { input } => Cursor::Hold(Box::new(HoldCursor::new(input))),
+            Plan::Lateral { input, .. } => Cursor::Lateral(Box::new(LateralCursor::new(input))),
+            Plan::Lookup { .. } => Cursor::Lookup(LookupCursor::default()),
+            Plan::Join {
+                outer,
+                inner,
+                kind: JoinKind::Full,
+                ..
+            } => Cursor::FullJoin(Box::new(FullJoinCursor::new(outer, inner))),
             Plan::Join { outer, inner, .. } => {
                 Cursor::Join(Box::new(JoinCursor::new(outer, inner)))
             }
@@ -69,6 +88,9 @@ impl Cursor {
             Plan::Aggregate { input, .. } => {
                 Cursor::Aggregate(Box::new(AggregateCursor::new(input)))
             }
+            Plan::Window { input, .. } => Cursor::Window(Box::new(WindowCursor::new(input))),
+            Plan::With { first, then, .. } => Cursor::With(Box::new(WithCursor::new(first, then))),
+            Plan::Given { .. } => Cursor::Given(GivenCursor::default()),
             Plan::Sort { input, .. } => Cursor::Sort(Box::new(SortCursor::new(input))),
             Plan::Unique { input } => Cursor::Unique(Box::new(UniqueCursor::new(input))),
             Plan::Limit { input, .. } => Cursor::Limit(Box::new(LimitCursor::new(input))),
@@ -134,6 +156,37 @@ impl Cursor {
                 cursor.next((callee, arguments), types.len(), env, frame)
             }
             (Cursor::Hold(cursor), Plan::Hold { input }) => cursor.next(input, env, frame, base),
+            (Cursor::Lateral(cursor), Plan::Lateral { input, outer }) => {
+                cursor.next(input, outer, env, frame, base)
+            }
+            (
+                Cursor::Lookup(cursor),
+                Plan::Lookup {
+                    input,
+                    keys,
+                    values,
+                },
+            ) => cursor.next(input, (keys, values), env, frame, base),
+            (
+                Cursor::FullJoin(cursor),
+                Plan::Join {
+                    outer,
+                    inner,
+                    outer_width,
+                    inner_width,
+                    on,
+                    ..
+                },
+            ) => {
+                let sides = Sides {
+                    outer,
+                    inner,
+                    outer_width: *outer_width,
+                    inner_width: *inner_width,
+                    on: on.as_ref(),
+                };
+                cursor.next(&sides, env, frame, base)
+            }
             (Cursor::Join(cursor), Plan::Join { .. }) => cursor.next(plan, env, frame, base),
             (Cursor::Filter(cursor), Plan::Filter { input, predicate }) => {
                 while cursor.next(input, env, frame, base)? {
@@ -147,8 +200,14 @@ impl Cursor {
             (Cursor::Project(cursor), Plan::Project { input, exprs }) => {
                 cursor.next(input, exprs, env, frame, base)
             }
-            (Cursor::Aggregate(cursor), Plan::Aggregate { input, keys, calls }) => {
-                cursor.next(input, keys, calls, env, frame, base)
+            (Cursor::Aggregate(cursor), Plan::Aggregate { .. }) => {
+                cursor.next(plan, env, frame, base)
+            }
+            (Cursor::Window(cursor), Plan::Window { .. }) => cursor.next(plan, env, frame, base),
+            (Cursor::With(cursor), Plan::With { .. }) => cursor.next(plan, env, frame, base),
+            (Cursor::Given(cursor), Plan::Given { number, .. }) => {
+                frame.truncate(base);
+                cursor.next(*number, env, frame)
             }
             (Cursor::Sort(cursor), Plan::Sort { input, keys, top }) => {
                 cursor.next(input, keys, top.as_deref(), env, frame, base)
@@ -162,8 +221,12 @@ impl Cursor {
                     input,
                     limit,
                     offset,
+                    ties,
                 },
-            ) => cursor.next(input, limit.as_ref(), offset.as_ref(), env, frame, base),
+            ) => {
+                let counts = (limit.as_ref(), offset.as_ref());
+                cursor.next(input, counts, ties, env, frame, base)
+            }
             (Cursor::Lock(cursor), Plan::Lock { input, targets }) => {
                 while cursor.next(input, env, frame, base)? {
                     if lock_frame(targets, env, frame)? {
@@ -198,7 +261,12 @@ impl Cursor {
             (Cursor::Unnest(cursor), _) => *cursor = UnnestCursor::default(),
             (Cursor::Call(cursor), Plan::Call { arguments, .. }) => cursor.rewind(arguments, env),
             (Cursor::Hold(cursor), Plan::Hold { input }) => cursor.rewind(input, env),
+            (Cursor::Lateral(cursor), Plan::Lateral { input, .. }) => cursor.rewind(input, env),
+            (Cursor::Lookup(cursor), _) => *cursor = LookupCursor::default(),
             (Cursor::Join(cursor), Plan::Join { outer, inner, .. }) => {
+                cursor.rewind(outer, inner, env)
+            }
+            (Cursor::FullJoin(cursor), Plan::Join { outer, inner, .. }) => {
                 cursor.rewind(outer, inner, env)
             }
             (Cursor::Filter(cursor), Plan::Filter { input, .. })
@@ -208,6 +276,11 @@ impl Cursor {
                 cursor.input.rewind(input, env);
             }
             (Cursor::Aggregate(cursor), Plan::Aggregate { input, .. }) => cursor.rewind(input, env),
+            (Cursor::Window(cursor), Plan::Window { input, .. }) => cursor.rewind(input, env),
+            (Cursor::With(cursor), Plan::With { first, then, .. }) => {
+                cursor.rewind(first, then, env);
+            }
+            (Cursor::Given(cursor), _) => *cursor = GivenCursor::default(),
             (Cursor::Sort(cursor), Plan::Sort { input, .. }) => cursor.rewind(input, env),
             (Cursor::Unique(cursor), Plan::Unique { input }) => {
                 env.release(std::mem::take(&mut cursor.bytes));
@@ -216,6 +289,7 @@ impl Cursor {
             }
             (Cursor::Limit(cursor), Plan::Limit { input, .. }) => {
                 cursor.left = None;
+                cursor.last = None;
                 cursor.input.rewind(input, env);
             }
             (Cursor::Append(cursor), Plan::Append { inputs }) => {
@@ -326,6 +400,8 @@ pub(crate) struct LimitCursor {
     input: Cursor,
     /// Frames still to give; `None` before the first.
     left: Option<u64>,
+    /// WITH TIES: what the frame given last is ordered by.
+    last: Option<Vec<Value>>,
 }
 
 impl LimitCursor {
@@ -333,14 +409,15 @@ impl LimitCursor {
         LimitCursor {
             input: Cursor::new(input),
             left: None,
+            last: None,
         }
     }
 
     fn next(
         &mut self,
         input: &Plan,
-        limit: Option<&Expr>,
-        offset: Option<&Expr>,
+        (limit, offset): (Option<&Expr>, Option<&Expr>),
+        ties: &[SortKey],
         env: &mut Env<'_>,
         frame: &mut Vec<Value>,
         base: usize,
@@ -349,6 +426,13 @@ impl LimitCursor {
             Some(left) => left,
             None => {
                 let limit = row_count(limit, "LIMIT", SqlState::INVALID_ROW_COUNT_IN_LIMIT, env)?;
+                if limit.is_none() && !ties.is_empty() {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_ROW_COUNT_IN_LIMIT,
+                        "row count cannot be null in FETCH FIRST ... WITH TIES clause",
+                    )
+                    .into());
+                }
                 let skip = row_count(offset, "OFFSET", SqlState::INVALID_ROW_COUNT_IN_OFFSET, env)?;
                 let mut left = limit.unwrap_or(u64::MAX);
                 for _ in 0..skip.unwrap_or(0) {
@@ -361,12 +445,22 @@ impl LimitCursor {
                 left
             }
         };
-        if left == 0 || !self.input.next(input, env, frame, base)? {
+        let last = self.last.take();
+        if (left == 0 && last.is_none()) || !self.input.next(input, env, frame, base)? {
             self.left = Some(0);
             frame.truncate(base);
             return Ok(false);
         }
-        self.left = Some(left - 1);
+        self.left = Some(left.saturating_sub(1));
+        if !ties.is_empty() {
+            let values = sort_values(ties, env, frame)?;
+            let follows = last.is_some_and(|last| compare(&last, &values, ties).is_eq());
+            if left == 0 && !follows {
+                frame.truncate(base);
+                return Ok(false);
+            }
+            self.last = Some(values);
+        }
         Ok(true)
     }
 }

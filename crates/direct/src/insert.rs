@@ -26,6 +26,7 @@ use crate::write::{
 };
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Bytes, SqlError, SqlState, Value};
+use quintet_ir::expressions::each_of_plan;
 use quintet_ir::statement::{Arbiter, ConflictAction, Insert, OnConflict};
 use quintet_ir::{Expr, Plan, TableDef};
 use quintet_tc::Txn;
@@ -100,9 +101,13 @@ pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result
     let mut inserter = Inserter {
         direct,
         insert,
+        returns: true,
         touched: HashSet::new(),
         written: Written::default(),
     };
+    if asks(insert) {
+        return inserter.insert_together(env);
+    }
     if reads_table(&insert.source, &insert.table) {
         // What the statement adds must not be found by its own source.
         for frame in collect(&insert.source, env)? {
@@ -118,43 +123,72 @@ pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result
     Ok(inserter.written)
 }
 
+/// Whether a query stands in an expression of the statement.
+fn asks(insert: &Insert) -> bool {
+    let returned = insert.returning.iter().flatten();
+    let mut found = insert.values.iter().chain(returned).any(Expr::has_subquery);
+    each_of_plan(&insert.source, &mut |expr, _| {
+        found = found || expr.has_subquery()
+    });
+    found
+}
+
+/// Whether the rows to insert come from the table. What a function reads is its own affair: it sees what was added
+/// before, as in PostgreSQL.
 fn reads_table(plan: &Plan, table: &TableDef) -> bool {
     match plan {
         Plan::Scan(access) => access.table.space == table.space,
-        // What a function reads is its own affair: it sees what was added before, as in PostgreSQL.
-        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => {
-            false
-        }
-        Plan::Join { outer, inner, .. } => reads_table(outer, table) || reads_table(inner, table),
-        Plan::Filter { input, .. }
-        | Plan::Project { input, .. }
-        | Plan::Aggregate { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Unique { input }
-        | Plan::Hold { input }
-        | Plan::Limit { input, .. }
-        | Plan::Lock { input, .. } => reads_table(input, table),
-        Plan::Append { inputs } => inputs.iter().any(|input| reads_table(input, table)),
+        plan => (plan.inputs().into_iter()).any(|input| reads_table(input, table)),
     }
 }
 
 struct Inserter<'i> {
     direct: &'i Direct,
     insert: &'i Insert,
+    /// What is returned of a row is computed when it is added.
+    returns: bool,
     /// ON CONFLICT DO UPDATE: keys of rows that this statement has written.
     touched: HashSet<Bytes>,
     written: Written,
 }
 
 impl Inserter<'_> {
+    /// Inserts all rows once all of them are known, and what is returned of them: queries in expressions see nothing of
+    /// what the statement adds. With ON CONFLICT what is returned comes with each row; the planner has seen to it
+    /// that no query there looks at the table.
+    fn insert_together(mut self, env: &mut Env<'_>) -> Result<Written, Halt> {
+        let mut rows = Vec::new();
+        for frame in collect(&self.insert.source, env)? {
+            let row = self.row(&frame, env)?;
+            env.charge(row_bytes(&row))?;
+            rows.push(row);
+        }
+        let mut returned = Vec::new();
+        if self.insert.conflict.is_none() {
+            let mut before = Written::default();
+            for row in &rows {
+                before.add(self.insert.returning.as_deref(), row, env)?;
+            }
+            returned = before.rows;
+            self.returns = false;
+        }
+        for row in rows {
+            self.insert_row(row, env)?;
+        }
+        if !self.returns {
+            self.written.rows = returned;
+        }
+        Ok(self.written)
+    }
+
     fn insert(&mut self, source: &[Value], env: &mut Env<'_>) -> Result<(), Halt> {
-        let Insert {
-            table,
-            values,
-            conflict,
-            returning,
-            ..
-        } = self.insert;
+        let row = self.row(source, env)?;
+        self.insert_row(row, env)
+    }
+
+    /// The row that is made of a frame of the source.
+    fn row(&self, source: &[Value], env: &mut Env<'_>) -> Result<Vec<Value>, Halt> {
+        let Insert { table, values, .. } = self.insert;
         let mut row = Vec::with_capacity(table.frame_width());
         for value in values {
             row.push(env.eval(value, source)?);
@@ -163,6 +197,17 @@ impl Inserter<'_> {
             row.push(Value::Int8(new_row_id(self.direct, table, env)?));
         }
         check_row(table, &row, env)?;
+        Ok(row)
+    }
+
+    fn insert_row(&mut self, row: Vec<Value>, env: &mut Env<'_>) -> Result<(), Halt> {
+        let Insert {
+            table,
+            conflict,
+            returning,
+            ..
+        } = self.insert;
+        let returning = returning.as_deref().filter(|_| self.returns);
         let key = row_key(table, &row);
         let entries: Vec<EntryKey> = table
             .indexes
@@ -188,7 +233,7 @@ impl Inserter<'_> {
         ) {
             self.touch(key, env)?;
         }
-        self.written.add(returning.as_deref(), &row, env)
+        self.written.add(returning, &row, env)
     }
 
     fn touch(&mut self, key: Bytes, env: &mut Env<'_>) -> Result<(), Halt> {

@@ -16,6 +16,7 @@ use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
 use crate::outer_ahead::{OuterAhead, inner_access};
 use quintet_base::{SqlResult, Value};
+use quintet_ir::expressions::uses_outer;
 use quintet_ir::plan::JoinKind;
 use quintet_ir::{CompareOp, Expr, Path, Plan};
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ pub(crate) struct JoinCursor {
     passes: u64,
     ahead: OuterAhead,
     kept: Kept,
+    /// Whether the inner side looks at what is handed to the plan, which may be something else after a rewind.
+    handed: bool,
 }
 
 /// The inner side's rows.
@@ -71,7 +74,7 @@ enum Candidates {
 }
 
 /// Rows of the inner side by the values of the expressions that ON compares with the outer side.
-struct HashTable {
+pub(crate) struct HashTable {
     places: HashMap<Vec<u8>, Vec<u32>>,
 }
 
@@ -85,6 +88,7 @@ impl JoinCursor {
             passes: 0,
             ahead: OuterAhead::default(),
             kept: Kept::No,
+            handed: uses_outer(inner),
         }
     }
 
@@ -94,6 +98,7 @@ impl JoinCursor {
         self.outer.rewind(outer, env);
         match std::mem::replace(&mut self.kept, Kept::No) {
             Kept::Growing(rows) => env.release(rows.bytes),
+            Kept::Whole { rows, .. } if self.handed => env.release(rows.bytes),
             // Kept rows depend on no outer frame at all.
             kept => self.kept = kept,
         }
@@ -182,7 +187,7 @@ impl JoinCursor {
                 table,
                 candidates,
             } => {
-                let pairs = equalities(inner, on, width);
+                let pairs = pairs_of(inner, on, width);
                 if matches!(table, Table::Untried) {
                     let worth = rows.rows.len() >= HASH_ROWS_MIN && !pairs.is_empty();
                     *table = match worth {
@@ -194,8 +199,8 @@ impl JoinCursor {
                     Table::Untried | Table::None => Candidates::All(0),
                     Table::Hash(table) => {
                         let key = outer_key(&pairs, env, frame)?;
-                        let places = key.and_then(|key| table.places.get(&key).cloned());
-                        Candidates::Some(places.unwrap_or_default(), 0)
+                        let places = key.map_or_else(Vec::new, |key| table.find(&key));
+                        Candidates::Some(places, 0)
                     }
                 };
             }
@@ -328,6 +333,9 @@ fn plan_uses_below(plan: &Plan, width: usize) -> bool {
         } => [start, stop, step].into_iter().any(uses),
         Plan::Unnest { array } => uses(array),
         Plan::Call { arguments, .. } => arguments.iter().any(uses),
+        // What stands in them begins at 0 again.
+        Plan::Lateral { outer, .. } => outer.iter().any(uses),
+        Plan::Lookup { values, .. } => values.iter().any(uses),
         Plan::Join {
             outer, inner, on, ..
         } => {
@@ -337,7 +345,9 @@ fn plan_uses_below(plan: &Plan, width: usize) -> bool {
         }
         Plan::Filter { input, predicate } => uses(predicate) || plan_uses_below(input, width),
         Plan::Project { input, exprs } => exprs.iter().any(uses) || plan_uses_below(input, width),
-        Plan::Aggregate { input, keys, calls } => {
+        Plan::Aggregate {
+            input, keys, calls, ..
+        } => {
             keys.iter().any(uses)
                 || calls.iter().any(|call| {
                     call.args.iter().chain(&call.filter).any(uses)
@@ -345,26 +355,48 @@ fn plan_uses_below(plan: &Plan, width: usize) -> bool {
                 })
                 || plan_uses_below(input, width)
         }
+        Plan::Window {
+            input,
+            partition,
+            order,
+            calls,
+        } => {
+            partition.iter().any(uses)
+                || order.iter().any(|key| uses(&key.expr))
+                || calls
+                    .iter()
+                    .any(|call| call.exprs().chain(call.frame.offsets()).any(uses))
+                || plan_uses_below(input, width)
+        }
         Plan::Sort { input, keys, .. } => {
             keys.iter().any(|key| uses(&key.expr)) || plan_uses_below(input, width)
         }
-        Plan::Unique { input } | Plan::Hold { input } | Plan::Limit { input, .. } => {
-            plan_uses_below(input, width)
+        Plan::Limit { input, ties, .. } => {
+            ties.iter().any(|key| uses(&key.expr)) || plan_uses_below(input, width)
         }
+        Plan::Unique { input } | Plan::Hold { input } => plan_uses_below(input, width),
         // Locks are taken as rows come by; they must be asked for each time.
         Plan::Lock { .. } => true,
+        Plan::With { first, then, .. } => {
+            plan_uses_below(first, width) || plan_uses_below(then, width)
+        }
+        // What a turn gives must be read again in the next one.
+        Plan::Given { turning, .. } => *turning,
         Plan::Append { inputs } => inputs.iter().any(|input| plan_uses_below(input, width)),
     }
 }
 
 /// `outer = inner` comparisons among what every joined row must fulfil: (outer side, inner side).
-fn equalities<'p>(
-    inner: &'p Plan,
-    on: Option<&'p Expr>,
-    width: usize,
-) -> Vec<(&'p Expr, &'p Expr)> {
+fn pairs_of<'p>(inner: &'p Plan, on: Option<&'p Expr>, width: usize) -> Vec<(&'p Expr, &'p Expr)> {
+    let mut found = equalities(on, width);
+    found.extend(equalities(inner_filter(inner), width));
+    found
+}
+
+/// The same among the parts of one condition.
+pub(crate) fn equalities(condition: Option<&Expr>, width: usize) -> Vec<(&Expr, &Expr)> {
     let mut found = Vec::new();
-    for condition in on.into_iter().chain(inner_filter(inner)) {
+    if let Some(condition) = condition {
         collect_equalities(condition, width, &mut found);
     }
     found
@@ -390,7 +422,8 @@ fn collect_equalities<'p>(
                 let inside = !columns.is_empty() && columns.iter().all(|column| *column >= width);
                 columns.clear();
                 outer.collect_columns(&mut columns);
-                if inside && columns.iter().all(|column| *column < width) {
+                let plain = !outer.has_subquery() && !inner.has_subquery();
+                if inside && plain && columns.iter().all(|column| *column < width) {
                     found.push((outer, inner));
                     return;
                 }
@@ -401,7 +434,7 @@ fn collect_equalities<'p>(
 }
 
 /// The image of the outer row for the hash table; `None`: a NULL in it, which equals nothing.
-fn outer_key(
+pub(crate) fn outer_key(
     pairs: &[(&Expr, &Expr)],
     env: &Env<'_>,
     frame: &[Value],
@@ -426,7 +459,12 @@ fn image<'p>(
 }
 
 impl HashTable {
-    fn build(
+    /// The rows with this image.
+    pub fn find(&self, image: &[u8]) -> Vec<u32> {
+        self.places.get(image).cloned().unwrap_or_default()
+    }
+
+    pub fn build(
         rows: &[Vec<Value>],
         pairs: &[(&Expr, &Expr)],
         env: &mut Env<'_>,

@@ -23,10 +23,11 @@
 //! | `call`, `guard`, `turns`, `raise`, `into` | calls of routines, step by step |
 //! | `ahead` | what a call will read is announced before it begins |
 //! | `nested`, `called` | functions that expressions and FROM items call |
+//! | `subquery`, `lookup` | queries in expressions, and what they keep; rows by their keys; LATERAL |
 //! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
 //! | `cursor` | pulling frames through a plan; the small operators |
 //! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |
-//! | `scan`, `join`, `sort`, `aggregate`, `series`, `lock` | the larger operators |
+//! | `scan`, `join`, `full_join`, `sort`, `aggregate`, `window`, `with`, `series`, `lock` | the larger operators |
 //! | `keys` | where rows and entries live, and which keys a range means |
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
@@ -48,6 +49,7 @@ mod called;
 mod context;
 mod cursor;
 mod direct;
+mod full_join;
 mod guard;
 mod insert;
 mod into;
@@ -55,6 +57,7 @@ mod join;
 mod keys;
 mod lean;
 mod lock;
+mod lookup;
 mod nested;
 mod outer_ahead;
 mod point;
@@ -67,10 +70,13 @@ mod scan;
 mod sequence;
 mod series;
 mod sort;
+mod subquery;
 mod sweep;
 mod translate;
 mod turns;
 mod update;
+mod window;
+mod with;
 mod work;
 mod write;
 
@@ -79,5 +85,5 @@ pub use direct::Direct;
 pub use insert::insert_row;
 pub use references::set_constraints;
 pub use run::Run;
-pub use sequence::SEQUENCE_SPACE;
+pub use sequence::{SEQUENCE_SPACE, reserved};
 pub use translate::translate;

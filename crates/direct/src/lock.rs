@@ -58,19 +58,12 @@ fn is_null_row(table: &TableRef, row: &[Value]) -> bool {
 }
 
 /// True if the plan must be run whole: it locks rows, or calls functions, which may write. What has to
-/// be waited for comes out of it anywhere, and undoes what was done before.
+/// be waited for comes out of it anywhere, and undoes what was done before. Where only a query in an expression does,
+/// the planner has put a [`Plan::Hold`] above.
 pub(crate) fn runs_whole(plan: &Plan) -> bool {
     match plan {
         Plan::Lock { .. } | Plan::Call { .. } | Plan::Hold { .. } => true,
-        Plan::Values { .. } | Plan::Scan(_) | Plan::Series { .. } | Plan::Unnest { .. } => false,
-        Plan::Join { outer, inner, .. } => runs_whole(outer) || runs_whole(inner),
-        Plan::Filter { input, .. }
-        | Plan::Project { input, .. }
-        | Plan::Aggregate { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Unique { input }
-        | Plan::Limit { input, .. } => runs_whole(input),
-        Plan::Append { inputs } => inputs.iter().any(runs_whole),
+        plan => plan.inputs().into_iter().any(runs_whole),
     }
 }
 

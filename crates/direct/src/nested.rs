@@ -1,4 +1,4 @@
-//! Functions that the expressions and FROM items of a statement call.
+//! Functions that the expressions and FROM items of a statement call, and queries in expressions.
 //!
 //! Relies on: the statement is run whole, so that it may come to nothing anywhere.  Promises: the
 //! function's statements run in the same transaction, each of them seeing those before it; the statement
@@ -12,12 +12,13 @@
 //! ```
 
 use crate::call::Call;
-use crate::context::{Around, Context, Halt, Stop, Workspace};
+use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
 use quintet_base::limits::{CALL_NESTING_MAX, CALL_STACK_BYTES_MAX};
 use quintet_base::text_format::FormatContext;
-use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, Value};
-use quintet_ir::Host;
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, Value};
+use quintet_ir::Need;
 use quintet_ir::routine::{Callee, Output};
+use quintet_ir::{Host, Subquery};
 use quintet_tc::Txn;
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
@@ -31,12 +32,33 @@ pub(crate) struct Inside<'i> {
 
 /// The session as an expression sees it that may call functions.
 pub(crate) struct Calling<'c> {
-    around: Around<'c>,
+    around: Option<Around<'c>>,
     host: &'c dyn Host,
+    params: &'c [Value],
     inside: RefCell<Inside<'c>>,
 }
 
 impl Inside<'_> {
+    /// The same for a moment.
+    fn lend(&mut self) -> Inside<'_> {
+        Inside {
+            txn: self.txn,
+            cancel: self.cancel,
+            workspace: self.workspace,
+        }
+    }
+
+    /// An error for the expression that was stopped; what else than an error it was is kept for the statement.
+    fn stopped(&mut self, halt: Halt) -> SqlError {
+        match halt {
+            Halt::Error(error) => error,
+            halt => {
+                self.workspace.halted = Some(halt);
+                SqlError::internal("an expression was stopped")
+            }
+        }
+    }
+
     /// Calls a function. A row for each that it gives; one that gives nothing has one row, too.
     pub fn call(
         self,
@@ -108,109 +130,167 @@ impl Inside<'_> {
 }
 
 impl<'c> Calling<'c> {
-    pub fn new(around: Around<'c>, host: &'c dyn Host, inside: Inside<'c>) -> Calling<'c> {
+    pub fn new(
+        around: Option<Around<'c>>,
+        (host, params): (&'c dyn Host, &'c [Value]),
+        inside: Inside<'c>,
+    ) -> Calling<'c> {
         Calling {
             around,
             host,
+            params,
             inside: RefCell::new(inside),
         }
     }
+}
+
+/// What is asked of the session alone.
+macro_rules! ask_the_session {
+    () => {
+        fn transaction_time(&self) -> i64 {
+            self.host.transaction_time()
+        }
+
+        fn statement_time(&self) -> i64 {
+            self.host.statement_time()
+        }
+
+        fn clock_time(&self) -> i64 {
+            self.host.clock_time()
+        }
+
+        fn format(&self) -> &FormatContext {
+            self.host.format()
+        }
+
+        fn setting(&self, name: &str) -> Option<String> {
+            self.host.setting(name)
+        }
+
+        fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
+            self.host.set_setting(name, value, local)
+        }
+
+        fn user(&self) -> &str {
+            self.host.user()
+        }
+
+        fn session_user(&self) -> &str {
+            self.host.session_user()
+        }
+
+        fn role_name(&self, role: RoleId) -> String {
+            self.host.role_name(role)
+        }
+
+        fn is_restricted(&self) -> bool {
+            self.host.is_restricted()
+        }
+
+        fn allow(&self, needs: &[Need]) -> SqlResult<()> {
+            self.host.allow(needs)
+        }
+
+        fn database(&self) -> &str {
+            self.host.database()
+        }
+
+        fn schema(&self) -> &str {
+            self.host.schema()
+        }
+
+        fn random(&self) -> u64 {
+            self.host.random()
+        }
+
+        fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
+            self.host.nextval(sequence)
+        }
+
+        fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
+            self.host.currval(sequence)
+        }
+
+        fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
+            self.host.setval(sequence, value, is_called)
+        }
+
+        fn process_id(&self) -> i32 {
+            self.host.process_id()
+        }
+
+        fn notice(&self, severity: &'static str, message: SqlError) {
+            self.host.notice(severity, message);
+        }
+
+        fn notices(&self) -> usize {
+            self.host.notices()
+        }
+
+        fn forget_notices(&self, from: usize) {
+            self.host.forget_notices(from);
+        }
+
+        fn is_read_only(&self) -> bool {
+            self.host.is_read_only()
+        }
+    };
 }
 
 impl Host for Calling<'_> {
     fn call(&self, callee: &Callee, arguments: Vec<Value>) -> SqlResult<Value> {
         // Nobody else has it: a call inside has a host of its own.
         let mut inside = self.inside.borrow_mut();
-        let Inside {
-            txn,
-            cancel,
-            workspace,
-        } = &mut *inside;
-        let lent = Inside {
-            txn,
-            cancel,
-            workspace,
+        let Some(around) = self.around else {
+            return Err(SqlError::internal(
+                "a function was called outside a whole run",
+            ));
         };
-        match lent.call(self.around, self.host, callee, arguments) {
+        match inside.lend().call(around, self.host, callee, arguments) {
             Ok(rows) => {
                 let first = rows.into_iter().next();
                 let value = first.and_then(|row| row.into_iter().next());
                 Ok(value.unwrap_or(Value::Null))
             }
-            Err(Halt::Error(error)) => Err(error),
-            Err(Halt::Blocked(wait)) => {
-                workspace.blocked = Some(wait);
-                Err(SqlError::internal("a function that was called has to wait"))
-            }
             Err(Halt::Stale) => Err(SqlError::internal("a function was called too late")),
+            Err(halt) => Err(inside.stopped(halt)),
         }
     }
 
-    fn transaction_time(&self) -> i64 {
-        self.host.transaction_time()
+    fn outer(&self) -> &[Value] {
+        self.host.outer()
     }
 
-    fn statement_time(&self) -> i64 {
-        self.host.statement_time()
+    fn subquery(
+        &self,
+        subquery: &Subquery,
+        outer: Vec<Value>,
+        tested: Vec<Value>,
+    ) -> SqlResult<Value> {
+        let mut inside = self.inside.borrow_mut();
+        let within = Within {
+            host: self.host,
+            outer: &outer,
+        };
+        let lent = inside.lend();
+        let mut env = Env::inside(lent, (&within, self.params), self.around);
+        let value = crate::subquery::run(subquery, &tested, &mut env);
+        value.map_err(|halt| inside.stopped(halt))
     }
 
-    fn clock_time(&self) -> i64 {
-        self.host.clock_time()
+    ask_the_session!();
+}
+
+/// The session as the expressions of a subquery, or a lateral plan, see it: with what is handed to it.
+pub(crate) struct Within<'w> {
+    pub host: &'w dyn Host,
+    pub outer: &'w [Value],
+}
+
+impl Host for Within<'_> {
+    fn outer(&self) -> &[Value] {
+        self.outer
     }
 
-    fn format(&self) -> &FormatContext {
-        self.host.format()
-    }
-
-    fn setting(&self, name: &str) -> Option<String> {
-        self.host.setting(name)
-    }
-
-    fn user(&self) -> &str {
-        self.host.user()
-    }
-
-    fn database(&self) -> &str {
-        self.host.database()
-    }
-
-    fn schema(&self) -> &str {
-        self.host.schema()
-    }
-
-    fn random(&self) -> u64 {
-        self.host.random()
-    }
-
-    fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
-        self.host.nextval(sequence)
-    }
-
-    fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
-        self.host.currval(sequence)
-    }
-
-    fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
-        self.host.setval(sequence, value, is_called)
-    }
-
-    fn process_id(&self) -> i32 {
-        self.host.process_id()
-    }
-
-    fn notice(&self, severity: &'static str, message: SqlError) {
-        self.host.notice(severity, message);
-    }
-
-    fn notices(&self) -> usize {
-        self.host.notices()
-    }
-
-    fn forget_notices(&self, from: usize) {
-        self.host.forget_notices(from);
-    }
-
-    fn is_read_only(&self) -> bool {
-        self.host.is_read_only()
-    }
+    ask_the_session!();
 }

@@ -140,6 +140,7 @@ impl Run {
                         Ok(None)
                     }
                     Err(halt) => {
+                        let halt = env.halted(halt);
                         self.stage = Stage::Done;
                         Err(stop_outside_a_run(halt))
                     }
@@ -267,11 +268,7 @@ pub(crate) fn run_whole(
             .and_then(|()| lock_known_target(statement, &mut env))
             .and_then(|()| run_once(around.direct, statement, &mut env, wanted))
             .and_then(|written| settle(&mut env).map(|()| written));
-        let blocked = env.workspace.blocked.take();
-        let result = match (result, blocked) {
-            (Err(_), Some(wait)) => Err(Halt::Blocked(wait)),
-            (result, _) => result,
-        };
+        let result = result.map_err(|halt| env.halted(halt));
         match result {
             Ok(written) => return Ok(written),
             Err(Halt::Stale) => {

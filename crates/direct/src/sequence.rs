@@ -101,6 +101,18 @@ impl Record {
     }
 }
 
+/// A number that no value given so far is beyond, and whether it may have been given itself; `None` if the sequence
+/// has not been used.
+///
+/// # Errors
+/// What reading says.
+pub fn reserved(txn: &Txn, id: SequenceId) -> SqlResult<Option<(i64, bool)>> {
+    let stored = txn.get(SEQUENCE_SPACE, &record_key(id));
+    let stored = stored.map_err(|error| translate(error, Level::Snapshot, &|_| None))?;
+    let record = stored.as_deref().map(Record::decode).transpose()?;
+    Ok(record.map(|record| (record.last, record.given)))
+}
+
 fn record_key(id: SequenceId) -> Bytes {
     Bytes::copy_from_slice(&id.0.to_be_bytes())
 }

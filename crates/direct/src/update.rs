@@ -9,7 +9,8 @@
 //! their place in what is scanned, and otherwise gathers them first:
 //!
 //! ```text
-//!   lone scan, keys stay      find ─► lock ─► change ─► find …
+//!   lone scan, keys stay,     find ─► lock ─► change ─► find …
+//!   no query in expressions
 //!   anything else             find ─► lock ─► keep … then vacate all, then occupy all
 //! ```
 //! Rows that a function changed which the statement calls are refused, as in PostgreSQL: the entries to be
@@ -23,8 +24,9 @@ use crate::lock::lone_scan;
 use crate::rows::{check_row, encode_row};
 use crate::write::{Change, lock_key, occupy, refuse_changed, remove, vacate};
 use quintet_base::{Bytes, Value};
+use quintet_ir::expressions::each_of_plan;
 use quintet_ir::statement::{Delete, Update};
-use quintet_ir::{Path, Plan, TableDef};
+use quintet_ir::{Expr, Path, Plan, TableDef};
 use std::collections::HashSet;
 
 /// Pulls the rows to change out of the source: each once, locked.
@@ -72,7 +74,9 @@ pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt
     env.whole_rows = true;
     let table = &*update.table;
     let width = table.frame_width();
-    let at_once = stays_in_place(update);
+    let asks = has_subquery(&update.source, update.returning.as_deref())
+        || (update.assignments.iter()).any(|(_, value)| value.has_subquery());
+    let at_once = !asks && stays_in_place(update);
     if at_once && keeps_entries(update) {
         return patch(update, env);
     }
@@ -99,6 +103,11 @@ pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt
                 None => Vec::new(),
             };
             env.charge(row_bytes(&change.old) + row_bytes(&change.new) + row_bytes(&joined))?;
+            if asks {
+                // A query in RETURNING sees what the others see: nothing of what the statement writes.
+                let after = [&change.new[..], &joined[..]].concat();
+                written.add(update.returning.as_deref(), &after, env)?;
+            }
             kept.push((change, joined));
         }
     }
@@ -111,7 +120,10 @@ pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt
         vacate(table, change, env)?;
     }
     for (change, joined) in kept {
-        finish(update, change, &joined, &mut written, env)?;
+        match asks {
+            true => occupy(table, &change, env)?,
+            false => finish(update, change, &joined, &mut written, env)?,
+        }
     }
     Ok(written)
 }
@@ -210,7 +222,8 @@ pub(crate) fn delete(delete: &Delete, env: &mut Env<'_>) -> Result<Written, Halt
     env.whole_rows = true;
     let table = &*delete.table;
     let mut source = Source::new(&delete.source, table);
-    let at_once = source.seen.is_none();
+    let asks = has_subquery(&delete.source, delete.returning.as_deref());
+    let at_once = !asks && source.seen.is_none();
     let mut kept: Vec<(Bytes, Vec<Value>)> = Vec::new();
     let mut written = Written::default();
     while let Some(key) = source.next(env)? {
@@ -233,19 +246,17 @@ pub(crate) fn delete(delete: &Delete, env: &mut Env<'_>) -> Result<Written, Halt
     Ok(written)
 }
 
+/// Whether a query stands in an expression: it must not meet what the statement has changed.
+fn has_subquery(source: &Plan, returning: Option<&[Expr]>) -> bool {
+    let mut found = returning.is_some_and(|exprs| exprs.iter().any(Expr::has_subquery));
+    each_of_plan(source, &mut |expr, _| found = found || expr.has_subquery());
+    found
+}
+
 /// Whether functions are called above the source or in it: their rows are held then.
 fn calls_functions(source: &Plan) -> bool {
     match source {
         Plan::Hold { .. } | Plan::Call { .. } => true,
-        Plan::Values { .. } | Plan::Scan(_) | Plan::Series { .. } | Plan::Unnest { .. } => false,
-        Plan::Join { outer, inner, .. } => calls_functions(outer) || calls_functions(inner),
-        Plan::Filter { input, .. }
-        | Plan::Project { input, .. }
-        | Plan::Aggregate { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Unique { input }
-        | Plan::Limit { input, .. }
-        | Plan::Lock { input, .. } => calls_functions(input),
-        Plan::Append { inputs } => inputs.iter().any(calls_functions),
+        plan => plan.inputs().into_iter().any(calls_functions),
     }
 }

@@ -75,6 +75,10 @@ impl Generation for NotingGeneration {
         self.generation.get(space, key)
     }
 
+    fn spaces(&self) -> Vec<SpaceId> {
+        self.generation.spaces()
+    }
+
     fn announce(&self, _: SpaceId, key: &[u8]) {
         self.announced.lock().unwrap().push(key.to_vec());
     }
@@ -108,7 +112,11 @@ fn cold() -> (Media, Direct, Announced) {
 }
 
 fn step(action: Action) -> Step {
-    Step { line: 1, action }
+    Step {
+        line: 1,
+        action,
+        needs: None,
+    }
 }
 
 /// `SELECT v INTO slot FROM t WHERE id = key`.
@@ -351,6 +359,7 @@ fn joined(direct: &Direct, announced: &Announced, host: &TestHost) -> (Vec<Vec<V
         }),
         limit: Some(int(40)),
         offset: None,
+        ties: vec![],
     };
     // Without targets: all rows are read.
     let step = step(Action::Run {

@@ -81,6 +81,10 @@ impl Generation for NotingGeneration {
         asked.entry(space.0).or_default().insert(number);
         self.generation.get(space, key)
     }
+    fn spaces(&self) -> Vec<SpaceId> {
+        self.generation.spaces()
+    }
+
     fn scan(
         &self,
         space: SpaceId,
@@ -147,6 +151,7 @@ impl Maker {
         (0..count)
             .map(|_| Step {
                 line: 1,
+                needs: None,
                 action: self.action(depth),
             })
             .collect()
@@ -212,6 +217,7 @@ impl Maker {
                 let mut body = self.steps(depth - 1);
                 let raise = Step {
                     line: 1,
+                    needs: None,
                     action: Action::Raise(Box::new(Raise {
                         severity: Severity::Exception,
                         state: RaiseState::Default,
@@ -225,7 +231,14 @@ impl Maker {
                     branches: vec![(self.condition(), vec![raise])],
                     otherwise: vec![],
                 };
-                body.insert(at, Step { line: 1, action });
+                body.insert(
+                    at,
+                    Step {
+                        line: 1,
+                        action,
+                        needs: None,
+                    },
+                );
                 Action::Guard {
                     body,
                     handlers: vec![Handler {
@@ -246,6 +259,7 @@ impl Maker {
         let mut body = self.steps(4);
         body.push(Step {
             line: 0,
+            needs: None,
             action: Action::Return(vec![param(2)]),
         });
         let slots = (0..12).map(|slot| match slot {

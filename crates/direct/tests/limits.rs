@@ -6,7 +6,7 @@ mod support;
 
 use quintet_base::{Level, Numeric, SqlType, Value};
 use quintet_direct::STATEMENT_MEMORY_MAX;
-use quintet_ir::plan::KeyBound;
+use quintet_ir::plan::{KeyBound, Turns};
 use quintet_ir::{Expr, KeyRange, Path, Plan, Statement};
 use std::sync::atomic::Ordering;
 use support::*;
@@ -28,6 +28,7 @@ fn a_cancelled_statement_ends_with_57014_and_clears_the_request() {
         input: Box::new(series(i32::MAX)),
         keys: vec![],
         calls: vec![],
+        sets: vec![],
     };
     let mut call = Call::new(&direct, Statement::Query(endless));
     call.cancel.store(true, Ordering::Release);
@@ -47,6 +48,41 @@ fn a_cancelled_statement_ends_with_57014_and_clears_the_request() {
     call.cancel.store(true, Ordering::Release);
     assert_eq!(call.go(&mut txn).error().state.as_str(), "57014");
     assert!(!txn.has_writes());
+}
+
+/// Rows that come again and again: one by one, or twice as many each turn.
+fn recursion(step: impl Fn(Plan) -> Plan) -> Statement {
+    let given = Plan::Given {
+        number: 1,
+        types: vec![SqlType::Int4],
+        turning: true,
+    };
+    let rows = Plan::With {
+        number: 1,
+        first: Box::new(series(1)),
+        then: Box::new(step(given)),
+        turns: Turns::UntilNothing,
+    };
+    Statement::Query(Plan::Aggregate {
+        input: Box::new(rows),
+        keys: vec![],
+        calls: vec![],
+        sets: vec![],
+    })
+}
+
+#[test]
+fn a_recursion_without_end_is_cancelled_and_one_that_grows_is_refused() {
+    let direct = engine();
+    let mut txn = direct.begin(Level::ReadCommitted);
+    let mut call = Call::new(&direct, recursion(|given| given));
+    call.cancel.store(true, Ordering::Release);
+    assert_eq!(call.go(&mut txn).error().state.as_str(), "57014");
+    let twice = |given: Plan| Plan::Append {
+        inputs: vec![given.clone(), given],
+    };
+    let error = exec(&direct, recursion(twice)).error();
+    assert_eq!(error.state.as_str(), "53200");
 }
 
 #[test]

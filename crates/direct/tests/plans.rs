@@ -66,7 +66,12 @@ impl Reference<'_> {
                 Value::Array(array) => array.values.into_iter().map(|v| vec![v]).collect(),
                 _ => vec![],
             },
-            Plan::Call { .. } => unreachable!("no plan is made with a call"),
+            Plan::Call { .. }
+            | Plan::Window { .. }
+            | Plan::With { .. }
+            | Plan::Given { .. }
+            | Plan::Lateral { .. }
+            | Plan::Lookup { .. } => unreachable!("no such plan is made here"),
             Plan::Hold { input } => self.rows(input, outer),
             Plan::Join {
                 outer: left,
@@ -103,9 +108,9 @@ impl Reference<'_> {
                 .iter()
                 .map(|row| exprs.iter().map(|e| self.eval(e, &joined(row))).collect())
                 .collect(),
-            Plan::Aggregate { input, keys, calls } => {
-                self.aggregate(&self.rows(input, outer), keys, calls, outer)
-            }
+            Plan::Aggregate {
+                input, keys, calls, ..
+            } => self.aggregate(&self.rows(input, outer), keys, calls, outer),
             Plan::Sort { input, keys, top } => {
                 let mut rows = self.rows(input, outer);
                 rows.sort_by(|a, b| self.sort_order(keys, &joined(a), &joined(b)));
@@ -127,6 +132,7 @@ impl Reference<'_> {
                 input,
                 limit,
                 offset,
+                ties: _,
             } => {
                 let count = |e: &Option<Expr>| e.as_ref().and_then(|e| self.eval(e, &[]).as_i64());
                 let skip = count(offset).unwrap_or(0) as usize;
@@ -529,7 +535,12 @@ impl Generator<'_> {
                     _ => col(outer + place),
                 });
                 let exprs = exprs.collect();
-                let input = Box::new(Plan::Aggregate { input, keys, calls });
+                let input = Box::new(Plan::Aggregate {
+                    input,
+                    keys,
+                    calls,
+                    sets: vec![],
+                });
                 (Plan::Project { input, exprs }, width)
             }
             3 => {
@@ -557,6 +568,7 @@ impl Generator<'_> {
                         input,
                         limit,
                         offset,
+                        ties: vec![],
                     },
                     width,
                 )

@@ -105,6 +105,7 @@ impl Database {
     /// As [`Database::session`].
     pub fn client(&self) -> SqlResult<Client> {
         let options = SessionOptions {
+            configured: false,
             user: "quintet".into(),
             database: "quintet".into(),
             ..SessionOptions::default()

@@ -11,11 +11,12 @@
 //! ```
 //!
 //! System spaces: 1 catalogue records, 2 sequence counters, 3 the turn of schema changes, 4 names of
-//! key-value buckets. Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
+//! key-value buckets, 5 tables as they were (`past`). Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
 
 use crate::batches::{BatchStats, Batches};
 use crate::chains::{ChainStats, Chains};
 use crate::classified::Levels;
+use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::{Condvar, Mutex};
@@ -27,18 +28,19 @@ use quintet_engine::Engine;
 use quintet_rt::disk::{read_file, replace_file};
 use quintet_rt::{Clock, Disk, DiskFile, OpenMode, RealClock, RealDisk};
 use quintet_sql::Catalog;
+use quintet_sql::role::Login;
 use quintet_tc::{
     PostFailure, Posting, Recovered, Recovery, RecoveryOptions, RecoveryProgress, Tc, TcConfig,
     TcStats, Warmed, replay_lanes,
 };
-use quintet_wal::{Wal, WalConfig, WalReport, WalStats};
+use quintet_wal::{ArchiveConfig, Wal, WalConfig, WalReport, WalStats};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Version of the directory's format; another one is refused.
-const FORMAT: &str = "quintet 1\n";
+pub(crate) const FORMAT: &str = "quintet 1\n";
 /// Holds the record that every schema change writes, so that they take turns.
 pub(crate) const TURN_SPACE: SpaceId = SpaceId(3);
 /// Names of key-value buckets to their spaces.
@@ -63,6 +65,8 @@ pub struct DatabaseConfig {
     pub log_segment_bytes: usize,
     /// Longest wait for a sync under `async`, in milliseconds.
     pub async_flush_interval_ms: u64,
+    /// Where the log is kept when it is needed no more; `None`: nowhere.
+    pub archive: Option<ArchiveConfig>,
     /// How commits get into STORE.
     pub posting: Posting,
     /// Which engine runs calls in sessions that do not say (`quintet.engine`).
@@ -80,6 +84,7 @@ impl DatabaseConfig {
             durability: Durability::Sync,
             log_segment_bytes: limits::LOG_SEGMENT_BYTES,
             async_flush_interval_ms: limits::ASYNC_FLUSH_INTERVAL_MS,
+            archive: None,
             posting: Posting::default(),
             engine: Engine::default(),
             lanes: quintet_tc::replay_lanes(),
@@ -257,7 +262,8 @@ impl Database {
             pending_bytes_max: memory / 8,
             ring_bytes: TcConfig::ring_bytes(memory),
             keep_in_memory: true,
-            ..WalConfig::new(data.join("log"))
+            archive: config.archive,
+            ..log_config(data)
         };
         let opening = quintet_wal::Opening::begin(disk, wal, Some(store.redo_start()))?;
         let options = RecoveryOptions {
@@ -268,6 +274,7 @@ impl Database {
         let tc_config = TcConfig {
             posting: config.posting,
             lent_bytes_max: store_bytes,
+            clock: Arc::clone(&clock),
             ..TcConfig::for_memory(memory)
         };
         let recovered = Tc::recover(opening, Arc::clone(&store), tc_config, options)?;
@@ -279,7 +286,7 @@ impl Database {
         } = recovered;
         let (catalog, buckets) = load_catalog(&tc)?;
         let mut used = catalog.spaces();
-        used.extend([TURN_SPACE, BUCKET_SPACE]);
+        used.extend([TURN_SPACE, BUCKET_SPACE, PAST_SPACE]);
         used.extend(buckets);
         let orphans = tc.retain_spaces(&used)?.len();
         let schema = Schema {
@@ -328,6 +335,16 @@ impl Database {
     /// What a startup setting says that cannot be honoured.
     pub fn session(&self, options: SessionOptions) -> SqlResult<Session> {
         Session::open(Arc::clone(&self.inner), options)
+    }
+
+    /// What a log-in has to know of a role; `None`: there is no such role.
+    pub fn login(&self, name: &str) -> Option<Login> {
+        self.inner.schema().catalog.roles().login(name)
+    }
+
+    /// Whether any role has a password.
+    pub fn any_password(&self) -> bool {
+        self.inner.schema().catalog.roles().any_password()
     }
 
     /// Moves everything committed so far into STORE.
@@ -434,10 +451,15 @@ impl Schema {
     }
 }
 
+/// Where the log of a data directory is.
+pub(crate) fn log_config(data: &Path) -> WalConfig {
+    WalConfig::new(data.join("log"))
+}
+
 /// Makes the directory so that power loss cannot take its name, and with it everything inside. A
 /// level is durable before the next one is made, so what a crash leaves is at most a last level that
 /// is not; that one is made durable here even if it is there.
-fn make_directory(disk: &dyn Disk, data: &Path) -> Result<(), Error> {
+pub(crate) fn make_directory(disk: &dyn Disk, data: &Path) -> Result<(), Error> {
     if disk.exists(&data.join("FORMAT"))? {
         return Ok(()); // whoever wrote it had come past here
     }

@@ -6,10 +6,12 @@
 use crate::database::Schema;
 use crate::settings::Settings;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{SequenceId, SqlError, SqlResult, SqlState};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState};
 use quintet_direct::Direct;
 use quintet_ir::schema::SequenceDef;
+use quintet_ir::{Need, Object, ObjectKind, Privileges};
 use quintet_rt::{Clock, Rand};
+use quintet_sql::Who;
 use quintet_sql::command::Notice;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,7 +22,6 @@ pub(crate) struct SessionHost {
     pub direct: Direct,
     pub clock: Arc<dyn Clock>,
     pub settings: Settings,
-    pub user: String,
     pub database: String,
     pub process_id: i32,
     /// Set when a transaction begins.
@@ -34,6 +35,8 @@ pub(crate) struct SessionHost {
     pub rand: RefCell<Rand>,
     /// Of the transaction.
     pub read_only: bool,
+    /// What set_config has been asked for: name, value, local. Done when the statement is.
+    pub to_set: RefCell<Vec<(String, String, bool)>>,
     /// To be told to the client.
     pub notices: RefCell<Vec<Notice>>,
 }
@@ -43,6 +46,36 @@ impl SessionHost {
     pub fn tell(&self, notice: Notice) {
         if self.settings.wants(notice.severity) {
             self.notices.borrow_mut().push(notice);
+        }
+    }
+
+    /// Whose statements these are.
+    pub fn role(&self) -> RoleId {
+        self.settings.identity.current()
+    }
+
+    /// Whose statement is planned.
+    pub fn who(&self) -> Who {
+        let mut rand = self.rand.borrow_mut();
+        let mut salt = [0; 16];
+        salt[..8].copy_from_slice(&rand.next_u64().to_le_bytes());
+        salt[8..].copy_from_slice(&rand.next_u64().to_le_bytes());
+        Who {
+            role: self.role(),
+            session: self.settings.identity.session(),
+            salt,
+        }
+    }
+
+    /// Refuses a sequence's use to who has none of these privileges on it.
+    fn may(&self, id: SequenceId, any: Privileges) -> SqlResult<()> {
+        let object = Object {
+            kind: ObjectKind::Sequence,
+            number: id.0,
+        };
+        match self.role() {
+            RoleId::BOOTSTRAP => Ok(()),
+            role => self.schema.catalog.allow_any(role, object, any),
         }
     }
 
@@ -76,8 +109,39 @@ impl quintet_ir::Host for SessionHost {
         self.settings.get(name).map(str::to_string)
     }
 
+    fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
+        let mut tried = self.settings.clone();
+        tried.set(name, Some(value))?;
+        let value = tried.get(&name.to_ascii_lowercase()).unwrap_or(value);
+        let value = value.to_string();
+        let wanted = (name.to_string(), value.clone(), local);
+        self.to_set.borrow_mut().push(wanted);
+        Ok(value)
+    }
+
     fn user(&self) -> &str {
-        &self.user
+        self.settings.user()
+    }
+
+    fn session_user(&self) -> &str {
+        self.settings
+            .get("session_authorization")
+            .unwrap_or_default()
+    }
+
+    fn role_name(&self, role: RoleId) -> String {
+        self.schema.catalog.roles().name(role)
+    }
+
+    fn is_restricted(&self) -> bool {
+        !self.schema.catalog.roles().is_superuser(self.role())
+    }
+
+    fn allow(&self, needs: &[Need]) -> SqlResult<()> {
+        match self.role() {
+            RoleId::BOOTSTRAP => Ok(()),
+            role => self.schema.catalog.allow(role, needs),
+        }
     }
 
     fn database(&self) -> &str {
@@ -93,12 +157,14 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        self.may(sequence, Privileges::USAGE | Privileges::UPDATE)?;
         let value = self.direct.nextval(self.sequence(sequence)?)?;
         self.given.borrow_mut().insert(sequence, value);
         Ok(value)
     }
 
     fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
+        self.may(sequence, Privileges::USAGE | Privileges::SELECT)?;
         let name = &self.sequence(sequence)?.name;
         self.given.borrow().get(&sequence).copied().ok_or_else(|| {
             SqlError::new(
@@ -109,6 +175,7 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
+        self.may(sequence, Privileges::UPDATE)?;
         let result = self
             .direct
             .setval(self.sequence(sequence)?, value, is_called)?;

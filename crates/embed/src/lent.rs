@@ -9,8 +9,9 @@ use crate::database::Schema;
 use crate::host::SessionHost;
 use crate::settings::Settings;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{SequenceId, SqlError, SqlResult, SqlState};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState};
 use quintet_direct::Direct;
+use quintet_ir::{Need, Object, ObjectKind, Privileges};
 use quintet_rt::Clock;
 use quintet_sql::command::Notice;
 use std::cell::{Cell, RefCell};
@@ -19,7 +20,6 @@ use std::sync::Arc;
 /// What hardly ever changes in a session.
 pub(crate) struct Facts {
     settings: Settings,
-    user: String,
     database: String,
     process_id: i32,
     clock: Arc<dyn Clock>,
@@ -42,7 +42,6 @@ impl Facts {
     fn new(host: &SessionHost) -> Facts {
         Facts {
             settings: host.settings.clone(),
-            user: host.user.clone(),
             database: host.database.clone(),
             process_id: host.process_id,
             clock: Arc::clone(&host.clock),
@@ -115,7 +114,28 @@ impl quintet_ir::Host for LentHost {
     }
 
     fn user(&self) -> &str {
-        &self.facts.user
+        self.facts.settings.user()
+    }
+
+    fn session_user(&self) -> &str {
+        self.facts
+            .settings
+            .get("session_authorization")
+            .unwrap_or_default()
+    }
+
+    fn role_name(&self, role: RoleId) -> String {
+        self.schema.catalog.roles().name(role)
+    }
+
+    fn is_restricted(&self) -> bool {
+        let role = self.facts.settings.identity.current();
+        !self.schema.catalog.roles().is_superuser(role)
+    }
+
+    fn allow(&self, needs: &[Need]) -> SqlResult<()> {
+        let role = self.facts.settings.identity.current();
+        self.schema.catalog.allow(role, needs)
     }
 
     fn database(&self) -> &str {
@@ -133,7 +153,16 @@ impl quintet_ir::Host for LentHost {
     }
 
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
-        let known = self.schema.catalog.sequence_by_id(sequence);
+        let catalog = &self.schema.catalog;
+        if self.is_restricted() {
+            let role = self.facts.settings.identity.current();
+            let object = Object {
+                kind: ObjectKind::Sequence,
+                number: sequence.0,
+            };
+            catalog.allow_any(role, object, Privileges::USAGE | Privileges::UPDATE)?;
+        }
+        let known = catalog.sequence_by_id(sequence);
         let dropped = || SqlError::new(SqlState::UNDEFINED_TABLE, "the sequence was dropped");
         let value = self.engine().nextval(known.ok_or_else(dropped)?)?;
         self.given.borrow_mut().push((sequence, value));

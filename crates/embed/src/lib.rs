@@ -8,19 +8,24 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `database` | [`Database`]: open, recover, close, counters |
+//! | `backup` | everything as of one log position: out, and in again |
+//! | `changes` | what was committed, in order, out of the log |
 //! | `kv` | buckets and transactions on bytes |
 //! | `session` | [`Session`]: SQL with PostgreSQL's rules for transactions, statements and portals |
 //! | `client` | [`Client`]: send text, get rows
 //! | `chains` | the line that calls wait in, if they are run as chains |
 //! | `batches` | calls that are run together, as one transaction |
 //! | `classified` | conflict classes of the catalogue's routines |
+//! | `past` | tables as they were, for who reads the log |
 //! | `step` | how a session answers |
 //! | `settings` | SET and SHOW |
 //! | `copy_in` | COPY's input formats |
 //! | `host`, `lent` | what expressions ask of a session; what a call in a batch may ask |
 
+pub mod backup;
 mod batches;
 mod chains;
+pub mod changes;
 mod classified;
 mod client;
 mod copy_in;
@@ -28,6 +33,7 @@ mod database;
 mod host;
 mod kv;
 mod lent;
+mod past;
 mod session;
 mod settings;
 mod step;
@@ -40,5 +46,6 @@ pub use kv::{Bucket, CommitError, Pending, Rows, Transaction};
 pub use quintet_base::{Durability, Level};
 pub use quintet_engine::Engine;
 pub use quintet_tc::{PostFailure, Posting, Recovery, RecoveryProgress, Warmed};
+pub use quintet_wal::ArchiveConfig;
 pub use session::{CancelHandle, Prepared, Session, SessionOptions, SimpleStatement};
 pub use step::{Flow, Pause, RowSink, Step, TransactionStatus};

@@ -5,8 +5,9 @@
 //! not ignored.  Does not: change a running transaction; the session does.
 
 use quintet_base::datetime::TimeZone;
+use quintet_base::objects::ObjectNames;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{Durability, Level, SqlError, SqlResult, SqlState};
+use quintet_base::{Durability, Level, RoleId, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
 use std::collections::BTreeMap;
 
@@ -37,6 +38,10 @@ enum Kind {
     SynchronousCommit,
     /// direct, chain, queue, auto or locking.
     Engine,
+    /// A role that the session has looked up, or `none`.
+    Role,
+    /// Likewise, never `none`.
+    SessionUser,
 }
 
 struct Known {
@@ -64,6 +69,9 @@ const fn known(
     }
 }
 
+/// Settings that say who the session is: SHOW ALL and pg_settings leave them out, RESET ALL leaves them alone.
+const IDENTITY: [&str; 3] = ["is_superuser", "role", "session_authorization"];
+
 /// Sorted by name.
 const KNOWN: &[Known] = &[
     known(
@@ -79,6 +87,13 @@ const KNOWN: &[Known] = &[
         Kind::Only,
         None,
         "Format of bytea text output.",
+    ),
+    known(
+        "check_function_bodies",
+        "on",
+        Kind::Bool,
+        None,
+        "Kept for clients that set it; what a body names is looked up when it is reached.",
     ),
     known(
         "client_encoding",
@@ -100,6 +115,20 @@ const KNOWN: &[Known] = &[
         Kind::DateStyle,
         Some("DateStyle"),
         "Format of dates; always ISO.",
+    ),
+    known(
+        "default_table_access_method",
+        "heap",
+        Kind::Only,
+        None,
+        "Kept for clients that set it; there is one way to store a table.",
+    ),
+    known(
+        "default_tablespace",
+        "",
+        Kind::Only,
+        None,
+        "Always the only one.",
     ),
     known(
         "default_transaction_deferrable",
@@ -162,7 +191,7 @@ const KNOWN: &[Known] = &[
         "on",
         Kind::Fixed,
         Some("is_superuser"),
-        "Everybody is, until roles exist.",
+        "Whether the current user is a superuser.",
     ),
     known(
         "jit",
@@ -200,6 +229,13 @@ const KNOWN: &[Known] = &[
         "Whether the reads of a call are announced to storage before it begins.",
     ),
     known(
+        "row_security",
+        "on",
+        Kind::Bool,
+        None,
+        "Kept for clients that set it; there are no policies.",
+    ),
+    known(
         "search_path",
         "\"$user\", public",
         Kind::Text,
@@ -228,11 +264,18 @@ const KNOWN: &[Known] = &[
         "The same as a number.",
     ),
     known(
+        "role",
+        "none",
+        Kind::Role,
+        None,
+        "The role that the session has taken, or none.",
+    ),
+    known(
         "session_authorization",
         "",
-        Kind::Fixed,
+        Kind::SessionUser,
         Some("session_authorization"),
-        "The user.",
+        "The session's user.",
     ),
     known(
         "standard_conforming_strings",
@@ -283,6 +326,13 @@ const KNOWN: &[Known] = &[
         None,
         "READ ONLY of this transaction.",
     ),
+    known(
+        "xmloption",
+        "content",
+        Kind::Only,
+        None,
+        "Kept for clients that set it; there is no xml.",
+    ),
 ];
 
 /// Severities of messages to a client, the least first.
@@ -293,6 +343,44 @@ const MESSAGES: &[&str] = &[
 /// Starts with the PostgreSQL version whose behaviour is offered, because drivers parse it.
 pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
 
+/// Whose session it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// Who has logged in.
+    login: RoleId,
+    /// session_user.
+    session: RoleId,
+    /// SET ROLE.
+    taken: Option<RoleId>,
+    /// Roles that the session has looked up for SET ROLE and SET SESSION AUTHORIZATION.
+    found: BTreeMap<String, RoleId>,
+}
+
+impl Identity {
+    /// Of whom has logged in.
+    fn new(name: &str, login: RoleId) -> Identity {
+        Identity {
+            login,
+            session: login,
+            taken: None,
+            found: BTreeMap::from([(name.to_string(), login)]),
+        }
+    }
+
+    pub fn login(&self) -> RoleId {
+        self.login
+    }
+
+    pub fn session(&self) -> RoleId {
+        self.session
+    }
+
+    /// Who runs statements.
+    pub fn current(&self) -> RoleId {
+        self.taken.unwrap_or(self.session)
+    }
+}
+
 /// The settings of one session.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -301,10 +389,13 @@ pub(crate) struct Settings {
     initial: BTreeMap<String, String>,
     pub format: FormatContext,
     pub engine: Engine,
+    pub identity: Identity,
     /// Names that changed since they were last reported.
     changed: Vec<&'static str>,
     /// Another number after each change, so that who has a copy knows whether it is good still.
     pub changes: u64,
+    /// Another number after each change of the search path.
+    pub path_version: u64,
 }
 
 impl Settings {
@@ -313,7 +404,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::set`].
     pub fn new(
-        user: &str,
+        (user, role): (&str, RoleId),
         startup: &[(String, String)],
         durability: Durability,
         engine: Engine,
@@ -326,8 +417,10 @@ impl Settings {
             initial: BTreeMap::new(),
             format: FormatContext::default(),
             engine,
+            identity: Identity::new(user, role),
             changed: Vec::new(),
             changes: 0,
+            path_version: 0,
         };
         settings
             .values
@@ -369,6 +462,9 @@ impl Settings {
         if self.values.get(&name) != Some(&value) {
             if let Some(reported) = known.reported {
                 self.changed.push(reported);
+            }
+            if name == "search_path" {
+                self.path_version += 1;
             }
             self.values.insert(name, value);
         }
@@ -439,6 +535,28 @@ impl Settings {
                 SqlState::CANT_CHANGE_RUNTIME_PARAM,
                 format!("parameter \"{name}\" cannot be changed"),
             )),
+            Kind::Role if value == "none" => {
+                self.identity.taken = None;
+                Ok(value.to_string())
+            }
+            Kind::Role | Kind::SessionUser => {
+                let found = self.identity.found.get(value).copied();
+                let found = found.ok_or_else(|| {
+                    SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!("role \"{value}\" does not exist"),
+                    )
+                })?;
+                match known.kind {
+                    Kind::Role => self.identity.taken = Some(found),
+                    _ => {
+                        self.identity.session = found;
+                        self.identity.taken = None;
+                        self.values.insert("role".into(), "none".into());
+                    }
+                }
+                Ok(value.to_string())
+            }
             Kind::Level => Ok(Level::parse(value)?.sql_name().to_string()),
             Kind::Zone => {
                 self.format.zone = TimeZone::parse(value)?;
@@ -473,6 +591,36 @@ impl Settings {
         }
     }
 
+    /// current_user.
+    pub fn user(&self) -> &str {
+        let name = match self.identity.taken {
+            Some(_) => "role",
+            None => "session_authorization",
+        };
+        self.get(name).unwrap_or_default()
+    }
+
+    /// A name may be set as role and session user from now on.
+    pub fn vouch(&mut self, name: &str, role: RoleId) {
+        self.identity.found.insert(name.to_string(), role);
+    }
+
+    /// Whether RESET would give a setting this value.
+    pub fn is_initial(&self, name: &str, value: &str) -> bool {
+        self.initial
+            .get(name)
+            .is_some_and(|initial| initial == value)
+    }
+
+    /// What `is_superuser` says.
+    pub fn note_superuser(&mut self, is: bool) {
+        let value = if is { "on" } else { "off" };
+        if self.get("is_superuser") != Some(value) {
+            self.values.insert("is_superuser".into(), value.into());
+            self.changed.push("is_superuser");
+        }
+    }
+
     /// The value of a setting, under any case of its name.
     pub fn get(&self, name: &str) -> Option<&str> {
         let value = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -498,9 +646,13 @@ impl Settings {
         self.get(name).ok_or_else(|| unrecognized(name))
     }
 
-    /// Name, value and description of everything, for SHOW ALL.
+    /// Name, value and description of everything but who the session is, for SHOW ALL.
     pub fn all(&self) -> impl Iterator<Item = (&str, &str, &'static str)> {
-        self.values.iter().map(|(name, value)| {
+        let shown = self
+            .values
+            .iter()
+            .filter(|(name, _)| !IDENTITY.contains(&name.as_str()));
+        shown.map(|(name, value)| {
             let description = KNOWN
                 .iter()
                 .find(|k| k.name == name)
@@ -534,6 +686,10 @@ impl Settings {
     pub fn reset_all(&mut self) {
         let names: Vec<String> = self.values.keys().cloned().collect();
         for name in names {
+            // Who somebody is is no matter of taste.
+            if IDENTITY.contains(&&*name) {
+                continue;
+            }
             // Fixed settings refuse, and are as they were anyway.
             let _ = self.set(&name, None);
         }
@@ -552,9 +708,25 @@ impl Settings {
             .filter_map(|k| k.reported)
             .collect();
         let changes = self.changes + 1;
+        let same_path = self.get("search_path") == saved.get("search_path");
+        let path_version = self.path_version + u64::from(!same_path);
+        let objects = std::mem::take(&mut self.format.objects);
         *self = saved;
+        self.format.objects = objects;
         self.changes = changes;
+        self.path_version = path_version;
         self.changed.extend(changed);
+    }
+
+    /// Names of objects come from here from now on.
+    pub fn know(&mut self, objects: ObjectNames) {
+        self.changes += 1;
+        self.format.objects = objects;
+    }
+
+    /// Schemas that names are looked for in.
+    pub fn path(&self) -> &str {
+        self.get("search_path").unwrap_or("public")
     }
 
     /// Whether the client wants a message of a severity. INFO is what it has asked for.
@@ -627,7 +799,7 @@ mod tests {
 
     fn settings() -> Settings {
         Settings::new(
-            "ann",
+            ("ann", RoleId::BOOTSTRAP),
             &[("Application_Name".into(), "test".into())],
             Durability::Sync,
             Engine::Direct,

@@ -92,6 +92,11 @@ pub trait RowSink {
     /// The columns, before the first row, for statements whose columns the caller has not been
     /// told by `describe` (simple protocol, FETCH, EXECUTE, SHOW, EXPLAIN).
     fn columns(&mut self, columns: &[OutputColumn]);
+    /// The columns of rows to come, if some of their values are written by their types alone: numbers of
+    /// the catalogue's objects by names. Before the first row, and before rows that follow a wait.
+    fn typed(&mut self, columns: &[OutputColumn]) {
+        let _ = columns;
+    }
     /// A row.
     fn row(&mut self, values: &[Value]) -> Result<Flow, SqlError>;
     /// COPY TO STDOUT begins.

@@ -388,3 +388,47 @@ fn a_late_check_that_waits_can_be_cancelled() {
     run(&mut one, "commit -- COMMIT");
     run(&mut two, "select count(*) from c -- 0");
 }
+
+/// Goal: waits inside a block's own commands end by a cancel request as those of statements do. Method: the parent
+/// is about to go while a deferred check looks for it: at COMMIT, which a cancel request rolls back, and at SET
+/// CONSTRAINTS, after which the block can only be left.
+#[test]
+fn a_commit_that_waits_for_a_parent_can_be_cancelled() {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let (mut one, mut two) = (db.client().unwrap(), db.client().unwrap());
+    run(
+        &mut one,
+        "create table p (id int primary key)
+        create table c (p int references p deferrable initially deferred)
+        insert into p values (1)
+        begin
+        delete from p -- DELETE 1",
+    );
+    let after = [
+        ("commit", "rollback -- ROLLBACK"),
+        ("set constraints all immediate", "commit -- ROLLBACK"),
+    ];
+    for (command, end) in after {
+        run(&mut two, "begin\ninsert into c values (1) -- INSERT 0 1");
+        let Progress::Waiting(pause) = two.start(command).unwrap() else {
+            panic!("{command}: the parent is about to go");
+        };
+        two.session().cancel_handle().cancel();
+        let error = two.resume().err().expect("it was cancelled");
+        assert_eq!(error.state.as_str(), "57014", "{command}");
+        drop(pause);
+        run(&mut two, end);
+        // A request that came before a statement is not for it.
+        two.session().cancel_handle().cancel();
+        run(&mut two, "select count(*) from c -- 0");
+    }
+    run(&mut one, "rollback -- ROLLBACK");
+    run(
+        &mut two,
+        "begin
+        insert into c values (1)
+        commit -- COMMIT
+        select count(*) from c -- 1",
+    );
+}

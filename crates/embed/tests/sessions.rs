@@ -256,6 +256,24 @@ fn a_schema_change_waits_for_the_one_before_it_and_plans_again() {
 }
 
 #[test]
+fn a_schema_change_that_waits_can_be_cancelled() {
+    let (_dir, db) = open();
+    let (mut one, mut two) = (db.client().unwrap(), db.client().unwrap());
+    tag(&mut one, "begin");
+    tag(&mut one, "create table t (a int)");
+    let Progress::Waiting(pause) = two.start("create table u (a int)").unwrap() else {
+        panic!("there is one change at a time");
+    };
+    two.session().cancel_handle().cancel();
+    let error = two.resume().err().expect("it was cancelled");
+    assert_eq!(error.state, SqlState::QUERY_CANCELED);
+    drop(pause);
+    tag(&mut one, "commit");
+    assert_eq!(state(&mut two, "table u").as_str(), "42P01");
+    assert_eq!(tag(&mut two, "create table u (a int)"), "CREATE TABLE");
+}
+
+#[test]
 fn sequences_and_identity_never_give_a_value_twice_across_reopening() {
     let (dir, db) = open();
     let mut c = db.client().unwrap();
@@ -433,9 +451,39 @@ fn unsupported_things_say_so() {
     for sql in [
         "create temp table t (id int)",
         "listen x",
-        "create view v as select 1",
+        "create materialized view v as select 1",
     ] {
         assert_eq!(state(&mut c, sql), SqlState::FEATURE_NOT_SUPPORTED, "{sql}");
     }
     assert_eq!(state(&mut c, "selec 1"), SqlState::SYNTAX_ERROR);
+}
+
+/// Goal: `pg_settings` has what can be set or shown, with the values of the session. What PostgreSQL shows in neither
+/// list is in neither here.
+#[test]
+fn pg_settings_are_those_of_the_session() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("set statement_timeout = '7s'; select set_config('row_security', 'off', false)")
+        .unwrap();
+    let listed = rows(&mut c, "select lower(name), setting from pg_settings");
+    let mut listed: Vec<String> = listed
+        .into_iter()
+        .filter(|line| !line.starts_with("max_index_keys|"))
+        .collect();
+    let mut shown: Vec<String> = rows(&mut c, "show all")
+        .into_iter()
+        .map(|line| {
+            let mut fields = line.splitn(3, '|');
+            let name = fields.next().unwrap().to_lowercase();
+            format!("{name}|{}", fields.next().unwrap())
+        })
+        .collect();
+    listed.sort();
+    shown.sort();
+    assert_eq!(listed, shown);
+    assert!(
+        listed.contains(&"row_security|off".to_string()),
+        "{listed:?}"
+    );
 }

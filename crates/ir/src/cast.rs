@@ -10,6 +10,7 @@
 //! | wide number → narrower, timestamps → date, anything → text kinds | assignment |
 //! | text kinds → anything, bool ↔ integer, jsonb → boolean and numbers | explicit |
 //! | time → timetz and interval | implicit |
+//! | oid ↔ regclass and its kin, integers → these, text → regclass | implicit |
 //! | json ↔ jsonb, what shows a time of day → time | assignment |
 //! | arrays | as their elements |
 
@@ -87,6 +88,12 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (Int4, Int8 | Float4 | Float8 | Numeric | Oid) => Implicit,
         (Int8, Float4 | Float8 | Numeric | Oid) => Implicit,
         (Numeric, Float4 | Float8) | (Float4, Float8) => Implicit,
+        // The kinds of oid are one another's aliases, as far as numbers go.
+        (Int2 | Int4 | Int8 | Oid, to) if to.is_named_oid() => Implicit,
+        (from, Oid) if from.is_named_oid() => Implicit,
+        (RegProc, RegProcedure) | (RegProcedure, RegProc) => Implicit,
+        (from, Int4 | Int8) if from.is_named_oid() => Assignment,
+        (Text | Varchar, RegClass) => Implicit,
         (Int4, Int2) | (Int8, Int2 | Int4) | (Oid, Int4 | Int8) => Assignment,
         (Numeric | Float4 | Float8, Int2 | Int4 | Int8) => Assignment,
         (Float4 | Float8, Numeric) | (Float8, Float4) => Assignment,
@@ -114,7 +121,7 @@ pub(crate) fn is_implicit(from: SqlType, to: SqlType) -> bool {
 
 /// True if the result depends on nothing but the input: not on the session's zone or on how many
 /// digits of a float it wants to see.
-pub(crate) fn is_immutable(from: SqlType, to: SqlType) -> bool {
+pub fn is_immutable(from: SqlType, to: SqlType) -> bool {
     use SqlType::*;
     let (from, to) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
     if from == to {
@@ -122,8 +129,9 @@ pub(crate) fn is_immutable(from: SqlType, to: SqlType) -> bool {
     }
     let is_text = |ty: SqlType| matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown);
     let prints_by_setting = matches!(from, Float4 | Float8) && is_text(to);
+    let names = (from.is_named_oid() && is_text(to)) || (is_text(from) && to.is_named_oid());
     let by_zone = |ty: SqlType| matches!(ty, TimestampTz | TimeTz);
-    !prints_by_setting && !by_zone(from) && !by_zone(to)
+    !prints_by_setting && !names && !by_zone(from) && !by_zone(to)
 }
 
 /// The type that all of these convert to implicitly, by PostgreSQL's rules for UNION, CASE, IN,

@@ -23,11 +23,12 @@ use crate::expressions::{each_of_operation, slots};
 use crate::formula::Computed;
 use crate::plan::Plan;
 use crate::point::Point;
+use crate::privilege::Needs;
 use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Step};
 use crate::statement::Statement;
 use crate::sweep::Sweep;
 use quintet_base::SqlError;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A place in the code.
 pub type Place = usize;
@@ -39,6 +40,8 @@ pub struct Code {
     pub operations: Vec<Operation>,
     /// The line of each in the source; 0 = none.
     pub lines: Vec<u32>,
+    /// What the user must be allowed to do before the operation at a place.
+    pub requires: BTreeMap<Place, Needs>,
 }
 
 /// How many states are on the two stacks.
@@ -150,6 +153,7 @@ impl Code {
         let mut code = Code {
             operations: writer.operations,
             lines: writer.lines,
+            requires: writer.requires,
         };
         code.flatten_points(routine);
         code
@@ -303,6 +307,7 @@ fn is_plain(into: &Into) -> bool {
 
 #[derive(Default)]
 struct Writer {
+    requires: BTreeMap<Place, Needs>,
     operations: Vec<Operation>,
     lines: Vec<u32>,
     line: u32,
@@ -341,6 +346,10 @@ impl Writer {
     fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             let line = std::mem::replace(&mut self.line, step.line);
+            if let Some(needs) = &step.needs {
+                let here = self.here();
+                self.requires.insert(here, Needs::clone(needs));
+            }
             self.step(&step.action);
             self.line = line;
         }

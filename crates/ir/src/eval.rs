@@ -12,10 +12,12 @@
 use crate::cast::cast;
 use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{Function, element};
+use crate::privilege::Need;
 use crate::routine::Callee;
+use crate::subquery::Subquery;
 use quintet_base::text_format::{FormatContext, fits_length};
 use quintet_base::value::Array;
-use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -33,10 +35,38 @@ pub trait Host {
     fn setting(&self, name: &str) -> Option<String>;
     /// current_user.
     fn user(&self) -> &str;
+    /// session_user.
+    fn session_user(&self) -> &str {
+        self.user()
+    }
+    /// What a role is called.
+    fn role_name(&self, role: RoleId) -> String {
+        match role {
+            RoleId::BOOTSTRAP => self.user().to_string(),
+            other => format!("unknown (OID={other})"),
+        }
+    }
+    /// Whether there is anything that the user may not do.
+    fn is_restricted(&self) -> bool {
+        false
+    }
+    /// Whether the user may do what a statement needs.
+    ///
+    /// # Errors
+    /// `42501` if not.
+    fn allow(&self, needs: &[Need]) -> SqlResult<()> {
+        let _ = needs;
+        Ok(())
+    }
     /// current_database().
     fn database(&self) -> &str;
     /// current_schema().
     fn schema(&self) -> &str;
+    /// set_config(name, value, is_local): the value as it is from the end of the statement on.
+    fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
+        let _ = (value, local);
+        Err(SqlError::unsupported(format!("set_config of {name} here")))
+    }
     /// 64 random bits.
     fn random(&self) -> u64;
     /// nextval.
@@ -76,6 +106,23 @@ pub trait Host {
             "function {} was called where none can be",
             callee.name
         )))
+    }
+    /// What the expression around a subquery handed to it: [`Expr::Outer`] by its number.
+    fn outer(&self) -> &[Value] {
+        &[]
+    }
+    /// Runs a subquery. Only who runs a statement can, as with [`Host::call`]. `outer` and `tested` are the
+    /// values of its expressions of these names.
+    fn subquery(
+        &self,
+        subquery: &Subquery,
+        outer: Vec<Value>,
+        tested: Vec<Value>,
+    ) -> SqlResult<Value> {
+        let _ = (subquery, outer, tested);
+        Err(SqlError::internal(
+            "a subquery stands where none can be run",
+        ))
     }
 }
 
@@ -189,6 +236,9 @@ impl<'a> Scope<'a> {
     /// See [`leaf`].
     #[inline]
     fn leaf(&self, expr: &'a Expr) -> Option<&'a Value> {
+        if let Expr::Outer(number, _) = expr {
+            return self.host.outer().get(*number);
+        }
         leaf(expr, self.frame, self.params)
     }
 
@@ -205,6 +255,8 @@ impl<'a> Scope<'a> {
             Expr::Const(value, _) => Ok(value.clone()),
             Expr::Param(number, _) => Ok(self.param(*number)?.clone()),
             Expr::Column(column, _) => Ok(self.frame[*column].clone()),
+            Expr::Outer(number, _) => self.outer(*number).cloned(),
+            Expr::Subquery(subquery) => self.subquery(subquery),
             Expr::Call { function, args, .. } if function.subscript => {
                 let (array, index) = (self.operand(&args[0])?, self.operand(&args[1])?);
                 Ok(element(&array, &index).clone())
@@ -295,6 +347,23 @@ impl<'a> Scope<'a> {
                 }
             }
         }
+    }
+
+    fn outer(&self, number: usize) -> SqlResult<&'a Value> {
+        let value = self.host.outer().get(number);
+        value.ok_or_else(|| {
+            SqlError::internal(format!(
+                "nothing was handed to a subquery as number {number}"
+            ))
+        })
+    }
+
+    fn subquery(&self, subquery: &'a Subquery) -> SqlResult<Value> {
+        let values = |exprs: &'a [Expr]| -> SqlResult<Vec<Value>> {
+            exprs.iter().map(|expr| self.eval(expr)).collect()
+        };
+        let (outer, tested) = (values(&subquery.outer)?, values(&subquery.tested)?);
+        self.host.subquery(subquery, outer, tested)
     }
 
     fn call_with_one(&self, function: &Function, only: &'a Expr) -> SqlResult<Value> {

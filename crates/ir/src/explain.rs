@@ -18,10 +18,12 @@ mod text;
 
 use crate::aggregate::AggregateCall;
 use crate::expr::{CompareOp, Expr};
+use crate::expressions::{each_of_node, subqueries};
 use crate::function::operator_symbol;
-use crate::plan::{Access, JoinKind, KeyRange, Path, Plan, SortKey};
+use crate::plan::{Access, JoinKind, KeyRange, Path, Plan, SortKey, Turns};
 use crate::schema::TableDef;
 use crate::statement::{Arbiter, ConflictAction, Insert, Statement};
+use crate::window::{WindowCall, WindowFunction};
 pub use text::{constant_text, expr_text};
 
 /// What the hidden row id is called.
@@ -151,17 +153,7 @@ struct Printer {
 fn count_scans(plan: &Plan) -> usize {
     match plan {
         Plan::Scan(_) => 1,
-        Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => 0,
-        Plan::Join { outer, inner, .. } => count_scans(outer) + count_scans(inner),
-        Plan::Filter { input, .. }
-        | Plan::Project { input, .. }
-        | Plan::Aggregate { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Unique { input }
-        | Plan::Hold { input }
-        | Plan::Limit { input, .. }
-        | Plan::Lock { input, .. } => count_scans(input),
-        Plan::Append { inputs } => inputs.iter().map(count_scans).sum(),
+        plan => plan.inputs().into_iter().map(count_scans).sum(),
     }
 }
 
@@ -205,16 +197,34 @@ impl Printer {
             | Plan::Hold { input }
             | Plan::Limit { input, .. }
             | Plan::Lock { input, .. } => self.names(input, outer),
+            Plan::Lateral { input, .. } | Plan::Lookup { input, .. } => self.names(input, &[]),
             Plan::Project { input, exprs } => {
                 let visible = self.visible(input, outer);
                 exprs.iter().map(|e| expr_text(e, &visible)).collect()
             }
-            Plan::Aggregate { input, keys, calls } => {
+            Plan::Aggregate {
+                input, keys, calls, ..
+            } => {
                 let visible = self.visible(input, outer);
                 let keys = keys.iter().map(|key| expr_text(key, &visible));
                 let calls = calls.iter().map(|call| call_text(call, &visible));
                 keys.chain(calls).collect()
             }
+            Plan::Window { input, calls, .. } => {
+                let visible = self.visible(input, outer);
+                let mut names = self.names(input, outer);
+                names.extend(calls.iter().map(|call| window_text(call, &visible)));
+                names
+            }
+            Plan::With {
+                then,
+                turns: Turns::Once,
+                ..
+            } => self.names(then, outer),
+            Plan::With { first, .. } => self.names(first, outer),
+            Plan::Given { number, types, .. } => (1..=types.len())
+                .map(|column| format!("with{number}.{column}"))
+                .collect(),
             Plan::Append { inputs } => inputs
                 .first()
                 .map_or_else(Vec::new, |first| self.names(first, outer)),
@@ -226,7 +236,20 @@ impl Printer {
         [outer, &self.names(plan, outer)].concat()
     }
 
+    /// A node, with the queries in its expressions below its inputs.
     fn node(&self, plan: &Plan, outer: &[String]) -> Node {
+        let mut node = self.without_subqueries(plan, outer);
+        each_of_node(plan, &mut |expr, _| {
+            subqueries(expr, &mut |subquery| {
+                let over = Printer::over(&[&subquery.plan]);
+                node.children
+                    .push(Node::new("SubPlan").with(over.node(&subquery.plan, &[])));
+            });
+        });
+        node
+    }
+
+    fn without_subqueries(&self, plan: &Plan, outer: &[String]) -> Node {
         match plan {
             Plan::Values { rows, .. } if rows.len() <= 1 => Node::new("Result"),
             Plan::Values { .. } => Node::new("Values Scan on \"*VALUES*\""),
@@ -245,6 +268,7 @@ impl Printer {
                 let mut node = Node::new(match kind {
                     JoinKind::Inner => "Nested Loop",
                     JoinKind::Left => "Nested Loop Left Join",
+                    JoinKind::Full => "Hash Full Join",
                 });
                 if let Some(on) = on {
                     node.property("Join Filter", &expr_text(on, &self.visible(plan, outer)));
@@ -277,6 +301,35 @@ impl Printer {
                 node
             }
             Plan::Project { input, .. } | Plan::Hold { input } => self.node(input, outer),
+            Plan::Lateral {
+                input,
+                outer: given,
+            } => {
+                let mut node = Node::new("Lateral");
+                node.property("Given", &list(given, outer));
+                node.with(self.node(input, &[]))
+            }
+            Plan::Lookup {
+                input,
+                keys,
+                values,
+            } => {
+                let mut node = Node::new(match keys.is_empty() {
+                    true => "Materialize",
+                    false => "Hash Lookup",
+                });
+                let own = self.names(input, &[]);
+                let pairs = keys.iter().zip(values);
+                let pairs: Vec<String> = pairs
+                    .map(|(key, value)| {
+                        format!("({} = {})", expr_text(key, &own), expr_text(value, outer))
+                    })
+                    .collect();
+                if let Some(condition) = join_conditions(pairs, " AND ") {
+                    node.property("Hash Cond", &condition);
+                }
+                node.with(self.node(input, &[]))
+            }
             Plan::Aggregate { input, keys, .. } => {
                 let mut node = Node::new(match keys.is_empty() {
                     true => "Aggregate",
@@ -287,6 +340,24 @@ impl Printer {
                 }
                 node.with(self.node(input, outer))
             }
+            Plan::With {
+                number,
+                first,
+                then,
+                turns,
+            } => Node::new(match turns {
+                Turns::Once => format!("With with{number}"),
+                _ => format!("Recursive Union with{number}"),
+            })
+            .with(self.node(first, outer))
+            .with(self.node(then, outer)),
+            Plan::Given {
+                number, turning, ..
+            } => Node::new(match turning {
+                true => format!("WorkTable Scan on with{number}"),
+                false => format!("CTE Scan on with{number}"),
+            }),
+            Plan::Window { input, .. } => Node::new("WindowAgg").with(self.node(input, outer)),
             Plan::Sort { input, keys, .. } => {
                 let mut node = Node::new("Sort");
                 let visible = self.visible(input, outer);
@@ -347,6 +418,17 @@ fn call_text(call: &AggregateCall, names: &[String]) -> String {
         format!(" FILTER (WHERE {})", expr_text(filter, names))
     });
     format!("{}({distinct}{args}{order}){filter}", call.function.name())
+}
+
+fn window_text(call: &WindowCall, names: &[String]) -> String {
+    let args = match (call.args.is_empty(), call.function) {
+        (true, WindowFunction::Aggregate(_)) => "*".to_string(),
+        _ => list(&call.args, names),
+    };
+    let filter = call.filter.as_ref().map_or_else(String::new, |filter| {
+        format!(" FILTER (WHERE {})", expr_text(filter, names))
+    });
+    format!("{}({args}){filter} OVER (?)", call.function.name())
 }
 
 fn sort_keys(keys: &[SortKey], names: &[String]) -> String {

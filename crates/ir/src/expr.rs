@@ -1,11 +1,12 @@
 //! Typed scalar expressions over a frame, the parameters and the session.
 //!
 //! Relies on: `function` for built-ins.  Promises: every node knows its type; the binder has put
-//! casts wherever types differ, so `eval` never converts on its own.  Does not: contain names or
-//! subqueries (a subquery is a plan).
+//! casts wherever types differ, so `eval` never converts on its own.  Does not: contain names.
 
 use crate::function::{Function, Volatility};
+use crate::plan::Plan;
 use crate::routine::Callee;
+use crate::subquery::Subquery;
 use quintet_base::{SequenceId, SqlType, TypeMod, Value};
 use std::cmp::Ordering;
 
@@ -53,6 +54,10 @@ pub enum Expr {
     Param(usize, SqlType),
     /// A place in the current frame.
     Column(usize, SqlType),
+    /// Inside a subquery, or a lateral plan: what the expression around it hands to it, by number.
+    Outer(usize, SqlType),
+    /// A query inside the expression.
+    Subquery(Box<Subquery>),
     /// A built-in function or operator. `ty` differs from the function's declared result only for
     /// polymorphic ones (array functions).
     Call {
@@ -195,7 +200,10 @@ impl Expr {
     /// The type of the result.
     pub fn ty(&self) -> SqlType {
         match self {
-            Expr::Const(_, ty) | Expr::Param(_, ty) | Expr::Column(_, ty) => *ty,
+            Expr::Const(_, ty) | Expr::Param(_, ty) | Expr::Column(_, ty) | Expr::Outer(_, ty) => {
+                *ty
+            }
+            Expr::Subquery(subquery) => subquery.ty,
             Expr::Call { ty, .. } | Expr::Routine { ty, .. } => *ty,
             Expr::Compare { .. }
             | Expr::Distinct { .. }
@@ -224,8 +232,13 @@ impl Expr {
             Expr::Const(..)
             | Expr::Param(..)
             | Expr::Column(..)
+            | Expr::Outer(..)
             | Expr::NextVal(_)
             | Expr::CurrVal(_) => {}
+            Expr::Subquery(subquery) => {
+                subquery.outer.iter().for_each(&mut *visit);
+                subquery.tested.iter().for_each(visit);
+            }
             Expr::Call { args, .. }
             | Expr::Routine { args, .. }
             | Expr::And(args)
@@ -276,8 +289,13 @@ impl Expr {
             Expr::Const(..)
             | Expr::Param(..)
             | Expr::Column(..)
+            | Expr::Outer(..)
             | Expr::NextVal(_)
             | Expr::CurrVal(_) => {}
+            Expr::Subquery(subquery) => {
+                subquery.outer.iter_mut().for_each(&mut *visit);
+                subquery.tested.iter_mut().for_each(visit);
+            }
             Expr::Call { args, .. }
             | Expr::Routine { args, .. }
             | Expr::And(args)
@@ -324,6 +342,20 @@ impl Expr {
         }
     }
 
+    /// True if a query stands in the expression.
+    pub fn has_subquery(&self) -> bool {
+        let mut found = matches!(self, Expr::Subquery(_));
+        self.for_each_part(&mut |part| found = found || part.has_subquery());
+        found
+    }
+
+    /// True if the expression stands in a subquery and looks at what is around that.
+    pub fn uses_outer(&self) -> bool {
+        let mut found = matches!(self, Expr::Outer(..));
+        self.for_each_part(&mut |part| found = found || part.uses_outer());
+        found
+    }
+
     /// True if some frame column occurs in the expression.
     pub fn uses_columns(&self) -> bool {
         let mut found = matches!(self, Expr::Column(..));
@@ -336,6 +368,8 @@ impl Expr {
     pub fn is_free(&self) -> bool {
         let mut free = match self {
             Expr::NextVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
+            // It may be evaluated more often; but not by everybody who does that.
+            Expr::Subquery(_) => false,
             Expr::Call { function, .. } => function.volatility != Volatility::Volatile,
             _ => true,
         };
@@ -345,7 +379,11 @@ impl Expr {
 
     /// True if a function of the catalogue is called in the expression.
     pub fn calls_routine(&self) -> bool {
-        let mut found = matches!(self, Expr::Routine { .. });
+        let mut found = match self {
+            Expr::Routine { .. } => true,
+            Expr::Subquery(subquery) => calls_in_plan(&subquery.plan),
+            _ => false,
+        };
         self.for_each_part(&mut |part| found = found || part.calls_routine());
         found
     }
@@ -357,4 +395,12 @@ impl Expr {
         }
         self.for_each_part(&mut |part| part.collect_columns(into));
     }
+}
+
+/// True if a function of the catalogue is called in the plan.
+fn calls_in_plan(plan: &Plan) -> bool {
+    let mut found = false;
+    crate::expressions::sources(plan, &mut |_| found = true);
+    crate::expressions::each_of_plan(plan, &mut |expr, _| found = found || expr.calls_routine());
+    found
 }

@@ -8,6 +8,7 @@ use crate::expr::Expr;
 use crate::plan::{Access, KeyRange, Path, Plan, SortKey};
 use crate::routine::{Callee, Into};
 use crate::statement::{ConflictAction, Insert, Statement};
+use crate::subquery::Subquery;
 use std::collections::BTreeSet;
 
 /// What an expression is for.
@@ -24,6 +25,7 @@ pub fn slots(expr: &Expr, into: &mut BTreeSet<usize>) {
     if let Expr::Param(slot, _) = expr {
         into.insert(*slot);
     }
+    inside(expr, &mut |part| slots(part, into));
     expr.for_each_part(&mut |part| slots(part, into));
 }
 
@@ -31,6 +33,10 @@ pub fn slots(expr: &Expr, into: &mut BTreeSet<usize>) {
 pub fn callees<'e>(expr: &'e Expr, into: &mut Vec<&'e Callee>) {
     if let Expr::Routine { callee, .. } = expr {
         into.push(callee);
+    }
+    if let Expr::Subquery(subquery) = expr {
+        each_of_plan(&subquery.plan, &mut |part, _| callees(part, into));
+        sources(&subquery.plan, &mut |callee| into.push(callee));
     }
     expr.for_each_part(&mut |part| callees(part, into));
 }
@@ -40,32 +46,55 @@ pub fn calls<'e>(expr: &'e Expr, into: &mut Vec<(&'e Callee, &'e [Expr])>) {
     if let Expr::Routine { callee, args, .. } = expr {
         into.push((callee, args));
     }
+    inside(expr, &mut |part| calls(part, into));
     expr.for_each_part(&mut |part| calls(part, into));
 }
 
-/// Shows every expression of a statement.
+/// Shows the expressions of a query that is an expression.
+fn inside<'e>(expr: &'e Expr, see: &mut dyn FnMut(&'e Expr)) {
+    if let Expr::Subquery(subquery) = expr {
+        each_of_plan(&subquery.plan, &mut |part, _| see(part));
+    }
+}
+
+/// Shows the queries that stand in an expression, not those that stand in them.
+pub fn subqueries<'e>(expr: &'e Expr, see: &mut dyn FnMut(&'e Subquery)) {
+    if let Expr::Subquery(subquery) = expr {
+        see(subquery);
+    }
+    expr.for_each_part(&mut |part| subqueries(part, see));
+}
+
+/// True if a query stands in some expression of a statement.
+pub fn has_subquery(statement: &Statement) -> bool {
+    let mut found = false;
+    each_of_statement(statement, &mut |expr, _| {
+        found = found || expr.has_subquery()
+    });
+    found
+}
+
+/// Shows every expression of a statement; of queries that are expressions what is handed to them, and no more.
 pub fn each_of_statement<'s>(statement: &'s Statement, see: &mut dyn FnMut(&'s Expr, Use)) {
-    let rest = &mut |exprs: &mut dyn Iterator<Item = &'s Expr>,
-                     see: &mut dyn FnMut(&'s Expr, Use)| {
-        exprs.for_each(|expr| see(expr, Use::Rest));
-    };
+    each_of_plan(source(statement), see);
+    each_beside_source(statement, &mut |expr| see(expr, Use::Rest));
+}
+
+/// The same without those of the plan that its rows come from.
+pub fn each_beside_source<'s>(statement: &'s Statement, see: &mut dyn FnMut(&'s Expr)) {
     match statement {
-        Statement::Query(plan) => each_of_plan(plan, see),
+        Statement::Query(_) => {}
         Statement::Insert(insert) => {
-            each_of_plan(&insert.source, see);
-            rest(&mut insert.values.iter(), see);
-            rest(&mut on_conflict(insert).into_iter(), see);
-            rest(&mut insert.returning.iter().flatten(), see);
+            insert.values.iter().for_each(&mut *see);
+            on_conflict(insert).into_iter().for_each(&mut *see);
+            insert.returning.iter().flatten().for_each(see);
         }
         Statement::Update(update) => {
-            each_of_plan(&update.source, see);
-            rest(&mut update.assignments.iter().map(|(_, value)| value), see);
-            rest(&mut update.returning.iter().flatten(), see);
+            let values = update.assignments.iter().map(|(_, value)| value);
+            values.for_each(&mut *see);
+            update.returning.iter().flatten().for_each(see);
         }
-        Statement::Delete(delete) => {
-            each_of_plan(&delete.source, see);
-            rest(&mut delete.returning.iter().flatten(), see);
-        }
+        Statement::Delete(delete) => delete.returning.iter().flatten().for_each(see),
     }
 }
 
@@ -82,8 +111,16 @@ fn on_conflict(insert: &Insert) -> Vec<&Expr> {
     }
 }
 
-/// Shows every expression of a plan.
+/// Shows every expression of a plan, as [`each_of_statement`] does.
 pub fn each_of_plan<'p>(plan: &'p Plan, see: &mut dyn FnMut(&'p Expr, Use)) {
+    for input in plan.inputs() {
+        each_of_plan(input, see);
+    }
+    each_of_node(plan, see);
+}
+
+/// Shows the expressions of a plan's topmost node.
+pub fn each_of_node<'p>(plan: &'p Plan, see: &mut dyn FnMut(&'p Expr, Use)) {
     let sort = |keys: &'p [SortKey], see: &mut dyn FnMut(&'p Expr, Use)| {
         keys.iter().for_each(|key| see(&key.expr, Use::Rest));
     };
@@ -102,26 +139,16 @@ pub fn each_of_plan<'p>(plan: &'p Plan, see: &mut dyn FnMut(&'p Expr, Use)) {
             .for_each(|expr| see(expr, Use::Rest)),
         Plan::Unnest { array } => see(array, Use::Rest),
         Plan::Call { arguments, .. } => arguments.iter().for_each(|expr| see(expr, Use::Rest)),
-        Plan::Hold { input } | Plan::Unique { input } | Plan::Lock { input, .. } => {
-            each_of_plan(input, see);
+        Plan::Hold { .. } | Plan::Unique { .. } | Plan::Lock { .. } | Plan::Append { .. } => {}
+        Plan::Lateral { outer, .. } => outer.iter().for_each(|expr| see(expr, Use::Rest)),
+        Plan::Lookup { keys, values, .. } => {
+            let exprs = keys.iter().chain(values);
+            exprs.for_each(|expr| see(expr, Use::Rest));
         }
-        Plan::Join {
-            outer, inner, on, ..
-        } => {
-            each_of_plan(outer, see);
-            each_of_plan(inner, see);
-            on.iter().for_each(|expr| see(expr, Use::Rest));
-        }
-        Plan::Filter { input, predicate } => {
-            each_of_plan(input, see);
-            see(predicate, Use::Rest);
-        }
-        Plan::Project { input, exprs } => {
-            each_of_plan(input, see);
-            exprs.iter().for_each(|expr| see(expr, Use::Rest));
-        }
-        Plan::Aggregate { input, keys, calls } => {
-            each_of_plan(input, see);
+        Plan::Join { on, .. } => on.iter().for_each(|expr| see(expr, Use::Rest)),
+        Plan::Filter { predicate, .. } => see(predicate, Use::Rest),
+        Plan::Project { exprs, .. } => exprs.iter().for_each(|expr| see(expr, Use::Rest)),
+        Plan::Aggregate { keys, calls, .. } => {
             keys.iter().for_each(|expr| see(expr, Use::Rest));
             for call in calls {
                 let exprs = call.args.iter().chain(&call.filter);
@@ -129,21 +156,34 @@ pub fn each_of_plan<'p>(plan: &'p Plan, see: &mut dyn FnMut(&'p Expr, Use)) {
                 sort(&call.order, see);
             }
         }
-        Plan::Sort { input, keys, top } => {
-            each_of_plan(input, see);
+        Plan::Window {
+            partition,
+            order,
+            calls,
+            ..
+        } => {
+            partition.iter().for_each(|expr| see(expr, Use::Rest));
+            sort(order, see);
+            for call in calls {
+                let exprs = call.exprs().chain(call.frame.offsets());
+                exprs.for_each(|expr| see(expr, Use::Rest));
+            }
+        }
+        Plan::Sort { keys, top, .. } => {
             sort(keys, see);
             top.iter().for_each(|expr| see(expr, Use::Rest));
         }
         Plan::Limit {
-            input,
             limit,
             offset,
+            ties,
+            ..
         } => {
-            each_of_plan(input, see);
             let exprs = limit.iter().chain(offset);
             exprs.for_each(|expr| see(expr, Use::Rest));
+            sort(ties, see);
         }
-        Plan::Append { inputs } => inputs.iter().for_each(|input| each_of_plan(input, see)),
+        Plan::With { .. } | Plan::Given { .. } => {}
     }
 }
 
@@ -163,25 +203,52 @@ pub fn ranges(path: &Path) -> &[KeyRange] {
     }
 }
 
-/// Shows every function of the catalogue that a plan has as a source of rows.
+/// Shows every function of the catalogue that a plan has as a source of rows. [`callees`] shows those of queries that
+/// are expressions.
 pub fn sources<'p>(plan: &'p Plan, see: &mut dyn FnMut(&'p Callee)) {
-    match plan {
-        Plan::Call { callee, .. } => see(callee),
-        Plan::Values { .. } | Plan::Scan(_) | Plan::Series { .. } | Plan::Unnest { .. } => {}
-        Plan::Join { outer, inner, .. } => {
-            sources(outer, see);
-            sources(inner, see);
-        }
-        Plan::Hold { input }
-        | Plan::Unique { input }
-        | Plan::Lock { input, .. }
-        | Plan::Filter { input, .. }
-        | Plan::Project { input, .. }
-        | Plan::Aggregate { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Limit { input, .. } => sources(input, see),
-        Plan::Append { inputs } => inputs.iter().for_each(|input| sources(input, see)),
+    if let Plan::Call { callee, .. } = plan {
+        see(callee);
     }
+    plan.inputs()
+        .into_iter()
+        .for_each(|input| sources(input, see));
+}
+
+/// Shows a plan's nodes, also of queries that are expressions in it, at any depth.
+pub fn each_node<'p>(plan: &'p Plan, see: &mut dyn FnMut(&'p Plan)) {
+    see(plan);
+    for input in plan.inputs() {
+        each_node(input, see);
+    }
+    each_of_node(plan, &mut |expr, _| {
+        subqueries(expr, &mut |subquery| each_node(&subquery.plan, see));
+    });
+}
+
+/// As [`each_node`], of a whole statement.
+pub fn each_node_of_statement<'s>(statement: &'s Statement, see: &mut dyn FnMut(&'s Plan)) {
+    fn nodes<'p>(plan: &'p Plan, see: &mut dyn FnMut(&'p Plan)) {
+        see(plan);
+        plan.inputs()
+            .into_iter()
+            .for_each(|input| nodes(input, see));
+    }
+    nodes(source(statement), see);
+    each_of_statement(statement, &mut |expr, _| {
+        subqueries(expr, &mut |subquery| each_node(&subquery.plan, see));
+    });
+}
+
+/// True if some expression of the plan looks at what is handed to the plan ([`Expr::Outer`]).
+pub fn uses_outer(plan: &Plan) -> bool {
+    let mut found = false;
+    each_of_node(plan, &mut |expr, _| found = found || expr.uses_outer());
+    found
+        || match plan {
+            // To what stands in it something else is handed.
+            Plan::Lateral { .. } => false,
+            plan => plan.inputs().into_iter().any(uses_outer),
+        }
 }
 
 /// Where a statement's rows come from.

@@ -173,6 +173,8 @@ fn depends_on_parts_only(expr: &Expr) -> bool {
         Expr::Const(..)
         | Expr::Param(..)
         | Expr::Column(..)
+        | Expr::Outer(..)
+        | Expr::Subquery(_)
         | Expr::NextVal(_)
         | Expr::CurrVal(_)
         | Expr::SetVal { .. }

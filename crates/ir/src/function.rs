@@ -24,12 +24,14 @@
 //! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
 //! | `math` | buckets, angles, digests and other rarities |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
-//! | `system` | session and catalogue information, random numbers |
+//! | `system` | session information, random numbers |
+//! | `catalog` | what the catalogue says of its objects, sizes, privileges |
 
 pub(crate) mod arithmetic;
 mod array;
 pub(crate) use array::{element, element_at};
 mod calendar;
+mod catalog;
 pub(crate) mod choose;
 mod compare;
 mod decimal;
@@ -60,8 +62,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use compare::{compare_type, operator_symbol};
-pub(crate) use encoding::quoted_identifier;
-pub use json::make::{MARK as JSON_MARK, ROW as JSON_ROW};
+pub use encoding::quoted_identifier;
+pub use json::make::{MARK as JSON_MARK, ROW as JSON_ROW, write_json};
 
 /// When a function gives the same answer for the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -210,6 +212,10 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         math::FUNCTIONS,
         json::make::FUNCTIONS,
         system::FUNCTIONS,
+        catalog::FUNCTIONS,
+        catalog::ASKED,
+        catalog::NAMED,
+        catalog::PRIVILEGES,
     ];
     let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for function in families.into_iter().flatten() {
@@ -296,7 +302,7 @@ fn describe(name: &str, args: &[SqlType]) -> String {
 }
 
 /// `42883` for a call by name.
-pub(crate) fn does_not_exist(name: &str, args: &[SqlType]) -> SqlError {
+pub fn does_not_exist(name: &str, args: &[SqlType]) -> SqlError {
     let call = describe(name, args);
     let operator = is_operator(name);
     let message = match operator {

@@ -19,10 +19,13 @@
 //! | `fold` | constants computed once |
 //! | `cast` | conversions between types, and which of them are implicit |
 //! | `aggregate` | what an aggregate means |
+//! | `window` | what a window function means |
 //! | `ahead` | keys that are known before a call begins |
 //! | `references` | foreign keys: what a change brings about in other tables |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
+//! | `subquery` | queries inside expressions |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
+//! | `privilege` | what somebody must be allowed to do |
 //! | `point` | statements about one row, flat |
 //! | `sweep` | statements about a range of rows, flat |
 //! | `ddl` | physical work that a schema change asks an engine to do |
@@ -46,13 +49,16 @@ pub mod formula;
 pub mod function;
 pub mod plan;
 pub mod point;
+pub mod privilege;
 pub mod references;
 pub mod routine;
 pub mod schema;
 pub mod statement;
+pub mod subquery;
 pub mod sweep;
 pub mod text;
 pub mod validate;
+pub mod window;
 
 pub use eval::{Host, eval, eval_predicate, leaf};
 pub use expr::{CompareOp, Expr};
@@ -60,7 +66,9 @@ pub use fold::{DetachedHost, fold};
 pub use formula::{Computed, Formula};
 pub use function::Function;
 pub use plan::{Access, KeyRange, Path, Plan};
+pub use privilege::{Need, Needs, Object, ObjectKind, Privileges};
 pub use references::{ForeignKey, References, ReferentialAction};
 pub use routine::{Program, Routine};
 pub use schema::{ColumnDef, IndexDef, SequenceDef, TableDef};
 pub use statement::{OutputColumn, Procedure, Statement};
+pub use subquery::{Subquery, SubqueryForm};

@@ -15,6 +15,7 @@ use crate::aggregate::AggregateCall;
 use crate::expr::Expr;
 use crate::routine::Callee;
 use crate::schema::TableRef;
+use crate::window::WindowCall;
 use quintet_base::SqlType;
 
 /// A source of rows.
@@ -53,6 +54,25 @@ pub enum Plan {
         arguments: Vec<Expr>,
         /// Of the columns.
         types: Vec<SqlType>,
+    },
+    /// Frames of a plan whose expressions look at what this node hands to them ([`Expr::Outer`]): LATERAL.
+    /// The input is complete by itself: its frames begin at 0.
+    Lateral {
+        /// From where.
+        input: Box<Plan>,
+        /// Over the outer frame.
+        outer: Vec<Expr>,
+    },
+    /// Frames of the input for which the keys equal the values, in the input's order; a NULL equals nothing.
+    /// The input is complete by itself, its frames begin at 0, and it looks at nothing around it: it
+    /// is read once in a statement and kept by the keys, however often the node is run. Without keys: all frames.
+    Lookup {
+        /// From where.
+        input: Box<Plan>,
+        /// Over the input's own frame.
+        keys: Vec<Expr>,
+        /// Over the outer frame: as many, of the same types.
+        values: Vec<Expr>,
     },
     /// All frames of the input, before the first of them is passed on. What stands above calls
     /// functions, whose statements may change what is read below. A statement with this node or with
@@ -100,6 +120,43 @@ pub enum Plan {
         keys: Vec<Expr>,
         /// The aggregates.
         calls: Vec<AggregateCall>,
+        /// GROUPING SETS: places of the keys that each set groups by, in whose groups the others are NULL. The
+        /// set's number (integer) stands behind the calls. Groups of one set come after those of the one
+        /// before it. None: all keys, and no number.
+        sets: Vec<Vec<usize>>,
+    },
+    /// Frames with what window functions give behind them. The input is in order: frames of one partition
+    /// stand side by side, those of a partition as `order` says.
+    Window {
+        /// From where.
+        input: Box<Plan>,
+        /// PARTITION BY.
+        partition: Vec<Expr>,
+        /// ORDER BY: which frames are equal, and what RANGE measures.
+        order: Vec<SortKey>,
+        /// The functions.
+        calls: Vec<WindowCall>,
+    },
+    /// Frames that are kept under a number, for every [`Plan::Given`] of that number in `then`. No other node
+    /// of the statement has the number.
+    With {
+        /// The number.
+        number: usize,
+        /// The frames to keep.
+        first: Box<Plan>,
+        /// What uses them.
+        then: Box<Plan>,
+        /// Whether what `then` gives is kept in their place, and so on.
+        turns: Turns,
+    },
+    /// The frames that are kept under a number.
+    Given {
+        /// The number.
+        number: usize,
+        /// Of the columns.
+        types: Vec<SqlType>,
+        /// They are those of a recursion's turn before: others when the plan is run again.
+        turning: bool,
     },
     /// Ordered frames.
     Sort {
@@ -123,6 +180,8 @@ pub enum Plan {
         limit: Option<Expr>,
         /// After skipping so many.
         offset: Option<Expr>,
+        /// WITH TIES: frames that are equal in this to the last one follow it; the input is in this order.
+        ties: Vec<SortKey>,
     },
     /// FOR UPDATE/SHARE: locks the rows of these tables, and passes frames on unchanged. Sits above
     /// Sort and below Limit and Project, so that only rows that are returned are locked.
@@ -146,6 +205,21 @@ pub enum JoinKind {
     Inner,
     /// Keeps them with NULLs.
     Left,
+    /// Keeps them with NULLs, and behind all of them the inner frames without a match, with NULLs for the outer
+    /// ones. The inner side does not look at the outer frame.
+    Full,
+}
+
+/// How often what stands behind [`Plan::With`] is run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Turns {
+    /// Once: the frames are those of `then`.
+    Once,
+    /// Again and again, each turn over the frames of the one before it, until one gives none. The frames are
+    /// those of `first`, then those of each turn.
+    UntilNothing,
+    /// The same, and a frame that was there before is left out.
+    UntilNothingNew,
 }
 
 /// One ORDER BY key.
@@ -252,18 +326,52 @@ impl Plan {
         match self {
             Plan::Values { rows, .. } => rows.len() <= 64,
             Plan::Scan(access) => access.is_point(),
-            Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } | Plan::Hold { .. } => {
-                false
-            }
+            Plan::Series { .. }
+            | Plan::Unnest { .. }
+            | Plan::Call { .. }
+            | Plan::Hold { .. }
+            | Plan::Lateral { .. }
+            | Plan::Lookup { .. } => false,
             Plan::Join { outer, inner, .. } => outer.is_short() && inner.is_short(),
-            Plan::Filter { input, .. }
-            | Plan::Project { input, .. }
-            | Plan::Aggregate { input, .. }
+            Plan::Filter { input, predicate } => !predicate.has_subquery() && input.is_short(),
+            Plan::Project { input, exprs } => {
+                !exprs.iter().any(Expr::has_subquery) && input.is_short()
+            }
+            Plan::Aggregate { input, .. }
+            | Plan::Window { input, .. }
             | Plan::Sort { input, .. }
             | Plan::Unique { input }
             | Plan::Limit { input, .. }
             | Plan::Lock { input, .. } => input.is_short(),
+            Plan::With { .. } => false,
+            Plan::Given { .. } => true,
             Plan::Append { inputs } => inputs.len() <= 4 && inputs.iter().all(Plan::is_short),
+        }
+    }
+
+    /// The plans that a plan's own node takes frames from, in the order in which they are run.
+    pub fn inputs(&self) -> Vec<&Plan> {
+        match self {
+            Plan::Values { .. }
+            | Plan::Scan(_)
+            | Plan::Series { .. }
+            | Plan::Unnest { .. }
+            | Plan::Call { .. }
+            | Plan::Given { .. } => Vec::new(),
+            Plan::With { first, then, .. } => vec![first, then],
+            Plan::Join { outer, inner, .. } => vec![outer, inner],
+            Plan::Hold { input }
+            | Plan::Lateral { input, .. }
+            | Plan::Lookup { input, .. }
+            | Plan::Filter { input, .. }
+            | Plan::Project { input, .. }
+            | Plan::Aggregate { input, .. }
+            | Plan::Window { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Unique { input }
+            | Plan::Limit { input, .. }
+            | Plan::Lock { input, .. } => vec![input],
+            Plan::Append { inputs } => inputs.iter().collect(),
         }
     }
 
@@ -286,14 +394,31 @@ impl Plan {
             | Plan::Sort { input, .. }
             | Plan::Unique { input }
             | Plan::Hold { input }
+            | Plan::Lateral { input, .. }
+            | Plan::Lookup { input, .. }
             | Plan::Limit { input, .. }
             | Plan::Lock { input, .. } => input.frame_types(),
             Plan::Project { exprs, .. } => exprs.iter().map(Expr::ty).collect(),
-            Plan::Aggregate { keys, calls, .. } => keys
+            Plan::Aggregate {
+                keys, calls, sets, ..
+            } => keys
                 .iter()
                 .map(Expr::ty)
                 .chain(calls.iter().map(|call| call.ty))
+                .chain((!sets.is_empty()).then_some(SqlType::Int4))
                 .collect(),
+            Plan::Window { input, calls, .. } => {
+                let mut types = input.frame_types();
+                types.extend(calls.iter().map(|call| call.ty));
+                types
+            }
+            Plan::With {
+                then,
+                turns: Turns::Once,
+                ..
+            } => then.frame_types(),
+            Plan::With { first, .. } => first.frame_types(),
+            Plan::Given { types, .. } => types.clone(),
             Plan::Append { inputs } => inputs.first().map(Plan::frame_types).unwrap_or_default(),
         }
     }

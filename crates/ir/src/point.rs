@@ -214,7 +214,7 @@ fn added(insert: &Insert) -> Option<Point> {
         .values
         .iter()
         .chain(&output)
-        .all(|value| !value.calls_routine());
+        .all(|value| !value.calls_routine() && !value.has_subquery());
     let refers = (insert.table.references.as_ref())
         .is_some_and(|references| references.from(0).next().is_some());
     let checked = refers || !insert.table.checks.is_empty();
@@ -261,7 +261,8 @@ impl PointRow {
         };
         let mut filter = access.filter.clone();
         let free = range.equal.iter().all(Expr::is_free)
-            && !output.iter().chain(&filter).any(Expr::calls_routine);
+            && !(output.iter().chain(&filter))
+                .any(|expr| expr.calls_routine() || expr.has_subquery());
         if range.equal.len() != primary.columns.len() || access.offset != 0 || !free {
             return None;
         }

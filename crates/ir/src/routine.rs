@@ -17,6 +17,7 @@
 use crate::ahead::Ahead;
 use crate::code::Code;
 use crate::expr::Expr;
+use crate::privilege::Needs;
 use crate::statement::Statement;
 use quintet_base::{RoutineId, SqlError, SqlState, SqlType, Value};
 use std::collections::BTreeMap;
@@ -93,12 +94,24 @@ pub enum Output {
 }
 
 /// A step with its line in the routine's body.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Step {
     /// From 1; 0 = none.
     pub line: u32,
     /// What to do.
     pub action: Action,
+    /// What the user must be allowed to do before it (`42501`); nothing that the text form or an analysis shows.
+    pub needs: Option<Needs>,
+}
+
+/// As the text form has it, which leaves out what is needed.
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step")
+            .field("line", &self.line)
+            .field("action", &self.action)
+            .finish()
+    }
 }
 
 /// What a step does.

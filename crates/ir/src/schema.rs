@@ -74,6 +74,9 @@ pub struct ColumnDef {
     pub missing: Option<quintet_base::Value>,
     /// GENERATED … AS IDENTITY.
     pub identity: Option<Identity>,
+    /// GENERATED ALWAYS AS … STORED: what it is, over the table's frame. Statements compute it where they
+    /// write the row; engines store it like any other value.
+    pub generated: Option<Expr>,
     /// Dropped: invisible, its place is kept.
     pub dropped: bool,
 }

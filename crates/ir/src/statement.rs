@@ -4,6 +4,7 @@
 //! Does not: contain session commands (BEGIN, SET, COPY …); those never become IR.
 
 use crate::expr::Expr;
+use crate::expressions::each_beside_source;
 use crate::plan::Plan;
 use crate::routine::Program;
 use crate::schema::TableRef;
@@ -190,9 +191,16 @@ impl Statement {
     pub fn is_short(&self) -> bool {
         match self {
             Statement::Query(plan) => plan.is_short(),
-            Statement::Insert(insert) => insert.source.is_short(),
-            Statement::Update(update) => update.source.is_short(),
-            Statement::Delete(delete) => delete.source.is_short(),
+            Statement::Insert(insert) => insert.source.is_short() && self.asks_nothing(),
+            Statement::Update(update) => update.source.is_short() && self.asks_nothing(),
+            Statement::Delete(delete) => delete.source.is_short() && self.asks_nothing(),
         }
+    }
+
+    /// True if no query stands in what is computed over its rows.
+    fn asks_nothing(&self) -> bool {
+        let mut found = false;
+        each_beside_source(self, &mut |expr| found = found || expr.has_subquery());
+        !found
     }
 }

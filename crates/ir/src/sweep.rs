@@ -187,7 +187,8 @@ fn asked(plan: &Plan, single: bool) -> Option<Sweep> {
             input,
             limit,
             offset,
-        } => {
+            ties,
+        } if ties.is_empty() => {
             let one = matches!(limit, Some(Expr::Const(Value::Int8(1), _)));
             let offset = match offset {
                 Some(offset) => Some(Formula::new(offset, None)?),
@@ -205,7 +206,12 @@ fn asked(plan: &Plan, single: bool) -> Option<Sweep> {
             let output = over(exprs, &access.table)?;
             Sweep::new(access, Deed::First { offset, output })
         }
-        Plan::Aggregate { input, keys, calls } if keys.is_empty() && offset.is_none() => {
+        Plan::Aggregate {
+            input,
+            keys,
+            calls,
+            sets,
+        } if keys.is_empty() && sets.is_empty() && offset.is_none() => {
             // They come out as they are.
             let kept = exprs.iter().map(|expr| match expr {
                 Expr::Column(place, _) => calls.get(*place),

@@ -108,7 +108,11 @@ struct Checker<'p> {
     rows: &'p [Option<Vec<SqlType>>],
     /// Types of the parameters: the slots.
     params: Vec<SqlType>,
+    /// Types of what is handed to the subquery, or lateral plan, at hand.
+    outer: Vec<SqlType>,
     place: Vec<String>,
+    /// Types of what the nodes around keep, by number.
+    given: Vec<(usize, Vec<SqlType>)>,
 }
 
 impl<'p> Checker<'p> {
@@ -117,7 +121,9 @@ impl<'p> Checker<'p> {
             program,
             rows,
             params: Vec::new(),
+            outer: Vec::new(),
             place: Vec::new(),
+            given: Vec::new(),
         }
     }
 

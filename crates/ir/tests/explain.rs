@@ -23,6 +23,7 @@ fn column(name: &str) -> ColumnDef {
         default: None,
         missing: None,
         identity: None,
+        generated: None,
         dropped: false,
     }
 }
@@ -166,6 +167,7 @@ fn nodes_nest_and_expressions_follow_frames() {
             order: vec![],
             ty: SqlType::Int8,
         }],
+        sets: vec![],
     };
     let having = Plan::Filter {
         input: Box::new(groups),
@@ -195,6 +197,7 @@ fn nodes_nest_and_expressions_follow_frames() {
         input: Box::new(sort),
         limit: Some(int(3)),
         offset: None,
+        ties: vec![],
     };
     check(
         Statement::Query(limit),

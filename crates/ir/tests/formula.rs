@@ -217,6 +217,7 @@ fn table() -> TableDef {
         default: None,
         missing: None,
         identity: None,
+        generated: None,
         dropped: false,
     };
     TableDef {

@@ -177,7 +177,7 @@ fn context<'a>(catalog: &'a Catalog, format: &'a FormatContext) -> PlanContext<'
     PlanContext {
         catalog,
         schema: "public",
-        user: "quintet",
+        user: quintet_sql::Who::SYSTEM,
         database: "quintet",
         format,
     }

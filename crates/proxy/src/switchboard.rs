@@ -154,7 +154,7 @@ impl Switchboard {
         let context = PlanContext {
             catalog: &self.empty,
             schema: "public",
-            user: "quintet",
+            user: quintet_sql::Who::SYSTEM,
             database: "quintet",
             format: &format,
         };

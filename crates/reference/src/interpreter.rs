@@ -7,7 +7,8 @@ use crate::database::Database;
 use crate::routine;
 use crate::trace::Trace;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{SequenceId, SqlError, SqlResult, Value};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, Value};
+use quintet_ir::Need;
 use quintet_ir::routine::{Callee, Output};
 use quintet_ir::statement::Body;
 use quintet_ir::{Host, Procedure, Program};
@@ -152,6 +153,22 @@ impl Host for Interpreter<'_> {
 
     fn user(&self) -> &str {
         self.session.user()
+    }
+
+    fn session_user(&self) -> &str {
+        self.session.session_user()
+    }
+
+    fn role_name(&self, role: RoleId) -> String {
+        self.session.role_name(role)
+    }
+
+    fn is_restricted(&self) -> bool {
+        self.session.is_restricted()
+    }
+
+    fn allow(&self, needs: &[Need]) -> SqlResult<()> {
+        self.session.allow(needs)
     }
 
     fn database(&self) -> &str {

@@ -18,6 +18,7 @@
 //! | `raise` | messages and errors that a routine makes |
 //! | `statement` | queries, and the three statements that write |
 //! | `plan` | sources of rows |
+//! | `subquery` | queries inside expressions |
 //! | `scan` | rows of one table by an access path |
 //! | `constraint` | what a row must fulfil |
 //! | `trace` | which rows a call has touched |
@@ -30,7 +31,9 @@ mod raise;
 mod routine;
 mod scan;
 mod statement;
+mod subquery;
 mod trace;
+mod window;
 
 pub use database::Database;
 pub use interpreter::{Answer, run, run_traced};

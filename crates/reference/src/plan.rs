@@ -9,12 +9,15 @@
 
 use crate::database::{Database, as_compared};
 use crate::interpreter::Interpreter;
+use crate::subquery::Asking;
 use crate::trace::Deed;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
-use quintet_ir::plan::{JoinKind, LockTarget, SortKey};
+use quintet_ir::plan::{JoinKind, LockTarget, SortKey, Turns};
 use quintet_ir::{Expr, Plan, eval, eval_predicate};
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// A statement that is running.
 pub(crate) struct Run<'r> {
@@ -22,6 +25,10 @@ pub(crate) struct Run<'r> {
     pub params: &'r [Value],
     /// The tables as it found them.
     pub before: Database,
+    /// What WITH keeps, by number.
+    pub given: RefCell<BTreeMap<usize, Vec<Vec<Value>>>>,
+    /// What is handed to the query in an expression, or the lateral plan, at hand.
+    pub handed: Vec<Value>,
 }
 
 /// Whether more frames are wanted.
@@ -72,9 +79,77 @@ impl Run<'_> {
                     see(&behind(outer, row))
                 })
             }
+            Plan::Lateral {
+                input,
+                outer: handed,
+            } => {
+                let inside = self.handing(self.values(handed, outer)?);
+                inside.frames(input, &[], &mut |own| see(&behind(outer, own.to_vec())))
+            }
+            Plan::Lookup {
+                input,
+                keys,
+                values,
+            } => {
+                let wanted = self.values(values, outer)?;
+                if wanted.iter().any(Value::is_null) {
+                    return Ok(Wish::More);
+                }
+                self.frames(input, &[], &mut |own| {
+                    let found = self.values(keys, own)?;
+                    let mut pairs = found.iter().zip(&wanted).zip(keys);
+                    let equal = pairs.all(|((a, b), key)| {
+                        let (a, b) = (a.clone(), b.clone());
+                        let ty = key.ty();
+                        !a.is_null() && as_compared(a, ty).order(&as_compared(b, ty)).is_eq()
+                    });
+                    match equal {
+                        true => see(&behind(outer, own.to_vec())),
+                        false => Ok(Wish::More),
+                    }
+                })
+            }
             Plan::Hold { input } => {
                 let frames = self.all(input, outer)?;
                 self.each(frames, |frame| see(&frame))
+            }
+            Plan::Join {
+                outer: left,
+                inner,
+                outer_width,
+                inner_width,
+                kind: JoinKind::Full,
+                on,
+            } => {
+                // Looked at from nothing: the inner side sees no outer row.
+                let nothing = behind(outer, vec![Value::Null; *outer_width]);
+                let rows = self.all(inner, &nothing)?;
+                let mut matched = vec![false; rows.len()];
+                let wish = self.frames(left, outer, &mut |left| {
+                    let mut alone = true;
+                    for (row, matched) in rows.iter().zip(&mut matched) {
+                        let joined = behind(left, row[nothing.len()..].to_vec());
+                        if !self.passes(on.as_ref(), &joined)? {
+                            continue;
+                        }
+                        (alone, *matched) = (false, true);
+                        if see(&joined)? == Wish::Enough {
+                            return Ok(Wish::Enough);
+                        }
+                    }
+                    match alone {
+                        true => see(&behind(left, vec![Value::Null; *inner_width])),
+                        false => Ok(Wish::More),
+                    }
+                })?;
+                if wish == Wish::Enough {
+                    return Ok(wish);
+                }
+                let alone = rows
+                    .into_iter()
+                    .zip(matched)
+                    .filter(|(_, matched)| !matched);
+                self.each(alone, |(row, _)| see(&row))
             }
             Plan::Join {
                 outer: left,
@@ -108,9 +183,27 @@ impl Run<'_> {
             Plan::Project { input, exprs } => self.frames(input, outer, &mut |frame| {
                 see(&behind(outer, self.values(exprs, frame)?))
             }),
-            Plan::Aggregate { input, keys, calls } => {
-                let groups = self.groups(input, outer, keys, calls)?;
+            Plan::Aggregate {
+                input,
+                keys,
+                calls,
+                sets,
+            } => {
+                let groups = match sets.is_empty() {
+                    true => self.groups(input, outer, keys, calls)?,
+                    false => self.groups_by_sets(input, outer, (keys, calls), sets)?,
+                };
                 self.each(groups, |group| see(&behind(outer, group)))
+            }
+            Plan::Window {
+                input,
+                partition,
+                order,
+                calls,
+            } => {
+                let frames = self.all(input, outer)?;
+                let frames = self.windowed(frames, outer, (partition, order, calls))?;
+                self.each(frames, |frame| see(&frame))
             }
             Plan::Sort { input, keys, .. } => {
                 let mut frames = Vec::new();
@@ -136,6 +229,7 @@ impl Run<'_> {
                 input,
                 limit,
                 offset,
+                ties,
             } => {
                 use SqlState as State;
                 let limit =
@@ -147,17 +241,34 @@ impl Run<'_> {
                 )?;
                 let first = offset.unwrap_or(0);
                 let end = limit.map_or(u64::MAX, |limit| first.saturating_add(limit));
+                if !ties.is_empty() && limit.is_none() {
+                    return Err(SqlError::new(
+                        State::INVALID_ROW_COUNT_IN_LIMIT,
+                        "row count cannot be null in FETCH FIRST ... WITH TIES clause",
+                    ));
+                }
                 if limit == Some(0) {
                     return Ok(Wish::More);
                 }
                 let mut place = 0;
                 let mut wish = Wish::More;
+                let mut last: Option<Vec<Value>> = None;
                 self.frames(input, outer, &mut |frame| {
                     place += 1;
+                    if !ties.is_empty() && place >= end {
+                        let values = self.sort_values(ties, frame)?;
+                        match &last {
+                            Some(last) if sort_order(last, &values, ties).is_ne() => {
+                                return Ok(Wish::Enough);
+                            }
+                            _ => last = Some(values),
+                        }
+                    }
                     if place > first {
                         wish = see(frame)?;
                     }
-                    Ok(if place == end { Wish::Enough } else { wish })
+                    let is_last = place == end && ties.is_empty();
+                    Ok(if is_last { Wish::Enough } else { wish })
                 })?;
                 Ok(wish)
             }
@@ -177,9 +288,59 @@ impl Run<'_> {
                 }
                 see(frame)
             }),
+            Plan::With {
+                number,
+                first,
+                then,
+                turns,
+            } => self.with(*number, (first, then), *turns, outer, see),
+            Plan::Given { number, .. } => {
+                let rows = self.given.borrow().get(number).cloned();
+                self.each(rows.unwrap_or_default(), |row| see(&behind(outer, row)))
+            }
             Plan::Append { inputs } => {
                 self.each(inputs, |input| self.frames(input, outer, &mut *see))
             }
+        }
+    }
+
+    /// A query whose rows are kept, and what is made of them: once, or turn by turn.
+    fn with(
+        &self,
+        number: usize,
+        (first, then): (&Plan, &Plan),
+        turns: Turns,
+        outer: &[Value],
+        see: See<'_>,
+    ) -> SqlResult<Wish> {
+        let own = |frame: &[Value]| frame[outer.len()..].to_vec();
+        if turns == Turns::Once {
+            let kept = self.all(first, outer)?;
+            let kept = kept.iter().map(|frame| own(frame)).collect();
+            self.given.borrow_mut().insert(number, kept);
+            return self.frames(then, outer, see);
+        }
+        let types = first.frame_types();
+        let mut seen: Vec<Vec<Value>> = Vec::new();
+        let mut turn = first;
+        loop {
+            let mut given: Vec<Vec<Value>> = Vec::new();
+            let wish = self.frames(turn, outer, &mut |frame| {
+                let row = as_grouped(own(frame), &types);
+                if turns == Turns::UntilNothingNew {
+                    if seen.iter().any(|other| same(other, &row)) {
+                        return Ok(Wish::More);
+                    }
+                    seen.push(row);
+                }
+                given.push(own(frame));
+                see(frame)
+            })?;
+            if wish == Wish::Enough || given.is_empty() {
+                return Ok(wish);
+            }
+            self.given.borrow_mut().insert(number, given);
+            turn = then;
         }
     }
 
@@ -242,6 +403,30 @@ impl Run<'_> {
             .collect()
     }
 
+    /// The groups of one set of keys after those of another; the set's number comes last.
+    fn groups_by_sets(
+        &self,
+        input: &Plan,
+        outer: &[Value],
+        (keys, calls): (&[Expr], &[AggregateCall]),
+        sets: &[Vec<usize>],
+    ) -> SqlResult<Vec<Vec<Value>>> {
+        let mut all = Vec::new();
+        for (number, set) in sets.iter().enumerate() {
+            let own: Vec<Expr> = set.iter().map(|place| keys[*place].clone()).collect();
+            for group in self.groups(input, outer, &own, calls)? {
+                let mut row = vec![Value::Null; keys.len()];
+                for (place, value) in set.iter().zip(&group) {
+                    row[*place] = value.clone();
+                }
+                row.extend_from_slice(&group[set.len()..]);
+                row.push(Value::Int4(number as i32));
+                all.push(row);
+            }
+        }
+        Ok(all)
+    }
+
     /// One frame more for a call of an aggregate.
     fn add(&self, call: &AggregateCall, running: &mut Running, frame: &[Value]) -> SqlResult<()> {
         if !self.passes(call.filter.as_ref(), frame)? {
@@ -264,7 +449,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn sort_values(&self, keys: &[SortKey], frame: &[Value]) -> SqlResult<Vec<Value>> {
+    pub fn sort_values(&self, keys: &[SortKey], frame: &[Value]) -> SqlResult<Vec<Value>> {
         let value = |key: &SortKey| {
             let value = self.eval(&key.expr, frame)?;
             Ok(as_compared(value, key.expr.ty()))
@@ -283,7 +468,18 @@ impl Run<'_> {
     }
 
     pub fn eval(&self, expr: &Expr, frame: &[Value]) -> SqlResult<Value> {
-        eval(expr, frame, self.params, &self.interpreter)
+        eval(expr, frame, self.params, &Asking(self))
+    }
+
+    /// The same run, with something handed to it.
+    pub fn handing(&self, handed: Vec<Value>) -> Run<'_> {
+        Run {
+            interpreter: self.interpreter,
+            params: self.params,
+            before: self.before.clone(),
+            given: self.given.clone(),
+            handed,
+        }
     }
 
     pub fn values(&self, exprs: &[Expr], frame: &[Value]) -> SqlResult<Vec<Value>> {
@@ -293,7 +489,7 @@ impl Run<'_> {
     /// Whether a condition is TRUE, or there is none.
     pub fn passes(&self, condition: Option<&Expr>, frame: &[Value]) -> SqlResult<bool> {
         condition.map_or(Ok(true), |condition| {
-            eval_predicate(condition, frame, self.params, &self.interpreter)
+            eval_predicate(condition, frame, self.params, &Asking(self))
         })
     }
 }
@@ -346,17 +542,17 @@ pub(crate) fn behind(outer: &[Value], own: impl IntoIterator<Item = Value>) -> V
     outer.iter().cloned().chain(own).collect()
 }
 
-fn as_grouped(values: Vec<Value>, types: &[SqlType]) -> Vec<Value> {
+pub(crate) fn as_grouped(values: Vec<Value>, types: &[SqlType]) -> Vec<Value> {
     let pairs = values.into_iter().zip(types);
     pairs.map(|(value, ty)| as_compared(value, *ty)).collect()
 }
 
 /// Equal as groups are: NULL equals NULL.
-fn same(a: &[Value], b: &[Value]) -> bool {
+pub(crate) fn same(a: &[Value], b: &[Value]) -> bool {
     a.iter().zip(b).all(|(a, b)| a.order(b).is_eq())
 }
 
-fn sort_order(a: &[Value], b: &[Value], keys: &[SortKey]) -> Ordering {
+pub(crate) fn sort_order(a: &[Value], b: &[Value], keys: &[SortKey]) -> Ordering {
     let column = |((a, b), key): ((&Value, &Value), &SortKey)| match (a.is_null(), b.is_null()) {
         (true, true) => Ordering::Equal,
         (true, false) if key.nulls_first => Ordering::Less,

@@ -9,6 +9,7 @@
 use crate::interpreter::Interpreter;
 use crate::raise;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::Host;
 use quintet_ir::routine::{
     Action, Handler, Into, Output, Routine, Step, set_element, subscript_out_of_range,
 };
@@ -91,6 +92,9 @@ impl After {
 impl Activation<'_> {
     fn steps(&mut self, steps: &[Step]) -> SqlResult<After> {
         for step in steps {
+            if let Some(needs) = &step.needs {
+                self.interpreter.allow(needs)?;
+            }
             match self.step(&step.action)? {
                 After::On => {}
                 after => return Ok(after),

@@ -39,6 +39,8 @@ impl Interpreter<'_> {
             interpreter: *self,
             params,
             before: before.clone(),
+            given: Default::default(),
+            handed: Vec::new(),
         };
         let answer = match statement {
             Statement::Query(plan) => run.query(plan, most),

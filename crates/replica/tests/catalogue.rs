@@ -15,7 +15,7 @@ fn take(catalog: &mut Catalog, text: &str) {
         let context = PlanContext {
             catalog,
             schema: "public",
-            user: "quintet",
+            user: quintet_sql::Who::SYSTEM,
             database: "quintet",
             format: &format,
         };

@@ -36,7 +36,7 @@ const KEY_BYTES: usize = 32;
 
 /// What is kept of a password.
 #[derive(Clone)]
-struct Verifier {
+pub(crate) struct Verifier {
     salt: Vec<u8>,
     iterations: usize,
     stored_key: Vec<u8>,
@@ -84,16 +84,26 @@ impl Users {
         Ok(Users { verifiers, nobody })
     }
 
-    /// True if everybody is let in.
+    /// What a configured user's proof is measured by.
+    pub fn verifier(&self, user: &str) -> Option<Verifier> {
+        self.verifiers.get(user).cloned()
+    }
+
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.verifiers.is_empty()
     }
 
-    /// Starts the exchange with client-first; returns server-first and what waits for the proof.
+    /// Starts the exchange with client-first, against a verifier, or against none that anybody could know; returns server-first and what waits for the proof.
     ///
     /// # Errors
     /// `08P01` for what is no client-first, `28000` for another mechanism.
-    pub fn challenge(&self, user: &str, response: &[u8]) -> SqlResult<(String, Challenge)> {
+    pub fn challenge(
+        &self,
+        user: &str,
+        verifier: Option<Verifier>,
+        response: &[u8],
+    ) -> SqlResult<(String, Challenge)> {
         let mut rest = Cursor(response);
         let mechanism = rest.text()?;
         if mechanism != MECHANISM {
@@ -105,8 +115,8 @@ impl Users {
         let length = rest.i32()?;
         let client_first = rest.bytes(usize::try_from(length).unwrap_or(0))?;
         rest.end()?;
-        let (verifier, known) = match self.verifiers.get(user) {
-            Some(verifier) => (verifier.clone(), true),
+        let (verifier, known) = match verifier {
+            Some(verifier) => (verifier, true),
             None => (self.nobody.salted_for(user), false),
         };
         let secret = verifier.into_secret();
@@ -175,7 +185,7 @@ impl Verifier {
     }
 
     /// `SCRAM-SHA-256$iterations:salt$stored:server`, the last three in base 64.
-    fn read(text: &str) -> Option<Verifier> {
+    pub fn read(text: &str) -> Option<Verifier> {
         let mut parts = text.strip_prefix("SCRAM-SHA-256$")?.split('$');
         let (iterations, salt) = parts.next()?.split_once(':')?;
         let (stored_key, server_key) = parts.next()?.split_once(':')?;
@@ -253,12 +263,19 @@ mod tests {
         let users = users(&[("ann", "secret")]).unwrap();
         let first = initial("n,,n=,r=abc");
         let salts: Vec<String> = ["bob", "bob", "eve", "ann"]
-            .map(|user| salt_of(&users.challenge(user, &first).unwrap().0))
+            .map(|user| {
+                salt_of(
+                    &users
+                        .challenge(user, users.verifier(user), &first)
+                        .unwrap()
+                        .0,
+                )
+            })
             .to_vec();
         assert_eq!(salts[0], salts[1]);
         assert_ne!(salts[0], salts[2]);
         assert_ne!(salts[0], salts[3]);
-        let (server_first, challenge) = users.challenge("bob", &first).unwrap();
+        let (server_first, challenge) = users.challenge("bob", None, &first).unwrap();
         let nonce = server_first.split(',').next().expect("a nonce");
         let proof = STANDARD.encode([7; KEY_BYTES]);
         let error = challenge
@@ -270,7 +287,7 @@ mod tests {
     #[test]
     fn malformed_exchanges_are_refused() {
         let users = users(&[("ann", "secret")]).unwrap();
-        let state = |body: &[u8]| match users.challenge("ann", body) {
+        let state = |body: &[u8]| match users.challenge("ann", users.verifier("ann"), body) {
             Ok(_) => panic!("accepted {body:?}"),
             Err(error) => error.state.to_string(),
         };
@@ -279,7 +296,9 @@ mod tests {
         assert_eq!(state(b"SCRAM-SHA-256\0\xff\xff\xff\xff"), "08P01");
         assert_eq!(state(b"SCRAM-SHA-256\0\0\0\x01\0n"), "08P01");
         assert_eq!(state(&initial("p=tls-unique,,n=,r=abc")), "08P01");
-        let (_, challenge) = users.challenge("ann", &initial("n,,n=,r=abc")).unwrap();
+        let (_, challenge) = users
+            .challenge("ann", users.verifier("ann"), &initial("n,,n=,r=abc"))
+            .unwrap();
         assert_eq!(
             challenge
                 .answer(b"c=biws,r=wrong,p=AA==")

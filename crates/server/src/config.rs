@@ -30,6 +30,10 @@ pub struct ServerConfig {
     /// (`SCRAM-SHA-256$iterations:salt$stored:server`). Empty: everybody on this machine is let in;
     /// otherwise everybody must prove who they are (SCRAM-SHA-256).
     pub users: BTreeMap<String, String>,
+    /// File of rules of admission. Without it: SCRAM-SHA-256 for everybody, as soon as anybody has a password.
+    pub hba: Option<PathBuf>,
+    /// PEM file of those who vouch for certificates of clients.
+    pub tls_client_ca: Option<PathBuf>,
     /// Certificate and key for TLS; without them clients that ask for TLS are told no.
     pub tls: Option<TlsFiles>,
     /// Clients served at once; the next one is refused with 53300.
@@ -41,6 +45,9 @@ pub struct ServerConfig {
     pub idle_in_transaction_timeout: Option<Duration>,
     /// How long running statements may go on when the server stops.
     pub shutdown_grace: Duration,
+    /// Statements that take at least so long are logged with their text; literals of simple statements stand as
+    /// parameters.
+    pub log_min_duration: Option<Duration>,
     /// Address for `/metrics` and `/healthz`. Anybody who reaches it may read it.
     pub http: Option<SocketAddr>,
 }
@@ -59,11 +66,14 @@ impl Default for ServerConfig {
         ServerConfig {
             listen: LISTEN_DEFAULT,
             users: BTreeMap::new(),
+            hba: None,
+            tls_client_ca: None,
             tls: None,
             connections_max: limits::CONNECTIONS_DEFAULT,
             authentication_timeout: AUTHENTICATION_TIMEOUT,
             idle_in_transaction_timeout: None,
             shutdown_grace: SHUTDOWN_GRACE,
+            log_min_duration: None,
             http: None,
         }
     }
@@ -74,6 +84,8 @@ impl fmt::Debug for ServerConfig {
         f.debug_struct("ServerConfig")
             .field("listen", &self.listen)
             .field("users", &self.users.keys())
+            .field("hba", &self.hba)
+            .field("tls_client_ca", &self.tls_client_ca)
             .field("tls", &self.tls)
             .field("connections_max", &self.connections_max)
             .field("authentication_timeout", &self.authentication_timeout)
@@ -92,7 +104,7 @@ impl fmt::Debug for ServerConfig {
 pub enum Error {
     /// Anybody on the network could connect as anybody.
     #[error(
-        "{address} can be reached from other machines, but no users are configured: add users, or listen on 127.0.0.1"
+        "{address} can be reached from other machines, but no users are configured and no role has a password: add users, or listen on 127.0.0.1"
     )]
     OpenToAll {
         /// The address asked for.
@@ -122,6 +134,21 @@ pub enum Error {
         /// What should be in it.
         what: &'static str,
     },
+    /// A line of the rules of admission cannot be read.
+    #[error("{}, line {line}: {reason}", path.display())]
+    Rule {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A rule asks for certificates that nobody could check.
+    #[error(
+        "a rule asks for certificates of clients: that needs TLS, and a file of those who vouch for them"
+    )]
+    NoAuthority,
     /// Certificate and key cannot be used (together).
     #[error("the certificate and key cannot be used for TLS")]
     Tls(#[source] pgwire::tokio::tokio_rustls::rustls::Error),

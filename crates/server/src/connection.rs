@@ -505,6 +505,7 @@ mod tests {
         let (database, _) = Database::open(DatabaseConfig::new(directory.path())).unwrap();
         let entrance = Arc::new(Entrance {
             users: Users::new(&Default::default()).unwrap(),
+            rules: Default::default(),
             tls: None,
             registry: Arc::new(Registry::new(1)),
             metrics: Metrics::default(),

@@ -1,6 +1,6 @@
 //! From an accepted socket to a session: encryption, cancel requests, log-in, authentication.
 //!
-//! Relies on: `protocol::startup`, `auth`, `registry`.  Promises: nobody is told anything about the
+//! Relies on: `protocol::startup`, `admission`, `registry`.  Promises: nobody is told anything about the
 //! database before they are let in; whoever takes too long is let go; an unread packet is bounded.
 //! Does not: serve statements; the house behind it does.
 //!
@@ -11,21 +11,25 @@
 //!      ├────────── CancelRequest ───┴──► (done, no answer)
 //!      └────────── StartupMessage ────► a seat? ──53300──► closed
 //!                                          │
-//!                                    users configured? ──SCRAM fails: 28P01──► closed
+//!                                      admission ──28000, 28P01──► closed
 //!                                          ▼
 //!                                       Guest ──► house
 //! ```
 
+use crate::admission::{self, Arrival};
 use crate::auth::{self, Users};
+use crate::certificate::common_name;
 use crate::config::ServerConfig;
+use crate::hba::Rules;
 use crate::house::{Guest, House};
 use crate::linger::Crowd;
 use crate::metrics::{Metrics, add};
-use crate::protocol::backend::{self, Sasl, Severity};
+use crate::protocol::backend::{self, Severity};
 use crate::protocol::frame;
 use crate::protocol::startup::{self, MINOR_VERSION, Packet, Startup};
 use crate::protocol::violation;
 use crate::registry::{Phase, Registry, Seat};
+use parking_lot::RwLock;
 use pgwire::tokio::TlsAcceptor;
 use quintet_base::limits::STARTUP_BYTES_MAX;
 use quintet_base::{SqlError, SqlState};
@@ -54,6 +58,8 @@ pub struct Entrance {
     /// Counters.
     pub metrics: Metrics,
     pub(crate) users: Users,
+    /// Who may come from where. Replaced when the file is read again; a log-in takes what it finds.
+    pub(crate) rules: RwLock<Option<Arc<Rules>>>,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) crowd: Arc<Crowd>,
@@ -63,7 +69,7 @@ pub struct Entrance {
 }
 
 /// Why there is no session.
-enum Refusal {
+pub(crate) enum Refusal {
     /// The other side needs no answer or cannot get one.
     Silent,
     /// It is told.
@@ -81,7 +87,7 @@ pub(crate) async fn serve<H: House>(stream: TcpStream, entrance: Arc<Entrance>, 
     let limit = entrance.config.authentication_timeout;
     let mut stopping = entrance.stopping.subscribe();
     let admitted = tokio::select! {
-        admitted = tokio::time::timeout(limit, admit(stream, &entrance)) => admitted,
+        admitted = tokio::time::timeout(limit, admit(stream, &entrance, &*house)) => admitted,
         _ = stopping.wait_for(|stopping| *stopping) => return,
     };
     match admitted {
@@ -106,9 +112,17 @@ pub(crate) async fn tell(mut io: Io, error: &SqlError, entrance: &Entrance) {
     .await;
 }
 
-async fn admit(stream: TcpStream, entrance: &Arc<Entrance>) -> Result<Guest, Refusal> {
+async fn admit<H: House>(
+    stream: TcpStream,
+    entrance: &Arc<Entrance>,
+    house: &H,
+) -> Result<Guest, Refusal> {
+    let mut arrival = Arrival {
+        address: stream.peer_addr()?.ip(),
+        encrypted: false,
+        certificate: None,
+    };
     let mut io: Io = Box::new(stream);
-    let mut encrypted = false;
     for _ in 0..PACKETS_MAX {
         let mut length = [0; 4];
         io.read_exact(&mut length).await?;
@@ -118,13 +132,23 @@ async fn admit(stream: TcpStream, entrance: &Arc<Entrance>) -> Result<Guest, Ref
         };
         io.read_exact(&mut body).await?;
         match startup::parse(&body) {
-            Ok(Packet::Ssl) if !encrypted => {
+            Ok(Packet::Ssl) if !arrival.encrypted => {
                 if let Some(tls) = &entrance.tls {
                     io.write_all(b"S").await?;
                     // Nothing beyond the request was read, so that nothing sent in the clear can
                     // pass for encrypted.
-                    io = Box::new(tls.accept(io).await?);
-                    encrypted = true;
+                    let accepted = tls.accept(io).await;
+                    let stream = accepted.inspect_err(|error| {
+                        let address = arrival.address;
+                        let reason = error.to_string();
+                        tracing::warn!(%address, reason, "no encryption was agreed on");
+                        add(&entrance.metrics.authentications_failed, 1);
+                    })?;
+                    let shown = stream.get_ref().1.peer_certificates();
+                    let shown = shown.and_then(<[_]>::first);
+                    arrival.certificate = shown.map(|shown| common_name(shown));
+                    arrival.encrypted = true;
+                    io = Box::new(stream);
                 } else {
                     io.write_all(b"N").await?;
                 }
@@ -135,7 +159,9 @@ async fn admit(stream: TcpStream, entrance: &Arc<Entrance>) -> Result<Guest, Ref
                 entrance.registry.cancel(process_id, secret);
                 return Err(Refusal::Silent);
             }
-            Ok(Packet::Startup(startup)) => return login(io, startup, entrance).await,
+            Ok(Packet::Startup(startup)) => {
+                return login(io, startup, arrival, (entrance, house)).await;
+            }
             Err(error) => return Err(Refusal::Told(io, error)),
         }
         io.flush().await?;
@@ -143,7 +169,12 @@ async fn admit(stream: TcpStream, entrance: &Arc<Entrance>) -> Result<Guest, Ref
     Err(Refusal::Told(io, violation("expected a startup message")))
 }
 
-async fn login(mut io: Io, startup: Startup, entrance: &Arc<Entrance>) -> Result<Guest, Refusal> {
+async fn login<H: House>(
+    io: Io,
+    startup: Startup,
+    arrival: Arrival,
+    (entrance, house): (&Arc<Entrance>, &H),
+) -> Result<Guest, Refusal> {
     let seat = match take_seat(entrance) {
         Ok(seat) => seat,
         Err(error) => return Err(Refusal::Told(io, error)),
@@ -152,16 +183,22 @@ async fn login(mut io: Io, startup: Startup, entrance: &Arc<Entrance>) -> Result
     if startup.minor > MINOR_VERSION || !startup.protocol_options.is_empty() {
         backend::negotiate_version(&mut out, MINOR_VERSION, &startup.protocol_options);
     }
-    if !entrance.users.is_empty() {
-        match authenticate(&mut io, &mut out, &startup.user, &entrance.users).await? {
-            Ok(()) => {}
-            Err(error) => {
-                add(&entrance.metrics.authentications_failed, 1);
-                return Err(Refusal::Told(io, error));
-            }
-        }
+    let who = (startup.user.as_str(), startup.database.as_str());
+    let (io, admitted) =
+        admission::admit(io, &mut out, who, &arrival, (&**entrance, house)).await?;
+    if !seat.belongs_to(&startup.user, admitted.limit) {
+        let user = &startup.user;
+        let error = SqlError::new(
+            SqlState::TOO_MANY_CONNECTIONS,
+            format!("too many connections for role \"{user}\""),
+        );
+        let (address, reason) = (arrival.address, "the role has all the sessions it may have");
+        tracing::warn!(user, %address, reason, "log-in refused");
+        add(&entrance.metrics.authentications_failed, 1);
+        return Err(Refusal::Told(io, error));
     }
     Ok(Guest {
+        configured: admitted.configured,
         io,
         out,
         startup,
@@ -188,36 +225,8 @@ fn take_seat(entrance: &Entrance) -> Result<Arc<Seat>, SqlError> {
     })
 }
 
-/// The SCRAM exchange. The inner result is the client's; the outer one is the socket's.
-async fn authenticate(
-    io: &mut Io,
-    out: &mut Vec<u8>,
-    user: &str,
-    users: &Users,
-) -> io::Result<Result<(), SqlError>> {
-    backend::sasl(out, Sasl::Mechanism(auth::MECHANISM));
-    let response = match ask(io, out).await? {
-        Ok(response) => response,
-        Err(error) => return Ok(Err(error)),
-    };
-    let challenge = match users.challenge(user, &response) {
-        Ok((server_first, challenge)) => {
-            backend::sasl(out, Sasl::Continue(&server_first));
-            challenge
-        }
-        Err(error) => return Ok(Err(error)),
-    };
-    let proof = match ask(io, out).await? {
-        Ok(proof) => proof,
-        Err(error) => return Ok(Err(error)),
-    };
-    Ok(challenge
-        .answer(&proof)
-        .map(|server_final| backend::sasl(out, Sasl::Final(&server_final))))
-}
-
 /// Sends what is ready and reads the password message that answers it.
-async fn ask(io: &mut Io, out: &mut Vec<u8>) -> io::Result<Result<Vec<u8>, SqlError>> {
+pub(crate) async fn ask(io: &mut Io, out: &mut Vec<u8>) -> io::Result<Result<Vec<u8>, SqlError>> {
     io.write_all(out).await?;
     io.flush().await?;
     out.clear();

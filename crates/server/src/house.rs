@@ -16,6 +16,7 @@ use crate::protocol::startup::Startup;
 use crate::registry::Seat;
 use quintet_base::SqlError;
 use quintet_embed::{Database, SessionOptions};
+use quintet_sql::role::Login;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -23,6 +24,22 @@ use std::sync::atomic::Ordering;
 pub trait House: Send + Sync + 'static {
     /// Serves one, to its end. Run at a desk; what takes long goes elsewhere.
     fn receive(self: Arc<Self>, guest: Guest) -> impl Future<Output = ()> + Send + 'static;
+
+    /// What the house knows of a role; `None`: nothing.
+    fn login(&self, user: &str) -> Option<Login> {
+        let _ = user;
+        None
+    }
+
+    /// Whether any role of the house has a password.
+    fn any_password(&self) -> bool {
+        false
+    }
+
+    /// Whether the house knows roles at all; otherwise any name will do.
+    fn has_roles(&self) -> bool {
+        false
+    }
 
     /// The page of metrics, with those of the door.
     fn metrics(&self, door: &Metrics) -> String;
@@ -34,6 +51,8 @@ pub struct Guest {
     pub io: Io,
     /// What is to be sent first; AuthenticationOk is still to be added ([`Guest::welcome`]).
     pub out: Vec<u8>,
+    /// A user of the configuration, whatever the house knows of the name.
+    pub configured: bool,
     /// What was asked for at log-in.
     pub startup: Startup,
     /// The guest's place among all; given back when it is dropped.
@@ -82,6 +101,7 @@ pub(crate) struct DatabaseHouse(pub Database);
 impl House for DatabaseHouse {
     async fn receive(self: Arc<Self>, mut guest: Guest) {
         let options = SessionOptions {
+            configured: guest.configured,
             user: std::mem::take(&mut guest.startup.user),
             database: std::mem::take(&mut guest.startup.database),
             process_id: guest.seat.process_id,
@@ -103,6 +123,18 @@ impl House for DatabaseHouse {
         Connection::new(guest.io, guest.out, session, guest.seat, guest.entrance)
             .run()
             .await;
+    }
+
+    fn login(&self, user: &str) -> Option<Login> {
+        self.0.login(user)
+    }
+
+    fn any_password(&self) -> bool {
+        self.0.any_password()
+    }
+
+    fn has_roles(&self) -> bool {
+        true
     }
 
     fn metrics(&self, door: &Metrics) -> String {

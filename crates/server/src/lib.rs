@@ -40,11 +40,14 @@
 //! # Ok(()) }
 //! ```
 
+mod admission;
 mod auth;
+mod certificate;
 mod config;
 mod connection;
 mod desks;
 mod door;
+mod hba;
 mod house;
 mod http;
 mod linger;

@@ -370,6 +370,21 @@ impl Page {
             "Bytes of the log on disk.",
             log.disk_bytes,
         );
+        self.gauge(
+            "log_kept_segments",
+            "Segments of the log in its archive.",
+            log.kept_segments,
+        );
+        self.gauge(
+            "log_kept_bytes",
+            "Bytes of the log in its archive.",
+            log.kept_bytes,
+        );
+        self.counter(
+            "log_keep_failures",
+            "Segments that could not be put into the archive, and are tried again.",
+            log.keep_failures,
+        );
         self.gauge("store_spaces", "Key spaces of STORE.", store.spaces);
         self.gauge("store_tablets", "Tablets of STORE.", store.tablets);
         self.gauge(

@@ -8,7 +8,7 @@
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::Notify;
 
 /// How far the server is from its end. It only goes up.
@@ -30,13 +30,15 @@ pub struct Seat {
     /// Wakes the connection from whatever it waits for, so that it looks at the phase and at its
     /// session's cancel flag.
     pub wake: Notify,
+    /// Whose it is; set once they are let in.
+    user: OnceLock<String>,
     /// Set once the session is open.
     cancel: OnceLock<Box<dyn Fn() + Send + Sync>>,
     registry: Arc<Registry>,
 }
 
 struct Seats {
-    taken: HashMap<i32, std::sync::Weak<Seat>>,
+    taken: HashMap<i32, Weak<Seat>>,
     last: i32,
 }
 
@@ -77,6 +79,7 @@ impl Registry {
             process_id,
             secret,
             wake: Notify::new(),
+            user: OnceLock::new(),
             cancel: OnceLock::new(),
             registry: Arc::clone(self),
         });
@@ -91,7 +94,7 @@ impl Registry {
             .lock()
             .taken
             .get(&process_id)
-            .and_then(std::sync::Weak::upgrade);
+            .and_then(Weak::upgrade);
         if let Some(seat) = seat
             && same(seat.secret, secret)
         {
@@ -112,11 +115,7 @@ impl Registry {
         self.phase.fetch_max(phase as u8, Ordering::Release);
         let seats: Vec<Arc<Seat>> = {
             let seats = self.seats.lock();
-            seats
-                .taken
-                .values()
-                .filter_map(std::sync::Weak::upgrade)
-                .collect()
+            seats.taken.values().filter_map(Weak::upgrade).collect()
         };
         for seat in seats {
             if phase == Phase::Closing {
@@ -134,6 +133,23 @@ fn same(a: [u8; 4], b: [u8; 4]) -> bool {
 }
 
 impl Seat {
+    /// The seat is taken for a user who may have so many at most; `false`: they have them already.
+    pub(crate) fn belongs_to(&self, user: &str, limit: Option<usize>) -> bool {
+        let seats = self.registry.seats.lock();
+        let all = seats.taken.values().filter_map(Weak::upgrade);
+        let all: Vec<Arc<Seat>> = all.collect();
+        let mine = |seat: &&Arc<Seat>| seat.user.get().is_some_and(|name| name == user);
+        let fits = limit.is_none_or(|limit| all.iter().filter(mine).count() < limit);
+        if fits {
+            // Only the door calls this, once.
+            let _ = self.user.set(user.to_string());
+        }
+        // A seat that ends with these takes the lock.
+        drop(seats);
+        drop(all);
+        fits
+    }
+
     /// How what it does is interrupted from now on.
     pub fn serves(&self, cancel: impl Fn() + Send + Sync + 'static) {
         // Only the connection itself calls this, once.

@@ -6,7 +6,7 @@
 use crate::protocol::backend;
 use crate::protocol::frontend::{Format, FormatCodes};
 use quintet_base::text_format::FormatContext;
-use quintet_base::{SqlResult, Value};
+use quintet_base::{SqlResult, SqlType, Value};
 use quintet_embed::{Flow, RowSink};
 use quintet_ir::statement::OutputColumn;
 use quintet_sql::command::CopyFormat;
@@ -101,6 +101,8 @@ pub(crate) struct Rows<'a> {
     pub formats: &'a Formats,
     pub context: &'a FormatContext,
     pub announce: Announce,
+    /// Columns whose values are written by their types alone.
+    pub typed: Vec<(usize, SqlType)>,
     /// Rows so far.
     pub given: &'a mut usize,
     /// Set when COPY TO STDOUT begins; it must be ended then.
@@ -124,7 +126,22 @@ impl RowSink for Rows<'_> {
         }
     }
 
+    fn typed(&mut self, columns: &[OutputColumn]) {
+        let by_type = |ty: SqlType| ty.is_named_oid() || ty.is_vector();
+        let places = columns.iter().map(|column| column.ty).enumerate();
+        self.typed = places.filter(|(_, ty)| by_type(*ty)).collect();
+    }
+
     fn row(&mut self, values: &[Value]) -> SqlResult<Flow> {
+        if !self.typed.is_empty() {
+            let ty = |i: usize, value: &Value| {
+                let found = self.typed.iter().find(|(place, _)| *place == i);
+                found.map_or_else(|| value.natural_type(), |(_, ty)| *ty)
+            };
+            backend::typed_row(self.out, values, |i| self.formats.of(i), ty, self.context)?;
+            *self.given += 1;
+            return Ok(self.flow());
+        }
         match self.formats {
             // Known once for all columns, so that the choice is out of the loop.
             Formats::Text => backend::row(self.out, values, |_| Format::Text, self.context)?,
@@ -160,6 +177,7 @@ mod tests {
             formats: &Formats::Text,
             context: &context,
             announce: Announce::Nothing,
+            typed: Vec::new(),
             given: &mut given,
             copying: &mut copying,
         };

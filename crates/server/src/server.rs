@@ -14,14 +14,17 @@ use crate::auth::Users;
 use crate::config::{Error, ServerConfig};
 use crate::desks::Desks;
 use crate::door::{self, Entrance};
+use crate::hba::Rules;
 use crate::house::{DatabaseHouse, House};
 use crate::metrics::Metrics;
 use crate::registry::{Phase, Registry};
 use crate::{http, tls};
+use parking_lot::RwLock;
 use quintet_embed::Database;
-use quintet_rt::RealClock;
+use quintet_rt::{RealClock, RealDisk, disk};
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -47,6 +50,7 @@ const CLOSING: Duration = Duration::from_secs(2);
 
 /// A running server. Dropping it leaves it running; [`Server::shutdown`] stops it.
 pub struct Server {
+    open: bool,
     entrance: Arc<Entrance>,
     address: SocketAddr,
     http_address: Option<SocketAddr>,
@@ -75,13 +79,23 @@ pub async fn serve_house<H: House>(config: ServerConfig, house: Arc<H>) -> Resul
     if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
         return Err(Error::Runtime);
     }
-    if config.users.is_empty() && !config.listen.ip().is_loopback() {
+    let rules = config.hba.as_deref().map(read_rules).transpose()?;
+    let wants_certificates = rules.as_ref().is_some_and(Rules::wants_certificates);
+    if wants_certificates && (config.tls.is_none() || config.tls_client_ca.is_none()) {
+        return Err(Error::NoAuthority);
+    }
+    let open = config.users.is_empty() && rules.is_none() && !house.any_password();
+    if open && !config.listen.ip().is_loopback() {
         return Err(Error::OpenToAll {
             address: config.listen,
         });
     }
     let users = Users::new(&config.users)?;
-    let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
+    let authority = config.tls_client_ca.as_deref();
+    let tls = config.tls.as_ref();
+    let tls = tls
+        .map(|files| tls::acceptor(files, authority))
+        .transpose()?;
     let listener = listen(config.listen)?;
     let http = config.http.map(listen).transpose()?;
     let address = local(&listener, config.listen)?;
@@ -95,14 +109,15 @@ pub async fn serve_house<H: House>(config: ServerConfig, house: Arc<H>) -> Resul
         .saturating_add(SOCKETS_BESIDE)
         .min(Semaphore::MAX_PERMITS);
     let sockets_max = u32::try_from(sockets_max).unwrap_or(u32::MAX);
-    let authentication = if users.is_empty() {
-        "none"
-    } else {
-        "scram-sha-256"
+    let authentication = match (&rules, open) {
+        (Some(_), _) => "by rules",
+        (None, true) => "none",
+        (None, false) => "scram-sha-256",
     };
     tracing::info!(%address, connections_max = seats_max, tls = tls.is_some(), authentication, "listening");
     let entrance = Arc::new(Entrance {
         users,
+        rules: RwLock::new(rules.map(Arc::new)),
         tls,
         registry: Arc::new(Registry::new(seats_max)),
         metrics: Metrics::default(),
@@ -141,6 +156,7 @@ pub async fn serve_house<H: House>(config: ServerConfig, house: Arc<H>) -> Resul
     }
     let stopped = watch::Sender::new(false);
     Ok(Server {
+        open,
         entrance,
         address,
         http_address,
@@ -149,6 +165,19 @@ pub async fn serve_house<H: House>(config: ServerConfig, house: Arc<H>) -> Resul
         sockets,
         sockets_max,
         stopped,
+    })
+}
+
+fn read_rules(path: &Path) -> Result<Rules, Error> {
+    let file = |source| Error::File {
+        path: path.to_path_buf(),
+        source,
+    };
+    let text = disk::read_file(&RealDisk, path).map_err(file)?;
+    Rules::read(&String::from_utf8_lossy(&text)).map_err(|(line, reason)| Error::Rule {
+        path: path.to_path_buf(),
+        line,
+        reason,
     })
 }
 
@@ -204,6 +233,28 @@ impl Server {
     /// Where `/metrics` and `/healthz` are served, if they are.
     pub fn http_addr(&self) -> Option<SocketAddr> {
         self.http_address
+    }
+
+    /// Whether whoever connects from this machine is let in, and may do everything.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Reads the rules of admission again. Sessions that are there stay.
+    ///
+    /// # Errors
+    /// See [`Error`]; the old rules stay in force then.
+    pub fn reload(&self) -> Result<(), Error> {
+        let config = &self.entrance.config;
+        let Some(path) = &config.hba else {
+            return Ok(());
+        };
+        let rules = read_rules(path)?;
+        if rules.wants_certificates() && (config.tls.is_none() || config.tls_client_ca.is_none()) {
+            return Err(Error::NoAuthority);
+        }
+        *self.entrance.rules.write() = Some(Arc::new(rules));
+        Ok(())
     }
 
     /// Counters of the door.

@@ -211,6 +211,35 @@ async fn copy_moves_many_rows_in_and_out() {
     assert_eq!(count, ROWS as i64);
 }
 
+/// COPY stored fields as they came: `char(n)` without its blanks, and text of any length.
+#[tokio::test(flavor = "multi_thread")]
+async fn copied_fields_have_their_columns_length() {
+    let running = start().await;
+    let client = running.tokio_postgres().await;
+    client
+        .batch_execute(
+            "create table t (a int primary key, b char(5), c varchar(3), d numeric(6, 2))",
+        )
+        .await
+        .unwrap();
+    let copy = async |line: &'static str| {
+        let sink = client.copy_in("copy t from stdin").await.unwrap();
+        pin_mut!(sink);
+        sink.send(bytes::Bytes::from_static(line.as_bytes()))
+            .await
+            .unwrap();
+        sink.finish().await
+    };
+    assert_eq!(copy("1\tab\tabc\t1.005\n").await.unwrap(), 1);
+    let row = client
+        .query_one("select octet_length(b), d::text from t", &[])
+        .await
+        .unwrap();
+    assert_eq!((row.get::<_, i32>(0), row.get(1)), (5, "1.01"));
+    let error = copy("2\tab\tabcd\t1\n").await.unwrap_err();
+    assert_eq!(error.code(), Some(&SqlState::STRING_DATA_RIGHT_TRUNCATION));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_arrive_with_their_fields() {
     let running = start().await;

@@ -4,9 +4,10 @@
 //! the time.  Does not: act.
 
 use quintet_base::{Durability, Level};
-use quintet_rt::Rand;
+use quintet_rt::{Rand, SimClock};
 use quintet_tc::{Posting, TcConfig};
 use quintet_wal::WalConfig;
+use std::sync::Arc;
 
 /// Where the simulated log is.
 pub(crate) const DIRECTORY: &str = "/data/log";
@@ -115,6 +116,7 @@ impl Profile {
             cache_bytes_max: self.cache_bytes,
             lent_bytes_max: 0,
             transaction_bytes_max: self.ring_bytes / 4,
+            clock: Arc::new(SimClock::default()),
         }
     }
 }

@@ -14,15 +14,14 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{
     FuncCall, Node, SortByDir, SortByNulls, SqlValueFunction, SqlValueFunctionOp,
 };
-use quintet_base::types::format_type;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::aggregate::{
     AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
 };
-use quintet_ir::cast::CastContext;
 use quintet_ir::function::is_function_name;
 use quintet_ir::function::sets::is_set_name;
 use quintet_ir::plan::SortKey;
+use quintet_ir::window::WindowFunction;
 use quintet_ir::{CompareOp, Expr};
 
 impl Binder<'_, '_> {
@@ -36,7 +35,7 @@ impl Binder<'_, '_> {
             }
             let full = names::strings(&call.funcname).join(".");
             if let [schema, _] = names::strings(&call.funcname).as_slice() {
-                check_schema(schema).map_err(&here)?;
+                check_schema(self.planner, Some(schema)).map_err(&here)?;
             }
             return Err(self.planner.error(
                 SqlState::UNDEFINED_FUNCTION,
@@ -44,10 +43,8 @@ impl Binder<'_, '_> {
                 location,
             ));
         };
-        if call.over.is_some() {
-            return Err(self
-                .planner
-                .unsupported("a window function (OVER)", location));
+        if let Some(over) = call.over.as_deref() {
+            return self.over(name, call, over);
         }
         if call.agg_within_group {
             return Err(self.planner.unsupported("WITHIN GROUP", location));
@@ -87,6 +84,12 @@ impl Binder<'_, '_> {
         {
             return Ok(expr);
         }
+        if WindowFunction::from_name(name).is_some() {
+            let message = format!("window function {name} requires an OVER clause");
+            return Err(self
+                .planner
+                .error(SqlState::WRONG_OBJECT_TYPE, message, location));
+        }
         if let Some(expr) = self.document(name, &call.args).map_err(&here)? {
             return Ok(expr);
         }
@@ -98,8 +101,10 @@ impl Binder<'_, '_> {
             }
         };
         if name == "pg_typeof" && args.len() == 1 {
-            let ty = format_type(args[0].ty(), TypeMod::NONE);
-            return Ok(Expr::Const(Value::text(ty), SqlType::Text));
+            return Ok(Expr::Const(
+                Value::Oid(args[0].ty().oid()),
+                SqlType::RegType,
+            ));
         }
         if !is_function_name(name)
             && args.len() == 1
@@ -183,6 +188,8 @@ impl Binder<'_, '_> {
         };
         let inside = Binder {
             aggregates: None,
+            groupings: None,
+            windows: None,
             clause: "aggregate function calls",
             ..*self
         };
@@ -220,6 +227,12 @@ impl Binder<'_, '_> {
             .map(|node| inside.aggregate_order(node))
             .collect();
         let (args, mut order) = (args.map_err(&here)?, order?);
+        let is_outer = |arg: &Expr| arg.uses_outer() && !arg.uses_columns();
+        if args.iter().any(is_outer) && !args.iter().any(Expr::uses_columns) {
+            return Err(self
+                .planner
+                .unsupported("an aggregate of an outer query", location));
+        }
         // PostgreSQL finds the distinct ones by sorting, which an array or a text shows.
         if call.agg_distinct && order.is_empty() && is_ordered(function) {
             let ascending = |expr: &Expr| SortKey {
@@ -328,55 +341,13 @@ impl Binder<'_, '_> {
 
     fn find_relation(&self, text: &str, location: i32) -> SqlResult<Relation> {
         let (schema, name) = split_name(text);
-        let schema = schema.unwrap_or_else(|| self.planner.context.schema.to_string());
         self.planner
-            .catalog()
-            .relation(&schema, &name)
+            .find_relation(schema.as_deref(), &name)
             .ok_or_else(|| {
                 let message = format!("relation \"{text}\" does not exist");
                 self.planner
                     .error(SqlState::UNDEFINED_TABLE, message, location)
             })
-    }
-
-    /// `'name'::regclass`: the OID.
-    pub(crate) fn relation_oid(&self, node: &Node) -> SqlResult<Expr> {
-        let bound = self.bind(node)?;
-        let oid = match bound {
-            Expr::Const(Value::Text(text), _) => match text.parse::<u32>() {
-                Ok(oid) => oid,
-                Err(_) => self.named_oid(&text, names::location(node))?,
-            },
-            bound if bound.ty().family() == quintet_base::types::TypeFamily::Integer => {
-                return coerce::convert(self.planner, bound, SqlType::Oid, CastContext::Explicit);
-            }
-            _ => {
-                return Err(self.planner.unsupported(
-                    "a cast to regclass of anything but a constant name or a number",
-                    names::location(node),
-                ));
-            }
-        };
-        Ok(Expr::Const(Value::Oid(oid), SqlType::Oid))
-    }
-
-    fn named_oid(&self, text: &str, location: i32) -> SqlResult<u32> {
-        let (schema, name) = split_name(text);
-        if schema.as_deref().is_none_or(|s| s == "pg_catalog")
-            && let Some(oid) = crate::system::relation_oid(&name)
-        {
-            return Ok(oid);
-        }
-        let catalog = self.planner.catalog();
-        Ok(match self.find_relation(text, location)? {
-            Relation::Table(id) => id.0,
-            Relation::PrimaryKey(id) => crate::system::primary_key_oid(id),
-            Relation::Sequence(id) => id.0,
-            Relation::Index(id, number) => {
-                let table = catalog.table_by_id(id);
-                required(table.and_then(|t| t.indexes.get(number)))?.id.0
-            }
-        })
     }
 
     /// CURRENT_TIMESTAMP, CURRENT_USER and the like.

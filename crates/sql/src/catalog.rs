@@ -11,10 +11,11 @@
 //! ```
 
 use crate::records::{
-    self, Counters, FIRST_ID, ForeignKeyRecord, RecordKey, RoutineRecord, SequenceRecord,
-    TableRecord,
+    self, AccessRecord, CommentsRecord, Counters, FIRST_ID, ForeignKeyRecord, RecordKey,
+    RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, ViewRecord,
 };
 use crate::references;
+use crate::role::{Access, Roles};
 use crate::routine::StoredRoutine;
 use crate::stored;
 use quintet_base::{ConstraintId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
@@ -51,6 +52,7 @@ pub(crate) enum Relation {
     /// The index of a table's primary key.
     PrimaryKey(TableId),
     Sequence(SequenceId),
+    View(TableId),
 }
 
 /// An immutable catalogue.
@@ -64,6 +66,25 @@ pub struct Catalog {
     /// Several may have one name.
     routines: BTreeMap<RoutineId, Arc<StoredRoutine>>,
     foreign_keys: BTreeMap<ConstraintId, Arc<ForeignKeyRecord>>,
+    views: BTreeMap<TableId, Arc<ViewRecord>>,
+    /// By the number of what they are about.
+    comments: BTreeMap<u32, Arc<CommentsRecord>>,
+    /// Those that users made.
+    schemas: BTreeMap<u32, Arc<SchemaRecord>>,
+    roles: Arc<Roles>,
+}
+
+/// Writes a record into a map, or takes it out.
+fn replace<K: Ord, T: serde::de::DeserializeOwned>(
+    map: &mut BTreeMap<K, Arc<T>>,
+    key: K,
+    value: Option<&[u8]>,
+) -> SqlResult<()> {
+    match value {
+        Some(value) => map.insert(key, Arc::new(records::read(value)?)),
+        None => map.remove(&key),
+    };
+    Ok(())
 }
 
 impl Catalog {
@@ -84,6 +105,10 @@ impl Catalog {
             names: BTreeMap::new(),
             routines: BTreeMap::new(),
             foreign_keys: BTreeMap::new(),
+            views: BTreeMap::new(),
+            comments: BTreeMap::new(),
+            schemas: BTreeMap::new(),
+            roles: Arc::new(Roles::new()),
         };
         let changes: Vec<CatalogChange> = records
             .into_iter()
@@ -106,6 +131,7 @@ impl Catalog {
             *routine = Arc::new(routine.again());
         }
         let mut tables = Vec::new();
+        let mut roles: Option<Roles> = None;
         // Sequences first: defaults of tables name them.
         for change in changes {
             match (RecordKey::decode(&change.key)?, &change.value) {
@@ -137,7 +163,31 @@ impl Catalog {
                 (RecordKey::ForeignKey(id), None) => {
                     next.foreign_keys.remove(&id);
                 }
+                (RecordKey::View(id), value) => {
+                    replace(&mut next.views, id, value.as_deref())?;
+                }
+                (RecordKey::Comments(number), value) => {
+                    replace(&mut next.comments, number, value.as_deref())?;
+                }
+                (RecordKey::Schema(number), value) => {
+                    replace(&mut next.schemas, number, value.as_deref())?;
+                }
+                (RecordKey::Role(id), value) => {
+                    let record = value.as_deref().map(records::read::<RoleRecord>);
+                    let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
+                    roles.put(id, record.transpose()?);
+                }
+                (RecordKey::Access(number), value) => {
+                    let record = value.as_deref().map(records::read::<AccessRecord>);
+                    let access = record.transpose()?.as_ref().map(Access::of_record);
+                    let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
+                    roles.put_access(number, access);
+                }
             }
+        }
+        if let Some(mut roles) = roles {
+            roles.settle();
+            next.roles = Arc::new(roles);
         }
         next.index_names();
         for (id, value) in tables {
@@ -145,7 +195,7 @@ impl Catalog {
                 next.tables.remove(&id);
                 continue;
             };
-            let record: TableRecord = records::read(value)?;
+            let record: TableRecord = records::read_table(value)?;
             let table = Arc::new(stored::table(&next, &record)?);
             let record = Arc::new(record);
             next.tables.insert(
@@ -160,6 +210,29 @@ impl Catalog {
         next.index_names();
         next.refer();
         Ok(next)
+    }
+
+    /// Spaces of rows that these changes leave, each with the record of its table as it is before them.
+    ///
+    /// # Errors
+    /// `XX001` if a record cannot be read.
+    pub fn left_by(&self, changes: &[CatalogChange]) -> SqlResult<Vec<(SpaceId, CatalogChange)>> {
+        let mut left = Vec::new();
+        for change in changes {
+            let RecordKey::Table(id) = RecordKey::decode(&change.key)? else {
+                continue;
+            };
+            let Some(before) = self.tables.get(&id) else {
+                continue;
+            };
+            let after = change.value.as_deref();
+            let after = after.map(records::read_table).transpose()?;
+            if after.is_none_or(|after| after.space != before.record.space) {
+                let record = records::write_table(&before.record)?;
+                left.push((before.record.space, record));
+            }
+        }
+        Ok(left)
     }
 
     /// Gives each table what refers to it and what it refers to.
@@ -210,6 +283,9 @@ impl Catalog {
         };
         for (&id, sequence) in &self.sequences {
             add(&sequence.schema, &sequence.name, Relation::Sequence(id));
+        }
+        for (&id, view) in &self.views {
+            add(&view.schema, &view.name, Relation::View(id));
         }
         for (&id, entry) in &self.tables {
             let record = &entry.record;
@@ -270,6 +346,86 @@ impl Catalog {
         self.sequences.values()
     }
 
+    /// The view with this number.
+    pub(crate) fn view(&self, id: TableId) -> Option<&Arc<ViewRecord>> {
+        self.views.get(&id)
+    }
+
+    /// All views, oldest first.
+    pub(crate) fn views(&self) -> impl Iterator<Item = &Arc<ViewRecord>> {
+        self.views.values()
+    }
+
+    /// Views that name a table or view; `column`: those that name this one of its columns.
+    pub(crate) fn views_using(
+        &self,
+        relation: TableId,
+        column: Option<usize>,
+    ) -> impl Iterator<Item = &Arc<ViewRecord>> {
+        let names = move |view: &&Arc<ViewRecord>| {
+            view.uses.iter().any(|(used, columns)| {
+                *used == relation && column.is_none_or(|column| columns.contains(&column))
+            })
+        };
+        self.views().filter(names)
+    }
+
+    /// The comments on the object with this number.
+    pub(crate) fn comments(&self, number: u32) -> Option<&Arc<CommentsRecord>> {
+        self.comments.get(&number)
+    }
+
+    /// All comments, by the numbers of what they are about.
+    pub(crate) fn all_comments(&self) -> impl Iterator<Item = (u32, &Arc<CommentsRecord>)> {
+        self.comments
+            .iter()
+            .map(|(number, record)| (*number, record))
+    }
+
+    /// Schemas that users made, with their numbers.
+    pub(crate) fn own_schemas(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.schemas
+            .iter()
+            .map(move |(number, record)| (*number, record.name.as_str()))
+    }
+
+    /// True if there is a schema of this name.
+    pub(crate) fn has_schema(&self, name: &str) -> bool {
+        matches!(name, "public" | "pg_catalog" | "information_schema")
+            || self.own_schemas().any(|(_, own)| own == name)
+    }
+
+    /// The relations of a schema, by name.
+    pub(crate) fn relations_in(&self, schema: &str) -> impl Iterator<Item = (&str, Relation)> {
+        let named = self.names.get(schema).into_iter().flatten();
+        named.map(|(name, relation)| (name.as_str(), *relation))
+    }
+
+    /// The schema that a relation is in.
+    pub(crate) fn schema_of(&self, relation: Relation) -> Option<String> {
+        match relation {
+            Relation::Sequence(id) => self.sequences.get(&id).map(|s| s.schema.clone()),
+            Relation::View(id) => self.views.get(&id).map(|view| view.schema.clone()),
+            Relation::Table(id) | Relation::PrimaryKey(id) | Relation::Index(id, _) => {
+                self.record(id).map(|record| record.schema.clone())
+            }
+        }
+    }
+
+    /// The number that a relation has in `pg_class`.
+    pub(crate) fn number_of(&self, relation: Relation) -> u32 {
+        match relation {
+            Relation::Table(id) | Relation::View(id) => id.0,
+            Relation::PrimaryKey(id) => crate::system::primary_key_oid(id),
+            Relation::Sequence(id) => id.0,
+            Relation::Index(id, number) => {
+                let table = self.table_by_id(id);
+                let index = table.and_then(|table| table.indexes.get(number));
+                index.map_or(0, |index| index.id.0)
+            }
+        }
+    }
+
     /// What a name stands for.
     pub(crate) fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
         self.names.get(schema)?.get(name).copied()
@@ -313,6 +469,11 @@ impl Catalog {
     /// The procedure or function with this number.
     pub(crate) fn routine(&self, id: RoutineId) -> Option<&Arc<StoredRoutine>> {
         self.routines.get(&id)
+    }
+
+    /// Roles, and what they may do.
+    pub fn roles(&self) -> &Roles {
+        &self.roles
     }
 
     /// The next number to give out.

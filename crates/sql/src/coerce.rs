@@ -6,7 +6,9 @@
 //! Does not: decide which type a context asks for.
 
 use crate::planner::Planner;
+use crate::system::Known;
 use quintet_base::interval;
+use quintet_base::objects::ObjectNames;
 use quintet_base::text_format;
 use quintet_base::types::TypeFamily;
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
@@ -51,6 +53,14 @@ pub(crate) fn convert(
 /// Reads an untyped literal.
 fn literal(planner: &Planner, value: Value, ty: SqlType) -> SqlResult<Expr> {
     let value = match &value {
+        Value::Text(text) if ty.is_named_oid() => {
+            let number = text == "-" || text.bytes().all(|byte| byte.is_ascii_digit());
+            Value::Oid(match number {
+                true => ObjectNames::default().number(ty, text)?,
+                // Also where a routine or a default is read, which has no session's names.
+                false => Known::new(planner.context).number(ty, text)?,
+            })
+        }
         Value::Text(text) if ty != SqlType::Unknown => {
             text_format::read(ty, text, planner.context.format)?
         }

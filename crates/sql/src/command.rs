@@ -5,6 +5,7 @@
 
 use crate::catalog::CatalogChange;
 use quintet_base::{Level, SqlError, SqlType};
+use quintet_ir::Needs;
 use quintet_ir::Program;
 use quintet_ir::ddl::Work;
 use quintet_ir::plan::Plan;
@@ -23,6 +24,8 @@ pub struct Planned {
     pub columns: Vec<OutputColumn>,
     /// The command tag, without counts: `SELECT`, `INSERT`, `BEGIN`, `CREATE TABLE` …
     pub tag: &'static str,
+    /// What whoever carries it out must be allowed to do.
+    pub needs: Needs,
     /// Notices to send when it is carried out (`relation "x" does not exist, skipping`).
     pub notices: Vec<Notice>,
 }
@@ -79,6 +82,15 @@ pub enum Command {
         name: String,
         /// Values joined with ", " as PostgreSQL does.
         value: Option<String>,
+    },
+    /// SELECT set_config(name, value, local): as SET, and a row with the value.
+    SetConfig {
+        /// For the transaction.
+        local: bool,
+        /// Lower-case name.
+        name: String,
+        /// What it is from now on.
+        value: String,
     },
     /// RESET ALL.
     ResetAll,
@@ -141,6 +153,8 @@ pub enum Command {
         /// What is explained: only `Run` for now.
         inner: Box<Planned>,
     },
+    /// `SELECT * FROM quintet_…(…)`: what the database tells of itself, and the arguments.
+    Feed(crate::feed::Feed, Vec<quintet_ir::Expr>),
     /// EXPLAIN PROCEDURE and FUNCTION: the routine with those it calls.
     ExplainRoutine(Arc<Program>),
     /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE in a weak mode and the like: accepted, nothing to do
@@ -169,6 +183,8 @@ pub struct DdlPlan {
     pub changes: Vec<CatalogChange>,
     /// Physical work, in order, before the records are written.
     pub work: Vec<Work>,
+    /// What is run when the change is done, by the schema as it is then: CREATE TABLE AS puts its rows in.
+    pub then: Option<Arc<Procedure>>,
 }
 
 /// COPY table (columns) FROM STDIN.

@@ -69,7 +69,9 @@ impl Reader<'_> {
     fn is_key(&self, expr: &Expr) -> bool {
         let mut columns = Vec::new();
         expr.collect_columns(&mut columns);
-        columns.iter().all(|&place| (self.usable)(place)) && !is_volatile(expr)
+        columns.iter().all(|&place| (self.usable)(place))
+            && !is_volatile(expr)
+            && !expr.has_subquery()
     }
 
     /// The condition as one column's.

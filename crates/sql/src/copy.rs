@@ -4,9 +4,11 @@
 //! mean in PostgreSQL, in both their old and their new syntax.  Accepts and ignores: FREEZE.
 //! Does not: files, programs, WHERE (0A000); read or write the data itself.
 
+use crate::coerce;
 use crate::command::{Command, CopyFormat, CopyFrom, CopyKind, CopyTo, Planned};
 use crate::expr::Binder;
 use crate::from::{From, target_table};
+use crate::generated;
 use crate::insert::{default_of, target_columns};
 use crate::join::{join, mark_needed};
 use crate::names::{self, inner, required};
@@ -20,7 +22,7 @@ use pg_query::protobuf::{CopyStmt, DefElem, Node};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::plan::Plan;
 use quintet_ir::statement::{Body, Insert, Procedure};
-use quintet_ir::{Expr, Statement};
+use quintet_ir::{Expr, Privileges, Statement};
 use std::sync::Arc;
 
 /// Plans a COPY.
@@ -67,14 +69,29 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
 
 fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> SqlResult<CopyFrom> {
     let table = target_table(planner, required(statement.relation.as_ref())?)?;
-    let columns = target_columns(planner, &table, &statement.attlist)?;
+    planner.need_table(table.id, Privileges::INSERT);
+    let mut columns = target_columns(planner, &table, &statement.attlist)?;
+    let is_generated = |column: &usize| table.columns[*column].generated.is_some();
+    match statement.attlist.is_empty() {
+        true => columns.retain(|column| !is_generated(column)),
+        false => {
+            if let Some(column) = columns.iter().find(|column| is_generated(column)) {
+                let name = &table.columns[*column].name;
+                let message = format!("column \"{name}\" is a generated column");
+                return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                    .detail("Generated columns cannot be used in COPY."));
+            }
+        }
+    }
     let mut values: Vec<Expr> = table.columns.iter().map(default_of).collect();
     for (param, &column) in columns.iter().enumerate() {
-        values[column] = Expr::Param(param, table.columns[column].ty);
+        let (ty, modifier) = (table.columns[column].ty, table.columns[column].modifier);
+        values[column] = coerce::with_length(Expr::Param(param, ty), ty, modifier);
     }
+    let (source, values) = generated::in_insert(&table, one_row(), values);
     let insert = Insert {
         table: table.clone(),
-        source: one_row(),
+        source,
         values,
         conflict: None,
         returning: None,
@@ -98,7 +115,11 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
 fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<Output>)> {
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;
-    let columns = target_columns(planner, &table, &statement.attlist)?;
+    planner.need_table(table.id, Privileges::SELECT);
+    let mut columns = target_columns(planner, &table, &statement.attlist)?;
+    if statement.attlist.is_empty() {
+        columns.retain(|column| table.columns[*column].generated.is_none());
+    }
     let from = From::of_table(&table, &relation.relname, true);
     let mut joined = join(&from.leaves, vec![], None)?;
     let outputs = columns.iter().map(|&number| {

@@ -6,42 +6,57 @@
 //!
 //! | file | statements |
 //! |---|---|
-//! | here | DROP, TRUNCATE, RENAME, schemas, comments |
+//! | here | DROP, TRUNCATE |
+//! | `ddl/rename` | RENAME |
+//! | `ddl/schema` | schemas |
+//! | `ddl/view` | views |
+//! | `ddl/comment` | COMMENT ON |
 //! | `ddl/table` | CREATE TABLE |
+//! | `ddl/table_as` | CREATE TABLE AS, SELECT INTO |
 //! | `ddl/constraint` | constraints, wherever they stand |
+//! | `ddl/generated` | generated columns |
 //! | `ddl/foreign_key` | foreign keys, and what needs them |
 //! | `ddl/index` | CREATE INDEX |
 //! | `ddl/sequence` | CREATE and ALTER SEQUENCE |
 //! | `ddl/alter` | ALTER TABLE |
 
 mod alter;
+mod comment;
 mod constraint;
 mod foreign_key;
+mod generated;
 mod index;
 mod rename;
+mod schema;
 mod sequence;
 mod table;
+mod table_as;
+mod view;
 
 use crate::catalog::Relation;
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, owned_sequences, spaces_of};
-use crate::from::{schema_of, target_table};
+use crate::from::target_table;
 use crate::names::{self, inner};
 use crate::planner::Planner;
+use crate::role;
 use crate::routine;
 use crate::stored;
 use foreign_key::Going;
+pub(crate) use generated::refuse_actions;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, TableId};
-use quintet_ir::Expr;
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableRef;
+use quintet_ir::{Expr, Object, ObjectKind, Privileges};
+pub(crate) use table_as::select_into;
 
 /// Plans a schema change; `None` if the statement is none.
 pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {
     let planned = match node {
         NodeEnum::CreateStmt(statement) => table::create(planner, statement)?,
+        NodeEnum::CreateTableAsStmt(statement) => table_as::create(planner, statement)?,
         NodeEnum::IndexStmt(statement) => index::create(planner, statement)?,
         NodeEnum::CreateSeqStmt(statement) => sequence::create(planner, statement)?,
         NodeEnum::AlterSeqStmt(statement) => sequence::alter(planner, statement)?,
@@ -49,24 +64,16 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::RenameStmt(statement) => rename::rename(planner, statement)?,
         NodeEnum::DropStmt(statement) => drop(planner, statement)?,
         NodeEnum::TruncateStmt(statement) => truncate(planner, statement)?,
-        NodeEnum::CreateSchemaStmt(statement) => {
-            if statement.schemaname == "public" && statement.schema_elts.is_empty() {
-                if !statement.if_not_exists {
-                    return Err(SqlError::new(
-                        SqlState::DUPLICATE_SCHEMA,
-                        "schema \"public\" already exists",
-                    ));
-                }
-                planner.notice("schema \"public\" already exists, skipping".to_string());
-                planner.command(Command::Nothing { checkpoint: false }, "CREATE SCHEMA")
-            } else {
-                return Err(SqlError::unsupported("a schema other than public"));
-            }
-        }
+        NodeEnum::CreateSchemaStmt(statement) => schema::create(planner, statement)?,
+        NodeEnum::ViewStmt(statement) => view::create(planner, statement)?,
         NodeEnum::CreateFunctionStmt(statement) => routine::plan_create(planner, statement)?,
-        NodeEnum::CommentStmt(_) => {
-            planner.command(Command::Nothing { checkpoint: false }, "COMMENT")
-        }
+        NodeEnum::CommentStmt(statement) => comment::comment(planner, statement)?,
+        NodeEnum::CreateRoleStmt(statement) => role::create(planner, statement)?,
+        NodeEnum::AlterRoleStmt(statement) => role::alter(planner, statement)?,
+        NodeEnum::DropRoleStmt(statement) => role::drop(planner, statement)?,
+        NodeEnum::GrantStmt(statement) => role::grant(planner, statement)?,
+        NodeEnum::AlterOwnerStmt(statement) => role::alter_owner(planner, statement)?,
+        NodeEnum::GrantRoleStmt(statement) => role::grant_role(planner, statement)?,
         _ => return Ok(None),
     };
     Ok(Some(planned))
@@ -77,8 +84,14 @@ fn creation_schema<'n>(
     planner: &'n Planner,
     relation: &'n pg_query::protobuf::RangeVar,
 ) -> SqlResult<&'n str> {
-    match schema_of(planner, relation)? {
-        "public" => Ok("public"),
+    if !relation.catalogname.is_empty() && relation.catalogname != planner.context.database {
+        return Err(planner.unsupported("a reference to another database", relation.location));
+    }
+    let schema = match relation.schemaname.as_str() {
+        "" => planner.schema().map_err(planner.at(relation.location))?,
+        schema => schema,
+    };
+    match schema {
         schema @ ("pg_catalog" | "information_schema") => Err(planner.error(
             SqlState::INSUFFICIENT_PRIVILEGE,
             format!(
@@ -87,6 +100,10 @@ fn creation_schema<'n>(
             ),
             relation.location,
         )),
+        schema if planner.catalog().has_schema(schema) => {
+            planner.must_have(planner.schema_object(schema), Privileges::CREATE)?;
+            Ok(schema)
+        }
         schema => Err(planner.error(
             SqlState::INVALID_SCHEMA_NAME,
             format!("schema \"{schema}\" does not exist"),
@@ -102,9 +119,11 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         ObjectType::ObjectTable => ("DROP TABLE", "table"),
         ObjectType::ObjectIndex => ("DROP INDEX", "index"),
         ObjectType::ObjectSequence => ("DROP SEQUENCE", "sequence"),
+        ObjectType::ObjectView => ("DROP VIEW", "view"),
         ObjectType::ObjectFunction | ObjectType::ObjectProcedure | ObjectType::ObjectRoutine => {
             return routine::plan_drop(planner, statement);
         }
+        ObjectType::ObjectSchema => return schema::drop(planner, statement, cascade),
         other => return drop_other(planner, statement, other),
     };
     let mut dropped = Vec::new();
@@ -112,11 +131,11 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
     for object in &statement.objects {
         let name = names::strings(names::list(object).unwrap_or_default());
         let (schema, name) = match name[..] {
-            [name] => (planner.context.schema, name),
-            [schema, name] => (schema, name),
+            [name] => (None, name),
+            [schema, name] => (Some(schema), name),
             _ => return Err(planner.unsupported("a reference to another database", -1)),
         };
-        let Some(found) = planner.catalog().relation(schema, name) else {
+        let Some(found) = planner.find_relation(schema, name) else {
             if statement.missing_ok {
                 planner.notice(format!("{kind} \"{name}\" does not exist, skipping"));
                 continue;
@@ -135,8 +154,20 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         }
         dropped.push(found);
         match (found, kind) {
-            (Relation::Table(id), "table") => drop_table(&mut draft, id, cascade, &together)?,
+            (Relation::Table(id), "table") => {
+                planner.may_drop(table_object(id))?;
+                drop_table(&mut draft, id, cascade, &together)?;
+            }
+            (Relation::View(id), "view") => {
+                planner.may_drop(table_object(id))?;
+                if !draft.has_dropped_view(id) {
+                    let what = format!("view {name}");
+                    view::release(&mut draft, &what, id, None, cascade, &together)?;
+                    draft.drop_view(id);
+                }
+            }
             (Relation::Index(id, number), "index") => {
+                planner.must_own_index(id, name)?;
                 index::drop(&mut draft, id, number, cascade)?;
             }
             (Relation::PrimaryKey(id), "index") => {
@@ -144,6 +175,7 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
                 return Err(required_by_constraint(name, table.map_or("", |t| &t.name)));
             }
             (Relation::Sequence(id), "sequence") => {
+                planner.may_drop(sequence_object(id))?;
                 release_sequence(&mut draft, id, cascade, None)?;
                 draft.drop_sequence(id);
             }
@@ -152,11 +184,33 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
                     "\"{name}\" is not a{} {kind}",
                     if kind == "index" { "n" } else { "" }
                 );
-                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+                let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, message);
+                return Err(error.hint(match found {
+                    Relation::View(_) => "Use DROP VIEW to remove a view.",
+                    Relation::Table(_) => "Use DROP TABLE to remove a table.",
+                    Relation::Sequence(_) => "Use DROP SEQUENCE to remove a sequence.",
+                    Relation::Index(..) | Relation::PrimaryKey(_) => {
+                        "Use DROP INDEX to remove an index."
+                    }
+                }));
             }
         }
     }
     draft.finish(tag)
+}
+
+fn table_object(id: TableId) -> Object {
+    Object {
+        kind: ObjectKind::Table,
+        number: id.0,
+    }
+}
+
+fn sequence_object(id: SequenceId) -> Object {
+    Object {
+        kind: ObjectKind::Sequence,
+        number: id.0,
+    }
 }
 
 fn required_by_constraint(index: &str, table: &str) -> SqlError {
@@ -174,13 +228,11 @@ fn required_by_constraint(index: &str, table: &str) -> SqlError {
 /// DROP of what Quintet has none of: fine with IF EXISTS.
 fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlResult<Planned> {
     let (tag, word) = match kind {
-        ObjectType::ObjectView => ("DROP VIEW", "view"),
         ObjectType::ObjectMatview => ("DROP MATERIALIZED VIEW", "materialized view"),
         ObjectType::ObjectType => ("DROP TYPE", "type"),
         ObjectType::ObjectDomain => ("DROP DOMAIN", "domain"),
         ObjectType::ObjectExtension => ("DROP EXTENSION", "extension"),
         ObjectType::ObjectTrigger => ("DROP TRIGGER", "trigger"),
-        ObjectType::ObjectSchema => ("DROP SCHEMA", "schema"),
         _ => return Err(SqlError::unsupported("DROP of this kind of object")),
     };
     if !statement.missing_ok {
@@ -194,11 +246,6 @@ fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlR
             Some(NodeEnum::TypeName(name)) => names::strings(&name.names).join("."),
             _ => String::new(),
         };
-        if kind == ObjectType::ObjectSchema
-            && ["public", "pg_catalog", "information_schema"].contains(&&*name)
-        {
-            return Err(SqlError::unsupported(format!("DROP SCHEMA {name}")));
-        }
         planner.notice(format!("{word} \"{name}\" does not exist, skipping"));
     }
     Ok(planner.command(Command::Nothing { checkpoint: false }, tag))
@@ -209,12 +256,12 @@ fn named_tables(planner: &Planner, statement: &DropStmt) -> Vec<TableId> {
     let found = statement.objects.iter().filter_map(|object| {
         let name = names::strings(names::list(object).unwrap_or_default());
         let (schema, name) = match name[..] {
-            [name] => (planner.context.schema, name),
-            [schema, name] => (schema, name),
+            [name] => (None, name),
+            [schema, name] => (Some(schema), name),
             _ => return None,
         };
-        match planner.catalog().relation(schema, name) {
-            Some(Relation::Table(id)) => Some(id),
+        match planner.find_relation(schema, name) {
+            Some(Relation::Table(id) | Relation::View(id)) => Some(id),
             _ => None,
         }
     });
@@ -232,6 +279,8 @@ fn drop_table(
     };
     let record = record_of(draft.planner, table)?;
     foreign_key::release(draft, &record, &Going::Table, cascade, together)?;
+    let what = format!("table {}", table.name);
+    view::release(draft, &what, id, None, cascade, together)?;
     for sequence in owned_sequences(draft.planner.catalog(), id, None) {
         release_sequence(draft, sequence, cascade, Some(id))?;
     }
@@ -315,6 +364,9 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
         }
     }
     truncate_together(planner, statement, &mut tables)?;
+    for table in &tables {
+        planner.must_have(table_object(table.id), Privileges::TRUNCATE)?;
+    }
     for table in tables {
         let mut record = record_of(planner, &table)?;
         draft.renew_spaces(&mut record);

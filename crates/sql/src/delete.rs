@@ -4,7 +4,7 @@
 //! table's own.  Does not: run anything.
 
 use crate::command::Planned;
-use crate::from::{From, target_table};
+use crate::from::{Doing, From, changed_table};
 use crate::insert::{alias, bind_returning};
 use crate::names::required;
 use crate::output;
@@ -12,17 +12,20 @@ use crate::planner::Planner;
 use crate::subquery::Subqueries;
 use crate::update::plan_target_rows;
 use crate::with;
+use pg_query::NodeEnum;
 use pg_query::protobuf::DeleteStmt;
 use quintet_base::SqlResult;
-use quintet_ir::Statement;
 use quintet_ir::statement::Delete;
+use quintet_ir::{Privileges, Statement};
 
 /// Plans a DELETE.
 pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResult<Planned> {
     planner.calls.allow();
-    let before = with::enter_with(planner, statement.with_clause.as_ref())?;
+    let whole = || NodeEnum::DeleteStmt(Box::new(statement.clone()));
+    let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
-    let table = target_table(planner, relation)?;
+    let table = changed_table(planner, relation, Doing::Delete)?;
+    planner.need_target(table.id, Privileges::DELETE);
     let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
     from.add_items(planner, &statement.using_clause)?;
     let subqueries = Subqueries::new(from.width);
@@ -30,7 +33,7 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let (source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
-    with::leave_with(planner, before);
+    let source = with::leave_with(planner, before, source);
     let delete = Delete {
         table,
         source,

@@ -6,17 +6,22 @@
 
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
+use crate::ddl::refuse_actions;
 use crate::planner::Planner;
 use crate::records::{
-    self, Counters, ForeignKeyRecord, RecordKey, RoutineRecord, SequenceRecord, TableRecord,
+    self, AccessRecord, CommentsRecord, Counters, ForeignKeyRecord, RecordKey, RoleRecord,
+    RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, ViewRecord,
 };
 use crate::stored;
+use crate::system;
 use quintet_base::{
-    ConstraintId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId,
+    ConstraintId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId,
 };
+use quintet_ir::Procedure;
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Longest name, as PostgreSQL cuts generated ones.
 const NAME_BYTES_MAX: usize = quintet_base::limits::IDENTIFIER_BYTES_MAX;
@@ -27,6 +32,8 @@ pub(crate) struct Draft<'p, 'a> {
     next_id: u32,
     changes: Vec<CatalogChange>,
     work: Vec<Work>,
+    /// See [`DdlPlan::then`].
+    then: Option<Arc<Procedure>>,
     /// Names that this change takes.
     taken: BTreeSet<String>,
     /// Names that this change gives back.
@@ -40,6 +47,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             next_id: planner.catalog().next_id(),
             changes: Vec::new(),
             work: Vec::new(),
+            then: None,
             taken: BTreeSet::new(),
             freed: BTreeSet::new(),
         }
@@ -126,8 +134,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a table's record.
     pub fn put_table(&mut self, record: &TableRecord) -> SqlResult<()> {
-        self.changes
-            .push(records::write(RecordKey::Table(record.id), record)?);
+        self.changes.push(records::write_table(record)?);
         Ok(())
     }
 
@@ -136,7 +143,7 @@ impl<'p, 'a> Draft<'p, 'a> {
         let key = RecordKey::Table(id).encode();
         let last = self.changes.iter().rev().find(|change| change.key == key);
         last.and_then(|change| change.value.as_deref())
-            .map(records::read)
+            .map(records::read_table)
             .transpose()
     }
 
@@ -158,6 +165,118 @@ impl<'p, 'a> Draft<'p, 'a> {
     pub fn put_foreign_key(&mut self, record: &ForeignKeyRecord) -> SqlResult<()> {
         self.changes
             .push(records::write(RecordKey::ForeignKey(record.id), record)?);
+        Ok(())
+    }
+
+    /// Writes a view's record.
+    pub fn put_view(&mut self, record: &ViewRecord) -> SqlResult<()> {
+        self.changes
+            .push(records::write(RecordKey::View(record.id), record)?);
+        Ok(())
+    }
+
+    /// Removes a view.
+    pub fn drop_view(&mut self, id: TableId) {
+        if let Some(view) = self.planner.catalog().view(id) {
+            self.free_name(&view.name);
+        }
+        self.changes.push(records::remove(RecordKey::View(id)));
+    }
+
+    /// True if this change removes the view.
+    pub fn has_dropped_view(&self, id: TableId) -> bool {
+        let key = RecordKey::View(id).encode();
+        (self.changes.iter()).any(|change| change.key == key && change.value.is_none())
+    }
+
+    /// Writes the comments on an object; none: takes them away.
+    pub fn put_comments(&mut self, number: u32, record: &CommentsRecord) -> SqlResult<()> {
+        let key = RecordKey::Comments(number);
+        self.changes.push(match record.entries.is_empty() {
+            true => records::remove(key),
+            false => records::write(key, record)?,
+        });
+        Ok(())
+    }
+
+    /// Writes a schema's record.
+    pub fn put_schema(&mut self, number: u32, name: &str) -> SqlResult<()> {
+        let record = SchemaRecord {
+            name: name.to_string(),
+        };
+        self.changes
+            .push(records::write(RecordKey::Schema(number), &record)?);
+        Ok(())
+    }
+
+    /// Removes a schema.
+    pub fn drop_schema(&mut self, number: u32) {
+        self.changes
+            .push(records::remove(RecordKey::Schema(number)));
+    }
+
+    /// Writes a role's record.
+    pub fn put_role(&mut self, record: &RoleRecord) -> SqlResult<()> {
+        self.changes
+            .push(records::write(RecordKey::Role(record.id), record)?);
+        Ok(())
+    }
+
+    /// Removes a role.
+    pub fn drop_role(&mut self, id: RoleId) {
+        self.changes.push(records::remove(RecordKey::Role(id)));
+    }
+
+    /// Writes who owns an object and what was granted on it.
+    pub fn put_access(&mut self, record: &AccessRecord) -> SqlResult<()> {
+        self.changes
+            .push(records::write(RecordKey::Access(record.number), record)?);
+        Ok(())
+    }
+
+    /// What is new belongs to who makes it; what goes takes its access record along.
+    fn settle_owners(&mut self) -> SqlResult<()> {
+        let catalog = self.planner.catalog();
+        let role = self.planner.context.user.role;
+        let (mut made, mut gone) = (BTreeSet::new(), BTreeSet::new());
+        for change in &self.changes {
+            let key = RecordKey::decode(&change.key)?;
+            let Some(object) = key.object() else {
+                continue;
+            };
+            match change.value {
+                Some(_) if !catalog.is_there(object) => made.insert(object.number),
+                Some(_) => false,
+                None => gone.insert(object.number),
+            };
+        }
+        for number in gone {
+            let other = |change: &CatalogChange| {
+                let key = RecordKey::decode(&change.key)
+                    .ok()
+                    .and_then(RecordKey::object);
+                change.value.is_some() && key.is_some_and(|object| object.number == number)
+            };
+            let stays = self.changes.iter().any(other);
+            if !stays && catalog.roles().access(number).is_some() {
+                let key = RecordKey::Access(number);
+                self.changes.push(records::remove(key));
+            }
+        }
+        if role == RoleId::BOOTSTRAP {
+            return Ok(());
+        }
+        for number in made {
+            let key = RecordKey::Access(number).encode();
+            if self.changes.iter().any(|change| change.key == key) {
+                continue;
+            }
+            self.put_access(&AccessRecord {
+                number,
+                owner: role,
+                acl: None,
+            })?;
+        }
         Ok(())
     }
 
@@ -222,11 +341,10 @@ impl<'p, 'a> Draft<'p, 'a> {
         Ok(())
     }
 
-    /// True if the change makes a new sequence.
-    pub fn makes_sequence(&self) -> bool {
-        self.work
-            .iter()
-            .any(|work| matches!(work, Work::StartSequence { .. }))
+    /// How many new sequences the change makes.
+    pub fn new_sequences(&self) -> usize {
+        let new = |work: &&Work| matches!(work, Work::StartSequence { .. });
+        self.work.iter().filter(new).count()
     }
 
     /// Removes a table with all that is its own.
@@ -267,6 +385,11 @@ impl<'p, 'a> Draft<'p, 'a> {
         }
     }
 
+    /// Runs this when the change is done.
+    pub fn then(&mut self, procedure: Arc<Procedure>) {
+        self.then = Some(procedure);
+    }
+
     /// Adds work.
     pub fn work(&mut self, work: Work) {
         self.work.push(work);
@@ -300,8 +423,13 @@ impl<'p, 'a> Draft<'p, 'a> {
                 .planner
                 .command(Command::Nothing { checkpoint: false }, tag));
         }
+        self.settle_owners()?;
         // Whether it can be read back is known now, not when it is too late.
         let next = self.planner.catalog().apply(&self.changes)?;
+        self.forget_comments(&next)?;
+        for key in next.foreign_keys() {
+            refuse_actions(&next, key)?;
+        }
         let neighbours = self.neighbours(&next)?;
         if !neighbours.is_empty() {
             self.work(Work::Fence(neighbours));
@@ -309,12 +437,31 @@ impl<'p, 'a> Draft<'p, 'a> {
         let plan = DdlPlan {
             changes: self.changes,
             work: self.work,
+            then: self.then,
         };
         Ok(self.planner.command(Command::Ddl(plan), tag))
     }
 }
 
 impl Draft<'_, '_> {
+    /// Takes away comments on what is gone.
+    fn forget_comments(&mut self, next: &Catalog) -> SqlResult<()> {
+        let now = self.planner.catalog();
+        let mut kept = Vec::new();
+        for (number, record) in now.all_comments() {
+            let entries = record
+                .entries
+                .iter()
+                .filter(|entry| system::is_there(next, entry.class, number, entry.column));
+            let entries: Vec<_> = entries.cloned().collect();
+            if entries.len() < record.entries.len() && next.comments(number) == Some(record) {
+                kept.push((number, CommentsRecord { entries }));
+            }
+        }
+        kept.iter()
+            .try_for_each(|(number, record)| self.put_comments(*number, record))
+    }
+
     /// The spaces of tables that refer to changed ones or are referred to by them: whoever changes their rows by an older plan
     /// does not look where it has to.
     fn neighbours(&self, next: &Catalog) -> SqlResult<Vec<SpaceId>> {
@@ -372,7 +519,7 @@ pub(crate) fn table_of(catalog: &Catalog, relation: Relation) -> Option<&TableRe
         Relation::Table(id) | Relation::Index(id, _) | Relation::PrimaryKey(id) => {
             catalog.table_by_id(id)
         }
-        Relation::Sequence(_) => None,
+        Relation::Sequence(_) | Relation::View(_) => None,
     }
 }
 

@@ -14,7 +14,7 @@
 use crate::coerce;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
-use crate::scope::Scope;
+use crate::scope::{Scope, ScopeColumn};
 use crate::types;
 use crate::variables::Conflict;
 use pg_query::NodeEnum;
@@ -38,6 +38,10 @@ pub(crate) struct Binder<'b, 'a> {
     pub clause: &'static str,
     /// Aggregates met; `None` where they are not allowed.
     pub aggregates: Option<&'b RefCell<Vec<AggregateCall>>>,
+    /// Arguments of GROUPING met, with its places; `None` where it is not allowed.
+    pub groupings: Option<&'b RefCell<Vec<crate::grouping_sets::Marks>>>,
+    /// Calls over windows met; `None` where they are not allowed.
+    pub windows: Option<&'b crate::window::Windows>,
     /// Subqueries met; `None` where they are not supported.
     pub subqueries: Option<&'b crate::subquery::Subqueries>,
 }
@@ -50,6 +54,8 @@ impl<'b, 'a> Binder<'b, 'a> {
             scope,
             clause,
             aggregates: None,
+            groupings: None,
+            windows: None,
             subqueries: None,
         }
     }
@@ -101,7 +107,7 @@ impl<'b, 'a> Binder<'b, 'a> {
                 "DEFAULT is not allowed in this context",
                 place,
             )),
-            NodeEnum::GroupingFunc(_) => Err(self.planner.unsupported("GROUPING", place)),
+            NodeEnum::GroupingFunc(call) => self.grouping(call),
             NodeEnum::CurrentOfExpr(_) => Err(self.planner.unsupported("WHERE CURRENT OF", place)),
             NodeEnum::NamedArgExpr(_) => Err(self.planner.unsupported("a named argument", place)),
             NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => {
@@ -155,7 +161,10 @@ impl<'b, 'a> Binder<'b, 'a> {
                 .planner
                 .unsupported("a whole row as a value", column.location));
         }
-        let found = self.scope.resolve(self.planner, &name, column.location);
+        let found = self.resolve(&name, column.location);
+        if let Ok(found) = &found {
+            self.planner.names_column(found.origin);
+        }
         let variable = match self.planner.variables {
             Some(variables) => variables.resolve(&name),
             None => Ok(None),
@@ -183,19 +192,30 @@ impl<'b, 'a> Binder<'b, 'a> {
             (found, Ok(Some(_))) => found,
             (Err(_), Err(error)) => return Err(self.planner.at(column.location)(error)),
         };
-        let found = found.map_err(|error| match error.state {
-            SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE
-                if self.planner.is_outer_name(&name) =>
-            {
-                let what = format!("a correlated subquery (over {})", name.join("."));
-                self.planner.unsupported(what, column.location)
-            }
-            _ => error,
-        })?;
+        let found = found?;
         if let Expr::Column(place, _) = found.expr {
             self.planner.name_column(place, column.location);
         }
-        Ok(found.expr.clone())
+        Ok(found.expr)
+    }
+
+    /// The column that a name means here, or else around the subquery at hand.
+    fn resolve(&self, name: &[&str], location: i32) -> SqlResult<ScopeColumn> {
+        let here = self.scope.resolve(self.planner, name, location);
+        let wrong = match here {
+            Ok(column) => return Ok(column.clone()),
+            Err(wrong) => wrong,
+        };
+        let elsewhere = match wrong.state {
+            SqlState::UNDEFINED_TABLE => true,
+            SqlState::UNDEFINED_COLUMN => name.len() == 1,
+            _ => false,
+        };
+        let found = match elsewhere {
+            true => self.planner.outer_column(name, location)?,
+            false => None,
+        };
+        found.ok_or(wrong)
     }
 
     fn boolean_operator(&self, expr: &protobuf::BoolExpr) -> SqlResult<Expr> {
@@ -229,11 +249,6 @@ impl<'b, 'a> Binder<'b, 'a> {
     fn cast(&self, cast: &protobuf::TypeCast) -> SqlResult<Expr> {
         let name = required(cast.type_name.as_ref())?;
         let arg = required(cast.arg.as_deref())?;
-        let here = self.planner.at(names::location(arg));
-        // `regclass` is known where a name is looked up at once.
-        if types::plain_name(self.planner, name)? == "regclass" && name.array_bounds.is_empty() {
-            return self.relation_oid(arg).map_err(here);
-        }
         let (ty, modifier) = types::resolve(self.planner, name)?;
         // An array's elements know their type by the cast around it.
         if let (Some(NodeEnum::AArrayExpr(array)), Some(element)) = (inner(arg), ty.element()) {
@@ -445,7 +460,12 @@ impl<'b, 'a> Binder<'b, 'a> {
             let bounds = vec![array, bound(lower, 1)?, bound(upper, i32::MAX)?];
             return self.apply("[:]", bounds).map_err(here);
         }
-        let index = bound(upper, 1)?;
+        let mut index = bound(upper, 1)?;
+        if array.ty().is_vector() {
+            // The catalogue's vectors count from 0.
+            let one = Expr::Const(Value::Int4(1), SqlType::Int4);
+            index = self.apply("+", vec![index, one]).map_err(&here)?;
+        }
         self.apply("[]", vec![array, index]).map_err(here)
     }
 

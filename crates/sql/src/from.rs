@@ -10,23 +10,25 @@
 //! A subselect without FROM (`LATERAL (SELECT f(a.x)) AS o(n)`) has no leaf: its columns stand for
 //! their expressions.
 
+use crate::catalog::Relation;
 use crate::coerce;
-use crate::expr::Binder;
+use crate::expr::{Binder, and};
 use crate::function_source::bind_function;
 use crate::join_clause::bind_join;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
-use crate::rewrite::is_volatile;
+use crate::rewrite::{is_volatile, same};
 use crate::scope::{Output, Scope, ScopeColumn, ScopeTable};
 use crate::select::plan_query;
 use crate::system;
+use crate::view::{bind_view, why_not_updatable};
 use crate::with::bind_with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, Node, RangeSubselect, RangeVar, SelectStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
-use quintet_ir::Expr;
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableRef;
+use quintet_ir::{Expr, Privileges};
 
 /// Where a leaf's rows come from.
 #[derive(Clone, Debug)]
@@ -38,8 +40,10 @@ pub(crate) enum Source {
     OneRow(Plan),
     /// Keys by which a table of the join is found.
     Keys(Plan),
-    /// generate_series, unnest: expressions over earlier leaves.
+    /// generate_series, unnest, LATERAL: expressions over earlier leaves.
     Function(Plan),
+    /// The optional side of an outer join, of several leaves: these, under these conditions.
+    Group(Vec<Leaf>, Vec<Expr>),
 }
 
 /// How a leaf joins what is before it.
@@ -73,12 +77,45 @@ pub(crate) struct From {
     pub width: usize,
 }
 
-/// Splits a condition at AND.
+/// Splits a condition at AND; what all alternatives of an OR have in common stands before it.
 pub(crate) fn split(condition: Expr, into: &mut Vec<Expr>) {
     match condition {
         Expr::And(parts) => parts.into_iter().for_each(|part| split(part, into)),
+        Expr::Or(alternatives) => {
+            let (common, rest) = factor(alternatives);
+            into.extend(common);
+            into.extend(rest);
+        }
         condition => into.push(condition),
     }
+}
+
+/// `(a AND b) OR (a AND c)` as `a` and `b OR c`.
+fn factor(alternatives: Vec<Expr>) -> (Vec<Expr>, Option<Expr>) {
+    let parts_of = |alternative: &Expr| {
+        let mut parts = Vec::new();
+        split(alternative.clone(), &mut parts);
+        parts
+    };
+    let mut parts: Vec<Vec<Expr>> = alternatives.iter().map(parts_of).collect();
+    let has = |parts: &Vec<Expr>, one: &Expr| parts.iter().any(|other| same(other, one));
+    let candidates = parts.first().cloned().unwrap_or_default();
+    let common: Vec<Expr> = candidates
+        .into_iter()
+        .filter(|one| !is_volatile(one) && parts.iter().all(|parts| has(parts, one)))
+        .collect();
+    if common.is_empty() {
+        return (common, Some(Expr::Or(alternatives)));
+    }
+    for parts in &mut parts {
+        parts.retain(|part| !has(&common, part));
+    }
+    // An alternative that says no more makes the others say nothing.
+    let rest = match parts.iter().any(Vec::is_empty) {
+        true => None,
+        false => Some(Expr::Or(parts.into_iter().map(and).collect())),
+    };
+    (common, rest)
 }
 
 impl From {
@@ -219,23 +256,68 @@ fn no_relation(planner: &Planner, relation: &RangeVar) -> SqlError {
     planner.error(SqlState::UNDEFINED_TABLE, message, relation.location)
 }
 
-/// The schema that a relation's name means.
-pub(crate) fn schema_of<'n>(planner: &'n Planner, relation: &'n RangeVar) -> SqlResult<&'n str> {
+/// What a relation's name stands for.
+///
+/// # Errors
+/// `0A000` for another database.
+pub(crate) fn find_named(planner: &Planner, relation: &RangeVar) -> SqlResult<Option<Relation>> {
     if !relation.catalogname.is_empty() && relation.catalogname != planner.context.database {
         return Err(planner.unsupported("a reference to another database", relation.location));
     }
-    Ok(match relation.schemaname.as_str() {
-        "" => planner.context.schema,
-        schema => schema,
-    })
+    let schema = match relation.schemaname.as_str() {
+        "" => None,
+        schema => {
+            planner.need(planner.schema_object(schema), Privileges::USAGE);
+            Some(schema)
+        }
+    };
+    Ok(planner.find_relation(schema, &relation.relname))
+}
+
+/// The table whose rows a statement changes. `doing`: as the message for a view has it.
+///
+/// # Errors
+/// `55000` for a view, else as [`target_table`].
+pub(crate) fn changed_table(
+    planner: &Planner,
+    relation: &RangeVar,
+    doing: Doing,
+) -> SqlResult<TableRef> {
+    if let Some(Relation::View(id)) = find_named(planner, relation)? {
+        let (verb, event, event_word) = match doing {
+            Doing::Insert => ("insert into", "inserting into", "INSERT"),
+            Doing::Update => ("update", "updating", "UPDATE"),
+            Doing::Delete => ("delete from", "deleting from", "DELETE"),
+        };
+        let message = format!("cannot {verb} view \"{}\"", relation.relname);
+        return Err(
+            SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .detail(why_not_updatable(planner, id))
+                .hint(format!(
+                    "To enable {event} the view, provide an INSTEAD OF {event_word} trigger or an \
+                 unconditional ON {event_word} DO INSTEAD rule."
+                )),
+        );
+    }
+    target_table(planner, relation)
+}
+
+/// What a statement does to rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Doing {
+    Insert,
+    Update,
+    Delete,
 }
 
 fn find_table(planner: &Planner, relation: &RangeVar) -> SqlResult<Option<TableRef>> {
-    let schema = schema_of(planner, relation)?;
     let catalog = planner.catalog();
-    match catalog.relation(schema, &relation.relname) {
+    match find_named(planner, relation)? {
         None => Ok(None),
-        Some(crate::catalog::Relation::Table(id)) => Ok(catalog.table_by_id(id).cloned()),
+        Some(Relation::Table(id)) => {
+            planner.use_relation(id);
+            Ok(catalog.table_by_id(id).cloned())
+        }
         Some(_) => Err(planner.error(
             SqlState::WRONG_OBJECT_TYPE,
             format!("\"{}\" is not a table", relation.relname),
@@ -254,13 +336,15 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
             .iter()
             .rposition(|query| query.name == relation.relname)
         {
-            let query = with[place].clone();
             drop(with);
-            return bind_with(planner, &query, relation, start);
+            return bind_with(planner, place, relation, start);
         }
     }
     // pg_catalog is searched first, as in PostgreSQL.
     if let Some(system) = system::relation(planner, &relation.schemaname, &relation.relname) {
+        if relation.relname == "pg_authid" {
+            planner.must_be_superuser("permission denied for table pg_authid")?;
+        }
         let columns: Vec<Output> = system
             .columns
             .iter()
@@ -282,8 +366,14 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
             name,
             own_name.then_some(system.schema),
         );
+    } else if let Some(Relation::View(id)) = find_named(planner, relation)?
+        && let Some(view) = planner.catalog().view(id)
+    {
+        planner.use_relation(id);
+        return bind_view(planner, view, relation, start);
     } else {
         let table = find_table(planner, relation)?.ok_or_else(|| no_relation(planner, relation))?;
+        planner.need_table(table.id, Privileges::SELECT);
         from.add_table(&table, name, own_name);
     }
     rename_columns(planner, &mut from, relation.alias.as_ref())?;
@@ -373,11 +463,21 @@ fn bind_subselect(
             columns,
         }),
         None => {
-            // A subquery with FROM cannot be lateral yet.
-            let planned = planner.with_outer(outer, || {
-                planner.deeper(|| plan_query(planner, select, None))
-            })?;
+            let plan = || planner.deeper(|| plan_query(planner, select, None));
+            let (planned, handed) = match item.lateral {
+                true => planner.with_outer(lateral, plan)?,
+                // What stands beside it is not in sight; what stands around the query is, as for the query itself.
+                false => (plan()?, Vec::new()),
+            };
             add_plan(&mut from, planned.plan, &planned.outputs, name, None);
+            if let (false, Some(leaf)) = (handed.is_empty(), from.leaves.last_mut())
+                && let Source::Plan(plan) = &leaf.source
+            {
+                leaf.source = Source::Function(Plan::Lateral {
+                    input: Box::new(plan.clone()),
+                    outer: handed,
+                });
+            }
         }
     }
     rename_columns(planner, &mut from, item.alias.as_ref())?;
@@ -390,7 +490,8 @@ fn inline(
     select: &SelectStmt,
     outer: &Scope,
 ) -> SqlResult<Option<Vec<ScopeColumn>>> {
-    let plain = select.from_clause.is_empty()
+    let plain = planner.inlines.get()
+        && select.from_clause.is_empty()
         && select.values_lists.is_empty()
         && select.where_clause.is_none()
         && select.group_clause.is_empty()
@@ -416,6 +517,7 @@ fn inline(
         let bound = match binder.bind(value) {
             Ok(bound) => coerce::settle(planner, bound)?,
             Err(error) if error.state == SqlState::GROUPING_ERROR => return Ok(None),
+            Err(error) if error.state == SqlState::WINDOWING_ERROR => return Ok(None),
             Err(error) if error.state == SqlState::FEATURE_NOT_SUPPORTED => return Ok(None),
             Err(error) => return Err(error),
         };

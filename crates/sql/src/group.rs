@@ -6,73 +6,21 @@
 //! groups are formed.
 //!
 //! ```text
-//! frame below:  a… b… c…      frame above:  key 0 … key n-1 | call 0 … call m-1
+//! frame below:  a… b… c…      frame above:  key 0 … key n-1 | call 0 … call m-1 [| number of the set]
 //! ```
 
-use crate::expr::{AGGREGATE_BASE, Binder};
+use crate::expr::AGGREGATE_BASE;
+use crate::grouping_sets::{GROUPING_BASE, Keys, Marks, is_grouping};
 use crate::join::{Joined, mark_needed};
-use crate::names::{self, inner};
-use crate::output::Target;
 use crate::planner::Planner;
 use crate::rewrite::{same, transform};
 use crate::scope::Scope;
-use crate::select::find_target;
-use pg_query::NodeEnum;
-use pg_query::protobuf::Node;
-use quintet_base::{SqlResult, SqlState};
-use quintet_ir::Expr;
+use crate::window::is_window;
+use quintet_base::{SqlResult, SqlState, SqlType, Value};
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::plan::Plan;
+use quintet_ir::{CompareOp, Expr};
 use std::cell::RefCell;
-
-/// Binds GROUP BY: a number, an input column's name, a name of the select list, or an expression.
-pub(crate) fn bind_keys(
-    binder: &Binder,
-    nodes: &[Node],
-    targets: &[Target],
-) -> SqlResult<Vec<Expr>> {
-    let mut keys: Vec<Expr> = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let location = names::location(node);
-        if let Some(NodeEnum::GroupingSet(set)) = inner(node) {
-            return Err(binder
-                .planner
-                .unsupported("GROUPING SETS, CUBE or ROLLUP", set.location));
-        }
-        let is_input = match inner(node) {
-            Some(NodeEnum::ColumnRef(column)) => match names::strings(&column.fields)[..] {
-                [name] => binder.scope.find(binder.planner, name, location)?.is_some(),
-                _ => true,
-            },
-            _ => false,
-        };
-        let target = match is_input {
-            true => None,
-            false => find_target(binder.planner, node, targets, "GROUP BY")?,
-        };
-        let key = match target {
-            Some(place) => targets[place].expr.clone(),
-            None => binder.bind(node)?,
-        };
-        if has_aggregate(&key) {
-            let message = "aggregate functions are not allowed in GROUP BY";
-            return Err(binder
-                .planner
-                .error(SqlState::GROUPING_ERROR, message, location));
-        }
-        let key = crate::coerce::settle(binder.planner, key)?;
-        if !keys.iter().any(|other| same(other, &key)) {
-            keys.push(key);
-        }
-    }
-    Ok(keys)
-}
-
-fn has_aggregate(expr: &Expr) -> bool {
-    let mut columns = Vec::new();
-    expr.collect_columns(&mut columns);
-    columns.iter().any(|&c| c >= AGGREGATE_BASE)
-}
 
 /// An aggregation being planned.
 pub(crate) struct Grouping<'g, 'a> {
@@ -80,22 +28,29 @@ pub(crate) struct Grouping<'g, 'a> {
     scope: &'g Scope,
     /// GROUP BY, and what it determines as far as somebody asked for it.
     keys: RefCell<Vec<Expr>>,
+    /// GROUPING SETS.
+    sets: RefCell<Vec<Vec<usize>>>,
     calls: Vec<AggregateCall>,
+    /// Calls of GROUPING.
+    groupings: Vec<Marks>,
 }
 
 impl<'g, 'a> Grouping<'g, 'a> {
     pub fn new(
         planner: &'g Planner<'a>,
         scope: &'g Scope,
-        keys: Vec<Expr>,
+        keys: Keys,
         calls: Vec<AggregateCall>,
+        groupings: Vec<Marks>,
         above: &[&Expr],
     ) -> Grouping<'g, 'a> {
         let grouping = Grouping {
             planner,
             scope,
-            keys: RefCell::new(keys),
+            keys: RefCell::new(keys.keys),
+            sets: RefCell::new(keys.sets),
             calls,
+            groupings,
         };
         grouping.add_determined(above);
         grouping
@@ -122,12 +77,14 @@ impl<'g, 'a> Grouping<'g, 'a> {
                 continue;
             };
             let mut keys = self.keys.borrow_mut();
+            let mut sets = self.sets.borrow_mut();
             let is_key = |number: &usize| {
                 let column = table
                     .columns
                     .iter()
                     .find(|c| c.origin == Some((id, *number as u16 + 1)));
-                column.is_some_and(|c| keys.iter().any(|key| same(key, &c.expr)))
+                let place = column.and_then(|c| keys.iter().position(|key| same(key, &c.expr)));
+                place.is_some_and(|place| sets.iter().all(|set| set.contains(&place)))
             };
             if !primary.columns.iter().all(is_key) {
                 continue;
@@ -136,6 +93,7 @@ impl<'g, 'a> Grouping<'g, 'a> {
                 let is_named =
                     matches!(column.expr, Expr::Column(place, _) if named.contains(&place));
                 if is_named && !keys.iter().any(|key| same(key, &column.expr)) {
+                    sets.iter_mut().for_each(|set| set.push(keys.len()));
                     keys.push(column.expr.clone());
                 }
             }
@@ -149,6 +107,7 @@ impl<'g, 'a> Grouping<'g, 'a> {
     pub fn above(&self, expr: &Expr) -> SqlResult<Expr> {
         let keys = self.keys.borrow();
         let mut ungrouped = None;
+        let mut unknown = None;
         let moved = transform(expr, &mut |part| {
             if let Some(place) = keys.iter().position(|key| same(key, part)) {
                 return Some(Expr::Column(place, part.ty()));
@@ -157,6 +116,11 @@ impl<'g, 'a> Grouping<'g, 'a> {
                 Expr::Column(place, ty) if *place >= AGGREGATE_BASE => {
                     Some(Expr::Column(keys.len() + place - AGGREGATE_BASE, *ty))
                 }
+                Expr::Column(place, _) if is_window(*place) => Some(part.clone()),
+                Expr::Column(place, _) if is_grouping(*place) => {
+                    let marked = self.marks(&self.groupings[place - GROUPING_BASE], &keys);
+                    marked.map_err(|error| unknown = Some(error)).ok()
+                }
                 Expr::Column(place, _) => {
                     ungrouped.get_or_insert(*place);
                     None
@@ -164,6 +128,9 @@ impl<'g, 'a> Grouping<'g, 'a> {
                 _ => None,
             }
         });
+        if let Some(error) = unknown {
+            return Err(error);
+        }
         match ungrouped {
             None => Ok(moved),
             Some(place) => Err(self.planner.error(
@@ -175,6 +142,47 @@ impl<'g, 'a> Grouping<'g, 'a> {
                 self.planner.where_named(place),
             )),
         }
+    }
+
+    /// GROUPING: a bit for each argument, the last one's the lowest, set where the group does not group by it.
+    fn marks(&self, call: &Marks, keys: &[Expr]) -> SqlResult<Expr> {
+        let place = |arg: &Expr| {
+            keys.iter().position(|key| same(key, arg)).ok_or_else(|| {
+                self.planner.error(
+                    SqlState::GROUPING_ERROR,
+                    "arguments to GROUPING must be grouping expressions of the associated query level",
+                    call.location,
+                )
+            })
+        };
+        let places = call
+            .args
+            .iter()
+            .map(place)
+            .collect::<SqlResult<Vec<usize>>>()?;
+        let number = |value: i32| Expr::Const(Value::Int4(value), SqlType::Int4);
+        let bits = |set: &Vec<usize>| {
+            let absent = places.iter().map(|place| i32::from(!set.contains(place)));
+            number(absent.fold(0, |bits, absent| bits << 1 | absent))
+        };
+        let sets = self.sets.borrow();
+        if sets.is_empty() {
+            return Ok(number(0));
+        }
+        let which = Expr::Column(keys.len() + self.calls.len(), SqlType::Int4);
+        let branch = |(at, set): (usize, &Vec<usize>)| {
+            let is_it = Expr::Compare {
+                op: CompareOp::Eq,
+                left: Box::new(which.clone()),
+                right: Box::new(number(at as i32)),
+            };
+            (is_it, bits(set))
+        };
+        Ok(Expr::Case {
+            branches: sets.iter().enumerate().map(branch).collect(),
+            otherwise: None,
+            ty: SqlType::Int4,
+        })
     }
 
     /// The aggregation over a join.
@@ -208,6 +216,7 @@ impl<'g, 'a> Grouping<'g, 'a> {
             input: Box::new(input),
             keys,
             calls,
+            sets: self.sets.into_inner(),
         }
     }
 }

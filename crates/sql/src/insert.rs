@@ -13,7 +13,8 @@
 use crate::coerce;
 use crate::command::Planned;
 use crate::expr::Binder;
-use crate::from::{From, target_table};
+use crate::from::{Doing, From, changed_table};
+use crate::generated;
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
@@ -28,17 +29,20 @@ use pg_query::protobuf::{
     ReturningClause, SelectStmt,
 };
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
-use quintet_ir::plan::Plan;
+use quintet_ir::expressions::{each_node, subqueries};
+use quintet_ir::plan::{Access, Plan};
 use quintet_ir::schema::{ColumnDef, Identity, TableDef, TableRef};
 use quintet_ir::statement::{Arbiter, ConflictAction, Insert, OnConflict};
-use quintet_ir::{Expr, Statement};
+use quintet_ir::{Expr, Privileges, Statement};
 
 /// Plans an INSERT.
 pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResult<Planned> {
     planner.calls.allow();
-    let before = with::enter_with(planner, statement.with_clause.as_ref())?;
+    let whole = || NodeEnum::InsertStmt(Box::new(statement.clone()));
+    let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
-    let table = target_table(planner, relation)?;
+    let table = changed_table(planner, relation, Doing::Insert)?;
+    planner.need_target(table.id, Privileges::INSERT);
     let columns = target_columns(planner, &table, &statement.cols)?;
     let overriding = statement.r#override();
     let (source, values) = match statement.select_stmt.as_deref() {
@@ -61,7 +65,8 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
             }
         }
     };
-    with::leave_with(planner, before);
+    let source = with::leave_with(planner, before, source);
+    let (source, values) = generated::in_insert(&table, source, values);
     let conflict = match statement.on_conflict_clause.as_deref() {
         Some(clause) => on_conflict(planner, &table, relation, clause)?,
         None => None,
@@ -78,11 +83,43 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
         conflict,
         returning,
     };
+    refuse_own_reads(&insert)?;
     planner.run(
         Statement::Insert(insert),
         output::publish(outputs),
         "INSERT",
     )
+}
+
+/// With ON CONFLICT DO UPDATE what is changed and returned depends on what is in the way, row by row: a query over the table would
+/// see the rows before.
+fn refuse_own_reads(insert: &Insert) -> SqlResult<()> {
+    let Some(conflict) = &insert.conflict else {
+        return Ok(());
+    };
+    let mut exprs: Vec<&Expr> = insert.returning.iter().flatten().collect();
+    if let ConflictAction::Update {
+        assignments,
+        filter,
+    } = &conflict.action
+    {
+        exprs.extend(assignments.iter().map(|(_, value)| value).chain(filter));
+    }
+    let mut reads = false;
+    for expr in exprs {
+        subqueries(expr, &mut |subquery| {
+            each_node(&subquery.plan, &mut |plan| {
+                let own = |access: &Access| access.table.id == insert.table.id;
+                reads |= matches!(plan, Plan::Scan(access) if own(access));
+            });
+        });
+    }
+    match reads {
+        true => Err(SqlError::unsupported(
+            "a subquery over the changed table in ON CONFLICT or RETURNING beside it",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// The name a target table goes by.
@@ -223,6 +260,7 @@ impl Target<'_, '_> {
                 continue;
             }
             self.check_identity(column)?;
+            generated::refuse_value(column, true)?;
             let bound = coerce::assign(
                 self.planner,
                 binder.bind(item)?,
@@ -283,6 +321,7 @@ impl Target<'_, '_> {
                 continue;
             }
             self.check_identity(column)?;
+            generated::refuse_value(column, true)?;
             values[number] = self.converted_output(place, output, column)?;
         }
         Ok((query.plan, values))
@@ -318,6 +357,12 @@ pub(crate) fn bind_returning(
     let binder = Binder::new(planner, scope, "RETURNING");
     let mut targets = output::bind_targets(&binder, &clause.exprs)?;
     output::settle(planner, &mut targets, None)?;
+    for target in &targets {
+        let mut used = Vec::new();
+        target.expr.collect_columns(&mut used);
+        let named = used.into_iter().filter_map(|place| scope.by_place(place));
+        named.for_each(|column| planner.names_column(column.origin));
+    }
     let outputs = targets
         .iter()
         .map(|target| output::describe(scope, target))
@@ -335,7 +380,10 @@ fn on_conflict(
     clause: &OnConflictClause,
 ) -> SqlResult<Option<OnConflict>> {
     let arbiter = match clause.infer.as_deref() {
-        Some(infer) => Some(arbiter(planner, table, infer)?),
+        Some(infer) => {
+            planner.need_table(table.id, Privileges::SELECT);
+            Some(arbiter(planner, table, infer)?)
+        }
         None => None,
     };
     let action = match clause.action() {
@@ -348,6 +396,7 @@ fn on_conflict(
                     clause.location,
                 ));
             }
+            planner.need_table(table.id, Privileges::UPDATE);
             // The old row's frame, then the proposed row's columns.
             let mut scope = From::of_table(table, alias(relation), relation.alias.is_none()).scope;
             let width = table.frame_width();

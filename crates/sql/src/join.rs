@@ -13,18 +13,26 @@
 //!    else the next as written;
 //! 4. last the left-joined leaves, in the order written.
 //!
-//! A condition is applied as soon as all that it names is there.
+//! A leaf that an equality connects with what is there comes before one that nothing does. A condition is applied as
+//! soon as all that it names is there; one with a query in it after the others.
+//!
+//! In a subquery that something is handed to, a leaf without a key is kept by what equals something that is
+//! there or is handed over (`lookup`). The optional side of an outer join may be several leaves (`group`).
 
 use crate::access::{self, Choice, Order, Rank};
 use crate::array_key;
 use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
-use crate::rewrite::{is_volatile, move_columns, shift};
+use crate::rewrite::{is_volatile, move_columns, move_function, shift};
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::Expr;
+use quintet_ir::expressions::each_of_node;
 use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
 use quintet_ir::schema::TableRef;
 use std::collections::BTreeSet;
+
+mod group;
+mod lookup;
 
 /// Not placed yet.
 const NOWHERE: usize = usize::MAX;
@@ -75,21 +83,17 @@ pub(crate) fn join(
     let width = width + leaves.len() - known;
     let mut state = State {
         leaves,
+        correlated: lookup::is_correlated(leaves, &conditions),
         pool: conditions.into_iter().map(Some).collect(),
         map: vec![NOWHERE; width],
+        base: 0,
         width: 0,
         plan: None,
         used: BTreeSet::new(),
         sorted: order.is_none_or(|order| order.keys.is_empty()),
         single: true,
     };
-    let mut waiting: Vec<usize> = (0..leaves.len()).collect();
-    while !waiting.is_empty() {
-        let next = state.next(&waiting)?;
-        let leaf = waiting.remove(next);
-        let order = order.filter(|_| state.plan.is_none());
-        state.place(&leaves[leaf], order);
-    }
+    state.place_all(order)?;
     // What names nothing at all.
     let rest: Vec<Expr> = state.pool.iter_mut().filter_map(Option::take).collect();
     let mut plan = state.plan.take().unwrap_or_else(crate::rewrite::one_row);
@@ -108,9 +112,13 @@ pub(crate) fn join(
 
 struct State<'a> {
     leaves: &'a [Leaf],
+    /// Something is handed over from around the query, which is run for it again and again.
+    correlated: bool,
     /// Conditions not applied yet.
     pool: Vec<Option<Expr>>,
     map: Vec<usize>,
+    /// Where the frame of the plan begins: behind what it is joined to.
+    base: usize,
     width: usize,
     plan: Option<Plan>,
     used: BTreeSet<usize>,
@@ -119,16 +127,25 @@ struct State<'a> {
 }
 
 impl State<'_> {
+    fn place_all(&mut self, order: Option<Order>) -> SqlResult<()> {
+        let leaves = self.leaves;
+        let mut waiting: Vec<usize> = (0..leaves.len()).collect();
+        while !waiting.is_empty() {
+            let next = self.next(&waiting)?;
+            let leaf = waiting.remove(next);
+            let order = order.filter(|_| self.plan.is_none());
+            self.place(&leaves[leaf], order)?;
+        }
+        Ok(())
+    }
+
     fn is_placed(&self, place: usize) -> bool {
         self.map.get(place).is_some_and(|&to| to != NOWHERE)
     }
 
     /// Which of the waiting leaves comes next, as an index into `waiting`.
     fn next(&self, waiting: &[usize]) -> SqlResult<usize> {
-        let is_ready = |leaf: &Leaf| match &leaf.source {
-            Source::Function(plan) => function_columns(plan).iter().all(|&c| self.is_placed(c)),
-            _ => true,
-        };
+        let is_ready = |leaf: &Leaf| leaf.looks_at().iter().all(|&c| self.is_placed(c));
         let inner: Vec<(usize, &Leaf)> = waiting
             .iter()
             .enumerate()
@@ -160,6 +177,13 @@ impl State<'_> {
         if let Some((_, n)) = best {
             return Ok(n);
         }
+        if self.correlated
+            && let Some((n, _)) = inner
+                .iter()
+                .find(|(_, leaf)| is_ready(leaf) && self.is_connected(leaf))
+        {
+            return Ok(*n);
+        }
         // A leaf that gives some table its key.
         let gives_key = |leaf: &Leaf| {
             inner.iter().any(|(_, other)| match &other.source {
@@ -171,6 +195,12 @@ impl State<'_> {
                 _ => false,
             })
         };
+        let is_next = |leaf: &Leaf| is_ready(leaf) && self.is_connected(leaf);
+        let mut connected = inner.iter().filter(|(_, leaf)| is_next(leaf));
+        if let Some((first, _)) = connected.clone().next() {
+            let giving = connected.find(|(_, leaf)| gives_key(leaf));
+            return Ok(giving.map_or(*first, |(n, _)| *n));
+        }
         let starter = inner
             .iter()
             .find(|(_, leaf)| is_ready(leaf) && gives_key(leaf));
@@ -223,7 +253,7 @@ impl State<'_> {
     }
 
     /// Puts a leaf behind what is there.
-    fn place(&mut self, leaf: &Leaf, order: Option<Order>) {
+    fn place(&mut self, leaf: &Leaf, order: Option<Order>) -> SqlResult<()> {
         // A left join is judged by its ON alone; what else names the leaf is judged above the join.
         let mut conditions: Vec<Expr> = match &leaf.kind {
             LeafKind::Inner => self
@@ -234,8 +264,20 @@ impl State<'_> {
             LeafKind::Left(on) => on.clone(),
         };
         let offset = self.width;
-        let (inner, single) = match &leaf.source {
-            Source::Table(table) => {
+        let kept = match self.correlated {
+            true => self.lookup(leaf, &mut conditions),
+            false => None,
+        };
+        let (inner, single) = match (kept, &leaf.source) {
+            (Some(plan), _) => {
+                self.put(leaf, offset);
+                (plan, false)
+            }
+            (None, Source::Group(leaves, inside)) => {
+                let plan = self.place_group(leaf, (leaves, inside), &mut conditions)?;
+                (plan, false)
+            }
+            (None, Source::Table(table)) => {
                 let borrowed: Vec<&Expr> = conditions.iter().collect();
                 let choice = access::choose(
                     table,
@@ -257,8 +299,10 @@ impl State<'_> {
                 let own = leaf.offset..leaf.offset + leaf.width;
                 self.put(leaf, offset);
                 // The filter sees the table's own frame only.
-                let mine =
-                    |e: &Expr| columns_of(e).iter().all(|c| own.contains(c)) && !is_volatile(e);
+                let mine = |e: &Expr| {
+                    let inside = columns_of(e).iter().all(|c| own.contains(c));
+                    inside && !is_volatile(e) && !e.has_subquery()
+                };
                 let (filters, rest): (Vec<Expr>, Vec<Expr>) =
                     conditions.into_iter().partition(mine);
                 conditions = rest;
@@ -273,20 +317,22 @@ impl State<'_> {
                 });
                 (scan, single)
             }
-            Source::Plan(plan) | Source::Keys(plan) => {
+            (None, Source::Plan(plan) | Source::Keys(plan)) => {
                 self.put(leaf, offset);
                 (shift(plan.clone(), offset), false)
             }
-            Source::OneRow(plan) => {
+            (None, Source::OneRow(plan)) => {
                 self.put(leaf, offset);
                 (shift(plan.clone(), offset), true)
             }
-            Source::Function(plan) => {
+            (None, Source::Function(plan)) => {
                 let plan = self.moved_function(plan);
                 self.put(leaf, offset);
                 (plan, false)
             }
         };
+        // What costs most is asked last.
+        conditions.sort_by_key(Expr::has_subquery);
         let condition = (!conditions.is_empty()).then(|| self.moved(&and(conditions)));
         self.single &= single;
         self.width += leaf.width;
@@ -302,7 +348,7 @@ impl State<'_> {
             (outer, kind) => Plan::Join {
                 outer: Box::new(outer.unwrap_or_else(crate::rewrite::one_row)),
                 inner: Box::new(inner),
-                outer_width: offset,
+                outer_width: offset - self.base,
                 inner_width: leaf.width,
                 kind,
                 on: condition,
@@ -312,6 +358,7 @@ impl State<'_> {
         if kind == JoinKind::Left {
             self.filter_above(leaf);
         }
+        Ok(())
     }
 
     /// Conditions that could not be judged below a left join.
@@ -368,32 +415,9 @@ impl State<'_> {
     }
 
     fn moved_function(&mut self, plan: &Plan) -> Plan {
-        match plan {
-            Plan::Series {
-                start,
-                stop,
-                step,
-                ty,
-            } => Plan::Series {
-                start: self.moved(start),
-                stop: self.moved(stop),
-                step: self.moved(step),
-                ty: *ty,
-            },
-            Plan::Unnest { array } => Plan::Unnest {
-                array: self.moved(array),
-            },
-            Plan::Call {
-                callee,
-                arguments,
-                types,
-            } => Plan::Call {
-                callee: callee.clone(),
-                arguments: arguments.iter().map(|e| self.moved(e)).collect(),
-                types: types.clone(),
-            },
-            other => other.clone(),
-        }
+        let plan = move_function(plan, &|place| self.map[place]);
+        self.used.extend(function_columns(&plan));
+        plan
     }
 }
 
@@ -410,23 +434,40 @@ fn columns_of(expr: &Expr) -> Vec<usize> {
     columns
 }
 
-fn function_columns(plan: &Plan) -> Vec<usize> {
-    match plan {
-        Plan::Series {
-            start, stop, step, ..
-        } => [start, stop, step]
-            .into_iter()
-            .flat_map(columns_of)
-            .collect(),
-        Plan::Unnest { array } => columns_of(array),
-        Plan::Call { arguments, .. } => arguments.iter().flat_map(columns_of).collect(),
-        _ => vec![],
+impl Leaf {
+    /// The places of earlier leaves that it looks at.
+    fn looks_at(&self) -> Vec<usize> {
+        let inside = |place: &usize| (self.offset..self.offset + self.width).contains(place);
+        let mut columns = match &self.source {
+            Source::Function(plan) => function_columns(plan),
+            Source::Group(leaves, conditions) => {
+                let leaves = leaves.iter().flat_map(Leaf::looks_at);
+                leaves
+                    .chain(conditions.iter().flat_map(columns_of))
+                    .collect()
+            }
+            _ => vec![],
+        };
+        columns.retain(|column| !inside(column));
+        columns
     }
+}
+
+/// The places that a source over earlier leaves looks at.
+fn function_columns(plan: &Plan) -> Vec<usize> {
+    let mut columns = Vec::new();
+    each_of_node(plan, &mut |expr, _| expr.collect_columns(&mut columns));
+    columns
 }
 
 /// Tells the scans of a join tree which columns anybody looks at. Tables whose rows are locked
 /// keep all of theirs.
 pub(crate) fn mark_needed(plan: &mut Plan, used: &BTreeSet<usize>) {
+    mark_behind(plan, 0, used);
+}
+
+/// The same of a plan whose frame begins at `base`.
+fn mark_behind(plan: &mut Plan, base: usize, used: &BTreeSet<usize>) {
     match plan {
         Plan::Scan(access) => {
             let width = access.table.frame_width();
@@ -437,13 +478,27 @@ pub(crate) fn mark_needed(plan: &mut Plan, used: &BTreeSet<usize>) {
                 .all(|c| needed[c] || access.table.columns[c].dropped);
             access.needed = (!all).then_some(needed);
         }
-        Plan::Join { outer, inner, .. } => {
-            mark_needed(outer, used);
-            if let Plan::Scan(_) = **inner {
-                mark_needed(inner, used);
+        Plan::Join {
+            outer,
+            inner,
+            outer_width,
+            ..
+        } => {
+            mark_behind(outer, base, used);
+            mark_behind(inner, base + *outer_width, used);
+        }
+        Plan::Filter { input, .. } => mark_behind(input, base, used),
+        Plan::Lookup { input, keys, .. } => {
+            // Its frame is its own: it begins at 0.
+            let width = input.frame_types().len();
+            let own = used.range(base..base + width);
+            let mut own: BTreeSet<usize> = own.map(|place| place - base).collect();
+            own.extend(keys.iter().flat_map(columns_of));
+            if let Plan::Scan(access) = &**input {
+                own.extend(access.filter.iter().flat_map(columns_of));
+                mark_behind(input, 0, &own);
             }
         }
-        Plan::Filter { input, .. } => mark_needed(input, used),
         _ => {}
     }
 }

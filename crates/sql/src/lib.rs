@@ -25,7 +25,10 @@
 //! | `join`, `access`, `condition`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `group`, `values`, `set_operation`, `limit`, `locking` | queries |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
+//! | `sets`, `expanded` | sets in select lists |
+//! | `view` | views, where they are used |
 //! | `ddl`, `draft` | schema changes |
+//! | `role` | roles, owners and privileges |
 //! | `plpgsql` | bodies of stored procedures, as a tree |
 //! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
 //! | `utility` | statements for the session |
@@ -41,12 +44,18 @@ mod condition;
 mod copy;
 mod ddl;
 mod delete;
+mod distinct;
 mod document;
 mod draft;
+mod dump;
+mod expanded;
 mod expr;
+mod feed;
 mod from;
 mod function_source;
+mod generated;
 mod group;
+mod grouping_sets;
 mod insert;
 mod join;
 mod join_clause;
@@ -61,13 +70,16 @@ pub mod parse;
 mod planner;
 mod plpgsql;
 mod records;
+mod recursion;
 mod references;
 mod rewrite;
+pub mod role;
 mod routine;
 mod row_value;
 mod scope;
 mod script;
 mod select;
+mod set_config;
 mod set_operation;
 mod set_source;
 mod sets;
@@ -81,11 +93,16 @@ mod update;
 mod utility;
 mod values;
 mod variables;
+mod view;
+mod window;
 mod with;
 
 pub use catalog::{Catalog, CatalogChange};
 pub use command::{Command, Planned};
+pub use dump::DumpLine;
+pub use feed::Feed;
 pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
-pub use planner::{PlanContext, plan};
+pub use planner::{PlanContext, Who, plan};
+pub use system::Known;

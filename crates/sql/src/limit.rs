@@ -11,17 +11,19 @@ use crate::scope::Scope;
 use pg_query::protobuf::{LimitOption, Node, SelectStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::Expr;
-use quintet_ir::plan::Plan;
+use quintet_ir::plan::{Plan, SortKey};
 
 /// LIMIT and OFFSET.
 #[derive(Default)]
 pub(crate) struct Limits {
     limit: Option<Expr>,
     offset: Option<Expr>,
+    ties: bool,
 }
 
 impl Limits {
-    pub fn apply(self, plan: Plan) -> Plan {
+    /// The bounds above a plan in this order: with WITH TIES rows that are equal in it to the last one follow it.
+    pub fn apply(self, plan: Plan, order: Vec<SortKey>) -> Plan {
         if self.is_none() {
             return plan;
         }
@@ -29,7 +31,13 @@ impl Limits {
             input: Box::new(plan),
             limit: self.limit,
             offset: self.offset,
+            ties: if self.ties { order } else { Vec::new() },
         }
+    }
+
+    /// WITH TIES.
+    pub fn has_ties(&self) -> bool {
+        self.ties
     }
 
     pub fn has_limit(&self) -> bool {
@@ -41,15 +49,13 @@ impl Limits {
     }
 
     pub fn is_one(&self) -> bool {
-        matches!(self.limit, Some(Expr::Const(Value::Int8(0 | 1), _)))
+        !self.ties && matches!(self.limit, Some(Expr::Const(Value::Int8(0 | 1), _)))
     }
 }
 
 /// Binds LIMIT and OFFSET.
 pub(crate) fn bind_limits(planner: &Planner, select: &SelectStmt) -> SqlResult<Limits> {
-    if select.limit_option() == LimitOption::WithTies {
-        return Err(SqlError::unsupported("FETCH FIRST … WITH TIES"));
-    }
+    let ties = select.limit_option() == LimitOption::WithTies;
     let bind = |node: Option<&Node>, clause: &'static str| -> SqlResult<Option<Expr>> {
         let Some(node) = node else { return Ok(None) };
         let here = planner.at(names::location(node));
@@ -78,6 +84,12 @@ pub(crate) fn bind_limits(planner: &Planner, select: &SelectStmt) -> SqlResult<L
             })
         })?;
         Ok(match bound {
+            Expr::Const(Value::Null, _) if ties && clause == "LIMIT" => {
+                return Err(here(SqlError::new(
+                    SqlState::INVALID_ROW_COUNT_IN_LIMIT,
+                    "row count cannot be null in FETCH FIRST ... WITH TIES clause",
+                )));
+            }
             Expr::Const(Value::Null, _) => None,
             bound => Some(bound),
         })
@@ -85,12 +97,16 @@ pub(crate) fn bind_limits(planner: &Planner, select: &SelectStmt) -> SqlResult<L
     Ok(Limits {
         limit: bind(select.limit_count.as_deref(), "LIMIT")?,
         offset: bind(select.limit_offset.as_deref(), "OFFSET")?,
+        ties,
     })
 }
 
 /// How many rows of a sort are needed, if that is known before it runs. Locked rows may be left
 /// out later, so that more could be needed.
 pub(crate) fn top_of(limits: &Limits, unlocked: bool) -> Option<Box<Expr>> {
+    if limits.ties {
+        return None;
+    }
     match (&limits.limit, &limits.offset) {
         (Some(limit), None) if unlocked => Some(Box::new(limit.clone())),
         (Some(Expr::Const(Value::Int8(limit), ty)), Some(Expr::Const(Value::Int8(offset), _)))

@@ -10,6 +10,7 @@ use crate::planner::Planner;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{LockClauseStrength, LockWaitPolicy, LockingClause, SelectStmt};
 use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::Privileges;
 use quintet_ir::plan::{LockStrength, LockTarget, LockWait};
 
 /// The rows that a query locks. `collapsed`: its rows are not the tables' rows any more.
@@ -63,7 +64,9 @@ pub(crate) fn plan_locks(
                 continue;
             }
             let Source::Table(table) = &leaf.source else {
-                if named.contains(&number) || matches!(leaf.source, Source::Plan(_)) {
+                if named.contains(&number)
+                    || matches!(leaf.source, Source::Plan(_) | Source::Group(..))
+                {
                     return Err(SqlError::unsupported("FOR UPDATE of anything but a table"));
                 }
                 continue;
@@ -74,6 +77,7 @@ pub(crate) fn plan_locks(
                     "FOR UPDATE cannot be applied to the nullable side of an outer join",
                 ));
             }
+            planner.need_table(table.id, Privileges::UPDATE);
             let wait = match clause.wait_policy() {
                 LockWaitPolicy::LockWaitSkip => LockWait::Skip,
                 LockWaitPolicy::LockWaitError => LockWait::Refuse,

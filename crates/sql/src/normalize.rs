@@ -76,7 +76,9 @@ pub fn normalize(text: &str) -> Option<Normalized> {
 /// where a place in the select list was.
 pub(crate) fn may_be_normalized(parsed: &Parsed) -> bool {
     match parsed.node() {
-        Some(NodeEnum::SelectStmt(select)) => no_ordinals(select),
+        Some(NodeEnum::SelectStmt(select)) => {
+            no_ordinals(select) && !crate::set_config::is_set_config(select)
+        }
         Some(NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_)) => true,
         _ => false,
     }
@@ -214,6 +216,13 @@ impl Lexer<'_> {
                 return None;
             }
         }
+        // Numbers in DISTINCT ON and in sets to group by are places, too; they are not common.
+        let places: [&[u8]; 3] = [b"rollup", b"cube", b"sets"];
+        if places.iter().any(|name| word.eq_ignore_ascii_case(name))
+            || (word.eq_ignore_ascii_case(b"distinct") && self.next_word_is_on())
+        {
+            return None;
+        }
         if word.len() == 2 && word.eq_ignore_ascii_case(b"by") {
             self.list_depth = Some(self.depth);
             self.item_begins = true;
@@ -221,6 +230,11 @@ impl Lexer<'_> {
             self.list_depth = None;
         }
         Some(())
+    }
+
+    fn next_word_is_on(&self) -> bool {
+        let rest = self.text[self.at..].trim_start().as_bytes();
+        rest.len() > 2 && rest[..2].eq_ignore_ascii_case(b"on") && !continues_name(rest[2])
     }
 
     fn quoted_name(&mut self) -> Option<()> {

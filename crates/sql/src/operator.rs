@@ -9,7 +9,7 @@ use crate::coerce;
 use crate::expr::{Binder, and, or};
 use crate::names::{self, inner, required};
 use pg_query::NodeEnum;
-use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr};
+use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr, SubLinkType};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::cast::CastContext;
@@ -57,6 +57,12 @@ impl Binder<'_, '_> {
                     (inner(left), inner(right))
                 {
                     return self.rows(symbol, a, b, location);
+                }
+                if let (Some(NodeEnum::RowExpr(row)), Some(NodeEnum::SubLink(link))) =
+                    (inner(left), inner(right))
+                    && link.sub_link_type() == SubLinkType::ExprSublink
+                {
+                    return self.row_with_subquery(symbol, row, link);
                 }
                 if let Some(op) = comparison(symbol)
                     && may_be_row(left)
@@ -201,7 +207,11 @@ impl Binder<'_, '_> {
                 self.same_type(op, a, b)
             })
             .collect();
-        let pairs = pairs.map_err(&here)?;
+        self.compare_pairs(op, &pairs.map_err(&here)?)
+    }
+
+    /// The comparison of two rows whose parts have been made to fit.
+    pub(crate) fn compare_pairs(&self, op: CompareOp, pairs: &[(Expr, Expr)]) -> SqlResult<Expr> {
         let part = |op, (a, b): &(Expr, Expr)| self.compare(op, a.clone(), b.clone());
         match op {
             CompareOp::Eq => Ok(and(pairs

@@ -213,7 +213,8 @@ pub(crate) fn publish(outputs: Vec<Output>) -> Vec<OutputColumn> {
     outputs.into_iter().map(publish).collect()
 }
 
-/// Gives every still untyped target the type text, or the type wanted at its place.
+/// Gives every still untyped target the type text, or the type wanted at its place; it stays untyped where
+/// `Unknown` is wanted.
 pub(crate) fn settle(
     planner: &Planner,
     targets: &mut [Target],
@@ -225,6 +226,9 @@ pub(crate) fn settle(
         }
         let ty = wanted.and_then(|types| types.get(number).copied());
         let ty = ty.unwrap_or(quintet_base::SqlType::Text);
+        if ty == quintet_base::SqlType::Unknown {
+            continue;
+        }
         let expr = std::mem::replace(&mut target.expr, Expr::null(ty));
         target.expr =
             crate::coerce::implicit(planner, expr, ty).map_err(planner.at(target.location))?;

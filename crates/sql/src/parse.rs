@@ -306,7 +306,7 @@ pub(crate) fn deparse(node: NodeEnum) -> SqlResult<String> {
     pg_query::deparse(&tree, pg_query::DeparseOptions::default()).map_err(SqlError::internal)
 }
 
-fn wrap(node: NodeEnum) -> protobuf::Node {
+pub(crate) fn wrap(node: NodeEnum) -> protobuf::Node {
     protobuf::Node { node: Some(node) }
 }
 
@@ -323,6 +323,12 @@ fn translate(text: &str, message: &str) -> SqlError {
     }
     let state = if message.contains("not implemented") || message.contains("not supported") {
         SqlState::FEATURE_NOT_SUPPORTED
+    } else if message.starts_with("frame ") {
+        // "frame start cannot be UNBOUNDED FOLLOWING" and the like.
+        SqlState::WINDOWING_ERROR
+    } else if message.starts_with("role name ") {
+        // "none" and "public".
+        SqlState::RESERVED_NAME
     } else {
         SqlState::SYNTAX_ERROR
     };

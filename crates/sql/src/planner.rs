@@ -5,17 +5,20 @@
 //!
 //! Parameters without a type take one from the first place that asks for one; see `coerce`.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Relation};
 use crate::command::{Command, Notice, Planned};
 use crate::parse::{self, Parsed};
-use crate::routine::{Calls, hold, plan_explain};
-use crate::scope::Scope;
+use crate::rewrite::same;
+use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
+use crate::scope::{Scope, ScopeColumn};
 use crate::variables::Variables;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
+use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits};
+use quintet_ir::expressions::{each_node, each_of_statement, subqueries};
 use quintet_ir::statement::{Body, OutputColumn, Procedure, Statement};
+use quintet_ir::{Expr, Need, Needs, Object, ObjectKind, Plan, Privileges};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,20 +26,44 @@ use std::sync::Arc;
 pub struct PlanContext<'a> {
     /// Names and definitions.
     pub catalog: &'a Catalog,
-    /// The current schema, `public`.
+    /// `search_path`: where bare names are looked for, in this order.
     pub schema: &'a str,
-    /// current_user, for the catalogue's relations.
-    pub user: &'a str,
+    /// Whose statement it is.
+    pub user: Who,
     /// current_database().
     pub database: &'a str,
     /// How literals of dates are read.
     pub format: &'a FormatContext,
 }
 
+/// Whose statement is planned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Who {
+    /// current_user.
+    pub role: RoleId,
+    /// session_user.
+    pub session: RoleId,
+    /// For the verifier of a password that the statement may have.
+    pub salt: [u8; 16],
+}
+
+impl Who {
+    /// The bootstrap superuser, for what nobody in particular plans.
+    pub const SYSTEM: Who = Who {
+        role: RoleId::BOOTSTRAP,
+        session: RoleId::BOOTSTRAP,
+        salt: [0; 16],
+    };
+}
+
 /// The state of planning one statement.
 pub(crate) struct Planner<'a> {
     pub context: &'a PlanContext<'a>,
     source: &'a str,
+    /// The schemas of the search path that are there.
+    path: Vec<String>,
+    /// Tables and views that names have meant so far, with the places of their columns.
+    uses: RefCell<BTreeMap<TableId, BTreeSet<usize>>>,
     /// The statement's own part of it.
     text: &'a str,
     /// Those of the routine that the statement stands in: parameters, all of them decided.
@@ -46,14 +73,52 @@ pub(crate) struct Planner<'a> {
     /// Types of the parameters met so far; `Unknown` until something asks for a type.
     params: RefCell<Vec<SqlType>>,
     pub notices: RefCell<Vec<Notice>>,
+    /// What the statement needs, in the order in which it was met.
+    needs: RefCell<Vec<Need>>,
+    /// Tables that the statement changes: they are read, too, if one of their columns is named.
+    targets: RefCell<Vec<TableId>>,
     /// WITH queries in sight, by name, innermost last.
     pub with: RefCell<Vec<crate::with::WithQuery>>,
-    /// What is in sight around the subquery at hand, for telling a correlated name from a wrong one.
-    outer: RefCell<Vec<Scope>>,
+    /// How many numbers of kept rows have been given out.
+    numbers: Cell<usize>,
+    /// What is in sight around the subquery at hand, innermost last.
+    outer: RefCell<Vec<Level>>,
+    /// Whether a subselect of expressions may stand for them; not where an outer join makes NULLs of its columns.
+    pub inlines: Cell<bool>,
     /// How many subqueries deep planning is.
     depth: Cell<usize>,
     /// Where each place of the frame at hand was first named, for errors that come up later.
     named_at: RefCell<BTreeMap<usize, i32>>,
+}
+
+/// The schemas that a search path names and that are there; `pg_catalog` comes first anyway.
+fn schemas_of(context: &PlanContext) -> Vec<String> {
+    let mut schemas: Vec<String> = Vec::new();
+    for part in context.schema.split(',') {
+        let part = part.trim();
+        let name = match part
+            .strip_prefix('"')
+            .and_then(|part| part.strip_suffix('"'))
+        {
+            Some(inside) => inside.replace("\"\"", "\""),
+            None => part.to_lowercase(),
+        };
+        let name = match name.as_str() {
+            "$user" => context.catalog.roles().name(context.user.role),
+            _ => name,
+        };
+        if name != "pg_catalog" && context.catalog.has_schema(&name) && !schemas.contains(&name) {
+            schemas.push(name);
+        }
+    }
+    schemas
+}
+
+/// What stands around a subquery.
+struct Level {
+    scope: Scope,
+    /// What the subquery is handed of it, over its frame.
+    handed: Vec<Expr>,
 }
 
 /// Subqueries within subqueries, inlined WITH queries included: these are the only nesting that
@@ -77,13 +142,19 @@ impl<'a> Planner<'a> {
         Planner {
             context,
             source,
+            path: schemas_of(context),
+            uses: RefCell::default(),
             text: source,
             variables: None,
             calls: Calls::default(),
             params: RefCell::new(params.to_vec()),
             notices: RefCell::new(Vec::new()),
+            needs: RefCell::new(Vec::new()),
+            targets: RefCell::new(Vec::new()),
             with: RefCell::new(Vec::new()),
+            numbers: Cell::new(0),
             outer: RefCell::new(Vec::new()),
+            inlines: Cell::new(true),
             depth: Cell::new(0),
             named_at: RefCell::new(BTreeMap::new()),
         }
@@ -92,6 +163,88 @@ impl<'a> Planner<'a> {
     /// The text that is planned: the statement's own, if it is planned from its parsed form.
     pub fn statement_text(&self) -> &'a str {
         self.text
+    }
+
+    /// The text that places in the statement count from.
+    pub fn source(&self) -> &'a str {
+        self.source
+    }
+
+    /// The schema that things are made in.
+    ///
+    /// # Errors
+    /// `3F000` if no schema of the search path is there.
+    pub fn schema(&self) -> SqlResult<&str> {
+        let first = self.path.first().map(String::as_str);
+        first.ok_or_else(|| {
+            SqlError::new(
+                SqlState::INVALID_SCHEMA_NAME,
+                "no schema has been selected to create in",
+            )
+        })
+    }
+
+    /// The schemas that bare names are looked for in.
+    pub fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// What a relation's name stands for; a bare one is looked for along the search path.
+    pub fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
+        let catalog = self.catalog();
+        match schema {
+            Some(schema) => catalog.relation(schema, name),
+            None => self
+                .path
+                .iter()
+                .find_map(|schema| catalog.relation(schema, name)),
+        }
+    }
+
+    /// The routines that a name may mean.
+    pub fn find_routines(&self, schema: Option<&str>, name: &str) -> Vec<&'a Arc<StoredRoutine>> {
+        let catalog = self.catalog();
+        match schema {
+            Some(schema) => catalog.routines(schema, name),
+            None => {
+                let found = self.path.iter();
+                found
+                    .flat_map(|schema| catalog.routines(schema, name))
+                    .collect()
+            }
+        }
+    }
+
+    /// Remembers that a name means this relation, or this column of it (from 1).
+    pub fn use_origin(&self, origin: Option<(TableId, u16)>) {
+        if let Some((relation, column)) = origin {
+            let mut uses = self.uses.borrow_mut();
+            let columns = uses.entry(relation).or_default();
+            columns.insert(usize::from(column).saturating_sub(1));
+        }
+    }
+
+    /// Remembers that a name means this relation.
+    pub fn use_relation(&self, relation: TableId) {
+        self.uses.borrow_mut().entry(relation).or_default();
+    }
+
+    /// What has been remembered so.
+    pub fn uses(&self) -> Vec<(TableId, Vec<usize>)> {
+        let uses = self.uses.borrow();
+        uses.iter()
+            .map(|(relation, columns)| (*relation, columns.iter().copied().collect()))
+            .collect()
+    }
+
+    /// True if a parameter has been met.
+    pub fn has_params(&self) -> bool {
+        !self.params.borrow().is_empty()
+    }
+
+    /// Subqueries are nested here as deep as there.
+    pub fn as_deep_as(&self, outer: &Planner) {
+        self.depth.set(outer.depth.get());
     }
 
     pub fn catalog(&self) -> &'a Catalog {
@@ -123,6 +276,109 @@ impl<'a> Planner<'a> {
             severity: "NOTICE",
             message: SqlError::new(SqlState::SUCCESSFUL_COMPLETION, message),
         });
+    }
+
+    /// A notice of all that goes along with what is dropped.
+    pub fn notice_cascade(&self, objects: &[String]) {
+        if let [one] = objects {
+            return self.notice(format!("drop cascades to {one}"));
+        }
+        let lines = objects
+            .iter()
+            .map(|object| format!("drop cascades to {object}"));
+        let message = SqlError::new(
+            SqlState::SUCCESSFUL_COMPLETION,
+            format!("drop cascades to {} other objects", objects.len()),
+        );
+        self.notices.borrow_mut().push(Notice {
+            severity: "NOTICE",
+            message: message.detail(lines.collect::<Vec<_>>().join("\n")),
+        });
+    }
+
+    /// The statement needs privileges on an object.
+    pub fn need(&self, object: Object, privileges: Privileges) {
+        let mut needs = self.needs.borrow_mut();
+        let same = |need: &&mut Need| need.object == object && need.role.is_none();
+        match needs.iter_mut().find(same) {
+            Some(need) => need.privileges |= privileges,
+            None => needs.push(Need {
+                object,
+                privileges,
+                role: None,
+            }),
+        }
+    }
+
+    /// The statement reads a table.
+    pub fn need_table(&self, table: TableId, privileges: Privileges) {
+        let object = Object {
+            kind: ObjectKind::Table,
+            number: table.0,
+        };
+        self.need(object, privileges);
+    }
+
+    /// The statement calls a routine.
+    pub fn need_routine(&self, routine: RoutineId) {
+        let object = Object {
+            kind: ObjectKind::Routine,
+            number: routine.0,
+        };
+        self.need(object, Privileges::EXECUTE);
+    }
+
+    /// The statement changes a table.
+    pub fn need_target(&self, table: TableId, privileges: Privileges) {
+        self.need_table(table, privileges);
+        self.targets.borrow_mut().push(table);
+    }
+
+    /// A column is named: of a table that the statement changes it is read.
+    pub fn names_column(&self, origin: Option<(TableId, u16)>) {
+        if let Some((table, _)) = origin
+            && self.targets.borrow().contains(&table)
+        {
+            self.need_table(table, Privileges::SELECT);
+        }
+    }
+
+    /// A view is read: what its query needs, its owner must have.
+    pub fn need_view(&self, view: TableId, inside: Vec<Need>) {
+        self.need_table(view, Privileges::SELECT);
+        let object = Object {
+            kind: ObjectKind::Table,
+            number: view.0,
+        };
+        let owner = self.catalog().roles().access_of(object).owner;
+        let owned = inside.into_iter().map(|need| Need {
+            role: need.role.or(Some(owner)),
+            ..need
+        });
+        self.needs.borrow_mut().extend(owned);
+    }
+
+    /// What the statement needs.
+    pub fn take_needs(&self) -> Vec<Need> {
+        self.needs.take()
+    }
+
+    pub fn warning(&self, state: SqlState, message: String) {
+        self.notices.borrow_mut().push(Notice {
+            severity: "WARNING",
+            message: SqlError::new(state, message),
+        });
+    }
+
+    /// Goes on with the numbers behind those that another planner of the same statement has given out.
+    pub fn number_behind(&self, other: &Planner) {
+        self.numbers.set(other.numbers.get());
+    }
+
+    /// A number for rows that WITH keeps; each only once in a statement.
+    pub fn next_number(&self) -> usize {
+        self.numbers.set(self.numbers.get() + 1);
+        self.numbers.get()
     }
 
     /// The type of parameter `$number` so far.
@@ -172,30 +428,66 @@ impl<'a> Planner<'a> {
         }
         self.depth.set(self.depth.get() + 1);
         let named_at = self.named_at.take();
+        let inlines = self.inlines.replace(true);
         let result = plan();
+        self.inlines.set(inlines);
         self.named_at.replace(named_at);
         self.depth.set(self.depth.get() - 1);
         result
     }
 
-    /// Runs `plan` for a subquery around which `outer` is in sight.
+    /// Runs `plan` for a subquery around which `outer` is in sight; what the subquery is handed of it, which
+    /// [`Expr::Outer`] stands for inside.
     pub fn with_outer<T>(
         &self,
         outer: &Scope,
         plan: impl FnOnce() -> SqlResult<T>,
-    ) -> SqlResult<T> {
-        self.outer.borrow_mut().push(outer.clone());
+    ) -> SqlResult<(T, Vec<Expr>)> {
+        self.outer.borrow_mut().push(Level {
+            scope: outer.clone(),
+            handed: Vec::new(),
+        });
         let result = plan();
-        self.outer.borrow_mut().pop();
-        result
+        let level = self.outer.borrow_mut().pop();
+        Ok((result?, level.map_or_else(Vec::new, |level| level.handed)))
     }
 
-    /// True if the name means something around the subquery at hand.
-    pub fn is_outer_name(&self, name: &[&str]) -> bool {
-        self.outer
-            .borrow()
-            .iter()
-            .any(|scope| scope.resolve(self, name, -1).is_ok())
+    /// The column that a name means around the subquery at hand, from the inside out, as it is handed to the
+    /// subquery; `None` if it means nothing there.
+    ///
+    /// # Errors
+    /// `42702` if it means several at one level, `42703` if it names a table there and none of its columns.
+    pub fn outer_column(&self, name: &[&str], location: i32) -> SqlResult<Option<ScopeColumn>> {
+        let mut levels = self.outer.borrow_mut();
+        let mut found = None;
+        for (number, level) in levels.iter().enumerate().rev() {
+            match level.scope.resolve(self, name, location) {
+                Ok(column) => {
+                    found = Some((number, column.clone()));
+                    break;
+                }
+                Err(error) => match error.state {
+                    SqlState::UNDEFINED_TABLE => {}
+                    SqlState::UNDEFINED_COLUMN if name.len() == 1 => {}
+                    _ => return Err(error),
+                },
+            }
+        }
+        let Some((number, mut column)) = found else {
+            return Ok(None);
+        };
+        for level in &mut levels[number..] {
+            let known = level
+                .handed
+                .iter()
+                .position(|other| same(other, &column.expr));
+            let place = known.unwrap_or_else(|| {
+                level.handed.push(column.expr.clone());
+                level.handed.len() - 1
+            });
+            column.expr = Expr::Outer(place, column.expr.ty());
+        }
+        Ok(Some(column))
     }
 
     /// Remembers where a place of the frame is named.
@@ -234,6 +526,7 @@ impl<'a> Planner<'a> {
             command: Command::Run(Arc::new(procedure)),
             tag,
             notices: self.notices.take(),
+            needs: no_needs(),
         })
     }
 
@@ -243,7 +536,7 @@ impl<'a> Planner<'a> {
         statement: Statement,
         result: Vec<OutputColumn>,
     ) -> SqlResult<Procedure> {
-        let statement = match self.calls.has_inline() {
+        let statement = match self.calls.has_inline() || locks_in_subquery(&statement) {
             true => hold(statement),
             false => statement,
         };
@@ -262,8 +555,27 @@ impl<'a> Planner<'a> {
             columns: Vec::new(),
             tag,
             notices: self.notices.take(),
+            needs: no_needs(),
         }
     }
+}
+
+/// Of a statement that asks for nothing that is anybody's; whoever plans the whole fills them in.
+pub(crate) fn no_needs() -> Needs {
+    Needs::from([])
+}
+
+/// True if a query in an expression locks rows: the statement is run whole then, as if it called functions.
+fn locks_in_subquery(statement: &Statement) -> bool {
+    let mut found = false;
+    each_of_statement(statement, &mut |expr, _| {
+        subqueries(expr, &mut |subquery| {
+            each_node(&subquery.plan, &mut |plan| {
+                found |= matches!(plan, Plan::Lock { .. })
+            });
+        });
+    });
+    found
 }
 
 /// Plans a statement. `param_types` may be shorter than what the statement uses; `Unknown` in it
@@ -276,15 +588,21 @@ pub fn plan(parsed: &Parsed, context: &PlanContext, param_types: &[SqlType]) -> 
         text: parsed.text(),
         ..Planner::new(context, parsed.source(), param_types)
     };
+    let mut planned = plan_parsed(&planner, parsed)?;
+    planned.needs = planner.take_needs().into();
+    Ok(planned)
+}
+
+fn plan_parsed(planner: &Planner, parsed: &Parsed) -> SqlResult<Planned> {
     if let Some(explained) = parsed.explained() {
-        return plan_explain(&planner, explained);
+        return plan_explain(planner, explained);
     }
     match parsed.node() {
         None => Ok(planner.command(Command::Empty, "")),
         Some(node) if parsed.explains_call() => {
-            let planned = crate::statement::plan_statement(&planner, node)?;
-            Ok(crate::utility::explained(&planner, planned, false))
+            let planned = crate::statement::plan_statement(planner, node)?;
+            Ok(crate::utility::explained(planner, planned, false))
         }
-        Some(node) => crate::statement::plan_statement(&planner, node),
+        Some(node) => crate::statement::plan_statement(planner, node),
     }
 }

@@ -6,9 +6,9 @@
 //!
 //! | key | | record |
 //! |---|---|---|
-//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key | |
-//! | bytes 1-4 | number, big-endian; 0 for counters | |
-//! | | | byte 0: version, 1 |
+//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 32 role, 33 owner and privileges of an object | |
+//! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
+//! | | | byte 0: version: 1, of tables 2 (1 lacks `more`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -17,14 +17,17 @@
 
 use crate::catalog::CatalogChange;
 use quintet_base::{
-    ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, SqlType,
-    TableId, TypeMod,
+    ConstraintId, IndexId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState,
+    SqlType, TableId, TypeMod,
 };
+use quintet_ir::{Object, ObjectKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version of every record written now.
+/// Version of every record written now, but those of tables.
 const VERSION: u8 = 1;
+/// Version of a table's record: since it has `more`.
+const TABLE_VERSION: u8 = 2;
 
 /// The first number given out, as in PostgreSQL: smaller OIDs belong to the system.
 pub(crate) const FIRST_ID: u32 = 16_384;
@@ -46,6 +49,18 @@ pub(crate) struct TableRecord {
     pub primary_key: Option<KeyRecord>,
     pub indexes: Vec<IndexRecord>,
     pub checks: Vec<CheckRecord>,
+    /// The last field: records of version 1 end before it.
+    pub more: TableMore,
+}
+
+/// What a table's record says since version 2.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TableMore {
+    /// Generated columns by number, with their expressions as SQL text.
+    pub generated: Vec<(usize, String)>,
+    /// Indexes with columns that were asked for otherwise than `ASC NULLS LAST`: for each column, whether it
+    /// descends and whether NULLs come first.
+    pub directions: Vec<(IndexId, Vec<(bool, bool)>)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,6 +150,115 @@ pub(crate) struct ForeignKeyRecord {
     pub validated: bool,
 }
 
+/// A view. What it uses is what keeps others from going; see `ddl::view`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ViewRecord {
+    /// From the same counter as tables'.
+    pub id: TableId,
+    pub schema: String,
+    pub name: String,
+    /// The search path it was made with: bare names in it mean what they meant then.
+    pub path: String,
+    /// Its query as SQL text, `*` written out.
+    pub text: String,
+    pub columns: Vec<ViewColumnRecord>,
+    /// Tables and views it names, with the places of their columns that it names.
+    pub uses: Vec<(TableId, Vec<usize>)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ViewColumnRecord {
+    pub name: String,
+    pub ty: SqlType,
+    pub modifier: TypeMod,
+}
+
+/// Comments on an object and its columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CommentsRecord {
+    pub entries: Vec<CommentRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CommentRecord {
+    /// Number of the relation of `pg_catalog` that lists the object.
+    pub class: u32,
+    /// From 1; 0: the object itself.
+    pub column: i32,
+    pub text: String,
+}
+
+/// A schema that a user made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SchemaRecord {
+    pub name: String,
+}
+
+/// A role.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RoleRecord {
+    pub id: RoleId,
+    pub name: String,
+    pub superuser: bool,
+    pub inherit: bool,
+    pub create_role: bool,
+    pub create_db: bool,
+    pub login: bool,
+    /// Below 0: any number.
+    pub connection_limit: i32,
+    /// SCRAM-SHA-256, as text.
+    pub verifier: Option<String>,
+    /// Microseconds since 2000.
+    pub valid_until: Option<i64>,
+    /// The roles that it is a member of.
+    pub groups: Vec<GroupRecord>,
+}
+
+/// A membership.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct GroupRecord {
+    pub role: RoleId,
+    pub grantor: RoleId,
+    pub admin: bool,
+}
+
+/// Who owns an object, and what was granted on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AccessRecord {
+    pub number: u32,
+    pub owner: RoleId,
+    /// `None`: the default privileges of the object's kind.
+    pub acl: Option<Vec<GrantRecord>>,
+}
+
+/// A grant; privileges by their bits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct GrantRecord {
+    pub grantee: RoleId,
+    pub grantor: RoleId,
+    pub privileges: u16,
+    pub options: u16,
+}
+
+impl RoleRecord {
+    /// A role that may do nothing.
+    pub fn plain(id: RoleId, name: &str) -> RoleRecord {
+        RoleRecord {
+            id,
+            name: name.to_string(),
+            superuser: false,
+            inherit: true,
+            create_role: false,
+            create_db: false,
+            login: false,
+            connection_limit: -1,
+            verifier: None,
+            valid_until: None,
+            groups: Vec::new(),
+        }
+    }
+}
+
 /// What a key names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordKey {
@@ -143,6 +267,12 @@ pub(crate) enum RecordKey {
     Sequence(SequenceId),
     Routine(RoutineId),
     ForeignKey(ConstraintId),
+    View(TableId),
+    Comments(u32),
+    Schema(u32),
+    Role(RoleId),
+    /// Of the object with this number.
+    Access(u32),
 }
 
 impl RecordKey {
@@ -153,10 +283,31 @@ impl RecordKey {
             RecordKey::Sequence(id) => (2, id.0),
             RecordKey::Routine(id) => (3, id.0),
             RecordKey::ForeignKey(id) => (4, id.0),
+            RecordKey::View(id) => (5, id.0),
+            RecordKey::Comments(number) => (6, number),
+            RecordKey::Schema(number) => (7, number),
+            RecordKey::Role(id) => (32, id.0),
+            RecordKey::Access(number) => (33, number),
         };
         let mut key = vec![kind];
         key.extend_from_slice(&u32::to_be_bytes(number));
         key
+    }
+
+    /// The object that the record is about, if it is one that has an owner.
+    pub fn object(self) -> Option<Object> {
+        let (kind, number) = match self {
+            RecordKey::Table(id) | RecordKey::View(id) => (ObjectKind::Table, id.0),
+            RecordKey::Schema(number) => (ObjectKind::Schema, number),
+            RecordKey::Sequence(id) => (ObjectKind::Sequence, id.0),
+            RecordKey::Routine(id) => (ObjectKind::Routine, id.0),
+            RecordKey::Counters
+            | RecordKey::ForeignKey(_)
+            | RecordKey::Comments(_)
+            | RecordKey::Role(_)
+            | RecordKey::Access(_) => return None,
+        };
+        Some(Object { kind, number })
     }
 
     pub fn decode(key: &[u8]) -> SqlResult<RecordKey> {
@@ -173,6 +324,11 @@ impl RecordKey {
             (2, _) => Ok(RecordKey::Sequence(SequenceId(number))),
             (3, _) => Ok(RecordKey::Routine(RoutineId(number))),
             (4, _) => Ok(RecordKey::ForeignKey(ConstraintId(number))),
+            (5, _) => Ok(RecordKey::View(TableId(number))),
+            (6, _) => Ok(RecordKey::Comments(number)),
+            (7, _) => Ok(RecordKey::Schema(number)),
+            (32, _) => Ok(RecordKey::Role(RoleId(number))),
+            (33, _) => Ok(RecordKey::Access(number)),
             _ => Err(damaged("unknown kind of record")),
         }
     }
@@ -192,6 +348,52 @@ pub(crate) fn write<T: Serialize>(key: RecordKey, record: &T) -> SqlResult<Catal
         key: key.encode(),
         value: Some(value),
     })
+}
+
+/// A table's record as a change that writes it.
+pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
+    let value = postcard::to_extend(record, vec![TABLE_VERSION]).map_err(SqlError::internal)?;
+    Ok(CatalogChange {
+        key: RecordKey::Table(record.id).encode(),
+        value: Some(value),
+    })
+}
+
+/// Reads a table's record of either version.
+pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
+    let unreadable = |_| damaged("unreadable body");
+    match value {
+        [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [VERSION, body @ ..] => {
+            let mut whole = body.to_vec();
+            let more = postcard::to_allocvec(&TableMore::default()).map_err(SqlError::internal)?;
+            whole.extend(more);
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
+        other => read(other),
+    }
+}
+
+impl TableRecord {
+    /// What a column is generated from, if it is.
+    pub fn generated(&self, column: usize) -> Option<&str> {
+        let found = self
+            .more
+            .generated
+            .iter()
+            .find(|(other, _)| *other == column);
+        found.map(|(_, source)| source.as_str())
+    }
+
+    /// The directions that an index's columns were asked for in; empty: all as usual.
+    pub fn directions(&self, index: IndexId) -> &[(bool, bool)] {
+        let found = self
+            .more
+            .directions
+            .iter()
+            .find(|(other, _)| *other == index);
+        found.map_or(&[], |(_, directions)| directions)
+    }
 }
 
 /// The change that removes a record.
@@ -214,6 +416,29 @@ pub(crate) fn read<T: DeserializeOwned>(value: &[u8]) -> SqlResult<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Tables of the first version have no word of generated columns.
+    #[test]
+    fn a_table_of_the_first_version_is_read() {
+        let record = TableRecord {
+            id: TableId(7),
+            revision: 1,
+            schema: "public".into(),
+            name: "t".into(),
+            space: SpaceId(9),
+            columns: Vec::new(),
+            primary_key: None,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            more: TableMore::default(),
+        };
+        let value = write_table(&record).unwrap().value.unwrap();
+        assert_eq!(read_table(&value).unwrap(), record);
+        let mut first = value[..value.len() - 2].to_vec();
+        first[0] = VERSION;
+        assert_eq!(read_table(&first).unwrap(), record);
+        assert!(read_table(&first[..4]).is_err());
+    }
 
     #[test]
     fn records_come_back_and_damage_is_refused() {

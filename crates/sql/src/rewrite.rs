@@ -3,10 +3,12 @@
 //! Relies on: `ir`.  Promises: what is not changed is kept as it is.  Does not: know why places
 //! move: joins in another order, aggregation, a subquery inside a join.
 
-use quintet_ir::Expr;
 use quintet_ir::aggregate::AggregateCall;
+use quintet_ir::expressions::{each_node, each_of_plan};
 use quintet_ir::function::Volatility;
 use quintet_ir::plan::{Access, KeyBound, KeyRange, Path, Plan, SortKey};
+use quintet_ir::{Expr, Subquery};
+use std::sync::Arc;
 
 /// The expression with every part for which `change` gives one replaced by it, outermost first.
 pub(crate) fn transform(expr: &Expr, change: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Expr {
@@ -18,8 +20,15 @@ pub(crate) fn transform(expr: &Expr, change: &mut dyn FnMut(&Expr) -> Option<Exp
         Expr::Const(..)
         | Expr::Param(..)
         | Expr::Column(..)
+        | Expr::Outer(..)
         | Expr::NextVal(_)
         | Expr::CurrVal(_) => expr.clone(),
+        Expr::Subquery(subquery) => Expr::Subquery(Box::new(Subquery {
+            outer: list(&subquery.outer, change),
+            tested: list(&subquery.tested, change),
+            plan: Arc::clone(&subquery.plan),
+            ..**subquery
+        })),
         Expr::Compare { op, left, right } => Expr::Compare {
             op: *op,
             left: one(left),
@@ -154,10 +163,21 @@ pub(crate) fn move_sort_key(key: &SortKey, place: &dyn Fn(usize) -> usize) -> So
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = match expr {
         Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => true,
+        Expr::Subquery(subquery) => is_volatile_plan(&subquery.plan),
         Expr::Call { function, .. } => function.volatility == Volatility::Volatile,
         _ => false,
     };
     expr.for_each_part(&mut |part| found = found || is_volatile(part));
+    found
+}
+
+/// The same of all expressions of a plan; one that locks rows leaves a trace.
+fn is_volatile_plan(plan: &Plan) -> bool {
+    let mut found = false;
+    each_of_plan(plan, &mut |expr, _| found = found || is_volatile(expr));
+    each_node(plan, &mut |plan| {
+        found = found || matches!(plan, Plan::Lock { .. } | Plan::Call { .. });
+    });
     found
 }
 
@@ -206,6 +226,20 @@ pub(crate) fn shift(plan: Plan, by: usize) -> Plan {
             arguments: exprs(&arguments),
             types,
         },
+        // The inputs are complete by themselves.
+        Plan::Lateral { input, outer } => Plan::Lateral {
+            input,
+            outer: exprs(&outer),
+        },
+        Plan::Lookup {
+            input,
+            keys,
+            values,
+        } => Plan::Lookup {
+            input,
+            keys,
+            values: exprs(&values),
+        },
         Plan::Hold { input } => Plan::Hold {
             input: inside(input),
         },
@@ -219,7 +253,7 @@ pub(crate) fn shift(plan: Plan, by: usize) -> Plan {
         } => Plan::Join {
             outer: inside(outer),
             inner: inside(inner),
-            outer_width: outer_width + by,
+            outer_width,
             inner_width,
             kind,
             on: on.as_ref().map(expr),
@@ -232,13 +266,30 @@ pub(crate) fn shift(plan: Plan, by: usize) -> Plan {
             input: inside(input),
             exprs: exprs(&list),
         },
-        Plan::Aggregate { input, keys, calls } => Plan::Aggregate {
+        Plan::Aggregate {
+            input,
+            keys,
+            calls,
+            sets,
+        } => Plan::Aggregate {
             input: inside(input),
             keys: exprs(&keys),
             calls: calls
                 .iter()
                 .map(|call| move_aggregate(call, &place))
                 .collect(),
+            sets,
+        },
+        Plan::Window {
+            input,
+            partition,
+            order,
+            calls,
+        } => Plan::Window {
+            input: inside(input),
+            partition: exprs(&partition),
+            order: order.iter().map(|key| move_sort_key(key, &place)).collect(),
+            calls: calls.iter().map(|call| call.map(expr)).collect(),
         },
         Plan::Sort { input, keys, top } => Plan::Sort {
             input: inside(input),
@@ -252,10 +303,12 @@ pub(crate) fn shift(plan: Plan, by: usize) -> Plan {
             input,
             limit,
             offset,
+            ties,
         } => Plan::Limit {
             input: inside(input),
             limit,
             offset,
+            ties: ties.iter().map(|key| move_sort_key(key, &place)).collect(),
         },
         Plan::Lock { input, mut targets } => {
             targets.iter_mut().for_each(|target| target.offset += by);
@@ -264,9 +317,55 @@ pub(crate) fn shift(plan: Plan, by: usize) -> Plan {
                 targets,
             }
         }
+        Plan::With {
+            number,
+            first,
+            then,
+            turns,
+        } => Plan::With {
+            number,
+            first: inside(first),
+            then: inside(then),
+            turns,
+        },
+        Plan::Given { .. } => plan,
         Plan::Append { inputs } => Plan::Append {
             inputs: inputs.into_iter().map(|plan| shift(plan, by)).collect(),
         },
+    }
+}
+
+/// A source over earlier leaves with their places moved; its own frame is not named in it.
+pub(crate) fn move_function(plan: &Plan, place: &dyn Fn(usize) -> usize) -> Plan {
+    let expr = |e: &Expr| move_columns(e, place);
+    let exprs = |list: &[Expr]| list.iter().map(expr).collect::<Vec<Expr>>();
+    match plan {
+        Plan::Series {
+            start,
+            stop,
+            step,
+            ty,
+        } => Plan::Series {
+            start: expr(start),
+            stop: expr(stop),
+            step: expr(step),
+            ty: *ty,
+        },
+        Plan::Unnest { array } => Plan::Unnest { array: expr(array) },
+        Plan::Call {
+            callee,
+            arguments,
+            types,
+        } => Plan::Call {
+            callee: callee.clone(),
+            arguments: exprs(arguments),
+            types: types.clone(),
+        },
+        Plan::Lateral { input, outer } => Plan::Lateral {
+            input: input.clone(),
+            outer: exprs(outer),
+        },
+        other => other.clone(),
     }
 }
 

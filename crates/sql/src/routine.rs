@@ -39,7 +39,7 @@ mod signature;
 
 use crate::catalog::Catalog;
 use crate::parse;
-use crate::planner::PlanContext;
+use crate::planner::{PlanContext, Who};
 use crate::plpgsql::{self, Header};
 use crate::records::RoutineRecord;
 use pg_query::NodeEnum;
@@ -53,7 +53,7 @@ pub(crate) use block::plan_do;
 pub(crate) use call::{
     Calls, any_node, callee, callee_of_record, plan_call, plan_select_of_routine,
 };
-pub(crate) use create::{plan_create, plan_drop};
+pub(crate) use create::{find, plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
@@ -130,7 +130,7 @@ fn with_context<T>(catalog: &Catalog, make: impl FnOnce(&PlanContext) -> T) -> T
     make(&PlanContext {
         catalog,
         schema: "public",
-        user: "",
+        user: Who::SYSTEM,
         database: "",
         format: &format,
     })

@@ -105,6 +105,7 @@ impl Scope {
     ) -> SqlResult<Option<&ScopeColumn>> {
         let mut found = self.visible_columns().filter(|column| column.name == name);
         let first = found.next();
+        planner.use_origin(first.and_then(|column| column.origin));
         if found.next().is_some() {
             let message = format!("column reference \"{name}\" is ambiguous");
             return Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location));
@@ -141,7 +142,10 @@ impl Scope {
             [column] => {
                 let found = self.find(planner, column, location)?;
                 return match found.or_else(|| self.single_value(column)) {
-                    Some(found) => Ok(found),
+                    Some(found) => {
+                        planner.use_origin(found.origin);
+                        Ok(found)
+                    }
                     None => undefined(format!("column \"{column}\" does not exist")),
                 };
             }
@@ -152,7 +156,10 @@ impl Scope {
         let found = self.table(planner, schema, table, location)?;
         let mut named = found.columns.iter().filter(|c| c.name == column);
         match (named.next(), named.next()) {
-            (Some(found), None) => Ok(found),
+            (Some(found), None) => {
+                planner.use_origin(found.origin);
+                Ok(found)
+            }
             (Some(_), Some(_)) => {
                 let message = format!("column reference \"{column}\" is ambiguous");
                 Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))

@@ -20,7 +20,7 @@ impl Catalog {
             let context = PlanContext {
                 catalog: &self,
                 schema: "public",
-                user: "quintet",
+                user: crate::Who::SYSTEM,
                 database: "quintet",
                 format: &format,
             };

@@ -4,16 +4,20 @@
 //! columns of the select list, in order.  Does not: plan what changes rows.
 //!
 //! ```text
-//! FROM, WHERE -> join -> [Aggregate -> Filter(HAVING)] -> [Sort] -> [Lock] -> Project -> [Limit]
-//! DISTINCT:      join -> [Aggregate …] -> Project -> Unique -> [Sort] -> [Limit]
+//! FROM, WHERE -> join -> [Aggregate -> Filter(HAVING)] -> [windows] -> [Sort] -> [Lock] -> Project -> [Limit]
+//! DISTINCT:      join -> [Aggregate …] -> [windows] -> Project -> Unique -> [Sort] -> [Limit]
+//! DISTINCT ON:   … -> Sort -> the first of each -> Project -> [Limit]
 //! ```
 
 use crate::access::Order;
 use crate::call::direction;
 use crate::coerce;
+use crate::distinct::{bind_distinct_on, first_of_each, is_plain};
+use crate::expanded::without_expanded;
 use crate::expr::Binder;
 use crate::from::From;
-use crate::group::{self, Grouping};
+use crate::group::Grouping;
+use crate::grouping_sets::bind_keys;
 use crate::join::{join, mark_needed};
 use crate::limit::{bind_limits, top_of};
 use crate::locking::plan_locks;
@@ -26,13 +30,14 @@ use crate::set_operation::plan_set_operation;
 use crate::sets::sets_in_from;
 use crate::subquery::Subqueries;
 use crate::values::plan_values;
+use crate::window::Windows;
 use crate::with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Node, SelectStmt, SetOperation, SortBy};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::Expr;
 use quintet_ir::plan::{Plan, SortKey};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 pub(crate) use crate::output::{figure_name, output_name};
 
@@ -52,7 +57,8 @@ pub(crate) enum Rows {
     Many,
 }
 
-/// Plans a query. `wanted`: the types that INSERT gives to columns without one.
+/// Plans a query. `wanted`: the types that INSERT gives to columns without one; `Unknown` leaves them
+/// without one, if nothing in the query asks for their type.
 ///
 /// # Errors
 /// As PostgreSQL's analysis.
@@ -62,16 +68,18 @@ pub(crate) fn plan_query(
     wanted: Option<&[SqlType]>,
 ) -> SqlResult<Query> {
     planner.calls.allow();
-    let before = with::enter_with(planner, select.with_clause.as_ref())?;
+    let whole = || NodeEnum::SelectStmt(Box::new(select.clone()));
+    let before = with::enter_with(planner, select.with_clause.as_ref(), &whole)?;
     let query = if select.op() != SetOperation::SetopNone && select.larg.is_some() {
-        plan_set_operation(planner, select, wanted)
+        plan_set_operation(planner, select)
     } else if !select.values_lists.is_empty() {
         plan_values(planner, select, wanted)
     } else {
         plan_select(planner, select, wanted)
     };
-    with::leave_with(planner, before);
-    query
+    let mut query = query?;
+    query.plan = with::leave_with(planner, before, query.plan);
+    Ok(query)
 }
 
 fn plan_select(
@@ -79,6 +87,8 @@ fn plan_select(
     select: &SelectStmt,
     wanted: Option<&[SqlType]>,
 ) -> SqlResult<Query> {
+    let expanded = without_expanded(select);
+    let select = expanded.as_ref().unwrap_or(select);
     let moved = sets_in_from(planner, select)?;
     let select = moved.as_ref().unwrap_or(select);
     refuse_parts(planner, select)?;
@@ -86,14 +96,34 @@ fn plan_select(
     from.add_items(planner, &select.from_clause)?;
     let subqueries = Subqueries::new(from.width);
     let aggregates = RefCell::new(Vec::new());
+    let groupings = RefCell::new(Vec::new());
+    let windows = Windows::default();
+    // An expression by itself, as routines ask for many.
+    let alone = Cell::new(
+        select.from_clause.is_empty()
+            && select.group_clause.is_empty()
+            && select.having_clause.is_none(),
+    );
     let binder = |clause, with_aggregates: bool| Binder {
         planner,
         scope: &from.scope,
         clause,
         aggregates: with_aggregates.then_some(&aggregates),
-        subqueries: Some(&subqueries),
+        groupings: with_aggregates.then_some(&groupings),
+        windows: None,
+        // What stands in WHERE may be a key; above groups there are no leaves.
+        subqueries: (clause == "WHERE" || clause == "SELECT" && alone.get()).then_some(&subqueries),
     };
-    let mut targets = output::bind_targets(&binder("SELECT", true), &select.target_list)?;
+    let over = |clause| Binder {
+        windows: Some(&windows),
+        ..binder(clause, true)
+    };
+    windows.declare(&binder("window definitions", true), &select.window_clause)?;
+    let mut targets = output::bind_targets(&over("SELECT"), &select.target_list)?;
+    if !aggregates.borrow().is_empty() && alone.replace(false) && subqueries.forget() {
+        aggregates.take();
+        targets = output::bind_targets(&over("SELECT"), &select.target_list)?;
+    }
     let mut conditions = from.conditions.clone();
     if let Some(node) = select.where_clause.as_deref() {
         subqueries.conjuncts(&binder("WHERE", false), node, &mut conditions)?;
@@ -102,55 +132,72 @@ fn plan_select(
         Some(node) => Some(binder("HAVING", true).condition(node)?),
         None => None,
     };
-    let sort = bind_sort(
-        &binder("ORDER BY", true),
+    let distinct = is_plain(&select.distinct_clause);
+    // What is ordered or made distinct by has a type.
+    let compared = wanted.filter(|types| !types.contains(&SqlType::Unknown));
+    let mut sort = bind_sort(
+        &over("ORDER BY"),
         &select.sort_clause,
         &mut targets,
-        wanted,
+        compared,
     )?;
-    let keys = group::bind_keys(&binder("GROUP BY", false), &select.group_clause, &targets)?;
-    output::settle(planner, &mut targets, wanted)?;
-    let limits = bind_limits(planner, select)?;
+    let clause = &select.distinct_clause;
+    let mut on = bind_distinct_on(&over("DISTINCT ON"), clause, &targets, &mut sort)?;
+    let keys = bind_keys(&binder("GROUP BY", false), select, &targets)?;
+    let decided = match distinct {
+        true => compared,
+        false => wanted,
+    };
+    output::settle(planner, &mut targets, decided)?;
+    let mut limits = bind_limits(planner, select)?;
     let mut outputs: Vec<Output> = targets
         .iter()
         .map(|t| output::describe(&from.scope, t))
         .collect();
     let aggregates = aggregates.take();
-    let grouped = !aggregates.is_empty() || !select.group_clause.is_empty() || having.is_some();
-    let distinct = !select.distinct_clause.is_empty();
+    let groupings = groupings.take();
+    let grouped = !aggregates.is_empty()
+        || !groupings.is_empty()
+        || !select.group_clause.is_empty()
+        || having.is_some();
 
     let mut leaves = from.leaves.clone();
     leaves.extend(subqueries.take_leaves());
     let limited = limits.has_limit();
-    // Rows keep their order through joins and projections, not through groups and DISTINCT.
-    let order = (!grouped && !distinct && !sort.is_empty()).then_some(Order {
+    // Rows keep their order through joins and projections, not through groups, windows and DISTINCT.
+    let kept = !grouped && !distinct && windows.is_empty();
+    let order = (kept && !sort.is_empty()).then_some(Order {
         keys: &sort,
         limited,
         alone: leaves.len() == 1,
     });
     let mut joined = join(&leaves, conditions, order)?;
-    let locks = plan_locks(planner, select, &from, &joined, grouped || distinct)?;
+    let collapsed = grouped || distinct || !on.is_empty() || !windows.is_empty();
+    let locks = plan_locks(planner, select, &from, &joined, collapsed)?;
 
     let single = joined.single;
-    let mut sorted = (joined.sorted && !grouped && !distinct) || (single && !grouped);
-    let mut sort = sort;
+    let mut sorted = (joined.sorted && kept) || (single && !grouped);
     let mut plan;
     let mut exprs: Vec<Expr>;
     if grouped {
+        let of_windows = windows.exprs();
         let above: Vec<&Expr> = targets
             .iter()
             .map(|target| &target.expr)
             .chain(sort.iter().map(|key| &key.expr))
             .chain(&having)
+            .chain(&on)
+            .chain(&of_windows)
             .collect();
-        let grouping = Grouping::new(planner, &from.scope, keys, aggregates, &above);
+        let grouping = Grouping::new(planner, &from.scope, keys, aggregates, groupings, &above);
         exprs = targets
             .iter()
             .map(|t| grouping.above(&t.expr))
             .collect::<SqlResult<_>>()?;
-        for key in &mut sort {
-            key.expr = grouping.above(&key.expr)?;
+        for expr in sort.iter_mut().map(|key| &mut key.expr).chain(&mut on) {
+            *expr = grouping.above(expr)?;
         }
+        windows.change(&mut |expr| grouping.above(expr))?;
         let having = having.map(|having| grouping.above(&having)).transpose()?;
         plan = grouping.finish(&mut joined);
         if let Some(predicate) = having {
@@ -161,9 +208,10 @@ fn plan_select(
         }
     } else {
         exprs = targets.iter().map(|t| joined.expr(&t.expr)).collect();
-        for key in &mut sort {
-            key.expr = joined.expr(&key.expr);
+        for expr in sort.iter_mut().map(|key| &mut key.expr).chain(&mut on) {
+            *expr = joined.expr(expr);
         }
+        windows.change(&mut |expr| Ok(joined.expr(expr)))?;
         plan = joined.plan;
         // The rows that are locked are read whole.
         let mut used = joined.used;
@@ -172,10 +220,12 @@ fn plan_select(
         }
         mark_needed(&mut plan, &used);
     }
+    let places = sort.iter_mut().map(|key| &mut key.expr);
+    plan = windows.finish(plan, exprs.iter_mut().chain(places).chain(&mut on));
     if sort.is_empty() {
         sorted = true;
     }
-    let top = top_of(&limits, locks.is_empty());
+    let top = top_of(&limits, locks.is_empty() && on.is_empty());
     if distinct {
         for key in &mut sort {
             let Some(place) = exprs.iter().position(|expr| same(expr, &key.expr)) else {
@@ -196,6 +246,10 @@ fn plan_select(
     if !sorted && !distinct {
         plan = called_before_sort(plan, &mut sort, &mut exprs);
     }
+    let mut ties = match limits.has_ties() {
+        true => sort.clone(),
+        false => Vec::new(),
+    };
     if !sorted {
         plan = Plan::Sort {
             input: Box::new(plan),
@@ -203,22 +257,14 @@ fn plan_select(
             top,
         };
     }
+    if !on.is_empty() {
+        plan = first_of_each(plan, on);
+    }
     if !locks.is_empty() {
         plan = Plan::Lock {
             input: Box::new(plan),
             targets: locks,
         };
-    }
-    if !distinct {
-        plan = Plan::Project {
-            input: Box::new(plan),
-            exprs,
-        };
-    }
-    for output in &mut outputs {
-        output
-            .name
-            .truncate(quintet_base::limits::IDENTIFIER_BYTES_MAX);
     }
     let rows = match (
         grouped && select.group_clause.is_empty(),
@@ -231,8 +277,23 @@ fn plan_select(
         }
         _ => Rows::Many,
     };
+    if limits.has_ties() && !distinct {
+        // What is ordered by need not be in the select list.
+        plan = std::mem::take(&mut limits).apply(plan, std::mem::take(&mut ties));
+    }
+    if !distinct {
+        plan = Plan::Project {
+            input: Box::new(plan),
+            exprs,
+        };
+    }
+    for output in &mut outputs {
+        output
+            .name
+            .truncate(quintet_base::limits::IDENTIFIER_BYTES_MAX);
+    }
     Ok(Query {
-        plan: limits.apply(plan),
+        plan: limits.apply(plan, ties),
         outputs,
         rows,
     })
@@ -265,19 +326,6 @@ fn called_before_sort(plan: Plan, sort: &mut [SortKey], exprs: &mut [Expr]) -> P
 fn refuse_parts(planner: &Planner, select: &SelectStmt) -> SqlResult<()> {
     if select.into_clause.is_some() {
         return Err(SqlError::unsupported("SELECT INTO"));
-    }
-    if !select.window_clause.is_empty() {
-        return Err(SqlError::unsupported("WINDOW"));
-    }
-    if select
-        .distinct_clause
-        .iter()
-        .any(|node| inner(node).is_some())
-    {
-        return Err(SqlError::unsupported("SELECT DISTINCT ON"));
-    }
-    if select.group_distinct {
-        return Err(SqlError::unsupported("GROUP BY DISTINCT"));
     }
     let _ = planner;
     Ok(())

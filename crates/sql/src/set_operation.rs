@@ -1,7 +1,14 @@
-//! UNION and UNION ALL.
+//! UNION, INTERSECT and EXCEPT, each with ALL.
 //!
 //! Relies on: `select` for the arms.  Promises: columns get their common type as PostgreSQL finds
-//! it, arm by arm from the left.  Does not: INTERSECT and EXCEPT (0A000).
+//! it, arm by arm from the left; of rows that are equal the left arm's stand for all.  Does not: have
+//! operators of its own for INTERSECT and EXCEPT: they are counted.
+//!
+//! ```text
+//! Append(left + 0, right + 1) -> Aggregate by all columns: how often left, how often right
+//!   INTERSECT      Filter(left > 0 AND right > 0)      INTERSECT ALL  least(left, right) times each
+//!   EXCEPT         Filter(left > 0 AND right = 0)      EXCEPT ALL     left - right times each
+//! ```
 
 use crate::coerce;
 use crate::names::required;
@@ -11,21 +18,21 @@ use crate::scope::Output;
 use crate::select::{Query, Rows, plan_query};
 use crate::values::finish_outputs;
 use pg_query::protobuf::{SelectStmt, SetOperation};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
-use quintet_ir::Expr;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value, limits};
+use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
 use quintet_ir::cast::common_type;
-use quintet_ir::plan::Plan;
+use quintet_ir::plan::{JoinKind, Plan, Turns};
+use quintet_ir::{CompareOp, Expr};
 
-/// Plans `left UNION [ALL] right` with its ORDER BY and LIMIT.
-pub(crate) fn plan_set_operation(
-    planner: &Planner,
-    select: &SelectStmt,
-    wanted: Option<&[SqlType]>,
-) -> SqlResult<Query> {
+/// What an arm's untyped columns are to be: still untyped, until the other arm's type is known.
+const UNDECIDED: &[SqlType] = &[SqlType::Unknown; limits::TABLE_COLUMNS_MAX];
+
+/// Plans `left UNION [ALL] right` and its like with its ORDER BY and LIMIT.
+pub(crate) fn plan_set_operation(planner: &Planner, select: &SelectStmt) -> SqlResult<Query> {
     let what = match select.op() {
         SetOperation::SetopUnion => "UNION",
-        SetOperation::SetopIntersect => return Err(SqlError::unsupported("INTERSECT")),
-        SetOperation::SetopExcept => return Err(SqlError::unsupported("EXCEPT")),
+        SetOperation::SetopIntersect => "INTERSECT",
+        SetOperation::SetopExcept => "EXCEPT",
         SetOperation::SetopNone | SetOperation::Undefined => {
             return Err(SqlError::internal("a set operation of no kind"));
         }
@@ -34,9 +41,17 @@ pub(crate) fn plan_set_operation(
         required(select.larg.as_deref())?,
         required(select.rarg.as_deref())?,
     );
+    for arm in [left, right] {
+        if !arm.locking_clause.is_empty() {
+            return Err(SqlError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "FOR UPDATE is not allowed with UNION/INTERSECT/EXCEPT",
+            ));
+        }
+    }
     // Arms do not inherit the types that INSERT wants: they find a common one first.
-    let left = planner.deeper(|| plan_query(planner, left, wanted))?;
-    let right = planner.deeper(|| plan_query(planner, right, wanted))?;
+    let left = planner.deeper(|| plan_query(planner, left, Some(UNDECIDED)))?;
+    let right = planner.deeper(|| plan_query(planner, right, Some(UNDECIDED)))?;
     if left.outputs.len() != right.outputs.len() {
         return Err(SqlError::new(
             SqlState::SYNTAX_ERROR,
@@ -44,19 +59,8 @@ pub(crate) fn plan_set_operation(
         ));
     }
     let mut types = Vec::with_capacity(left.outputs.len());
-    for (place, (a, b)) in left.outputs.iter().zip(&right.outputs).enumerate() {
-        // A column of untyped literals takes the other side's type.
-        let a = if is_untyped(&left.plan, place) {
-            SqlType::Unknown
-        } else {
-            a.ty
-        };
-        let b = if is_untyped(&right.plan, place) {
-            SqlType::Unknown
-        } else {
-            b.ty
-        };
-        types.push(common_type(&[a, b], what)?);
+    for (a, b) in left.outputs.iter().zip(&right.outputs) {
+        types.push(common_type(&[a.ty, b.ty], what)?);
     }
     let outputs: Vec<Output> = left
         .outputs
@@ -78,12 +82,19 @@ pub(crate) fn plan_set_operation(
         convert(planner, left, &types)?,
         convert(planner, right, &types)?,
     );
-    let mut plan = append(left, right);
-    if !select.all {
-        plan = Plan::Unique {
-            input: Box::new(plan),
-        };
-    }
+    let plan = match (select.op(), select.all) {
+        (SetOperation::SetopUnion, true) => append(left, right),
+        (SetOperation::SetopUnion, false) => Plan::Unique {
+            input: Box::new(append(left, right)),
+        },
+        (_, _) if types.is_empty() => {
+            return Err(SqlError::unsupported(format!("{what} of no columns")));
+        }
+        (SetOperation::SetopIntersect, all) => {
+            common_rows(counted(left, right, &types), &types, all)
+        }
+        (_, all) => remaining_rows(counted(left, right, &types), &types, all),
+    };
     let targets: Vec<Target> = outputs
         .iter()
         .enumerate()
@@ -106,20 +117,130 @@ fn append(left: Plan, right: Plan) -> Plan {
     Plan::Append { inputs }
 }
 
-/// True if the column is an untyped literal that was taken for text.
-fn is_untyped(plan: &Plan, place: usize) -> bool {
-    let expr = match plan {
-        Plan::Project { exprs, .. } => &exprs[place],
-        _ => return false,
+/// The different rows of both sides, with how often each comes from the left and from the right.
+fn counted(left: Plan, right: Plan, types: &[SqlType]) -> Plan {
+    let side = |plan: Plan, number: i32| {
+        let mut exprs = columns(types);
+        exprs.push(Expr::Const(Value::Int4(number), SqlType::Int4));
+        Plan::Project {
+            input: Box::new(plan),
+            exprs,
+        }
     };
-    matches!(
-        expr,
-        Expr::Const(Value::Text(_) | Value::Null, SqlType::Text)
-    )
+    let count = |number: i32| AggregateCall {
+        function: AggregateFunction::CountRows,
+        args: vec![],
+        distinct: false,
+        filter: Some(Expr::Compare {
+            op: CompareOp::Eq,
+            left: Box::new(Expr::Column(types.len(), SqlType::Int4)),
+            right: Box::new(Expr::Const(Value::Int4(number), SqlType::Int4)),
+        }),
+        order: vec![],
+        ty: SqlType::Int8,
+    };
+    Plan::Aggregate {
+        input: Box::new(append(side(left, 0), side(right, 1))),
+        keys: columns(types),
+        calls: vec![count(0), count(1)],
+        sets: vec![],
+    }
+}
+
+/// INTERSECT of counted rows.
+fn common_rows(counted: Plan, types: &[SqlType], all: bool) -> Plan {
+    let (left, right) = counts(types);
+    if all {
+        let least = Expr::Extreme {
+            greatest: false,
+            args: vec![left, right],
+            ty: SqlType::Int8,
+        };
+        return repeated(counted, types, big(1), least);
+    }
+    let both = Expr::And(vec![
+        compare(CompareOp::Gt, left),
+        compare(CompareOp::Gt, right),
+    ]);
+    filtered(counted, both, types)
+}
+
+/// EXCEPT of counted rows.
+fn remaining_rows(counted: Plan, types: &[SqlType], all: bool) -> Plan {
+    let (left, right) = counts(types);
+    if all {
+        // From the right's count up to the left's; one turn too many, which is the first.
+        return repeated(counted, types, right, left);
+    }
+    let only = Expr::And(vec![
+        compare(CompareOp::Gt, left),
+        compare(CompareOp::Eq, right),
+    ]);
+    filtered(counted, only, types)
+}
+
+/// Each row as often as there are numbers from `first` to `last`; a `first` that is a column does not count.
+fn repeated(counted: Plan, types: &[SqlType], first: Expr, last: Expr) -> Plan {
+    let width = types.len() + 2;
+    let on = matches!(first, Expr::Column(..)).then(|| Expr::Compare {
+        op: CompareOp::Gt,
+        left: Box::new(Expr::Column(width, SqlType::Int8)),
+        right: Box::new(first.clone()),
+    });
+    let turns = Plan::Series {
+        start: first,
+        stop: last,
+        step: big(1),
+        ty: SqlType::Int8,
+    };
+    Plan::Project {
+        input: Box::new(Plan::Join {
+            outer: Box::new(counted),
+            inner: Box::new(turns),
+            outer_width: width,
+            inner_width: 1,
+            kind: JoinKind::Inner,
+            on,
+        }),
+        exprs: columns(types),
+    }
+}
+
+fn filtered(counted: Plan, predicate: Expr, types: &[SqlType]) -> Plan {
+    Plan::Project {
+        input: Box::new(Plan::Filter {
+            input: Box::new(counted),
+            predicate,
+        }),
+        exprs: columns(types),
+    }
+}
+
+fn columns(types: &[SqlType]) -> Vec<Expr> {
+    let places = types.iter().enumerate();
+    places.map(|(place, &ty)| Expr::Column(place, ty)).collect()
+}
+
+fn counts(types: &[SqlType]) -> (Expr, Expr) {
+    let count = |number: usize| Expr::Column(types.len() + number, SqlType::Int8);
+    (count(0), count(1))
+}
+
+fn big(value: i64) -> Expr {
+    Expr::Const(Value::Int8(value), SqlType::Int8)
+}
+
+/// How a count stands to nothing.
+fn compare(op: CompareOp, count: Expr) -> Expr {
+    Expr::Compare {
+        op,
+        left: Box::new(count),
+        right: Box::new(big(0)),
+    }
 }
 
 /// The arm with its columns converted.
-fn convert(planner: &Planner, query: Query, types: &[SqlType]) -> SqlResult<Plan> {
+pub(crate) fn convert(planner: &Planner, query: Query, types: &[SqlType]) -> SqlResult<Plan> {
     if query
         .outputs
         .iter()
@@ -128,35 +249,48 @@ fn convert(planner: &Planner, query: Query, types: &[SqlType]) -> SqlResult<Plan
     {
         return Ok(query.plan);
     }
-    if let Plan::Project { input, exprs } = query.plan {
-        let exprs: SqlResult<Vec<Expr>> = exprs
-            .into_iter()
-            .zip(types)
-            .map(|(expr, &ty)| retype(planner, expr, ty))
-            .collect();
-        return Ok(Plan::Project {
-            input,
-            exprs: exprs?,
-        });
-    }
-    let exprs: SqlResult<Vec<Expr>> = query
-        .outputs
-        .iter()
-        .enumerate()
-        .zip(types)
-        .map(|((place, output), &ty)| coerce::implicit(planner, Expr::Column(place, output.ty), ty))
-        .collect();
-    Ok(Plan::Project {
-        input: Box::new(query.plan),
-        exprs: exprs?,
-    })
+    converted(planner, query.plan, types)
 }
 
-fn retype(planner: &Planner, expr: Expr, ty: SqlType) -> SqlResult<Expr> {
-    match expr {
-        Expr::Const(value, SqlType::Text) if ty != SqlType::Text => {
-            coerce::implicit(planner, Expr::Const(value, SqlType::Unknown), ty)
+/// A plan's columns converted where they are made, if that is on the way: an untyped literal is read there.
+fn converted(planner: &Planner, plan: Plan, types: &[SqlType]) -> SqlResult<Plan> {
+    let implicit = |(expr, &ty): (Expr, &SqlType)| coerce::implicit(planner, expr, ty);
+    match plan {
+        Plan::Project { input, exprs } => {
+            let exprs = exprs.into_iter().zip(types).map(implicit);
+            Ok(Plan::Project {
+                input,
+                exprs: exprs.collect::<SqlResult<_>>()?,
+            })
         }
-        expr => coerce::implicit(planner, expr, ty),
+        Plan::Limit {
+            input,
+            limit,
+            offset,
+            ties,
+        } => Ok(Plan::Limit {
+            input: Box::new(converted(planner, *input, types)?),
+            limit,
+            offset,
+            ties,
+        }),
+        Plan::With {
+            number,
+            first,
+            then,
+            turns: Turns::Once,
+        } => Ok(Plan::With {
+            number,
+            first,
+            then: Box::new(converted(planner, *then, types)?),
+            turns: Turns::Once,
+        }),
+        plan => {
+            let exprs = columns(&plan.frame_types()).into_iter().zip(types);
+            Ok(Plan::Project {
+                exprs: exprs.map(implicit).collect::<SqlResult<_>>()?,
+                input: Box::new(plan),
+            })
+        }
     }
 }

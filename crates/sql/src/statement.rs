@@ -5,7 +5,9 @@
 
 use crate::command::Planned;
 use crate::planner::Planner;
-use crate::{copy, ddl, delete, insert, output, routine, select, update, utility};
+use crate::{
+    copy, ddl, delete, feed, insert, output, routine, select, set_config, update, utility,
+};
 use pg_query::NodeEnum;
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::Statement;
@@ -15,6 +17,15 @@ use quintet_ir::plan::Plan;
 pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Planned> {
     match node {
         NodeEnum::SelectStmt(select) => {
+            if let Some(planned) = ddl::select_into(planner, select)? {
+                return Ok(planned);
+            }
+            if let Some(planned) = feed::plan_feed(planner, select)? {
+                return Ok(planned);
+            }
+            if let Some(planned) = set_config::plan_set_config(planner, select) {
+                return Ok(planned);
+            }
             if let Some(planned) = routine::plan_select_of_routine(planner, select)? {
                 return Ok(planned);
             }
@@ -63,16 +74,9 @@ fn unsupported(node: &NodeEnum) -> SqlError {
         NodeEnum::MergeStmt(_) => "MERGE",
         NodeEnum::AlterFunctionStmt(_) => "ALTER FUNCTION",
         NodeEnum::CreateTrigStmt(_) => "CREATE TRIGGER",
-        NodeEnum::ViewStmt(_) => "CREATE VIEW",
-        NodeEnum::CreateTableAsStmt(_) => "CREATE TABLE AS",
         NodeEnum::RefreshMatViewStmt(_) => "REFRESH MATERIALIZED VIEW",
         NodeEnum::CreateExtensionStmt(_) => "CREATE EXTENSION",
-        NodeEnum::CreateRoleStmt(_) => "CREATE ROLE",
-        NodeEnum::AlterRoleStmt(_) | NodeEnum::AlterRoleSetStmt(_) => "ALTER ROLE",
-        NodeEnum::DropRoleStmt(_) => "DROP ROLE",
-        NodeEnum::GrantStmt(statement) if statement.is_grant => "GRANT",
-        NodeEnum::GrantStmt(_) => "REVOKE",
-        NodeEnum::GrantRoleStmt(_) => "GRANT or REVOKE of a role",
+        NodeEnum::AlterRoleSetStmt(_) => "ALTER ROLE … SET",
         NodeEnum::CreatedbStmt(_) => "CREATE DATABASE",
         NodeEnum::DropdbStmt(_) => "DROP DATABASE",
         NodeEnum::AlterDatabaseStmt(_) | NodeEnum::AlterDatabaseSetStmt(_) => "ALTER DATABASE",
@@ -93,9 +97,9 @@ fn unsupported(node: &NodeEnum) -> SqlError {
         NodeEnum::ClusterStmt(_) => "CLUSTER",
         NodeEnum::ReindexStmt(_) => "REINDEX",
         NodeEnum::ConstraintsSetStmt(_) => "SET CONSTRAINTS",
+        NodeEnum::AlterDefaultPrivilegesStmt(_) => "ALTER DEFAULT PRIVILEGES",
         NodeEnum::ReassignOwnedStmt(_) => "REASSIGN OWNED",
         NodeEnum::DropOwnedStmt(_) => "DROP OWNED",
-        NodeEnum::AlterOwnerStmt(_) => "ALTER … OWNER",
         NodeEnum::AlterObjectSchemaStmt(_) => "ALTER … SET SCHEMA",
         NodeEnum::SecLabelStmt(_) => "SECURITY LABEL",
         NodeEnum::ImportForeignSchemaStmt(_) => "IMPORT FOREIGN SCHEMA",

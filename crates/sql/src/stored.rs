@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::coerce;
 use crate::expr::Binder;
 use crate::parse::parse_expression;
-use crate::planner::{PlanContext, Planner};
+use crate::planner::{PlanContext, Planner, Who};
 use crate::records::{CheckRecord, ColumnRecord, IndexRecord, SequenceRecord, TableRecord};
 use crate::scope::Scope;
 use quintet_base::row::RowLayout;
@@ -58,7 +58,7 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
     let context = PlanContext {
         catalog,
         schema: &record.schema,
-        user: "",
+        user: Who::SYSTEM,
         database: "",
         format: &format,
     };
@@ -84,6 +84,10 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
         references: None,
     };
     let scope = Scope::of_table(&table);
+    for (number, text) in &record.more.generated {
+        let expr = generated(&planner, &scope, text, &record.columns[*number])?;
+        table.columns[*number].generated = Some(expr);
+    }
     let checks: SqlResult<Vec<CheckDef>> = record
         .checks
         .iter()
@@ -113,8 +117,22 @@ fn column(planner: &Planner, record: &ColumnRecord) -> SqlResult<ColumnDef> {
             true => Identity::Always,
             false => Identity::ByDefault,
         }),
+        generated: None,
         dropped: record.dropped,
     })
+}
+
+/// Binds a generated column's expression, converted as INSERT would.
+pub(crate) fn generated(
+    planner: &Planner,
+    scope: &Scope,
+    text: &str,
+    column: &ColumnRecord,
+) -> SqlResult<Expr> {
+    let node = parse_expression(text)?;
+    let clause = "column generation expressions";
+    let expr = Binder::new(planner, scope, clause).bind(&node)?;
+    coerce::assign(planner, expr, column.ty, column.modifier, &column.name)
 }
 
 /// Binds a default: no columns in it, converted as INSERT would.

@@ -1,31 +1,33 @@
-//! Subqueries inside expressions, those that need nothing from around them.
+//! Subqueries inside expressions.
 //!
-//! Relies on: `select`, `join`.  Promises: a subquery becomes one more leaf of the join:
+//! Relies on: `select`, `join`.  Promises: a subquery that needs nothing from around it, stands under no
+//! condition and has one row by its form becomes one more leaf of the join, so that its value can be a key:
 //!
 //! | written | leaf | value |
 //! |---|---|---|
 //! | `x IN (SELECT …)` as a condition of WHERE | its distinct rows, inner-joined | `x = column` |
-//! | `x IN (SELECT …)`, `x op ANY/ALL (SELECT …)` elsewhere | one row: `array_agg` | `x op ANY/ALL (array)` |
 //! | `EXISTS (SELECT …)` | one row: how many of at most one | `count > 0` |
 //! | `(SELECT …)` of at most one row by its form | one row: the query, or `min` over it | its column |
 //! | `ARRAY(SELECT …)` | one row: `array_agg` | the array |
 //!
-//! Does not: correlated subqueries, and scalar ones whose form allows several rows (0A000).
+//! All others are parts of the expression ([`quintet_ir::Subquery`]), evaluated where they stand (decision 32).
+//! Does not: turn correlated subqueries into joins.
 
-use crate::coerce;
 use crate::expr::Binder;
 use crate::from::{Leaf, LeafKind, Source, split};
 use crate::names::{self, inner, required};
 use crate::operator::comparison;
 use crate::select::{Query, Rows, plan_query};
 use pg_query::NodeEnum;
-use pg_query::protobuf::{BoolExprType, Node, SubLink, SubLinkType};
+use pg_query::protobuf::{BoolExprType, Node, RowExpr, SubLink, SubLinkType};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
 use quintet_ir::plan::Plan;
-use quintet_ir::{CompareOp, Expr};
+use quintet_ir::{CompareOp, Expr, Subquery, SubqueryForm};
 use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// The subqueries of one SELECT, as leaves to join.
 pub(crate) struct Subqueries {
@@ -45,6 +47,11 @@ impl Subqueries {
     /// The leaves met.
     pub fn take_leaves(&self) -> Vec<Leaf> {
         self.leaves.take()
+    }
+
+    /// Forgets the leaves met; whether there were some.
+    pub fn forget(&self) -> bool {
+        !self.leaves.take().is_empty()
     }
 
     fn add(&self, source: Source, types: Vec<SqlType>) -> usize {
@@ -84,27 +91,13 @@ impl Subqueries {
         }
     }
 
+    /// `x IN (SELECT …)` as a condition: a join if nothing is handed to the query.
     fn semi_join(&self, binder: &Binder, link: &SubLink) -> SqlResult<Expr> {
-        let here = binder.planner.at(link.location);
-        let tested = required(link.testexpr.as_deref())?;
-        let left: Vec<Expr> = match inner(tested) {
-            Some(NodeEnum::RowExpr(row)) => row
-                .args
-                .iter()
-                .map(|arg| binder.bind(arg))
-                .collect::<SqlResult<_>>()?,
-            _ => vec![binder.bind(tested)?],
-        };
-        let query = binder.subselect(link)?;
-        if query.outputs.len() != left.len() {
-            let message = match query.outputs.len() > left.len() {
-                true => "subquery has too many columns",
-                false => "subquery has too few columns",
-            };
-            return Err(binder
-                .planner
-                .error(SqlState::SYNTAX_ERROR, message, link.location));
+        let (query, handed) = binder.subselect(link)?;
+        if !handed.is_empty() {
+            return binder.compared(link, query, handed);
         }
+        let left = binder.tested(link, &query)?;
         let types: Vec<SqlType> = query.outputs.iter().map(|output| output.ty).collect();
         let plan = Plan::Unique {
             input: Box::new(query.plan),
@@ -116,95 +109,98 @@ impl Subqueries {
                 binder.compare(CompareOp::Eq, expr, Expr::Column(offset + n, ty))
             })
             .collect();
+        let here = binder.planner.at(link.location);
         Ok(crate::expr::and(equal.map_err(here)?))
     }
+}
+
+/// Clauses whose expressions are evaluated where no query can be run; PostgreSQL refuses the same.
+fn refusal(clause: &str) -> Option<&'static str> {
+    Some(match clause {
+        "CALL arguments" => "cannot use subquery in CALL argument",
+        "DEFAULT expressions" => "cannot use subquery in DEFAULT expression",
+        "check constraints" => "cannot use subquery in check constraint",
+        "transform expressions" => "cannot use subquery in transform expression",
+        "EXECUTE parameters" => "cannot use subquery in EXECUTE parameter",
+        "COPY FROM WHERE conditions" => "cannot use subquery in COPY FROM WHERE condition",
+        _ => return None,
+    })
 }
 
 impl Binder<'_, '_> {
     /// Binds a subquery in an expression.
     pub(crate) fn subquery(&self, link: &SubLink) -> SqlResult<Expr> {
         let location = link.location;
-        let here = self.planner.at(location);
-        let Some(subqueries) = self.subqueries else {
-            let clause = self.clause;
-            if clause == "CALL arguments" {
-                // Neither has PostgreSQL.
-                let message = "cannot use subquery in CALL argument";
-                let state = SqlState::FEATURE_NOT_SUPPORTED;
-                return Err(self.planner.error(state, message, location));
-            }
-            return Err(self
-                .planner
-                .unsupported(format!("a subquery in {clause}"), location));
-        };
-        let query = self.subselect(link)?;
-        if link.sub_link_type() != SubLinkType::ExistsSublink && query.outputs.len() != 1 {
-            let message = match link.sub_link_type() {
-                SubLinkType::AnySublink | SubLinkType::AllSublink => {
-                    "subquery has too many columns"
-                }
-                _ => "subquery must return only one column",
-            };
-            return Err(self
-                .planner
-                .error(SqlState::SYNTAX_ERROR, message, location));
+        if let Some(message) = refusal(self.clause) {
+            let state = SqlState::FEATURE_NOT_SUPPORTED;
+            return Err(self.planner.error(state, message, location));
         }
-        match link.sub_link_type() {
-            SubLinkType::ExistsSublink => {
-                let one = Plan::Limit {
-                    input: Box::new(query.plan),
-                    limit: Some(Expr::Const(Value::Int8(1), SqlType::Int8)),
-                    offset: None,
-                };
-                let count = aggregate(AggregateFunction::CountRows, vec![], SqlType::Int8);
-                let offset = subqueries.add(collect(one, count), vec![SqlType::Int8]);
-                Ok(Expr::Compare {
-                    op: CompareOp::Gt,
-                    left: Box::new(Expr::Column(offset, SqlType::Int8)),
-                    right: Box::new(Expr::Const(Value::Int8(0), SqlType::Int8)),
-                })
+        if self.clause == "expressions" {
+            let what = format!("a subquery in {}", self.clause);
+            return Err(self.planner.unsupported(what, location));
+        }
+        let (query, handed) = self.subselect(link)?;
+        let alone = handed.is_empty() && !self.planner.calls.is_conditional();
+        let leaves = self.subqueries.filter(|_| alone);
+        match (link.sub_link_type(), leaves) {
+            (SubLinkType::ExistsSublink, Some(leaves)) => Ok(exists_leaf(leaves, query)),
+            (SubLinkType::ExistsSublink, None) => {
+                Ok(part(SubqueryForm::Exists, query, handed, SqlType::Bool))
             }
-            SubLinkType::ExprSublink => {
+            (SubLinkType::ExprSublink, leaves) => {
+                self.one_column(&query, location)?;
                 let ty = query.outputs[0].ty;
-                let source = match query.rows {
-                    Rows::One => Source::OneRow(query.plan),
-                    Rows::AtMostOne => {
-                        // One row whether or not there is one: min of at most one value.
-                        let Some(min) = minimum(ty) else {
-                            return Err(self.planner.unsupported("this scalar subquery", location));
-                        };
-                        collect(query.plan, min)
-                    }
-                    Rows::Many => {
-                        return Err(self.planner.unsupported(
-                            "a scalar subquery that may return several rows",
-                            location,
-                        ));
-                    }
-                };
-                Ok(Expr::Column(subqueries.add(source, vec![ty]), ty))
+                if let Some(leaves) = leaves
+                    && let Some(source) = one_row(&query, ty)
+                {
+                    return Ok(Expr::Column(leaves.add(source, vec![ty]), ty));
+                }
+                Ok(part(SubqueryForm::Value(0), query, handed, ty))
             }
-            SubLinkType::ArraySublink => self.array_of_rows(subqueries, query, location),
-            SubLinkType::AnySublink | SubLinkType::AllSublink => {
-                let all = link.sub_link_type() == SubLinkType::AllSublink;
-                let symbol = names::built_in(&link.oper_name).unwrap_or("=");
-                let op = comparison(symbol).ok_or_else(|| {
-                    self.planner
-                        .unsupported(format!("operator {symbol} over a subquery"), location)
-                })?;
-                let input = self.bind(required(link.testexpr.as_deref())?)?;
+            (SubLinkType::ArraySublink, leaves) => {
+                self.one_column(&query, location)?;
                 let element = query.outputs[0].ty;
-                let array = self.array_of_rows(subqueries, query, location)?;
-                self.quantify(op, input, element, array, all).map_err(here)
+                let Some(ty) = element.array_of() else {
+                    let what = format!("type {element}[]");
+                    return Err(self.planner.unsupported(what, location));
+                };
+                match leaves {
+                    Some(leaves) => Ok(array_leaf(leaves, query, element, ty)),
+                    None => Ok(part(SubqueryForm::Array, query, handed, ty)),
+                }
             }
-            SubLinkType::RowcompareSublink => Err(self
-                .planner
-                .unsupported("comparing a row with a subquery", location)),
+            (SubLinkType::AnySublink | SubLinkType::AllSublink, _) => {
+                self.compared(link, query, handed)
+            }
             _ => Err(self.planner.unsupported("this kind of subquery", location)),
         }
     }
 
-    fn subselect(&self, link: &SubLink) -> SqlResult<Query> {
+    /// The columns of a subquery's only row, as expressions that share one run of it.
+    pub(crate) fn row_of_subquery(&self, link: &SubLink) -> SqlResult<Vec<Expr>> {
+        let (query, handed) = self.subselect(link)?;
+        let types: Vec<SqlType> = query.outputs.iter().map(|output| output.ty).collect();
+        let plan = Arc::new(query.plan);
+        let column = |(column, ty): (usize, SqlType)| {
+            Expr::Subquery(Box::new(Subquery {
+                form: SubqueryForm::Value(column),
+                outer: handed.clone(),
+                tested: vec![],
+                plan: Arc::clone(&plan),
+                ty,
+            }))
+        };
+        let columns: Vec<Expr> = types.into_iter().enumerate().map(column).collect();
+        // One that needs nothing from around it is run once, whatever is in it.
+        let volatile = columns.first().is_some_and(crate::rewrite::is_volatile);
+        if volatile && columns.len() > 1 && !handed.is_empty() {
+            let what = "a correlated subquery of several columns that calls volatile functions";
+            return Err(self.planner.unsupported(what, link.location));
+        }
+        Ok(columns)
+    }
+
+    fn subselect(&self, link: &SubLink) -> SqlResult<(Query, Vec<Expr>)> {
         let Some(NodeEnum::SelectStmt(select)) = link.subselect.as_deref().and_then(inner) else {
             return Err(SqlError::internal("a subquery that is no SELECT"));
         };
@@ -214,56 +210,153 @@ impl Binder<'_, '_> {
         })
     }
 
-    /// All rows of a column as one array, empty if there are none.
-    fn array_of_rows(
-        &self,
-        subqueries: &Subqueries,
-        query: Query,
-        location: i32,
-    ) -> SqlResult<Expr> {
-        let element = query.outputs[0].ty;
-        let Some(ty) = element.array_of() else {
-            return Err(self
-                .planner
-                .unsupported(format!("type {element}[]"), location));
-        };
-        let call = aggregate(
-            AggregateFunction::ArrayAgg,
-            vec![Expr::Column(0, element)],
-            ty,
-        );
-        let offset = subqueries.add(collect(query.plan, call), vec![ty]);
-        let empty = Value::Array(Box::new(Array {
-            element,
-            values: vec![],
-        }));
-        Ok(Expr::Coalesce {
-            args: vec![Expr::Column(offset, ty), Expr::Const(empty, ty)],
-            ty,
-        })
+    fn one_column(&self, query: &Query, location: i32) -> SqlResult<()> {
+        if query.outputs.len() == 1 {
+            return Ok(());
+        }
+        let message = "subquery must return only one column";
+        Err(self
+            .planner
+            .error(SqlState::SYNTAX_ERROR, message, location))
     }
 
-    fn quantify(
-        &self,
-        op: CompareOp,
-        input: Expr,
-        element: SqlType,
-        array: Expr,
-        all: bool,
-    ) -> SqlResult<Expr> {
-        let ty = quintet_ir::function::compare_type(op, input.ty(), element)?;
-        let input = coerce::implicit(self.planner, input, ty)?;
-        let array = match ty.array_of() {
-            _ if ty == element => array,
-            Some(wanted) => coerce::implicit(self.planner, array, wanted)?,
-            None => return Err(SqlError::unsupported(format!("type {ty}[]"))),
+    /// What is compared with a subquery's rows: as many expressions as it has columns.
+    fn tested(&self, link: &SubLink, query: &Query) -> SqlResult<Vec<Expr>> {
+        let tested = required(link.testexpr.as_deref())?;
+        let left: Vec<Expr> = match inner(tested) {
+            Some(NodeEnum::RowExpr(row)) => row
+                .args
+                .iter()
+                .map(|arg| self.bind(arg))
+                .collect::<SqlResult<_>>()?,
+            _ => vec![self.bind(tested)?],
         };
-        Ok(Expr::Quantified {
-            input: Box::new(input),
-            op,
-            array: Box::new(array),
-            all,
-        })
+        self.same_width(left.len(), query.outputs.len(), link.location)?;
+        Ok(left)
+    }
+
+    fn same_width(&self, left: usize, columns: usize, location: i32) -> SqlResult<()> {
+        let message = match columns.cmp(&left) {
+            Ordering::Equal => return Ok(()),
+            Ordering::Greater => "subquery has too many columns",
+            Ordering::Less => "subquery has too few columns",
+        };
+        Err(self
+            .planner
+            .error(SqlState::SYNTAX_ERROR, message, location))
+    }
+
+    /// `x op ANY/ALL (SELECT …)`, `(x, y) IN (SELECT …)`.
+    fn compared(&self, link: &SubLink, query: Query, handed: Vec<Expr>) -> SqlResult<Expr> {
+        let here = self.planner.at(link.location);
+        let all = link.sub_link_type() == SubLinkType::AllSublink;
+        let symbol = names::built_in(&link.oper_name).unwrap_or("=");
+        let op = comparison(symbol).ok_or_else(|| {
+            self.planner
+                .unsupported(format!("operator {symbol} over a subquery"), link.location)
+        })?;
+        let left = self.tested(link, &query)?;
+        if left.len() > 1 && !matches!((op, all), (CompareOp::Eq, false) | (CompareOp::Ne, true)) {
+            let word = if all { "ALL" } else { "ANY" };
+            let what = format!("a row {symbol} {word} (SELECT …)");
+            return Err(self.planner.unsupported(what, link.location));
+        }
+        let outputs = query.outputs.iter().enumerate();
+        let pairs: SqlResult<Vec<(Expr, Expr)>> = left
+            .into_iter()
+            .zip(outputs)
+            .map(|(left, (n, output))| self.same_type(op, left, Expr::Column(n, output.ty)))
+            .collect();
+        let (tested, columns): (Vec<Expr>, Vec<Expr>) = pairs.map_err(here)?.into_iter().unzip();
+        let plain = |expr: &Expr| matches!(expr, Expr::Column(..));
+        let plan = match columns.iter().all(plain) {
+            true => query.plan,
+            false => Plan::Project {
+                input: Box::new(query.plan),
+                exprs: columns,
+            },
+        };
+        Ok(Expr::Subquery(Box::new(Subquery {
+            form: SubqueryForm::Compare { op, all },
+            outer: handed,
+            tested,
+            plan: Arc::new(plan),
+            ty: SqlType::Bool,
+        })))
+    }
+
+    /// `(x, y) op (SELECT …)`.
+    pub(crate) fn row_with_subquery(
+        &self,
+        symbol: &str,
+        row: &RowExpr,
+        link: &SubLink,
+    ) -> SqlResult<Expr> {
+        let here = self.planner.at(link.location);
+        let op = comparison(symbol).ok_or_else(|| {
+            self.planner
+                .unsupported(format!("operator {symbol} on rows"), link.location)
+        })?;
+        let left: SqlResult<Vec<Expr>> = row.args.iter().map(|arg| self.bind(arg)).collect();
+        let (left, right) = (left?, self.row_of_subquery(link)?);
+        self.same_width(left.len(), right.len(), link.location)?;
+        let pairs = left.into_iter().zip(right);
+        let pairs: SqlResult<Vec<(Expr, Expr)>> = pairs
+            .map(|(left, right)| self.same_type(op, left, right))
+            .collect();
+        self.compare_pairs(op, &pairs.map_err(here)?)
+    }
+}
+
+/// A subquery as a part of an expression.
+fn part(form: SubqueryForm, query: Query, outer: Vec<Expr>, ty: SqlType) -> Expr {
+    Expr::Subquery(Box::new(Subquery {
+        form,
+        outer,
+        tested: vec![],
+        plan: Arc::new(query.plan),
+        ty,
+    }))
+}
+
+fn exists_leaf(leaves: &Subqueries, query: Query) -> Expr {
+    let one = Plan::Limit {
+        input: Box::new(query.plan),
+        limit: Some(Expr::Const(Value::Int8(1), SqlType::Int8)),
+        offset: None,
+        ties: vec![],
+    };
+    let count = aggregate(AggregateFunction::CountRows, vec![], SqlType::Int8);
+    let offset = leaves.add(collect(one, count), vec![SqlType::Int8]);
+    Expr::Compare {
+        op: CompareOp::Gt,
+        left: Box::new(Expr::Column(offset, SqlType::Int8)),
+        right: Box::new(Expr::Const(Value::Int8(0), SqlType::Int8)),
+    }
+}
+
+/// A query of at most one row by its form, as exactly one row.
+fn one_row(query: &Query, ty: SqlType) -> Option<Source> {
+    match query.rows {
+        Rows::One => Some(Source::OneRow(query.plan.clone())),
+        // min of at most one value.
+        Rows::AtMostOne => Some(collect(query.plan.clone(), minimum(ty)?)),
+        Rows::Many => None,
+    }
+}
+
+/// All rows of a column as one array, empty if there are none.
+fn array_leaf(leaves: &Subqueries, query: Query, element: SqlType, ty: SqlType) -> Expr {
+    let column = vec![Expr::Column(0, element)];
+    let call = aggregate(AggregateFunction::ArrayAgg, column, ty);
+    let offset = leaves.add(collect(query.plan, call), vec![ty]);
+    let empty = Value::Array(Box::new(Array {
+        element,
+        values: vec![],
+    }));
+    Expr::Coalesce {
+        args: vec![Expr::Column(offset, ty), Expr::Const(empty, ty)],
+        ty,
     }
 }
 
@@ -273,6 +366,7 @@ fn collect(plan: Plan, call: AggregateCall) -> Source {
         input: Box::new(plan),
         keys: vec![],
         calls: vec![call],
+        sets: vec![],
     })
 }
 

@@ -2,26 +2,40 @@
 //! planned.
 //!
 //! Relies on: the catalogue.  Promises: columns that are there have PostgreSQL's names, types and
-//! meanings; a relation that is not there is 42P01, so that a client is not told half-truths.
-//! Does not: store anything. Plans over these relations hold their rows, so they last as long as
-//! the catalogue they were planned with.
+//! meanings; what there are no objects of is empty.  Does not: store anything. Plans over these
+//! relations hold their rows, so they last as long as the catalogue they were planned with.
 //!
 //! | file | relations |
 //! |---|---|
-//! | `system/objects` | pg_class, pg_attribute, pg_index, pg_constraint, pg_attrdef, pg_sequence |
-//! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, the empty ones |
-//! | `system/routines` | pg_proc, pg_language, information_schema.routines |
-//! | `system/views` | pg_tables, pg_indexes, information_schema |
+//! | `system/layout`, `columns.txt` | all of them, with their columns |
+//! | `system/objects` | pg_class, pg_attribute, pg_index, pg_constraint, pg_attrdef, pg_sequence, pg_depend |
+//! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
+//! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists |
+//! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
+//! | `system/statistics` | pg_stat_…, without figures |
+//! | `system/views` | pg_tables, pg_indexes, information_schema's tables and columns |
+//! | `system/schema` | the constraints of information_schema |
+//! | `system/describe` | what functions say of an object: `pg_get_indexdef` and the like |
+//! | `system/print` | expressions as PostgreSQL prints them |
 
+mod describe;
 mod fixed;
+mod layout;
 mod objects;
+pub(crate) mod print;
+mod roles;
 mod routines;
+mod schema;
+mod statistics;
 mod views;
 
+pub use describe::Known;
 pub(crate) use routines::descriptions;
 
+use crate::catalog::Catalog;
 use crate::planner::Planner;
-use quintet_base::{SqlType, TableId, Value};
+use layout::Layout;
+use quintet_base::{RoutineId, SequenceId, SqlType, TableId, Value};
 use quintet_ir::Expr;
 
 /// Number of the schema `pg_catalog`.
@@ -30,8 +44,16 @@ pub(crate) const PG_CATALOG: u32 = 11;
 pub(crate) const PUBLIC: u32 = 2200;
 /// Number of the schema `information_schema`.
 pub(crate) const INFORMATION_SCHEMA: u32 = 13_000;
-/// Number of the one role that owns everything.
+/// Number of the role that owns what nobody else does.
 pub(crate) const OWNER: u32 = 10;
+/// Numbers of the relations that list objects.
+pub(crate) const PG_CLASS: u32 = 1259;
+/// See [`PG_CLASS`].
+pub(crate) const PG_PROC: u32 = 1255;
+/// See [`PG_CLASS`].
+pub(crate) const PG_CONSTRAINT: u32 = 2606;
+/// See [`PG_CLASS`].
+pub(crate) const PG_NAMESPACE: u32 = 2615;
 /// Number of the database.
 pub(crate) const DATABASE: u32 = 5;
 
@@ -42,67 +64,102 @@ pub(crate) struct SystemRelation {
     pub rows: Vec<Vec<Expr>>,
 }
 
-/// How a relation is made.
+/// How a relation's rows are made. One without a definition has none.
 struct Definition {
     name: &'static str,
-    oid: u32,
-    columns: &'static [(&'static str, SqlType)],
+    /// What a row holds, in this order; other columns are NULL, or empty if they may not be.
+    columns: &'static [&'static str],
     rows: fn(&Planner) -> Vec<Vec<Value>>,
 }
 
 /// The relation with this name; an empty schema means the search path, on which `pg_catalog`
 /// comes first.
 pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<SystemRelation> {
-    let (schema, families): (_, &[&[Definition]]) = match schema {
-        "" | "pg_catalog" => (
-            "pg_catalog",
-            &[
-                objects::RELATIONS,
-                fixed::RELATIONS,
-                routines::RELATIONS,
-                views::PG,
-            ],
-        ),
-        "information_schema" => (
-            "information_schema",
-            &[views::INFORMATION, routines::INFORMATION],
-        ),
-        _ => return None,
+    let layout = layout::find(
+        if schema.is_empty() {
+            "pg_catalog"
+        } else {
+            schema
+        },
+        name,
+    )?;
+    let families: &[&[Definition]] = match layout.schema {
+        "pg_catalog" => &[
+            objects::RELATIONS,
+            fixed::RELATIONS,
+            roles::RELATIONS,
+            routines::RELATIONS,
+            statistics::RELATIONS,
+            views::PG,
+        ],
+        _ => &[
+            views::INFORMATION,
+            schema::INFORMATION,
+            routines::INFORMATION,
+        ],
     };
     let found = families
         .iter()
         .flat_map(|family| family.iter())
-        .find(|d| d.name == name)?;
-    let rows = (found.rows)(planner).into_iter().map(|row| {
-        assert_eq!(
-            row.len(),
-            found.columns.len(),
-            "a row of {name} has all columns"
-        );
-        row.into_iter()
-            .zip(found.columns)
-            .map(|(value, (_, ty))| Expr::Const(value, *ty))
-            .collect()
-    });
+        .find(|definition| definition.name == name);
+    let rows = match found {
+        Some(definition) => rows_of(planner, layout, definition),
+        None if layout.name == "pg_settings" => fixed::settings(layout),
+        None => Vec::new(),
+    };
     Some(SystemRelation {
-        schema,
-        columns: found.columns.to_vec(),
-        rows: rows.collect(),
+        schema: layout.schema,
+        columns: layout
+            .columns
+            .iter()
+            .map(|column| (column.name, column.ty))
+            .collect(),
+        rows,
     })
 }
 
-/// The number of a relation of `pg_catalog`.
-pub(crate) fn relation_oid(name: &str) -> Option<u32> {
-    let all = [
-        objects::RELATIONS,
-        fixed::RELATIONS,
-        routines::RELATIONS,
-        views::PG,
-    ];
-    all.iter()
-        .flat_map(|family| family.iter())
-        .find(|d| d.name == name)
-        .map(|d| d.oid)
+/// The rows of a relation, in its own order of columns.
+fn rows_of(planner: &Planner, layout: &Layout, definition: &Definition) -> Vec<Vec<Expr>> {
+    let places: Vec<Option<usize>> = layout
+        .columns
+        .iter()
+        .map(|column| {
+            definition
+                .columns
+                .iter()
+                .position(|name| *name == column.name)
+        })
+        .collect();
+    assert_eq!(
+        places.iter().flatten().count(),
+        definition.columns.len(),
+        "{} has the columns that its rows are made of",
+        definition.name
+    );
+    let row = |mut given: Vec<Value>| {
+        assert_eq!(
+            given.len(),
+            definition.columns.len(),
+            "a row of {} has all columns",
+            definition.name
+        );
+        let value = |(place, column): (&Option<usize>, &layout::Column)| {
+            let value = match place {
+                Some(place) => std::mem::take(&mut given[*place]),
+                None => column.absent(),
+            };
+            Expr::Const(value, column.ty)
+        };
+        places.iter().zip(&layout.columns).map(value).collect()
+    };
+    let mut rows = (definition.rows)(planner);
+    roles::stamp(planner, definition, &mut rows);
+    rows.into_iter().map(row).collect()
+}
+
+/// The number of a relation of the system.
+pub(crate) fn relation_oid(schema: &str, name: &str) -> Option<u32> {
+    layout::find(schema, name).map(|layout| layout.oid)
 }
 
 /// The number of the index of a table's primary key.
@@ -110,12 +167,88 @@ pub(crate) fn primary_key_oid(table: TableId) -> u32 {
     table.0 + 1
 }
 
+/// All schemas with their numbers.
+pub(crate) fn schemas(catalog: &Catalog) -> Vec<(u32, String)> {
+    let mut schemas = vec![
+        (PG_CATALOG, "pg_catalog".to_string()),
+        (PUBLIC, "public".to_string()),
+        (INFORMATION_SCHEMA, "information_schema".to_string()),
+    ];
+    let own = catalog.own_schemas();
+    schemas.extend(own.map(|(number, name)| (number, name.to_string())));
+    schemas
+}
+
+/// The number of a constraint of a table.
+pub(crate) fn constraint_number(planner: &Planner, table: TableId, name: &str) -> Option<u32> {
+    let foreign = planner.catalog().foreign_keys_of(table);
+    if let Some(key) = foreign.into_iter().find(|key| key.name == name) {
+        return Some(key.id.0);
+    }
+    let table = planner.catalog().table_by_id(table)?;
+    if let Some(place) = table.checks.iter().position(|check| check.name == name) {
+        return Some(objects::check_oid(table.id, place));
+    }
+    let index = table
+        .indexes
+        .iter()
+        .find(|index| index.constraint && index.name == name);
+    let primary = table.primary_key.as_ref().filter(|key| key.name == name);
+    match (index, primary) {
+        (Some(index), _) => Some(index.id.0),
+        (None, Some(_)) => Some(primary_key_oid(table.id)),
+        (None, None) => None,
+    }
+}
+
+/// True if there is such an object: what a comment is about.
+pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) -> bool {
+    let place = usize::try_from(column - 1).ok();
+    let table = catalog.table_by_id(TableId(number));
+    if let (Some(table), Some(place)) = (table, place) {
+        return table
+            .columns
+            .get(place)
+            .is_some_and(|column| !column.dropped);
+    }
+    let indexed = || {
+        let mut tables = catalog.tables();
+        tables.any(|table| {
+            objects::all_indexes(table)
+                .iter()
+                .any(|index| index.0 == number)
+        })
+    };
+    match class {
+        PG_CLASS => {
+            table.is_some()
+                || catalog.view(TableId(number)).is_some()
+                || catalog.sequence_by_id(SequenceId(number)).is_some()
+                || indexed()
+        }
+        PG_CONSTRAINT => {
+            let checks = catalog.tables().any(|table| {
+                let mut numbers = (0..table.checks.len()).map(|n| objects::check_oid(table.id, n));
+                numbers.any(|check| check == number)
+            });
+            checks || indexed() || catalog.foreign_keys().any(|key| key.id.0 == number)
+        }
+        PG_PROC => catalog.routine(RoutineId(number)).is_some(),
+        _ => schemas(catalog).iter().any(|(schema, _)| *schema == number),
+    }
+}
+
 /// The number of a schema.
-fn schema_oid(name: &str) -> u32 {
+fn schema_oid(planner: &Planner, name: &str) -> u32 {
     match name {
         "pg_catalog" => PG_CATALOG,
         "information_schema" => INFORMATION_SCHEMA,
-        _ => PUBLIC,
+        "public" => PUBLIC,
+        name => {
+            let mut own = planner.catalog().own_schemas();
+            own.find(|(_, own)| *own == name)
+                .map_or(0, |(number, _)| number)
+        }
     }
 }
 

@@ -6,7 +6,8 @@
 use crate::coerce;
 use crate::command::Planned;
 use crate::expr::Binder;
-use crate::from::{From, target_table};
+use crate::from::{Doing, From, changed_table};
+use crate::generated;
 use crate::insert::{alias, bind_returning, column_number, default_of};
 use crate::join::join;
 use crate::names::{self, inner, required};
@@ -16,19 +17,21 @@ use crate::scope::Scope;
 use crate::subquery::Subqueries;
 use crate::with;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{MultiAssignRef, Node, ResTarget, UpdateStmt};
+use pg_query::protobuf::{MultiAssignRef, Node, ResTarget, SubLink, UpdateStmt};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::plan::Plan;
-use quintet_ir::schema::{Identity, TableDef};
+use quintet_ir::schema::{ColumnDef, Identity, TableDef};
 use quintet_ir::statement::Update;
-use quintet_ir::{Expr, Statement};
+use quintet_ir::{Expr, Privileges, Statement};
 
 /// Plans an UPDATE.
 pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResult<Planned> {
     planner.calls.allow();
-    let before = with::enter_with(planner, statement.with_clause.as_ref())?;
+    let whole = || NodeEnum::UpdateStmt(Box::new(statement.clone()));
+    let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
-    let table = target_table(planner, relation)?;
+    let table = changed_table(planner, relation, Doing::Update)?;
+    planner.need_target(table.id, Privileges::UPDATE);
     let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
     from.add_items(planner, &statement.from_clause)?;
     let subqueries = Subqueries::new(from.width);
@@ -47,7 +50,7 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
         .collect();
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
-    with::leave_with(planner, before);
+    let source = with::leave_with(planner, before, source);
     let update = Update {
         table,
         source,
@@ -122,6 +125,7 @@ pub(crate) fn bind_assignments(
         ..Binder::new(planner, scope, "UPDATE")
     };
     let mut assignments: Vec<(usize, Expr)> = Vec::with_capacity(nodes.len());
+    let mut rows = None;
     for node in nodes {
         let Some(NodeEnum::ResTarget(target)) = inner(node) else {
             return Err(SqlError::internal("an assignment to nothing"));
@@ -134,19 +138,33 @@ pub(crate) fn bind_assignments(
             let message = format!("multiple assignments to same column \"{}\"", target.name);
             return Err(planner.error(SqlState::SYNTAX_ERROR, message, target.location));
         }
-        assignments.push((number, bind_value(&binder, table, number, target)?));
+        let value = bind_value(&binder, table, (number, target), &mut rows)?;
+        assignments.push((number, value));
     }
+    generated::in_update(table, &mut assignments)?;
     Ok(assignments)
 }
+
+/// The columns of the `(SELECT …)` that is being assigned.
+type SelectedRow = Option<Vec<Expr>>;
 
 fn bind_value(
     binder: &Binder,
     table: &TableDef,
-    number: usize,
-    target: &ResTarget,
+    (number, target): (usize, &ResTarget),
+    selected: &mut SelectedRow,
 ) -> SqlResult<Expr> {
     let column = &table.columns[number];
     let value = required(target.val.as_deref())?;
+    if let Some(NodeEnum::MultiAssignRef(reference)) = inner(value)
+        && let Some(NodeEnum::SubLink(link)) = reference.source.as_deref().and_then(inner)
+    {
+        refuse_identity(binder.planner, column, target.location)?;
+        let bound = selected_part(binder, reference, link, selected)?;
+        let here = binder.planner.at(target.location);
+        let (ty, modifier) = (column.ty, column.modifier);
+        return coerce::assign(binder.planner, bound, ty, modifier, &column.name).map_err(here);
+    }
     let value = match inner(value) {
         Some(NodeEnum::MultiAssignRef(reference)) => row_part(binder, reference, target.location)?,
         _ => value,
@@ -154,19 +172,7 @@ fn bind_value(
     if let Some(NodeEnum::SetToDefault(_)) = inner(value) {
         return Ok(default_of(column));
     }
-    if column.identity == Some(Identity::Always) {
-        return Err(binder
-            .planner
-            .error(
-                SqlState(*b"428C9"),
-                format!("column \"{}\" can only be updated to DEFAULT", column.name),
-                target.location,
-            )
-            .detail(format!(
-                "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
-                column.name
-            )));
-    }
+    refuse_identity(binder.planner, column, target.location)?;
     let here = binder.planner.at(names::location(value));
     let bound = binder.bind(value)?;
     coerce::assign(
@@ -179,6 +185,45 @@ fn bind_value(
     .map_err(here)
 }
 
+fn refuse_identity(planner: &Planner, column: &ColumnDef, location: i32) -> SqlResult<()> {
+    generated::refuse_value(column, false).map_err(planner.at(location))?;
+    if column.identity != Some(Identity::Always) {
+        return Ok(());
+    }
+    Err(planner
+        .error(
+            SqlState(*b"428C9"),
+            format!("column \"{}\" can only be updated to DEFAULT", column.name),
+            location,
+        )
+        .detail(format!(
+            "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+            column.name
+        )))
+}
+
+/// The column of `(a, b) = (SELECT …)` that belongs to one column. The first of them binds the query for all.
+fn selected_part(
+    binder: &Binder,
+    reference: &MultiAssignRef,
+    link: &SubLink,
+    selected: &mut SelectedRow,
+) -> SqlResult<Expr> {
+    if reference.colno == 1 {
+        *selected = Some(binder.row_of_subquery(link)?);
+    }
+    let columns = selected.as_deref().unwrap_or_default();
+    if columns.len() != usize::try_from(reference.ncolumns).unwrap_or(0) {
+        return Err(binder.planner.error(
+            SqlState::SYNTAX_ERROR,
+            "number of columns does not match number of values",
+            link.location,
+        ));
+    }
+    let place = usize::try_from(reference.colno - 1).ok();
+    required(place.and_then(|place| columns.get(place))).cloned()
+}
+
 /// The part of `(a, b) = (x, y)` that belongs to one column.
 fn row_part<'n>(
     binder: &Binder,
@@ -189,7 +234,7 @@ fn row_part<'n>(
     let Some(NodeEnum::RowExpr(row)) = inner(source) else {
         return Err(binder
             .planner
-            .unsupported("(columns) = (SELECT …)", location));
+            .unsupported("(columns) = this expression", location));
     };
     if row.args.len() != usize::try_from(reference.ncolumns).unwrap_or(0) {
         return Err(binder.planner.error(

@@ -324,6 +324,7 @@ pub(crate) fn explained(planner: &Planner, planned: Planned, analyze: bool) -> P
         },
         tag: "EXPLAIN",
         notices: planner.notices.take(),
+        needs: crate::planner::no_needs(),
     }
 }
 

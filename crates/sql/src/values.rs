@@ -44,7 +44,7 @@ pub(crate) fn plan_values(
         let given: Vec<SqlType> = rows.iter().map(|row| row[column].ty()).collect();
         let all_unknown = given.iter().all(|ty| *ty == SqlType::Unknown);
         let ty = match wanted.and_then(|types| types.get(column)) {
-            Some(&ty) if all_unknown => ty,
+            Some(&ty) if all_unknown && ty != SqlType::Unknown => ty,
             _ => common_type(&given, "VALUES")?,
         };
         for row in &mut rows {
@@ -115,6 +115,7 @@ pub(crate) fn finish_outputs(
         };
         keys.push(sort_key(planner, sort, targets[place].expr.clone())?);
     }
+    let order = keys.clone();
     if !keys.is_empty() {
         let top = top_of(&limits, true);
         plan = Plan::Sort {
@@ -129,7 +130,7 @@ pub(crate) fn finish_outputs(
         rows => rows,
     };
     Ok(Query {
-        plan: limits.apply(plan),
+        plan: limits.apply(plan, order),
         outputs,
         rows,
     })

@@ -1,15 +1,22 @@
 //! WITH.
 //!
-//! Relies on: `select`.  Promises: a WITH query is planned wherever its name is used, as a subselect,
-//! and sees the WITH queries before it.  Does not: recursion, queries that change data (0A000).
+//! Relies on: `select`.  Promises: a WITH query that is named once is planned where it is named, as a subselect; one
+//! that is named more often, or is MATERIALIZED, is run once and its rows are kept; each sees the WITH
+//! queries before it, and all of them after WITH RECURSIVE.  Does not: queries that change data (`routine::changes`
+//! has them), SEARCH and CYCLE (0A000).
 
 use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
 use crate::names::{self, inner};
 use crate::planner::Planner;
-use crate::select::plan_query;
-use pg_query::NodeEnum;
-use pg_query::protobuf::{RangeVar, SelectStmt, WithClause};
+use crate::recursion::plan_recursive;
+use crate::routine::any_node;
+use crate::scope::Output;
+use crate::select::{Query, plan_query};
+use pg_query::protobuf::{CteMaterialize, RangeVar, SelectStmt, WithClause};
+use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlResult, SqlState};
+use quintet_ir::plan::{Plan, Turns};
+use std::cell::Cell;
 
 /// One WITH query in sight.
 #[derive(Clone)]
@@ -17,77 +24,222 @@ pub(crate) struct WithQuery {
     pub name: String,
     pub columns: Vec<String>,
     pub query: Box<SelectStmt>,
-    /// How many WITH queries were in sight of it.
+    /// How many WITH queries are in sight of it.
     pub sees: usize,
+    /// It names itself, and may.
+    recursive: bool,
+    /// Its rows are kept, for it is named more than once, or so it was asked for.
+    keeps: bool,
+    pub state: State,
 }
 
-/// A WITH query where its name is used: planned there, as a subselect.
+/// How far a WITH query has come.
+#[derive(Clone)]
+pub(crate) enum State {
+    /// Nobody has named it.
+    New,
+    /// It is being planned.
+    Begun,
+    /// The term of a recursion is being planned: its name is the rows of the turn before.
+    Turning { number: usize, outputs: Vec<Output> },
+    /// Planned, and to be run before what names it.
+    Kept {
+        number: usize,
+        plan: Box<Plan>,
+        outputs: Vec<Output>,
+    },
+}
+
+/// A WITH query where its name is used.
 pub(crate) fn bind_with(
     planner: &Planner,
-    with: &WithQuery,
+    place: usize,
     relation: &RangeVar,
     start: usize,
 ) -> SqlResult<From> {
-    // It sees only the queries before it.
-    let hidden = planner.with.borrow_mut().split_off(with.sees);
-    let planned = planner.deeper(|| plan_query(planner, &with.query, None));
-    planner.with.borrow_mut().extend(hidden);
-    let mut planned = planned?;
-    for (column, name) in planned.outputs.iter_mut().zip(&with.columns) {
-        column.name = name.clone();
-    }
+    let with = planner.with.borrow()[place].clone();
+    let (plan, outputs) = match with.state {
+        State::Turning { number, outputs } => given(number, outputs, true),
+        State::Kept {
+            number, outputs, ..
+        } => given(number, outputs, false),
+        State::Begun => {
+            let message = "mutual recursion between WITH items is not implemented";
+            let state = SqlState::FEATURE_NOT_SUPPORTED;
+            return Err(planner.error(state, message, relation.location));
+        }
+        State::New => {
+            let query = plan_once(planner, place, &with)?;
+            match with.keeps {
+                false => (query.plan, query.outputs),
+                true => {
+                    let number = planner.next_number();
+                    let outputs = query.outputs;
+                    planner.with.borrow_mut()[place].state = State::Kept {
+                        number,
+                        plan: Box::new(query.plan),
+                        outputs: outputs.clone(),
+                    };
+                    given(number, outputs, false)
+                }
+            }
+        }
+    };
     let mut from = starting_at(start);
     let name = alias_or(relation.alias.as_ref(), &relation.relname);
-    add_plan(&mut from, planned.plan, &planned.outputs, name, None);
+    add_plan(&mut from, plan, &outputs, name, None);
     rename_columns(planner, &mut from, relation.alias.as_ref())?;
     Ok(from)
 }
 
-/// Puts the queries of a WITH clause in sight; how many there were before.
+fn given(number: usize, outputs: Vec<Output>, turning: bool) -> (Plan, Vec<Output>) {
+    let plan = Plan::Given {
+        number,
+        types: outputs.iter().map(|output| output.ty).collect(),
+        turning,
+    };
+    (plan, outputs)
+}
+
+fn plan_once(planner: &Planner, place: usize, with: &WithQuery) -> SqlResult<Query> {
+    // It does not see the queries of statements inside the one that it belongs to.
+    planner.with.borrow_mut()[place].state = State::Begun;
+    let hidden = planner.with.borrow_mut().split_off(with.sees);
+    let planned = planner.deeper(|| match with.recursive {
+        true => plan_recursive(planner, place, with),
+        false => {
+            let mut query = plan_query(planner, &with.query, None)?;
+            rename(planner, with, &mut query.outputs)?;
+            Ok(query)
+        }
+    });
+    let mut known = planner.with.borrow_mut();
+    known.extend(hidden);
+    known[place].state = State::New;
+    planned
+}
+
+/// Gives the columns the names that WITH gives them.
+pub(crate) fn rename(planner: &Planner, with: &WithQuery, outputs: &mut [Output]) -> SqlResult<()> {
+    if with.columns.len() > outputs.len() {
+        return Err(planner.error(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            format!(
+                "WITH query \"{}\" has {} columns available but {} columns specified",
+                with.name,
+                outputs.len(),
+                with.columns.len()
+            ),
+            -1,
+        ));
+    }
+    for (column, name) in outputs.iter_mut().zip(&with.columns) {
+        column.name = name.clone();
+    }
+    Ok(())
+}
+
+/// Puts the queries of a statement's WITH clause in sight; how many there were before.
 ///
 /// # Errors
-/// `0A000` for recursive ones and those that change data.
-pub(crate) fn enter_with(planner: &Planner, with: Option<&WithClause>) -> SqlResult<usize> {
+/// `0A000` for those that change data, and for SEARCH and CYCLE.
+pub(crate) fn enter_with(
+    planner: &Planner,
+    with: Option<&WithClause>,
+    statement: &dyn Fn() -> NodeEnum,
+) -> SqlResult<usize> {
     let before = planner.with.borrow().len();
     let Some(with) = with else {
         return Ok(before);
     };
-    if with.recursive {
-        return Err(planner.unsupported("WITH RECURSIVE", with.location));
-    }
+    let statement = statement();
+    let mut added: Vec<WithQuery> = Vec::new();
     for node in &with.ctes {
         let Some(NodeEnum::CommonTableExpr(query)) = inner(node) else {
             continue;
         };
-        let Some(NodeEnum::SelectStmt(select)) = query.ctequery.as_deref().and_then(inner) else {
+        let Some(inside @ NodeEnum::SelectStmt(select)) = query.ctequery.as_deref().and_then(inner)
+        else {
             return Err(planner.unsupported("a WITH query that changes data", query.location));
         };
-        let mut known = planner.with.borrow_mut();
-        if known[before..]
-            .iter()
-            .any(|other| other.name == query.ctename)
-        {
+        if query.search_clause.is_some() {
+            return Err(planner.unsupported("SEARCH", query.location));
+        }
+        if query.cycle_clause.is_some() {
+            return Err(planner.unsupported("CYCLE", query.location));
+        }
+        if added.iter().any(|other| other.name == query.ctename) {
             let message = format!(
                 "WITH query name \"{}\" specified more than once",
                 query.ctename
             );
             return Err(planner.error(SqlState::DUPLICATE_ALIAS, message, query.location));
         }
-        let sees = known.len();
-        known.push(WithQuery {
+        let own = mentions(inside, &query.ctename);
+        let others = mentions(&statement, &query.ctename) - own;
+        added.push(WithQuery {
             name: query.ctename.clone(),
             columns: names::strings(&query.aliascolnames)
                 .iter()
                 .map(|s| (*s).to_string())
                 .collect(),
             query: select.clone(),
-            sees,
+            sees: match with.recursive {
+                true => before + with.ctes.len(),
+                false => before + added.len(),
+            },
+            recursive: with.recursive && own > 0,
+            keeps: match query.ctematerialized() {
+                CteMaterialize::Always => true,
+                CteMaterialize::Never => false,
+                _ => others > 1,
+            },
+            state: State::New,
         });
     }
+    planner.with.borrow_mut().extend(added);
     Ok(before)
 }
 
-/// Takes the queries of a WITH clause out of sight again.
-pub(crate) fn leave_with(planner: &Planner, before: usize) {
+/// How often a name stands in FROM somewhere in a statement.
+pub(crate) fn mentions(statement: &NodeEnum, name: &str) -> usize {
+    let count = Cell::new(0);
+    any_node(statement, &|node| {
+        if let NodeRef::RangeVar(relation) = node
+            && relation.schemaname.is_empty()
+            && relation.relname == name
+        {
+            count.set(count.get() + 1);
+        }
+        false
+    });
+    count.get()
+}
+
+/// Takes the queries of a WITH clause out of sight again, where nothing is to be run.
+pub(crate) fn forget_with(planner: &Planner, before: usize) {
     planner.with.borrow_mut().truncate(before);
+}
+
+/// Takes the queries of a WITH clause out of sight again. Those whose rows are kept are run before `plan`, which
+/// names them.
+pub(crate) fn leave_with(planner: &Planner, before: usize, plan: Plan) -> Plan {
+    let left = planner.with.borrow_mut().split_off(before);
+    // One may name those before it, and, after WITH RECURSIVE, those behind it: who has the lower number
+    // was planned first, for it is what the other one needed.
+    let mut kept: Vec<(usize, Box<Plan>)> = left
+        .into_iter()
+        .filter_map(|with| match with.state {
+            State::Kept { number, plan, .. } => Some((number, plan)),
+            _ => None,
+        })
+        .collect();
+    kept.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+    kept.into_iter()
+        .fold(plan, |then, (number, first)| Plan::With {
+            number,
+            first,
+            then: Box::new(then),
+            turns: Turns::Once,
+        })
 }

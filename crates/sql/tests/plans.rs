@@ -35,7 +35,7 @@ impl World {
             let context = PlanContext {
                 catalog: &self.catalog,
                 schema: "public",
-                user: "quintet",
+                user: quintet_sql::Who::SYSTEM,
                 database: "quintet",
                 format: &format,
             };
@@ -262,7 +262,7 @@ fn ten_thousand_parameters_are_planned_in_linear_time() {
         let context = PlanContext {
             catalog: &world.catalog,
             schema: "public",
-            user: "",
+            user: quintet_sql::Who::SYSTEM,
             database: "",
             format: &format,
         };
@@ -289,7 +289,7 @@ fn catalogue_comes_back_from_its_records() {
         let context = PlanContext {
             catalog: &world.catalog,
             schema: "public",
-            user: "",
+            user: quintet_sql::Who::SYSTEM,
             database: "",
             format: &format,
         };

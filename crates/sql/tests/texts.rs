@@ -41,7 +41,7 @@ impl World {
             let context = PlanContext {
                 catalog: &self.catalog,
                 schema: "public",
-                user: "quintet",
+                user: quintet_sql::Who::SYSTEM,
                 database: "quintet",
                 format: &format,
             };
@@ -79,6 +79,7 @@ impl World {
                     found: None,
                     body: vec![Step {
                         line: 0,
+                        needs: None,
                         action: Action::Run {
                             statement: statement.clone(),
                             into: Into::default(),

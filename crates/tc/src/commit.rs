@@ -53,6 +53,8 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     // Bounds what the log writer has not written yet; a matter of milliseconds when it is met.
     shared.log.wait_for_room().map_err(Error::Log)?;
 
+    // Before anything is locked: it is about when, and nothing is ordered by it.
+    let time_micros = shared.config.clock.now_micros();
     let seat = Arc::clone(&txn.snapshot.seat);
     let schema_change = !txn.fenced.is_empty() || !txn.dropped.is_empty();
     let alone = schema_change.then(|| shared.gate.close(&shared.seats));
@@ -124,7 +126,13 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         std::mem::forget(bomb);
         return Err(conflict);
     }
-    record::encode(place.payload(), changes(txn), &txn.fenced, &txn.dropped);
+    record::encode(
+        place.payload(),
+        changes(txn),
+        &txn.fenced,
+        &txn.dropped,
+        time_micros,
+    );
     let payload = crate::entry::logged(place.finish(), bytes, &guard);
     let written = CommitRecord::own(payload).expect("a commit");
     let low_water = section.install(&written, timestamp, &guard);

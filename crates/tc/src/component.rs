@@ -7,6 +7,7 @@
 use crate::compactor::Compactor;
 use crate::config::TcStats;
 use crate::error::{Error, PostFailure};
+use crate::generations::Settled;
 use crate::shared::PENDING;
 pub(crate) use crate::shared::{Handle, Shared};
 use crate::transaction::Txn;
@@ -84,6 +85,15 @@ impl Tc {
             return self.shared.compact_here();
         }
         self.shared.compact_there()
+    }
+
+    /// Everything committed so far as STORE has it, moved there first. Commits go on meanwhile.
+    ///
+    /// # Errors
+    /// As [`Tc::compact`].
+    pub fn settled(&self) -> Result<Settled, PostFailure> {
+        self.compact()?;
+        Ok(self.shared.generations.settled())
     }
 
     /// Has `watcher` told of every attempt to move what was committed into STORE that fails, and, with

@@ -3,6 +3,8 @@
 //! Relies on: nothing.  Promises: nothing; these are figures.  Does not: enforce them.
 
 use quintet_base::Timestamp;
+use quintet_rt::{Clock, RealClock};
+use std::sync::Arc;
 
 /// How commits get into STORE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -35,6 +37,8 @@ pub struct TcConfig {
     pub lent_bytes_max: usize,
     /// One transaction may buffer so many bytes of rows. The log must take a record of this length.
     pub transaction_bytes_max: usize,
+    /// What the log says of when a commit was.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl TcConfig {
@@ -48,6 +52,7 @@ impl TcConfig {
             cache_bytes_max: bytes / 16 * 5,
             lent_bytes_max: 0,
             transaction_bytes_max: bytes / 10,
+            clock: Arc::new(RealClock),
         }
     }
 

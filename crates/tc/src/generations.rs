@@ -20,6 +20,15 @@ pub(crate) struct Kept {
     pub generation: inlined::Stored,
 }
 
+/// Everything that was committed at or below a position, and nothing else, durable, in STORE alone: whoever
+/// holds it holds back no version in memory and no log, only the files that it is in.
+pub struct Settled {
+    /// Of which log position; also the timestamp of the newest commit in it.
+    pub position: Timestamp,
+    /// The records.
+    pub generation: Arc<dyn Generation>,
+}
+
 /// Ascending by position; never empty.
 pub(crate) struct Generations(ArcSwap<Vec<Kept>>);
 
@@ -42,6 +51,16 @@ impl Generations {
     /// Position of the newest one.
     pub fn newest(&self) -> Timestamp {
         self.0.load().last().expect("never empty").position
+    }
+
+    /// The newest one, for who reads it by itself.
+    pub fn settled(&self) -> Settled {
+        let list = self.0.load();
+        let newest = list.last().expect("never empty");
+        Settled {
+            position: newest.position,
+            generation: inlined::shared(&newest.generation),
+        }
     }
 
     pub fn len(&self) -> usize {

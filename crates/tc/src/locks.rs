@@ -65,6 +65,12 @@ struct Lock {
 /// The locks of one shard by key.
 type Locks = HashMap<LockKey, Lock, foldhash::quality::RandomState>;
 
+/// What each waiting transaction waits for. Their numbers are given by us: no seed is needed.
+type Waiting = HashMap<TxnId, LockKey, foldhash::fast::FixedState>;
+
+/// Transactions that a search has come by.
+type Seen = HashSet<TxnId, foldhash::fast::FixedState>;
+
 #[derive(Default)]
 #[repr(align(64))]
 struct Shard {
@@ -76,9 +82,8 @@ struct Shard {
 
 pub(crate) struct LockTable {
     shards: Box<[Shard]>,
-    /// What each waiting transaction waits for. Written when one queues up or is granted; read by
-    /// the search for rings.
-    waiting: Mutex<HashMap<TxnId, LockKey>>,
+    /// Written when one queues up or is granted; read by the search for rings.
+    waiting: Mutex<Waiting>,
 }
 
 impl Lock {
@@ -121,7 +126,7 @@ impl LockTable {
     pub fn new() -> LockTable {
         LockTable {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
-            waiting: Mutex::new(HashMap::new()),
+            waiting: Mutex::new(Waiting::default()),
         }
     }
 
@@ -272,10 +277,11 @@ impl LockTable {
         self.waiting.lock().remove(&txn);
     }
 
-    /// Depth-first search from `start` over "waits for": holders of the lock it waits for, and
-    /// those before it in the queue that it would have to wait for as well.
-    fn closes_ring(&self, start: TxnId, waiting: &HashMap<TxnId, LockKey>) -> bool {
-        let mut seen = HashSet::new();
+    /// Depth-first search from `start`, who queued up last, over "waits for": the holders of the lock
+    /// it waits for. Those before it in the queue are waited for as well, but need no edges: they wait
+    /// for the same holders, and `start` is before nobody whom it does not keep waiting as a holder.
+    fn closes_ring(&self, start: TxnId, waiting: &Waiting) -> bool {
+        let mut seen = Seen::default();
         let mut stack = vec![start];
         while let Some(txn) = stack.pop() {
             let Some(key) = waiting.get(&txn) else {
@@ -289,16 +295,11 @@ impl LockTable {
                 continue; // granted meanwhile
             }
             let holders = lock.holders.iter().map(|(holder, _)| *holder);
-            let before = lock
-                .queue
-                .iter()
-                .map(|waiter| waiter.txn)
-                .take_while(|waiter| *waiter != txn);
-            for next in holders.chain(before) {
-                if next == start && txn != start {
+            for next in holders.filter(|next| *next != txn) {
+                if next == start {
                     return true;
                 }
-                if next != txn && seen.insert(next) {
+                if seen.insert(next) {
                     stack.push(next);
                 }
             }
@@ -471,6 +472,89 @@ mod tests {
         assert_eq!(ask(&table, 2, "a", Exclusive), "deadlock");
         table.release(TxnId(2), &key("a"));
         assert_eq!(ask(&table, 1, "a", Exclusive), "held");
+    }
+
+    /// Everybody whom `txn` waits for, each by themselves: what the search leaves out is in here.
+    fn waits_for(table: &LockTable, txn: TxnId) -> Vec<TxnId> {
+        let waiting = table.waiting.lock();
+        let Some(key) = waiting.get(&txn) else {
+            return Vec::new();
+        };
+        let locks = table.shard(key).locks.lock();
+        let lock = &locks[key];
+        let Some(place) = lock.queue.iter().position(|waiter| waiter.txn == txn) else {
+            return Vec::new();
+        };
+        let before = lock.queue.range(..place).map(|waiter| waiter.txn);
+        let holders = lock.holders.iter().map(|(holder, _)| *holder);
+        holders.chain(before).filter(|next| *next != txn).collect()
+    }
+
+    fn is_in_a_ring(table: &LockTable, txn: TxnId) -> bool {
+        let (mut stack, mut seen) = (waits_for(table, txn), HashSet::new());
+        while let Some(next) = stack.pop() {
+            if next == txn {
+                return true;
+            }
+            if seen.insert(next) {
+                stack.extend(waits_for(table, next));
+            }
+        }
+        false
+    }
+
+    #[test]
+    fn exactly_the_waits_that_close_a_ring_are_refused() {
+        const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+        let (mut refused, mut queued) = (0, 0);
+        for seed in 0..400 {
+            let mut rand = quintet_rt::Rand::seeded(seed);
+            let table = LockTable::new();
+            for _ in 0..120 {
+                let txn = 1 + rand.below(9);
+                let waits = table.waiting.lock().contains_key(&TxnId(txn));
+                if waits || rand.one_in(6) {
+                    // Who waits can only give up; so can anybody.
+                    if rand.one_in(3) {
+                        table.stop_waiting(TxnId(txn));
+                        for name in NAMES {
+                            table.release(TxnId(txn), &key(name));
+                        }
+                    }
+                    continue;
+                }
+                let name = NAMES[rand.below(4) as usize];
+                let strength = if rand.one_in(2) { Shared } else { Exclusive };
+                match ask(&table, txn, name, strength) {
+                    "deadlock" => {
+                        refused += 1;
+                        // The same wait, entered without being asked, is in a ring.
+                        let shard = table.shard(&key(name));
+                        let place = Waiter {
+                            txn: TxnId(txn),
+                            strength,
+                            signal: Arc::default(),
+                        };
+                        let mut locks = shard.locks.lock();
+                        let lock = locks.get_mut(&key(name)).expect("somebody holds it");
+                        match lock.held_by(TxnId(txn)) {
+                            Some(_) => lock.queue.push_front(place),
+                            None => lock.queue.push_back(place),
+                        }
+                        drop(locks);
+                        table.waiting.lock().insert(TxnId(txn), key(name));
+                        assert!(is_in_a_ring(&table, TxnId(txn)), "seed {seed}");
+                        table.stop_waiting(TxnId(txn));
+                        table.leave_queue(TxnId(txn), &key(name));
+                    }
+                    _ => queued += usize::from(table.waiting.lock().contains_key(&TxnId(txn))),
+                }
+                for txn in 1..10 {
+                    assert!(!is_in_a_ring(&table, TxnId(txn)), "seed {seed}");
+                }
+            }
+        }
+        assert!(refused > 300 && queued > 3_000, "{refused}, {queued}");
     }
 
     #[test]

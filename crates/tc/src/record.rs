@@ -6,12 +6,14 @@
 //!
 //! ```text
 //! offset 0   u8      kind: 1 = commit, 2 = void (refused after its place was taken; the rest is nothing)
-//!        1   u8      format version: 1
+//!        1   u8      format version: 2; in 1 there is no time, and the space numbers follow the count
 //!        2   u16 LE  number of spaces fenced, f
 //!        4   u16 LE  number of spaces dropped, d
 //!        6   u16     zero
 //!        8   u32 LE  number of changes, n
-//!       12   u32 LE × f, then u32 LE × d   space numbers
+//!       12   i64 LE  when: microseconds since 2000-01-01 00:00 UTC by the clock of the machine. Of two commits
+//!                    the later one may have the earlier time
+//!       20   u32 LE × f, then u32 LE × d   space numbers
 //! then n changes:
 //!            u32 LE  space
 //!            u32 LE  key length, k
@@ -24,16 +26,21 @@ use quintet_base::{Lsn, SpaceId};
 
 const KIND_COMMIT: u8 = 1;
 const KIND_VOID: u8 = 2;
-const FORMAT: u8 = 1;
-const HEADER: usize = 12;
+const FORMAT: u8 = 2;
+const HEADER: usize = 20;
+/// The one before: without a time.
+const FORMAT_UNTIMED: u8 = 1;
+const HEADER_UNTIMED: usize = 12;
 const CHANGE_HEADER: usize = 12;
 
 /// One change of a commit, pointing into the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Change<'a> {
+pub struct Change<'a> {
+    /// In which space.
     pub space: SpaceId,
+    /// Of which record.
     pub key: &'a [u8],
-    /// `None`: removed.
+    /// What it is from now on; `None`: removed.
     pub value: Option<&'a [u8]>,
 }
 
@@ -59,6 +66,7 @@ pub(crate) fn encode<'a>(
     changes: impl Iterator<Item = Change<'a>>,
     fenced: &[SpaceId],
     dropped: &[SpaceId],
+    time_micros: i64,
 ) {
     let mut at = HEADER;
     let mut put = |bytes: &[u8]| {
@@ -83,6 +91,7 @@ pub(crate) fn encode<'a>(
     out[4..6].copy_from_slice(&(dropped.len() as u16).to_le_bytes());
     out[6..8].fill(0);
     out[8..12].copy_from_slice(&count.to_le_bytes());
+    out[12..20].copy_from_slice(&time_micros.to_le_bytes());
 }
 
 /// Makes nothing of a record whose place was taken.
@@ -92,7 +101,9 @@ pub(crate) fn encode_void(out: &mut [u8]) {
 
 /// A commit record being read.
 #[derive(Debug)]
-pub(crate) struct CommitRecord<'a> {
+pub struct CommitRecord<'a> {
+    /// Where the space numbers begin.
+    header: usize,
     fences: usize,
     drops: usize,
     count: usize,
@@ -104,12 +115,17 @@ impl<'a> CommitRecord<'a> {
     ///
     /// # Panics
     /// If it is none.
-    pub fn own(bytes: &'a [u8]) -> Option<CommitRecord<'a>> {
+    pub(crate) fn own(bytes: &'a [u8]) -> Option<CommitRecord<'a>> {
         match bytes[0] {
             KIND_VOID => None,
             kind => {
                 assert_eq!(kind, KIND_COMMIT, "kind of a record in memory");
+                let header = match bytes[1] {
+                    FORMAT_UNTIMED => HEADER_UNTIMED,
+                    _ => HEADER,
+                };
                 Some(CommitRecord {
+                    header,
                     fences: u16_at(bytes, 2).expect("whole") as usize,
                     drops: u16_at(bytes, 4).expect("whole") as usize,
                     count: u32_at(bytes, 8).expect("whole") as usize,
@@ -125,16 +141,19 @@ impl<'a> CommitRecord<'a> {
     /// [`Error::Record`] if the bytes are no commit record.
     pub fn decode(lsn: Lsn, bytes: &'a [u8]) -> Result<Option<CommitRecord<'a>>, Error> {
         let bad = |reason| Error::Record { lsn, reason };
-        if bytes.len() < HEADER || !matches!(bytes[0], KIND_COMMIT | KIND_VOID) {
+        if bytes.len() < HEADER_UNTIMED || !matches!(bytes[0], KIND_COMMIT | KIND_VOID) {
             return Err(bad("unknown kind"));
         }
-        if bytes[1] != FORMAT {
-            return Err(bad("written by a newer version"));
+        match bytes[1] {
+            FORMAT_UNTIMED => {}
+            FORMAT if bytes.len() < HEADER => return Err(bad("cut short")),
+            FORMAT => {}
+            _ => return Err(bad("written by a newer version")),
         }
         let Some(record) = CommitRecord::own(bytes) else {
             return Ok(None);
         };
-        let mut at = HEADER + 4 * (record.fences + record.drops);
+        let mut at = record.header + 4 * (record.fences + record.drops);
         for _ in 0..record.count {
             let lengths = u32_at(bytes, at + 4).zip(u32_at(bytes, at + 8));
             let (key, value) = lengths.ok_or(bad("cut short"))?;
@@ -149,6 +168,12 @@ impl<'a> CommitRecord<'a> {
         Ok(Some(record))
     }
 
+    /// When it was committed, in microseconds since 2000-01-01 00:00 UTC; older releases did not write that.
+    pub fn time_micros(&self) -> Option<i64> {
+        let bytes = self.bytes.get(HEADER_UNTIMED..self.header)?;
+        Some(i64::from_le_bytes(*bytes.first_chunk()?))
+    }
+
     /// Spaces fenced by the commit.
     pub fn fenced(&self) -> Vec<SpaceId> {
         self.spaces(0, self.fences)
@@ -161,18 +186,24 @@ impl<'a> CommitRecord<'a> {
 
     fn spaces(&self, first: usize, count: usize) -> Vec<SpaceId> {
         (first..first + count)
-            .map(|i| SpaceId(u32_at(self.bytes, HEADER + 4 * i).expect("whole")))
+            .map(|i| SpaceId(u32_at(self.bytes, self.header + 4 * i).expect("whole")))
             .collect()
     }
 
+    /// How many changes it has.
     pub fn len(&self) -> usize {
         self.count
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// The changes, in the order they were written.
     pub fn changes(&self) -> impl Iterator<Item = Change<'a>> + use<'a> {
         let bytes = self.bytes;
-        let mut at = HEADER + 4 * (self.fences + self.drops);
+        let mut at = self.header + 4 * (self.fences + self.drops);
         (0..self.count).map(move |_| {
             let space = SpaceId(u32_at(bytes, at).expect("whole"));
             let key_len = u32_at(bytes, at + 4).expect("whole") as usize;
@@ -205,7 +236,7 @@ mod tests {
 
     fn encoded(changes: &[Change<'_>], fenced: &[SpaceId], dropped: &[SpaceId]) -> Vec<u8> {
         let mut out = vec![0xAA; encoded_len(changes.iter().copied(), fenced, dropped)];
-        encode(&mut out, changes.iter().copied(), fenced, dropped);
+        encode(&mut out, changes.iter().copied(), fenced, dropped, 77);
         out
     }
 
@@ -224,11 +255,32 @@ mod tests {
         let bytes = encoded(&changes, &[SpaceId(3)], &[SpaceId(4), SpaceId(5)]);
         let read = CommitRecord::decode(Lsn(1), &bytes).unwrap().unwrap();
         assert_eq!(read.changes().collect::<Vec<_>>(), changes);
-        assert_eq!(read.len(), 3);
+        assert_eq!((read.len(), read.time_micros()), (3, Some(77)));
         assert_eq!(read.fenced(), [SpaceId(3)]);
         assert_eq!(read.dropped(), [SpaceId(4), SpaceId(5)]);
         let value = read.changes().next().unwrap().value.unwrap();
         assert!(bytes.as_ptr_range().contains(&value.as_ptr()));
+    }
+
+    /// The first format, byte by byte: logs that are kept have it for ever.
+    #[test]
+    fn records_without_a_time_are_read_for_ever() {
+        let bytes = b"\x01\x01\x01\0\x01\0\0\0\x01\0\0\0\x03\0\0\0\x04\0\0\0\
+            \x07\0\0\0\x01\0\0\0\x03\0\0\0kvv";
+        let read = CommitRecord::decode(Lsn(1), bytes).unwrap().unwrap();
+        assert_eq!(read.time_micros(), None);
+        assert_eq!(
+            (read.fenced(), read.dropped()),
+            (vec![SpaceId(3)], vec![SpaceId(4)])
+        );
+        let change = Change {
+            space: SpaceId(7),
+            key: b"k",
+            value: Some(b"vv"),
+        };
+        assert_eq!(read.changes().collect::<Vec<_>>(), [change]);
+        let void = CommitRecord::decode(Lsn(1), b"\x02\x01..........").unwrap();
+        assert!(void.is_none());
     }
 
     #[test]

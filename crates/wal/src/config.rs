@@ -3,6 +3,7 @@
 //! Relies on: defaults of `base::limits`.  Promises: every setting has a bound that makes sense of
 //! any value.  Does not: read configuration files.
 
+use crate::archive::ArchiveConfig;
 use crate::groups::GROUP_BYTES_MAX;
 use crate::record::RECORD_BYTES_MAX;
 use quintet_base::{Durability, limits};
@@ -42,6 +43,8 @@ pub struct WalConfig {
     /// Whether records stay in memory until [`crate::Wal::reclaim`] gives them back, to be read there.
     /// Otherwise the writer reclaims what it has written.
     pub keep_in_memory: bool,
+    /// Where segments are kept when the log needs them no more; `None`: nowhere.
+    pub archive: Option<ArchiveConfig>,
     /// A mistake made on purpose, to prove that the tests find it.
     #[cfg(test)]
     pub(crate) planted: Option<Planted>,
@@ -70,6 +73,7 @@ impl WalConfig {
             ring_bytes: RING_BYTES_DEFAULT,
             record_bytes_max: usize::MAX,
             keep_in_memory: false,
+            archive: None,
             #[cfg(test)]
             planted: None,
         }

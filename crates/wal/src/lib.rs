@@ -5,7 +5,7 @@
 //! Promises: records are kept in the order of [`Wal::append`]; a record at or below
 //! [`Wal::durable`] survives power loss; after a crash the log is a prefix of what was appended that
 //! holds everything that was durable; after a failed write or sync nothing more is acknowledged.
-//! Does not: know what a record means, retry, or keep anything below the redo start.
+//! Does not: know what a record means, retry, or keep anything below the redo start but in an archive.
 //!
 //! ```text
 //!  committers                    log writer (one thread)               disk
@@ -46,16 +46,19 @@
 //! | `shared::keeper` | which segments there are, and when the next is made |
 //! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `space` | making, reusing and removing segments |
+//! | `archive` | segments that are kept when the log needs them no more |
+//! | `kept` | [`KeptLog`]: reading those, and the log behind them |
 //! | `writer` | the thread that writes and syncs groups |
 //! | `durable` | [`Durable`], waiting for a position |
 //! | `driven` | [`Driver`]: the writer and the keeper without threads, for simulation |
-//! | `opening` | [`Opening`]: a log whose records are read on the way to its end |
+//! | `opening` | [`Opening`]: a log whose records are read on the way to its end; [`create`] |
 //! | `recover` | finding the end, torn tail or damage |
 //! | `reader` | [`LogReader`], [`Block`], [`inspect`] |
 //!
-//! Lock order: `space` before `control`, `space` before `stream`; `closed` (groups), `readers` (ring) and
-//! `waiters` alone. No lock but `space` is held across I/O, and none across a wait for a reservation.
+//! Lock order: `retiring` before `space`, `space` before `control`, `space` before `stream`; `closed` (groups), `readers` (ring) and
+//! `waiters` alone. No lock but `retiring`, `space` and `kept` (archive) is held across I/O, and none across a wait for a reservation.
 
+mod archive;
 mod blocks;
 mod config;
 mod driven;
@@ -64,6 +67,7 @@ mod error;
 mod groups;
 #[cfg(all(test, shuttle))]
 mod interleavings;
+mod kept;
 mod opening;
 mod reader;
 mod record;
@@ -83,11 +87,13 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use archive::ArchiveConfig;
 pub use config::WalConfig;
 pub use driven::Driver;
 pub use durable::Durable;
 pub use error::Error;
-pub use opening::Opening;
+pub use kept::KeptLog;
+pub use opening::{Opening, create};
 pub use reader::{Block, LogReader, inspect, read_segment_image};
 pub use record::{Payload, RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
 pub use recover::WalReport;

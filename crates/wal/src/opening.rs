@@ -10,10 +10,12 @@
 //! What is replayed before `finish` may turn out to belong to a damaged log, and what no record
 //! witnesses is not durable before it. So it may be kept in memory, but must not leave it.
 
-use crate::config::WalConfig;
+use crate::archive::Archive;
+use crate::config::{BLOCK_BYTES, WalConfig};
 use crate::driven::Driver;
 use crate::error::Error;
 use crate::reader::Block;
+use crate::record;
 use crate::recover::{self, Extent, Found, Scan, WalReport};
 use crate::shared::Shared;
 use crate::space::Space;
@@ -38,6 +40,7 @@ pub(crate) struct Settled {
     pub log_id: u64,
     pub space: Space,
     pub extent: Extent,
+    pub archive: Option<Archive>,
 }
 
 impl Opening {
@@ -141,11 +144,35 @@ impl Opening {
             found,
         } = self;
         let settled = match found {
-            Some((found, scan)) => repaired(disk, &config, found, scan)?,
-            None => made(disk, &config, rand.next_u64())?,
+            Some((found, scan)) => repaired(disk, &config, found, scan, clock.now_micros())?,
+            None => made(disk, &config, rand.next_u64(), Lsn::ZERO)?,
         };
         Ok(Shared::new(config, settled, clock, &mut rand))
     }
+}
+
+/// Makes an empty log whose first record will begin at `begin`, for a store that has everything before.
+/// The directory must have no log. What is there when this returns is durable.
+///
+/// # Errors
+/// [`Error::Damaged`] if there is a log; [`Error::DiskFull`], [`Error::Io`].
+pub fn create(disk: Arc<dyn Disk>, config: &WalConfig, begin: Lsn) -> Result<(), Error> {
+    assert!(
+        begin.0.is_multiple_of(record::ALIGNMENT),
+        "no record can begin at {begin}"
+    );
+    let directory = &config.directory;
+    disk.create_dir_all(directory)?;
+    if recover::find_segments(&*disk, directory, None, OpenMode::Read)?.is_some() {
+        return Err(Error::Damaged {
+            lsn: begin,
+            path: directory.clone(),
+            offset: 0,
+            reason: "there is a log where one was to be made",
+        });
+    }
+    made(disk, config, Rand::from_os().next_u64(), begin)?;
+    Ok(())
 }
 
 fn repaired(
@@ -153,6 +180,7 @@ fn repaired(
     config: &WalConfig,
     found: Found,
     scan: Scan,
+    now_micros: i64,
 ) -> Result<Settled, Error> {
     let Found {
         stream,
@@ -160,9 +188,13 @@ fn repaired(
         obsolete,
     } = found;
     let extent = scan.verdict()?;
+    let archive = open_archive(&disk, config, log_id)?;
     let mut space = Space::open(disk, config, log_id)?;
     recover::repair(&stream, &extent, config)?;
     for start in obsolete {
+        if let Some(archive) = &archive {
+            archive.keep(&config.directory, start, now_micros)?;
+        }
         space.remove(start)?;
     }
     Ok(Settled {
@@ -170,24 +202,44 @@ fn repaired(
         log_id,
         space,
         extent,
+        archive,
     })
 }
 
-fn made(disk: Arc<dyn Disk>, config: &WalConfig, log_id: u64) -> Result<Settled, Error> {
+fn open_archive(
+    disk: &Arc<dyn Disk>,
+    config: &WalConfig,
+    log_id: u64,
+) -> Result<Option<Archive>, Error> {
+    let config = config.archive.clone();
+    let open = |config| Archive::open(Arc::clone(disk), config, log_id);
+    config.map(open).transpose()
+}
+
+fn made(
+    disk: Arc<dyn Disk>,
+    config: &WalConfig,
+    log_id: u64,
+    begin: Lsn,
+) -> Result<Settled, Error> {
     // The directory of a bare name is the current one, which somebody else has made.
     let parent = config.directory.parent();
     if let Some(parent) = parent.filter(|parent| !parent.as_os_str().is_empty()) {
         disk.sync_dir(parent)?;
     }
+    let archive = open_archive(&disk, config, log_id)?;
     let mut space = Space::open(disk, config, log_id)?;
     let mut stream = Stream::default();
-    let made = space.make(0, 1)?;
+    // At a block, so that the stream keeps the alignment of its files.
+    let start = begin.0 / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
+    let made = space.make(start, begin.0 + 1)?;
     made.into_iter().for_each(|segment| stream.push(segment));
-    let extent = Scan::begin(&stream, None, log_id)?.verdict()?;
+    let extent = Scan::begin(&stream, Some(begin), log_id)?.verdict()?;
     Ok(Settled {
         stream,
         log_id,
         space,
         extent,
+        archive,
     })
 }

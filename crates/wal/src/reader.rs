@@ -62,6 +62,8 @@ pub(crate) struct Cursor {
     window: Window,
     position: u64,
     log_id: u64,
+    /// The stream may end inside of a record: the rest of it is not kept.
+    open_ended: bool,
 }
 
 /// What stands at a position.
@@ -78,6 +80,15 @@ impl Cursor {
             window,
             position,
             log_id,
+            open_ended: false,
+        }
+    }
+
+    /// A stream that ends inside of a record ends before it.
+    pub fn open_ended(self) -> Cursor {
+        Cursor {
+            open_ended: true,
+            ..self
         }
     }
 
@@ -153,6 +164,9 @@ impl Cursor {
             return Ok(Step::Bad("no record begins here"));
         };
         if header.end() > self.window.limit() {
+            if self.open_ended {
+                return Ok(Step::Bad("the rest of a record is not kept"));
+            }
             // The space for a record is there before a byte of it is written.
             let end = self.window.stream().end();
             let reason = "the segment with the rest of a record is missing";

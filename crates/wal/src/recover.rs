@@ -197,6 +197,15 @@ impl Scan {
         })
     }
 
+    /// Of segments that are kept, which may end anywhere.
+    pub fn of_kept(stream: &Stream, from: Lsn, log_id: u64) -> Result<Scan, Error> {
+        let scan = Scan::begin(stream, Some(from), log_id)?;
+        Ok(Scan {
+            cursor: scan.cursor.open_ended(),
+            ..scan
+        })
+    }
+
     /// The next records, whole and checked; `None` at the end of the log.
     pub fn next_block(&mut self) -> Result<Option<Block>, Error> {
         if self.ended.is_some() {

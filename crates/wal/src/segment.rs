@@ -179,14 +179,23 @@ pub(crate) fn open(
     start: u64,
     mode: OpenMode,
 ) -> Result<(Segment, SegmentHeader), Error> {
-    let path = FileKind::Log.path(directory, start);
+    open_at(disk, &FileKind::Log.path(directory, start), start, mode)
+}
+
+/// The same, under any name.
+pub(crate) fn open_at(
+    disk: &dyn Disk,
+    path: &Path,
+    start: u64,
+    mode: OpenMode,
+) -> Result<(Segment, SegmentHeader), Error> {
     let damaged = |reason| Error::Damaged {
         lsn: Lsn(start),
-        path: path.clone(),
+        path: path.to_path_buf(),
         offset: 0,
         reason,
     };
-    let file = disk.open(&path, mode)?;
+    let file = disk.open(path, mode)?;
     let mut bytes = [0u8; CHECKED_BYTES + 4];
     let got = file.read_at(&mut bytes, 0)?;
     let header = SegmentHeader::parse(&bytes[..got]).map_err(damaged)?;
@@ -197,7 +206,7 @@ pub(crate) fn open(
         return Err(damaged("the segment has been cut short"));
     }
     let direct = match mode.writes() {
-        true => disk.open_direct(&path)?,
+        true => disk.open_direct(path)?,
         false => None,
     };
     let segment = Segment {
@@ -205,7 +214,7 @@ pub(crate) fn open(
         end: start + header.capacity,
         file,
         direct,
-        path,
+        path: path.to_path_buf(),
     };
     Ok((segment, header))
 }

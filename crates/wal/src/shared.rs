@@ -16,6 +16,7 @@
 
 mod keeper;
 
+use crate::archive::Archive;
 use crate::config::WalConfig;
 use crate::durable::Marks;
 use crate::error::Error;
@@ -40,7 +41,7 @@ use quintet_rt::{Clock, Rand};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Everything that is shared. Lock order: `space`, then `control` or `stream`.
+/// Everything that is shared. Lock order: `retiring`, `space`, then `control` or `stream`.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub config: WalConfig,
@@ -71,6 +72,10 @@ pub(crate) struct Shared {
     synced: AtomicU64,
     opened_at: u64,
     stream: RwLock<Stream>,
+    /// What is kept of the segments that are given up.
+    pub archive: Option<Archive>,
+    /// Held while segments are kept and given up: one at a time, oldest first.
+    retiring: Mutex<()>,
     /// Held while segment files are made or retired.
     space: Mutex<Space>,
 }
@@ -119,6 +124,7 @@ impl Shared {
             log_id,
             space,
             extent,
+            archive,
         } = settled;
         let report = extent.report(&stream);
         let end = extent.end;
@@ -149,6 +155,8 @@ impl Shared {
             synced: AtomicU64::new(end),
             opened_at: end,
             stream: RwLock::new(stream),
+            archive,
+            retiring: Mutex::new(()),
             space: Mutex::new(space),
             config,
         };
@@ -402,6 +410,7 @@ impl Shared {
             (stream.segments().len() as u64, bytes)
         };
         let counters = &self.counters;
+        let (kept_segments, kept_bytes) = self.archive.as_ref().map_or((0, 0), Archive::size);
         WalStats {
             records: self.ring.records(),
             bytes: self.end() - self.opened_at,
@@ -412,6 +421,9 @@ impl Shared {
             segment_waits: counters.segment_waits.load(Ordering::Relaxed),
             segments,
             disk_bytes: segment_bytes + spare_bytes,
+            kept_segments,
+            kept_bytes,
+            keep_failures: counters.keep_failures.load(Ordering::Relaxed),
         }
     }
 }

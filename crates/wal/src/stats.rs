@@ -26,6 +26,12 @@ pub struct WalStats {
     pub segments: u64,
     /// Bytes on disk, spare files included.
     pub disk_bytes: u64,
+    /// Segments in the archive.
+    pub kept_segments: u64,
+    /// Bytes that they take.
+    pub kept_bytes: u64,
+    /// Times that a segment could not be put into the archive; it stays in the log and is tried again.
+    pub keep_failures: u64,
 }
 
 /// The same, shared. Written by the writer and by appends; nothing else hangs on the values, so
@@ -37,6 +43,7 @@ pub(crate) struct Counters {
     pub sync_nanos_total: AtomicU64,
     pub sync_nanos_max: AtomicU64,
     pub segment_waits: AtomicU64,
+    pub keep_failures: AtomicU64,
 }
 
 impl Counters {

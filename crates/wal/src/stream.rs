@@ -33,6 +33,12 @@ impl Stream {
         self.segments.push_back(segment);
     }
 
+    /// Start of the segment that [`Stream::pop_below`] would take away.
+    pub fn first_below(&self, position: u64) -> Option<u64> {
+        let first = self.segments.front()?;
+        (self.segments.len() > 1 && first.end <= position).then_some(first.start)
+    }
+
     /// Takes away the first segment if it ends at or before `position` and is not the only one.
     pub fn pop_below(&mut self, position: u64) -> Option<Segment> {
         let goes = self.segments.len() > 1 && self.segments.front()?.end <= position;

@@ -26,6 +26,7 @@
 //! # }
 //! ```
 
+use crate::archive::Archive;
 use crate::config::WalConfig;
 use crate::driven::Driver;
 use crate::durable::Durable;
@@ -35,13 +36,15 @@ use crate::reader::LogReader;
 use crate::record::Payload;
 use crate::recover::WalReport;
 use crate::reservation::{MemoryRecords, Reservation};
+use crate::segment;
 use crate::shared::Shared;
 use crate::stats::WalStats;
+use crate::stream::Stream;
 use crate::writer::Writer;
 use parking_lot::Mutex;
 use quintet_base::{Durability, Lsn};
 use quintet_rt::threads::{self, JoinHandle};
-use quintet_rt::{Clock, Disk, Rand};
+use quintet_rt::{Clock, Disk, OpenMode, Rand};
 use std::sync::Arc;
 
 /// A redo log, open for appending. The last handle to go shuts it down.
@@ -125,6 +128,53 @@ impl Wal {
             return Err(stream.damaged(from.0, "the log does not hold this position"));
         }
         Ok(LogReader::new(stream, from.0, written, self.shared.log_id))
+    }
+
+    /// Reads the records from `from`, which must be the lsn of a record, up to what is durable now: out of the
+    /// archive, if there is one, where the log itself does not reach back. May be called at any time. A reader
+    /// that is overtaken by truncation ends with [`Error::Damaged`]; make another one where it stood.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if neither reaches back (or forward) to `from`.
+    pub fn read_kept_from(&self, from: Lsn) -> Result<LogReader, Error> {
+        let durable = self.durable().0;
+        let live = self.shared.stream();
+        let mut stream = Stream::default();
+        let kept = self.shared.archive.as_ref().map(Archive::kept);
+        let kept = kept.unwrap_or_default();
+        let first = kept.partition_point(|kept| kept.start <= from.0);
+        let older = kept[first.saturating_sub(1)..].iter();
+        if from.0 < live.start() {
+            for kept in older.take_while(|kept| kept.start < live.start()) {
+                let disk = self.shared.archive.as_ref().map(Archive::disk);
+                let Some(disk) = disk else { break };
+                let mode = OpenMode::Read;
+                let (segment, _) = segment::open_at(&**disk, &kept.path, kept.start, mode)?;
+                if !stream.segments().is_empty() && stream.end() != segment.start {
+                    break;
+                }
+                stream.push(segment);
+            }
+            if stream.segments().is_empty()
+                || stream.end() != live.start()
+                || from.0 < stream.start()
+            {
+                return Err(live.damaged(from.0, "the log is not kept from this position on"));
+            }
+        }
+        live.segments().iter().for_each(|s| stream.push(s.clone()));
+        if from.0 > durable {
+            return Err(live.damaged(from.0, "the log has not come to this position"));
+        }
+        Ok(LogReader::new(stream, from.0, durable, self.shared.log_id))
+    }
+
+    /// Where reading could begin now: at or below every position that [`Wal::read_kept_from`] takes.
+    pub fn kept_from(&self) -> Lsn {
+        let live = self.shared.stream().start();
+        let kept = self.shared.archive.as_ref().map(Archive::kept);
+        let kept = kept.unwrap_or_default();
+        Lsn(kept.first().map_or(live, |kept| kept.start.min(live)))
     }
 
     /// Takes the place of a record with this much payload at the end of the log, to be filled and
@@ -287,6 +337,11 @@ impl Wal {
     /// Whether records stay in memory until they are reclaimed ([`WalConfig::keep_in_memory`]).
     pub fn keeps_in_memory(&self) -> bool {
         self.shared.config.keep_in_memory
+    }
+
+    /// Random, and the same as long as the log lives: which log a position is a position of.
+    pub fn id(&self) -> u64 {
+        self.shared.log_id
     }
 
     /// The durability that the log was opened with.

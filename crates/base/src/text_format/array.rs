@@ -38,6 +38,27 @@ pub(super) fn write(array: &Array, context: &FormatContext, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
+/// The elements with blanks between, as the catalogue's vectors are written.
+pub(super) fn write_vector(array: &Array, context: &FormatContext, out: &mut Vec<u8>) {
+    for (i, value) in array.values.iter().enumerate() {
+        if i > 0 {
+            out.push(b' ');
+        }
+        super::write(value, array.element, context, out);
+    }
+}
+
+/// Reads elements with blanks between.
+pub(super) fn read_vector(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Array> {
+    let element = ty.element().unwrap_or(SqlType::Oid);
+    let words = text.split_ascii_whitespace();
+    let values = words.map(|word| super::read(element, word, context));
+    Ok(Array {
+        element,
+        values: values.collect::<SqlResult<_>>()?,
+    })
+}
+
 fn needs_quotes(element: &[u8]) -> bool {
     element.is_empty()
         || element.eq_ignore_ascii_case(b"null")

@@ -124,6 +124,12 @@ fn apply(spaces: &mut Spaces, space: SpaceId, run: &[Operation]) {
 /// All spaces in full one way, one range of each the other way, and one key.
 fn compare(generation: &Arc<dyn Generation>, expected: &Spaces, random: &mut Random, step: u64) {
     let none = BTreeMap::new();
+    let listed = generation.spaces();
+    assert!(listed.is_sorted(), "step {step}: {listed:?}");
+    for (space, records) in expected {
+        let named = records.is_empty() || listed.contains(space);
+        assert!(named, "step {step}: space {space} is not in {listed:?}");
+    }
     for space in (0..SPACES).map(|number| SpaceId(number as u32)) {
         let expected = expected.get(&space).unwrap_or(&none);
         let all = read(generation, space, &KeyRange::all(), Direction::Forward);

@@ -87,6 +87,7 @@ pub fn table(number: u32, name: &str, columns: &[(&str, SqlType)]) -> TableDef {
                 default: None,
                 missing: None,
                 identity: None,
+                generated: None,
                 dropped: false,
             })
             .collect(),
@@ -262,6 +263,7 @@ pub fn limit(input: Plan, count: i64) -> Plan {
         input: Box::new(input),
         limit: Some(constant(Value::Int8(count))),
         offset: None,
+        ties: vec![],
     }
 }
 

@@ -11,18 +11,28 @@ use crate::database::Schema;
 use crate::step::{Pause, Reason};
 use quintet_base::{Bytes, SqlResult, Timestamp};
 use quintet_direct::{Context, Stop, translate};
+use quintet_ir::Procedure;
 use quintet_sql::command::{Command, DdlPlan};
 use quintet_sql::{Catalog, PlanContext};
 use quintet_tc::{Error as TcError, Strength, WaitPolicy};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What came of a schema change.
+pub(super) enum Changed {
+    /// Something must be waited for first.
+    Blocked(Pause),
+    /// It is done; rows are to be put into what is new now.
+    Done(Option<Arc<Procedure>>),
+}
 
 impl Session {
-    /// Carries out a schema change. `Some`: wait, and call again.
-    pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Option<Pause>> {
+    /// Carries out a schema change. `Blocked`: wait, and call again.
+    pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Changed> {
         self.refuse_if_read_only(prepared.planned.tag)?;
         // What was put off knows the tables as they are.
         if let Some(pause) = self.check_deferred()? {
-            return Ok(Some(pause));
+            return Ok(Changed::Blocked(pause));
         }
         self.ensure_txn(Timestamp::MAX);
         let turn = Bytes::from_static(b"turn");
@@ -36,7 +46,12 @@ impl Session {
                 WaitPolicy::Queue,
             ) {
                 Ok(()) => break,
-                Err(TcError::Blocked(wait)) => return Ok(Some(Pause(Reason::Row(wait)))),
+                Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
+                    return Err(super::execute::canceled());
+                }
+                Err(TcError::Blocked(wait)) => {
+                    return Ok(Changed::Blocked(Pause(Reason::Row(wait))));
+                }
                 // Somebody else's change committed meanwhile; look again with a new snapshot.
                 Err(TcError::Stale) => {}
                 Err(error) => {
@@ -52,13 +67,13 @@ impl Session {
         self.db.wait_for_schema();
         let schema = Arc::clone(self.schema());
         let again;
-        let plan = if prepared.revision == schema.revision {
+        let plan = if prepared.revision == schema.revision && prepared.role == self.host.role() {
             &prepared.planned
         } else {
             let context = PlanContext {
                 catalog: &schema.catalog,
-                schema: "public",
-                user: &self.host.user,
+                schema: self.host.settings.path(),
+                user: self.host.who(),
                 database: &self.host.database,
                 format: &self.host.settings.format,
             };
@@ -67,9 +82,12 @@ impl Session {
             &again
         };
         let Command::Ddl(plan) = &plan.command else {
-            return Ok(None); // IF [NOT] EXISTS found nothing to do
+            return Ok(Changed::Done(None)); // IF [NOT] EXISTS found nothing to do
         };
-        self.do_change(plan, &schema)
+        Ok(match self.do_change(plan, &schema)? {
+            Some(pause) => Changed::Blocked(pause),
+            None => Changed::Done(plan.then.clone()),
+        })
     }
 
     fn do_change(&mut self, plan: &DdlPlan, schema: &Schema) -> SqlResult<Option<Pause>> {
@@ -115,6 +133,11 @@ impl Session {
             b"turn",
             Some(&schema.revision.to_le_bytes()),
         )?;
+        let left = schema.catalog.left_by(&plan.changes)?;
+        let left = crate::past::leave(&self.db, left);
+        for (key, value) in left.map_err(|error| translate(error, level, &names))? {
+            put(crate::past::PAST_SPACE, &key, value.as_deref())?;
+        }
         let catalog = schema.catalog.apply(&plan.changes)?;
         self.changed_schema = Some(Arc::new(Schema {
             catalog,

@@ -4,6 +4,7 @@
 //! Promises: a portal can be called again at any point where a step came out of it.
 //! Does not: plan anything.
 
+use super::change::Changed;
 use super::{Mode, Portal, PortalState, Session};
 use crate::step::{Flow, Pause, Reason, RowSink, Step};
 use quintet_base::{
@@ -11,7 +12,7 @@ use quintet_base::{
 };
 use quintet_direct::{Context, Run, Stop};
 use quintet_ir::statement::{Body, Procedure};
-use quintet_ir::{Expr, Statement};
+use quintet_ir::{Expr, Host, Statement};
 use quintet_sql::command::{Command, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -43,7 +44,9 @@ impl Session {
         let prepared = Arc::clone(&portal.prepared);
         self.refuse_if_failed(&prepared.source)?;
         if matches!(portal.state, PortalState::Ready) {
-            self.cancel.store(false, Ordering::Release);
+            if !std::mem::replace(&mut portal.begun, true) {
+                self.cancel.store(false, Ordering::Release);
+            }
             if let Some(step) = self.start(portal, &prepared.planned, sink)? {
                 return Ok(step);
             }
@@ -68,6 +71,13 @@ impl Session {
             self.host.tell(notice.clone());
         }
         let tag = Some(planned.tag.to_string());
+        // A cursor outside of a transaction is refused for that.
+        let refused =
+            matches!(planned.command, Command::Declare { .. }) && self.mode != Mode::Explicit;
+        if !planned.needs.is_empty() && !refused {
+            self.schema();
+            self.host.allow(&planned.needs)?;
+        }
         match &planned.command {
             Command::Empty => return self.finish(portal, None).map(Some),
             Command::Run(procedure) => {
@@ -87,8 +97,15 @@ impl Session {
             Command::Ddl(_) => {
                 self.enter_statement();
                 return match self.change_schema(&portal.prepared)? {
-                    Some(pause) => Ok(Some(Step::Wait(pause))),
-                    None => self.finish(portal, tag).map(Some),
+                    Changed::Blocked(pause) => Ok(Some(Step::Wait(pause))),
+                    Changed::Done(None) => self.finish(portal, tag).map(Some),
+                    Changed::Done(Some(filling)) => {
+                        // Sequences it draws from may be new.
+                        self.schema();
+                        let run = Run::new(&self.host.direct, filling);
+                        portal.state = PortalState::Running(Box::new(run));
+                        Ok(None)
+                    }
                 };
             }
             Command::Begin(modes) => self.begin(*modes)?,
@@ -112,6 +129,12 @@ impl Session {
             Command::RollbackTo(name) => self.rollback_to(name)?,
             Command::Release(name) => self.release(name)?,
             Command::Set { local, name, value } => self.set(*local, name, value.as_deref())?,
+            Command::SetConfig { local, name, value } => {
+                self.set(*local, name, Some(value))?;
+                let row = vec![Value::text(value)];
+                portal.state = PortalState::Rows(VecDeque::from([row]));
+                return Ok(None);
+            }
             Command::ResetAll => {
                 self.remember_settings();
                 self.host.settings.reset_all();
@@ -169,6 +192,7 @@ impl Session {
                 self.portals.clear();
                 self.host.given.borrow_mut().clear();
                 self.host.settings.reset_all();
+                self.set_session_user(false, None)?;
             }
             Command::Prepare { name, types, text } => self.parse(name, text, types)?,
             Command::Execute { name, arguments } => {
@@ -233,6 +257,11 @@ impl Session {
                 portal.state = PortalState::Rows(rows.collect());
                 return Ok(None);
             }
+            Command::Feed(feed, arguments) => {
+                portal.state =
+                    PortalState::Feeding(self.begin_feed(*feed, arguments, &portal.params)?);
+                return Ok(None);
+            }
             Command::Nothing { checkpoint } => {
                 if *checkpoint {
                     self.db.tc.compact().map_err(|failure| {
@@ -264,6 +293,9 @@ impl Session {
         max_rows: usize,
         sink: &mut dyn RowSink,
     ) -> SqlResult<Step> {
+        if portal.prepared.typed {
+            sink.typed(&portal.prepared.columns);
+        }
         if let Some(pause) = self.leave_line(portal)? {
             return Ok(Step::Wait(pause));
         }
@@ -302,6 +334,10 @@ impl Session {
                     super::copy::write_end(&copy, sink);
                 }
                 (format!("COPY {}", portal.rows), pulled)
+            }
+            PortalState::Feeding(rows) => {
+                let pulled = self.pull_feed(rows, max_rows, &mut portal.rows, sink)?;
+                (format!("{verb} {}", portal.rows), pulled)
             }
             PortalState::Rows(rows) => {
                 let mut given = 0;
@@ -349,6 +385,10 @@ impl Session {
 
     /// The command is done. The last statement of a simple query commits before it says so.
     fn finish(&mut self, portal: &mut Portal, tag: Option<String>) -> SqlResult<Step> {
+        let wanted = self.host.to_set.take();
+        for (name, value, local) in wanted {
+            self.set(local, &name, Some(&value))?;
+        }
         let committing = self.pending.is_some() || (portal.commits && self.mode == Mode::Implicit);
         if committing && let Some(pause) = self.commit()? {
             portal.state = PortalState::Committing(tag);
@@ -552,6 +592,7 @@ impl Session {
             columns: query.result.clone(),
             tag: "FETCH",
             notices: Vec::new(),
+            needs: Arc::clone(&portal.prepared.planned.needs),
         };
         let prepared = super::Prepared {
             params: planned.params.clone(),
@@ -559,6 +600,9 @@ impl Session {
             source,
             planned,
             revision: portal.prepared.revision,
+            path_version: portal.prepared.path_version,
+            typed: super::are_typed(&query.result),
+            role: portal.prepared.role,
             short: false,
         };
         self.put_portal(name, Portal::new(Arc::new(prepared), portal.params.clone()));
@@ -688,8 +732,20 @@ impl Session {
                     ..Default::default()
                 });
             }
+            ("role", value) => return self.set_role(local, value),
+            ("session_authorization", value) => return self.set_session_user(local, value),
             _ => {}
         }
+        self.set_plain(local, name, value)
+    }
+
+    /// SET of what means something to the settings alone.
+    pub(super) fn set_plain(
+        &mut self,
+        local: bool,
+        name: &str,
+        value: Option<&str>,
+    ) -> SqlResult<()> {
         self.remember_settings();
         if local {
             if self.mode != Mode::Explicit {
@@ -711,6 +767,7 @@ impl Session {
 
 fn run_tag(verb: &str, run: &Run, rows: u64) -> String {
     match verb {
+        "SELECT" if run.affected() > 0 => format!("{verb} {}", run.affected()),
         "SELECT" | "FETCH" => format!("{verb} {rows}"),
         "INSERT" => format!("INSERT 0 {}", run.affected()),
         "UPDATE" | "DELETE" => format!("{verb} {}", run.affected()),

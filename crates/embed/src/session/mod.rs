@@ -13,7 +13,9 @@
 //! | `batched` | calls that are run in batches |
 //! | `transaction` | begin, commit, roll back, savepoints, failure |
 //! | `change` | schema changes |
+//! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
+//! | `feed` | what the database tells of itself as rows |
 //!
 //! ```text
 //!            statement outside BEGIN            BEGIN
@@ -28,7 +30,10 @@ mod call;
 mod change;
 mod copy;
 mod execute;
+mod feed;
+mod identity;
 mod line;
+mod objects;
 mod transaction;
 
 use crate::database::{Inner, Schema};
@@ -39,9 +44,10 @@ use crate::step::{RowSink, Step, TransactionStatus};
 use batched::Batched;
 use call::Calling;
 use copy::CopyInto;
+use feed::FeedRows;
 use line::Queued;
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::{Lsn, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{Lsn, RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_direct::Run;
 use quintet_ir::statement::OutputColumn;
 use quintet_rt::Rand;
@@ -60,8 +66,10 @@ const PLANS_MAX: usize = 512;
 /// Who opens a session.
 #[derive(Clone, Debug, Default)]
 pub struct SessionOptions {
-    /// User name; not checked here.
+    /// User name; not checked here. That of a role in the catalogue has the role's rights, any other one everybody's.
     pub user: String,
+    /// It is a user of the server's configuration, and a superuser, whatever the catalogue says.
+    pub configured: bool,
     /// Database name; any is accepted.
     pub database: String,
     /// What pg_backend_pid() says and cancel requests name.
@@ -80,6 +88,12 @@ pub struct Prepared {
     planned: Planned,
     /// Of the schema it was planned with; planned again when that moves.
     revision: u64,
+    /// Of the search path it was planned with; the same.
+    path_version: u64,
+    /// Some column's values are written by its type alone; see [`RowSink::typed`].
+    typed: bool,
+    /// Whose statement it was when it was planned.
+    role: RoleId,
     short: bool,
 }
 
@@ -122,6 +136,8 @@ struct Portal {
     prepared: Arc<Prepared>,
     params: Vec<Value>,
     state: PortalState,
+    /// It has been run, and perhaps waits: a cancel request since then is for it.
+    begun: bool,
     /// Tell the sink the columns first.
     announce: bool,
     /// Last statement of a simple query: commits an implicit transaction before it is answered.
@@ -140,6 +156,7 @@ enum PortalState {
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
     Rows(VecDeque<Vec<Value>>),
     CopyOut(Box<Run>, Arc<CopyTo>),
+    Feeding(FeedRows),
     /// The command is done; its transaction is being committed.
     Committing(Option<String>),
     Done(Option<String>),
@@ -193,29 +210,40 @@ pub struct Session {
     facts: Option<Arc<Facts>>,
     /// What becomes of the call that is about to begin is to be told to its level's route.
     routed: bool,
+    /// The version of the search path that names of objects are told by.
+    known_path: u64,
 }
 
 impl Session {
     pub(crate) fn open(db: Arc<Inner>, options: SessionOptions) -> SqlResult<Session> {
-        let settings = Settings::new(&options.user, &options.settings, db.durability, db.engine)?;
+        let schema = db.schema();
+        let named = schema.catalog.roles().named(&options.user);
+        let role = named.filter(|_| !options.configured);
+        let role = role.unwrap_or(RoleId::BOOTSTRAP);
+        let user = (options.user.as_str(), role);
+        let is_role = |(name, _): &(String, String)| name.eq_ignore_ascii_case("role");
+        let (roles, others): (Vec<_>, Vec<_>) = options.settings.into_iter().partition(is_role);
+        let mut settings = Settings::new(user, &others, db.durability, db.engine)?;
+        settings.note_superuser(schema.catalog.roles().is_superuser(role));
+        settings.take_changed();
         let now = db.clock.now_micros();
         let host = SessionHost {
             direct: db.direct.own(),
             clock: Arc::clone(&db.clock),
-            user: options.user,
             database: options.database,
             process_id: options.process_id,
             transaction_time: now,
             statement_time: now,
-            schema: db.schema(),
+            schema,
             given: RefCell::default(),
             rand: RefCell::new(Rand::from_os()),
             notices: RefCell::default(),
+            to_set: RefCell::default(),
             settings,
             read_only: false,
         };
         let level = host.settings.level("default_transaction_isolation");
-        Ok(Session {
+        let mut session = Session {
             db,
             host,
             cancel: Arc::default(),
@@ -237,7 +265,13 @@ impl Session {
             copy_commits: false,
             facts: None,
             routed: false,
-        })
+            known_path: 0,
+        };
+        session.know_objects();
+        for (_, role) in roles {
+            session.set_role(false, Some(&role))?;
+        }
+        Ok(session)
     }
 
     /// Where the transaction stands.
@@ -387,6 +421,12 @@ impl Session {
     pub fn portal_columns(&self, portal: &str) -> SqlResult<Vec<OutputColumn>> {
         let portal = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
         self.columns_of(&portal.prepared)
+    }
+
+    /// The text of a portal's statement, as it was planned.
+    pub fn portal_text(&self, portal: &str) -> Option<&str> {
+        let portal = self.portals.get(portal)?;
+        Some(portal.prepared.source.parsed.text())
     }
 
     /// True if running the portal touches a handful of rows by key. Otherwise it should not run on a
@@ -600,8 +640,8 @@ impl Session {
         let schema = Arc::clone(self.schema());
         let context = PlanContext {
             catalog: &schema.catalog,
-            schema: "public",
-            user: &self.host.user,
+            schema: self.host.settings.path(),
+            user: self.host.who(),
             database: &self.host.database,
             format: &self.host.settings.format,
         };
@@ -612,23 +652,30 @@ impl Session {
             | Command::CopyFrom(_)
             | Command::CopyTo(_)
             | Command::Explain { .. }
-            | Command::ExplainRoutine(_) => false,
+            | Command::ExplainRoutine(_)
+            | Command::Feed(..) => false,
             Command::Execute { .. } | Command::Fetch { .. } | Command::Nothing { .. } => false,
             _ => true,
         };
         Ok(Arc::new(Prepared {
             params: planned.params.clone(),
+            typed: are_typed(&planned.columns),
             columns: planned.columns.clone(),
             source,
             planned,
             revision: schema.revision,
+            path_version: self.host.settings.path_version,
+            role: self.host.role(),
             short,
         }))
     }
 
     /// The statement planned with the present schema; planned again if that has moved.
     fn current(&mut self, prepared: Arc<Prepared>, name: Option<&str>) -> SqlResult<Arc<Prepared>> {
-        if prepared.revision == self.schema().revision {
+        if prepared.revision == self.schema().revision
+            && prepared.path_version == self.host.settings.path_version
+            && prepared.role == self.host.role()
+        {
             return Ok(prepared);
         }
         let declared: Arc<[SqlType]> = prepared.params.as_slice().into();
@@ -638,7 +685,7 @@ impl Session {
         })?;
         // A client that was told the columns must not meet others; the simple protocol tells them
         // each time.
-        if name.is_some() && again.columns != prepared.columns {
+        if name.is_some() && !are_alike(&again.columns, &prepared.columns) {
             return Err(SqlError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "cached plan must not change result type",
@@ -653,12 +700,17 @@ impl Session {
     /// The schema statements are planned with: this transaction's own, else the newest committed.
     fn schema(&mut self) -> &Arc<Schema> {
         let known = &mut self.host.schema;
+        let before = Arc::as_ptr(known);
         match &self.changed_schema {
             Some(changed) if Arc::ptr_eq(changed, known) => {}
             Some(changed) => *known = Arc::clone(changed),
             None => self.db.refresh(known),
         }
-        known
+        let moved = Arc::as_ptr(known) != before;
+        if moved || self.known_path != self.host.settings.path_version {
+            self.know_objects();
+        }
+        &self.host.schema
     }
 
     fn put_portal(&mut self, name: &str, portal: Portal) {
@@ -696,11 +748,24 @@ impl Portal {
             prepared,
             params,
             state: PortalState::Ready,
+            begun: false,
             announce: false,
             commits: false,
             rows: 0,
         }
     }
+}
+
+/// True if a client sees no difference but where the columns come from.
+fn are_alike(now: &[OutputColumn], before: &[OutputColumn]) -> bool {
+    let told = |column: &OutputColumn| (column.name.clone(), column.ty, column.modifier);
+    now.iter().map(told).eq(before.iter().map(told))
+}
+
+/// See [`Prepared::typed`].
+fn are_typed(columns: &[OutputColumn]) -> bool {
+    let by_type = |ty: SqlType| ty.is_named_oid() || ty.is_vector();
+    columns.iter().any(|column| by_type(column.ty))
 }
 
 fn no_statement(name: &str) -> SqlError {

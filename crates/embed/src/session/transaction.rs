@@ -13,6 +13,7 @@ use quintet_base::{ConstraintId, Durability, SqlError, SqlResult, SqlState, Time
 use quintet_direct::{Context, Stop, translate};
 use quintet_sql::command::{Notice, TransactionModes};
 use quintet_tc::Error as TcError;
+use std::sync::atomic::Ordering;
 
 impl Session {
     /// Anything but the end of the transaction is refused after an error.
@@ -120,6 +121,11 @@ impl Session {
                 self.end_transaction(true);
                 self.pending = committed.durable_at;
                 self.await_disk()
+            }
+            Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
+                self.txn = None;
+                self.end_transaction(false);
+                Err(super::execute::canceled())
             }
             Err(TcError::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(error) => {

@@ -165,6 +165,14 @@ impl Accumulator {
         Ok(())
     }
 
+    /// What the rows so far give.
+    ///
+    /// # Errors
+    /// As [`Accumulator::finish`].
+    pub fn current(&self) -> SqlResult<Value> {
+        self.clone().finish()
+    }
+
     /// The result.
     ///
     /// # Errors
@@ -244,7 +252,10 @@ impl State {
                 *count += 1;
             }
             (State::Extreme { best, wanted, ty }, [value]) => {
-                if best.is_null() || order(value, best, *ty) == *wanted {
+                // Of equal values that look different the last one stays: 7.0 after 7.
+                let better =
+                    |order: Ordering| order == *wanted || (order.is_eq() && *ty != SqlType::Bpchar);
+                if best.is_null() || better(order(value, best, *ty)) {
                     *best = value.clone();
                 }
             }

@@ -36,6 +36,10 @@ pub(super) fn convert(
         return convert_array(array, element, host);
     }
     match to {
+        _ if to.is_named_oid() => match value {
+            Value::Text(text) => text_format::read(to, &text, format),
+            value => to_integer(&value, from, Oid),
+        },
         Int2 | Int4 | Int8 | Oid => match value {
             Value::Text(text) if from == InternalChar && to == Int4 => Ok(Value::Int4(
                 text.bytes().next().map_or(0, |b| i32::from(b as i8)),

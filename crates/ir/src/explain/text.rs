@@ -6,6 +6,7 @@
 
 use crate::expr::{Expr, Truth};
 use crate::function::{Function, operator_symbol, quoted_identifier};
+use crate::subquery::SubqueryForm;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlType, Value, types};
 
@@ -19,6 +20,25 @@ pub fn expr_text(expr: &Expr, names: &[String]) -> String {
             .get(*column)
             .filter(|name| !name.is_empty())
             .map_or_else(|| format!("#{column}"), Clone::clone),
+        Expr::Outer(number, _) => format!("@{number}"),
+        Expr::Subquery(subquery) => {
+            let tested = texts(&subquery.tested, names).join(", ");
+            let given = texts(&subquery.outer, names).join(", ");
+            let what = match subquery.form {
+                SubqueryForm::Value(0) => "SubPlan".to_string(),
+                SubqueryForm::Value(column) => format!("SubPlan column {}", column + 1),
+                SubqueryForm::Exists => "EXISTS SubPlan".to_string(),
+                SubqueryForm::Array => "ARRAY SubPlan".to_string(),
+                SubqueryForm::Compare { op, all } => {
+                    let word = if all { "ALL" } else { "ANY" };
+                    format!("{tested} {} {word} SubPlan", operator_symbol(op))
+                }
+            };
+            match given.is_empty() {
+                true => format!("({what})"),
+                false => format!("({what} of {given})"),
+            }
+        }
         Expr::Call { function, args, .. } => call(function, &texts(args, names)),
         Expr::Compare { op, left, right } => {
             format!("({} {} {})", text(left), operator_symbol(*op), text(right))

@@ -226,7 +226,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// A name as an identifier: quoted where it would not be read back as the same name.
-pub(crate) fn quoted_identifier(name: &str) -> String {
+pub fn quoted_identifier(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name
             .chars()

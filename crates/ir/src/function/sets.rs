@@ -14,8 +14,9 @@ use super::{
 use crate::eval::Host;
 use quintet_base::SqlType::{
     self, Bool, Int4, Int4Array, Int8, Int8Array, Interval as Span, Json as Plain, JsonArray,
-    Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Record, RecordArray, Text, TextArray,
-    Timestamp, TimestampArray, TimestampTz, TimestampTzArray, Unknown,
+    Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Record, RecordArray, RegClass,
+    RegClassArray, Text, TextArray, Timestamp, TimestampArray, TimestampTz, TimestampTzArray,
+    Unknown,
 };
 use quintet_base::json::{Kind, parse};
 use quintet_base::value::Array;
@@ -402,7 +403,21 @@ const TEXT_PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Text)];
 const PLAIN_PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Plain)];
 const ONE_TEXT: &[(&str, SqlType)] = &[("", Text)];
 
+/// No table is a partition of another.
+fn no_ancestors(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(array(RegClass, Vec::new()))
+}
+
 static SETS: &[SetFunction] = &[
+    set(
+        new(
+            "pg_partition_ancestors",
+            &[RegClass],
+            RegClassArray,
+            no_ancestors,
+        ),
+        &[("relid", RegClass)],
+    ),
     set(
         new("jsonb_array_elements", &[Jsonb], JsonbArray, array_elements),
         &[("value", Jsonb)],

@@ -1,21 +1,19 @@
 //! The session, the server and the catalogue's own functions; random numbers.
 //!
 //! Relies on: the [`Host`].  Promises: nothing here reads a clock or a generator of its own.
-//! Does not: look into the catalogue; what needs it is planned as a query.
+//! Does not: look into the catalogue; see `catalog`.
 
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{Bool, Float8, Int4, Name, NameArray, Oid, Text, Uuid};
 use quintet_base::value::Array;
-use quintet_base::{SqlResult, SqlState, SqlType, TypeMod, Value, types};
+use quintet_base::{RoleId, SqlResult, SqlState, SqlType, TypeMod, Value, types};
 
 /// What clients are told that they talk to: PostgreSQL's version first, since drivers parse it.
 const VERSION: &str = concat!("PostgreSQL 15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
 
 /// PostgreSQL's number for the encoding UTF8, the only one here.
 const ENCODING_UTF8: i64 = 6;
-/// The role that owns everything.
-const OWNER_OID: i64 = 10;
 
 fn random(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     /// A double holds 53 bits exactly.
@@ -42,15 +40,25 @@ fn user(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(host.user()))
 }
 
+fn session_user(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text(host.session_user()))
+}
+
 fn database(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(host.database()))
 }
 
-fn schema(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::text(host.schema()))
+fn schema(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    match host.format().objects.is_known() {
+        true => host.format().objects.describe("current_schema", args),
+        false => Ok(Value::text(host.schema())),
+    }
 }
 
 fn schemas(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    if host.format().objects.is_known() {
+        return host.format().objects.describe("current_schemas", args);
+    }
     let own = Value::text(host.schema());
     let values = match args[0].as_bool() {
         Some(true) => vec![Value::text("pg_catalog"), own],
@@ -75,16 +83,24 @@ fn setting(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     }
 }
 
+fn set_config(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let local = args[2].as_bool() == Some(true);
+    let value = args[1].as_str().unwrap_or_default();
+    match args[0].as_str() {
+        Some(name) => host.set_setting(name, value, local).map(Value::text),
+        None => fail(
+            SqlState::NULL_VALUE_NOT_ALLOWED,
+            "SET requires parameter name",
+        ),
+    }
+}
+
 fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Int4(host.process_id()))
 }
 
 fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(false))
-}
-
-fn yes(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Bool(true))
 }
 
 fn format_type(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
@@ -102,10 +118,8 @@ fn format_type(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 fn user_by_id(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    Ok(match int(args[0]) {
-        OWNER_OID => Value::text(host.user()),
-        other => Value::text(format!("unknown (OID={other})")),
-    })
+    let role = u32::try_from(int(args[0])).unwrap_or(0);
+    Ok(Value::text(host.role_name(RoleId(role))))
 }
 
 fn encoding_name(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
@@ -124,7 +138,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("gen_random_uuid", &[], Uuid, random_uuid).volatile(),
     new("version", &[], Text, version).stable(),
     new("current_user", &[], Name, user).stable(),
-    new("session_user", &[], Name, user).stable(),
+    new("session_user", &[], Name, session_user).stable(),
     new("current_role", &[], Name, user).stable(),
     new("user", &[], Name, user).stable(),
     new("current_database", &[], Name, database).stable(),
@@ -133,11 +147,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("current_schemas", &[Bool], NameArray, schemas).stable(),
     new("current_setting", &[Text], Text, setting).stable(),
     new("current_setting", &[Text, Bool], Text, setting).stable(),
+    new("set_config", &[Text, Text, Bool], Text, set_config)
+        .volatile()
+        .lenient(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),
     new("pg_is_in_recovery", &[], Bool, no).volatile(),
-    new("pg_table_is_visible", &[Oid], Bool, yes).stable(),
-    new("pg_type_is_visible", &[Oid], Bool, yes).stable(),
-    new("pg_function_is_visible", &[Oid], Bool, yes).stable(),
     new("format_type", &[Oid, Int4], Text, format_type)
         .stable()
         .lenient(),

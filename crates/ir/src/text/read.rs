@@ -12,6 +12,7 @@ use crate::routine::{
     Action, Callee, Condition, Diagnostic, Handler, Into, Output, Program, Raise, RaiseOption,
     RaiseState, Routine, Severity, Slot, Step,
 };
+use crate::subquery::{Subquery, SubqueryForm};
 use quintet_base::error::ErrorObject;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{RoutineId, SequenceId, SqlError, SqlState, SqlType};
@@ -228,7 +229,11 @@ impl Reader<'_> {
                 form = items.next("the step of this line")?;
             }
             let action = self.action(form)?;
-            steps.push(Step { line, action });
+            steps.push(Step {
+                line,
+                action,
+                needs: None,
+            });
         }
         Ok(steps)
     }
@@ -448,6 +453,10 @@ impl Reader<'_> {
                     args: self.exprs(items)?,
                 });
             }
+            "subquery" => {
+                let subquery = self.subquery(&mut items)?;
+                Expr::Subquery(Box::new(subquery))
+            }
             "is-distinct" | "is-not-distinct" => Expr::Distinct {
                 left: self.next_box(&mut items)?,
                 right: self.next_box(&mut items)?,
@@ -555,6 +564,36 @@ impl Reader<'_> {
         Ok(expr)
     }
 
+    fn subquery(&self, items: &mut Items<'_>) -> Read<Subquery> {
+        let first = items.next("a subquery's form")?;
+        let form = match &first.shape {
+            Shape::Word(word) if word == "exists" => SubqueryForm::Exists,
+            Shape::Word(word) if word == "array" => SubqueryForm::Array,
+            _ => {
+                let (head, mut items) = Items::headed(first)?;
+                let form = match head {
+                    "value" => SubqueryForm::Value(items.number("a column")?),
+                    "any" | "all" => {
+                        let op = comparison(items.word("a comparison")?);
+                        let op = op.ok_or_else(|| first.error("there is no such comparison"))?;
+                        let all = head == "all";
+                        SubqueryForm::Compare { op, all }
+                    }
+                    _ => return Err(first.error("value, exists, array, any or all is expected")),
+                };
+                items.end()?;
+                form
+            }
+        };
+        Ok(Subquery {
+            form,
+            ty: items.ty()?,
+            outer: self.exprs(items.must("outer")?)?,
+            tested: self.exprs(items.must("tested")?)?,
+            plan: Arc::new(self.next_plan(items)?),
+        })
+    }
+
     /// A built-in function, found by the types of its arguments unless it says which it is.
     fn call(&self, form: &Form, mut items: Items<'_>) -> Read<Expr> {
         let name = items.text("a function's name")?;
@@ -623,6 +662,9 @@ fn leaf(word: &str) -> Option<Expr> {
     }
     if let Some(digits) = what.strip_prefix('#') {
         return Some(Expr::Column(digits.parse().ok()?, ty));
+    }
+    if let Some(digits) = what.strip_prefix('@') {
+        return Some(Expr::Outer(digits.parse().ok()?, ty));
     }
     if what == "null" {
         return Some(Expr::null(ty));

@@ -7,9 +7,11 @@ use crate::aggregate::{AggregateCall, AggregateFunction};
 use crate::expr::Expr;
 use crate::plan::{
     Access, JoinKind, KeyBound, KeyRange, LockStrength, LockTarget, LockWait, Path, Plan, SortKey,
+    Turns,
 };
 use crate::schema::TableRef;
 use crate::statement::{Arbiter, ConflictAction, Delete, Insert, OnConflict, Statement, Update};
+use crate::window::{Exclusion, FrameBound, FrameMode, WindowCall, WindowFrame, WindowFunction};
 use quintet_base::SqlType;
 
 impl Reader<'_> {
@@ -107,7 +109,7 @@ impl Reader<'_> {
         Ok(Some(expr))
     }
 
-    fn next_plan(&self, items: &mut Items<'_>) -> Read<Plan> {
+    pub fn next_plan(&self, items: &mut Items<'_>) -> Read<Plan> {
         self.plan(items.next("a plan")?)
     }
 
@@ -142,14 +144,24 @@ impl Reader<'_> {
                     arguments: self.exprs(items)?,
                 });
             }
+            "lateral" => Plan::Lateral {
+                outer: self.exprs(items.must("outer")?)?,
+                input: self.next_input(&mut items)?,
+            },
+            "lookup" => Plan::Lookup {
+                keys: self.exprs(items.must("keys")?)?,
+                values: self.exprs(items.must("values")?)?,
+                input: self.next_input(&mut items)?,
+            },
             "hold" => Plan::Hold {
                 input: self.next_input(&mut items)?,
             },
             "join" => Plan::Join {
-                kind: match items.word("inner or left")? {
+                kind: match items.word("inner, left or full")? {
                     "inner" => JoinKind::Inner,
                     "left" => JoinKind::Left,
-                    _ => return Err(form.error("a join is inner or left")),
+                    "full" => JoinKind::Full,
+                    _ => return Err(form.error("a join is inner, left or full")),
                 },
                 outer_width: items.number("the outer frame's width")?,
                 inner_width: items.number("the inner frame's width")?,
@@ -168,7 +180,37 @@ impl Reader<'_> {
             "aggregate" => Plan::Aggregate {
                 keys: self.exprs(items.must("keys")?)?,
                 calls: items.must("calls")?.each(|form| self.aggregate(form))?,
+                sets: match items.part("sets") {
+                    Some(sets) => sets.each(grouping_set)?,
+                    None => Vec::new(),
+                },
                 input: self.next_input(&mut items)?,
+            },
+            "window" => Plan::Window {
+                partition: self.exprs(items.must("partition")?)?,
+                order: items.must("order")?.each(|form| self.sort_key(form))?,
+                calls: items.must("calls")?.each(|form| self.window_call(form))?,
+                input: self.next_input(&mut items)?,
+            },
+            "with" => Plan::With {
+                number: items.number("a number")?,
+                turns: match items.word("how often")? {
+                    "once" => Turns::Once,
+                    "until-nothing" => Turns::UntilNothing,
+                    "until-nothing-new" => Turns::UntilNothingNew,
+                    _ => {
+                        return Err(
+                            form.error("turns are once, until-nothing or until-nothing-new")
+                        );
+                    }
+                },
+                first: self.next_input(&mut items)?,
+                then: self.next_input(&mut items)?,
+            },
+            "given" => Plan::Given {
+                number: items.number("a number")?,
+                types: Items::of(items.next("types")?)?.each(ty)?,
+                turning: items.flag("turning"),
             },
             "sort" => Plan::Sort {
                 keys: items.must("keys")?.each(|form| self.sort_key(form))?,
@@ -185,6 +227,10 @@ impl Reader<'_> {
                     _ => self.one(&mut items, "limit")?,
                 },
                 offset: self.one(&mut items, "offset")?,
+                ties: match items.part("ties") {
+                    Some(keys) => keys.each(|form| self.sort_key(form))?,
+                    None => Vec::new(),
+                },
                 input: self.next_input(&mut items)?,
             },
             "lock" => {
@@ -301,6 +347,65 @@ impl Reader<'_> {
         Ok(call)
     }
 
+    fn window_call(&self, form: &Form) -> Read<WindowCall> {
+        let (head, mut items) = Items::headed(form)?;
+        let function = match head {
+            "count-rows" => Some(WindowFunction::Aggregate(AggregateFunction::CountRows)),
+            head => WindowFunction::from_name(head)
+                .or_else(|| AggregateFunction::from_name(head).map(WindowFunction::Aggregate)),
+        };
+        let call = WindowCall {
+            function: function.ok_or_else(|| form.error("there is no such window function"))?,
+            ty: items.ty()?,
+            frame: self.window_frame(items.next("a frame")?)?,
+            filter: self.one(&mut items, "where")?,
+            args: self.exprs(Items::of(items.next("arguments")?)?)?,
+        };
+        items.end()?;
+        Ok(call)
+    }
+
+    fn window_frame(&self, form: &Form) -> Read<WindowFrame> {
+        let (head, mut items) = Items::headed(form)?;
+        let frame = WindowFrame {
+            mode: match head {
+                "rows" => FrameMode::Rows,
+                "range" => FrameMode::Range,
+                "groups" => FrameMode::Groups,
+                _ => return Err(form.error("a frame is of rows, range or groups")),
+            },
+            start: self.frame_bound(&mut items)?,
+            end: self.frame_bound(&mut items)?,
+            exclusion: if items.flag("without-current-row") {
+                Exclusion::CurrentRow
+            } else if items.flag("without-group") {
+                Exclusion::Group
+            } else if items.flag("without-ties") {
+                Exclusion::Ties
+            } else {
+                Exclusion::Nothing
+            },
+        };
+        items.end()?;
+        Ok(frame)
+    }
+
+    fn frame_bound(&self, items: &mut Items<'_>) -> Read<FrameBound> {
+        if let Some(offset) = self.one(items, "before")? {
+            return Ok(FrameBound::Preceding(offset));
+        }
+        if let Some(offset) = self.one(items, "behind")? {
+            return Ok(FrameBound::Following(offset));
+        }
+        let form = items.next("a bound")?;
+        match &form.shape {
+            Shape::Word(word) if word == "first" => Ok(FrameBound::UnboundedPreceding),
+            Shape::Word(word) if word == "current" => Ok(FrameBound::CurrentRow),
+            Shape::Word(word) if word == "last" => Ok(FrameBound::UnboundedFollowing),
+            _ => Err(form.error("a bound is first, before, current, behind or last")),
+        }
+    }
+
     fn lock_target(&self, form: &Form) -> Read<LockTarget> {
         let mut items = Items::of(form)?;
         let target = LockTarget {
@@ -321,6 +426,15 @@ impl Reader<'_> {
         items.end()?;
         Ok(target)
     }
+}
+
+fn grouping_set(form: &Form) -> Read<Vec<usize>> {
+    let mut items = Items::of(form)?;
+    let mut keys = Vec::new();
+    while !items.is_empty() {
+        keys.push(items.number("a key's place")?);
+    }
+    Ok(keys)
 }
 
 fn ty(form: &Form) -> Read<SqlType> {

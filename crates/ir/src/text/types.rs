@@ -31,11 +31,19 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::Record, "record"),
     (SqlType::Unknown, "unknown"),
     (SqlType::Void, "void"),
+    (SqlType::RegClass, "regclass"),
+    (SqlType::RegType, "regtype"),
+    (SqlType::RegProc, "regproc"),
+    (SqlType::RegProcedure, "regprocedure"),
+    (SqlType::RegNamespace, "regnamespace"),
+    (SqlType::RegRole, "regrole"),
+    (SqlType::Int2Vector, "int2vector"),
+    (SqlType::OidVector, "oidvector"),
 ];
 
 /// The word for a type.
 pub(super) fn word(ty: SqlType) -> String {
-    if let Some(element) = ty.element() {
+    if let Some(element) = ty.element().filter(|_| !ty.is_vector()) {
         return word(element) + "[]";
     }
     let found = WORDS.iter().find(|(known, _)| *known == ty);

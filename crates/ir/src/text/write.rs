@@ -8,6 +8,7 @@ use crate::function::{self, operator_symbol};
 use crate::routine::{
     Action, Callee, Condition, Into, Output, Program, Raise, RaiseState, Routine, Slot, Step,
 };
+use crate::subquery::{Subquery, SubqueryForm};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlError, SqlType, Value};
 
@@ -258,6 +259,8 @@ pub(super) fn expr(what: &Expr) -> Form {
         Expr::Const(value, ty) => constant(value, *ty),
         Expr::Param(number, ty) => Form::word(format!("${}:{}", number + 1, word(*ty))),
         Expr::Column(place, ty) => Form::word(format!("#{place}:{}", word(*ty))),
+        Expr::Outer(number, ty) => Form::word(format!("@{number}:{}", word(*ty))),
+        Expr::Subquery(subquery) => self::subquery(subquery),
         Expr::Call { function, args, ty } => {
             let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
             let name = Form::text(function.name);
@@ -383,6 +386,23 @@ pub(super) fn expr(what: &Expr) -> Form {
             ],
         ),
     }
+}
+
+/// `(subquery form type (outer …) (tested …) plan)`
+fn subquery(subquery: &Subquery) -> Form {
+    let form = match subquery.form {
+        SubqueryForm::Value(column) => Form::list("value", [Form::word(column.to_string())]),
+        SubqueryForm::Exists => Form::word("exists"),
+        SubqueryForm::Array => Form::word("array"),
+        SubqueryForm::Compare { op, all } => {
+            let head = if all { "all" } else { "any" };
+            Form::list(head, [Form::word(operator_symbol(op))])
+        }
+    };
+    let outer = Form::list("outer", exprs(&subquery.outer));
+    let tested = Form::list("tested", exprs(&subquery.tested));
+    let plan = super::write_plan::plan(&subquery.plan);
+    Form::list("subquery", [form, ty(subquery.ty), outer, tested, plan])
 }
 
 /// `(name id nothing [program])`

@@ -6,9 +6,11 @@ use crate::aggregate::{AggregateCall, AggregateFunction};
 use crate::expr::Expr;
 use crate::plan::{
     Access, JoinKind, KeyBound, KeyRange, LockStrength, LockTarget, LockWait, Path, Plan, SortKey,
+    Turns,
 };
 use crate::schema::TableDef;
 use crate::statement::{Arbiter, ConflictAction, Insert, OnConflict, Statement};
+use crate::window::{Exclusion, FrameBound, FrameMode, WindowCall, WindowFunction};
 
 pub(super) fn statement(statement: &Statement) -> Form {
     match statement {
@@ -112,6 +114,18 @@ pub(super) fn plan(what: &Plan) -> Form {
             let items = [callee(who), types];
             Form::list("function", items.into_iter().chain(exprs(arguments)))
         }
+        Plan::Lateral { input, outer } => {
+            Form::list("lateral", [Form::list("outer", exprs(outer)), plan(input)])
+        }
+        Plan::Lookup {
+            input,
+            keys,
+            values,
+        } => {
+            let keys = Form::list("keys", exprs(keys));
+            let values = Form::list("values", exprs(values));
+            Form::list("lookup", [keys, values, plan(input)])
+        }
         Plan::Hold { input } => Form::list("hold", [plan(input)]),
         Plan::Join {
             outer,
@@ -124,6 +138,7 @@ pub(super) fn plan(what: &Plan) -> Form {
             let kind = match kind {
                 JoinKind::Inner => "inner",
                 JoinKind::Left => "left",
+                JoinKind::Full => "full",
             };
             let mut items = vec![Form::word(kind), count(*outer_width), count(*inner_width)];
             items.extend([plan(outer), plan(inner)]);
@@ -135,10 +150,53 @@ pub(super) fn plan(what: &Plan) -> Form {
             let columns = Form::plain(self::exprs(exprs));
             Form::list("project", [columns, plan(input)])
         }
-        Plan::Aggregate { input, keys, calls } => {
+        Plan::Aggregate {
+            input,
+            keys,
+            calls,
+            sets,
+        } => {
             let keys = Form::list("keys", exprs(keys));
             let calls = Form::list("calls", calls.iter().map(call));
-            Form::list("aggregate", [keys, calls, plan(input)])
+            let sets = (!sets.is_empty()).then(|| {
+                let set = |set: &Vec<usize>| Form::plain(set.iter().map(|key| count(*key)));
+                Form::list("sets", sets.iter().map(set))
+            });
+            let items = [keys, calls].into_iter().chain(sets).chain([plan(input)]);
+            Form::list("aggregate", items)
+        }
+        Plan::Window {
+            input,
+            partition,
+            order,
+            calls,
+        } => {
+            let partition = Form::list("partition", exprs(partition));
+            let order = Form::list("order", order.iter().map(sort_key));
+            let calls = Form::list("calls", calls.iter().map(window_call));
+            Form::list("window", [partition, order, calls, plan(input)])
+        }
+        Plan::With {
+            number,
+            first,
+            then,
+            turns,
+        } => {
+            let turns = Form::word(match turns {
+                Turns::Once => "once",
+                Turns::UntilNothing => "until-nothing",
+                Turns::UntilNothingNew => "until-nothing-new",
+            });
+            Form::list("with", [count(*number), turns, plan(first), plan(then)])
+        }
+        Plan::Given {
+            number,
+            types,
+            turning,
+        } => {
+            let types = Form::plain(types.iter().map(|ty| self::ty(*ty)));
+            let items = [count(*number), types].into_iter();
+            Form::list("given", items.chain(turning.then(|| Form::word("turning"))))
         }
         Plan::Sort { input, keys, top } => {
             let keys = Form::list("keys", keys.iter().map(sort_key));
@@ -151,10 +209,16 @@ pub(super) fn plan(what: &Plan) -> Form {
             input,
             limit,
             offset,
+            ties,
         } => {
             let limit = limit.as_ref().map(|limit| one("limit", limit));
             let offset = offset.as_ref().map(|offset| one("offset", offset));
-            let items = limit.into_iter().chain(offset).chain([plan(input)]);
+            let ties = (!ties.is_empty()).then(|| Form::list("ties", ties.iter().map(sort_key)));
+            let items = limit
+                .into_iter()
+                .chain(offset)
+                .chain(ties)
+                .chain([plan(input)]);
             Form::list("limit", items)
         }
         Plan::Lock { input, targets } => {
@@ -224,6 +288,44 @@ fn call(call: &AggregateCall) -> Form {
     }
     items.push(Form::plain(exprs(&call.args)));
     Form::list(name, items)
+}
+
+fn window_call(call: &WindowCall) -> Form {
+    let name = match call.function {
+        WindowFunction::Aggregate(AggregateFunction::CountRows) => "count-rows",
+        other => other.name(),
+    };
+    let frame = &call.frame;
+    let mode = match frame.mode {
+        FrameMode::Rows => "rows",
+        FrameMode::Range => "range",
+        FrameMode::Groups => "groups",
+    };
+    let bounds = [bound(&frame.start), bound(&frame.end)];
+    let without = match frame.exclusion {
+        Exclusion::Nothing => None,
+        Exclusion::CurrentRow => Some("without-current-row"),
+        Exclusion::Group => Some("without-group"),
+        Exclusion::Ties => Some("without-ties"),
+    };
+    let mut items = vec![ty(call.ty)];
+    items.push(Form::list(
+        mode,
+        bounds.into_iter().chain(without.map(Form::word)),
+    ));
+    items.extend(call.filter.as_ref().map(|filter| one("where", filter)));
+    items.push(Form::plain(exprs(&call.args)));
+    Form::list(name, items)
+}
+
+fn bound(bound: &FrameBound) -> Form {
+    match bound {
+        FrameBound::UnboundedPreceding => Form::word("first"),
+        FrameBound::Preceding(offset) => one("before", offset),
+        FrameBound::CurrentRow => Form::word("current"),
+        FrameBound::Following(offset) => one("behind", offset),
+        FrameBound::UnboundedFollowing => Form::word("last"),
+    }
 }
 
 fn target(target: &LockTarget) -> Form {

@@ -2,9 +2,10 @@
 
 use super::{Checked, Checker};
 use crate::cast::cast_context;
-use crate::expr::Expr;
+use crate::expr::{CompareOp, Expr};
 use crate::function::{self, Function};
 use crate::routine::Callee;
+use crate::subquery::{Subquery, SubqueryForm};
 use quintet_base::types::TypeFamily;
 use quintet_base::{SqlType, Value};
 
@@ -63,6 +64,13 @@ impl Checker<'_> {
                     format!("#{place} is of type {known} and said to be {ty}")
                 }),
             },
+            Expr::Outer(number, ty) => match self.outer.get(*number) {
+                None => self.fault(format!("nothing is handed over as @{number}")),
+                Some(known) => self.wants(known == ty, || {
+                    format!("@{number} is of type {known} and said to be {ty}")
+                }),
+            },
+            Expr::Subquery(subquery) => self.subquery(subquery),
             Expr::Call { function, args, ty } => self.function(function, args, *ty),
             Expr::Routine { callee, args, ty } => self.called(callee, (args, frame), &[*ty]),
             Expr::Compare { left, right, .. } | Expr::Distinct { left, right, .. } => self
@@ -123,6 +131,52 @@ impl Checker<'_> {
                 boolean(self, is_called)
             }
         }
+    }
+
+    /// A query and what it is compared with; its parts have been looked at.
+    fn subquery(&mut self, subquery: &Subquery) -> Checked<()> {
+        let outer = subquery.outer.iter().map(Expr::ty).collect();
+        let columns = self.handed(outer, |checker| checker.plan(&subquery.plan, &[]))?;
+        let tested: Vec<SqlType> = subquery.tested.iter().map(Expr::ty).collect();
+        let is_compared = matches!(subquery.form, SubqueryForm::Compare { .. });
+        self.wants(is_compared || tested.is_empty(), || {
+            "values to compare with a subquery that compares nothing".to_string()
+        })?;
+        let ty = match subquery.form {
+            SubqueryForm::Value(column) => columns.get(column).copied(),
+            SubqueryForm::Exists => Some(SqlType::Bool),
+            SubqueryForm::Array => columns.first().and_then(|column| column.array_of()),
+            SubqueryForm::Compare { op, all } => {
+                let several = tested.len() > 1;
+                let is_membership =
+                    matches!((op, all), (CompareOp::Eq, false) | (CompareOp::Ne, true));
+                self.wants(!several || is_membership, || {
+                    "rows are compared with rows by more than equality".to_string()
+                })?;
+                self.wants(columns == tested && !tested.is_empty(), || {
+                    format!("{tested:?} is compared with rows of {columns:?}")
+                })?;
+                Some(SqlType::Bool)
+            }
+        };
+        self.wants(ty == Some(subquery.ty), || {
+            format!(
+                "a subquery gives {ty:?} and is said to give {}",
+                subquery.ty
+            )
+        })
+    }
+
+    /// Checks what stands where these are handed over from around.
+    pub(super) fn handed<T>(
+        &mut self,
+        outer: Vec<SqlType>,
+        check: impl FnOnce(&mut Self) -> Checked<T>,
+    ) -> Checked<T> {
+        let around = std::mem::replace(&mut self.outer, outer);
+        let checked = check(self);
+        self.outer = around;
+        checked
     }
 
     /// A built-in function takes these arguments.
@@ -218,6 +272,7 @@ fn is_of(value: &Value, ty: SqlType) -> bool {
         Value::Array(array) => ty
             .element()
             .is_some_and(|element| array.values.iter().all(|value| is_of(value, element))),
+        Value::Oid(_) => ty == SqlType::Oid || ty.is_named_oid(),
         value => value.natural_type() == ty,
     }
 }

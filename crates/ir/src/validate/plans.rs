@@ -3,9 +3,11 @@
 use super::{Checked, Checker};
 use crate::aggregate::AggregateCall;
 use crate::expr::Expr;
-use crate::plan::{Access, KeyRange, Path, Plan, SortKey};
+use crate::expressions::each_of_node;
+use crate::plan::{Access, JoinKind, KeyRange, Path, Plan, SortKey, Turns};
 use crate::schema::TableDef;
 use crate::statement::{Arbiter, ConflictAction, Insert, OnConflict, Statement};
+use crate::window::{FrameMode, WindowCall, offset_type};
 use quintet_base::SqlType;
 
 impl Statement {
@@ -161,18 +163,41 @@ impl Checker<'_> {
             } => {
                 self.called(callee, (arguments, outer), types)?;
             }
+            Plan::Lateral {
+                input,
+                outer: given,
+            } => {
+                self.each(given, outer)?;
+                let types = given.iter().map(Expr::ty).collect();
+                return self.handed(types, |checker| checker.plan(input, &[]));
+            }
+            Plan::Lookup {
+                input,
+                keys,
+                values,
+            } => {
+                let types = self.handed(Vec::new(), |checker| checker.plan(input, &[]))?;
+                self.each(keys, &types)?;
+                self.each(values, outer)?;
+                let fits = keys.iter().map(Expr::ty).eq(values.iter().map(Expr::ty));
+                self.wants(fits, || "keys and values do not fit".to_string())?;
+            }
             Plan::Hold { input } | Plan::Unique { input } => return self.plan(input, outer),
             Plan::Join {
                 outer: left,
                 inner,
                 outer_width,
                 inner_width,
+                kind,
                 on,
-                ..
             } => {
                 let left = self.plan(left, outer)?;
                 let visible = [outer, &left].concat();
                 let right = self.plan(inner, &visible)?;
+                let alone = *kind != JoinKind::Full || !uses_below(inner, visible.len());
+                self.wants(alone, || {
+                    "the inner side of a full join looks at the outer one".to_string()
+                })?;
                 self.wants(*outer_width == left.len(), || {
                     format!("the outer frame is {} wide, not {outer_width}", left.len())
                 })?;
@@ -192,13 +217,63 @@ impl Checker<'_> {
                 let types = self.plan(input, outer)?;
                 self.each(exprs, &[outer, &types].concat())?;
             }
-            Plan::Aggregate { input, keys, calls } => {
+            Plan::Aggregate {
+                input,
+                keys,
+                calls,
+                sets,
+            } => {
                 let types = self.plan(input, outer)?;
                 let visible = [outer, &types].concat();
                 self.each(keys, &visible)?;
+                let mut places = sets.iter().flatten();
+                self.wants(places.all(|place| *place < keys.len()), || {
+                    format!("a set to group by has a key beyond the {}", keys.len())
+                })?;
                 calls
                     .iter()
                     .try_for_each(|call| self.aggregate(call, &visible))?;
+            }
+            Plan::Window {
+                input,
+                partition,
+                order,
+                calls,
+            } => {
+                let types = self.plan(input, outer)?;
+                let visible = [outer, &types].concat();
+                self.each(partition, &visible)?;
+                self.sort_keys(order, &visible)?;
+                calls
+                    .iter()
+                    .try_for_each(|call| self.window_call(call, order, &visible, outer))?;
+            }
+            Plan::With {
+                number,
+                first,
+                then,
+                turns,
+            } => {
+                let kept = self.plan(first, outer)?;
+                self.wants(self.given.iter().all(|(other, _)| other != number), || {
+                    format!("two queries have the number {number}")
+                })?;
+                self.given.push((*number, kept.clone()));
+                let given = self.plan(then, outer);
+                self.given.pop();
+                let given = given?;
+                self.wants(*turns == Turns::Once || given == kept, || {
+                    format!("a turn gives {given:?} over {kept:?}")
+                })?;
+            }
+            Plan::Given { number, types, .. } => {
+                let known = self
+                    .given
+                    .iter()
+                    .any(|(n, kept)| n == number && kept == types);
+                self.wants(known, || {
+                    format!("nothing of {types:?} is kept as {number}")
+                })?;
             }
             Plan::Sort { input, keys, top } => {
                 let types = self.plan(input, outer)?;
@@ -209,8 +284,10 @@ impl Checker<'_> {
                 input,
                 limit,
                 offset,
+                ties,
             } => {
-                self.plan(input, outer)?;
+                let types = self.plan(input, outer)?;
+                self.sort_keys(ties, &[outer, &types].concat())?;
                 self.row_count(limit.as_ref())?;
                 self.row_count(offset.as_ref())?;
             }
@@ -309,6 +386,37 @@ impl Checker<'_> {
         })
     }
 
+    fn window_call(
+        &mut self,
+        call: &WindowCall,
+        order: &[SortKey],
+        frame: &[SqlType],
+        outer: &[SqlType],
+    ) -> Checked<()> {
+        self.each(&call.args, frame)?;
+        if let Some(filter) = &call.filter {
+            self.typed(filter, frame, SqlType::Bool, "a condition")?;
+        }
+        let name = call.function.name();
+        self.wants(call.function.arguments().contains(&call.args.len()), || {
+            format!("{name} is given {} arguments", call.args.len())
+        })?;
+        for offset in call.frame.offsets() {
+            let measured = match (call.frame.mode, order) {
+                (FrameMode::Range, [key]) => offset_type(key.expr.ty()),
+                (FrameMode::Range, _) => None,
+                _ => Some(SqlType::Int8),
+            };
+            let Some(ty) = measured else {
+                return self.fault(format!(
+                    "the frame of {name} measures what has no distances"
+                ));
+            };
+            self.typed(offset, outer, ty, "an offset")?;
+        }
+        Ok(())
+    }
+
     fn sort_keys(&mut self, keys: &[SortKey], frame: &[SqlType]) -> Checked<()> {
         keys.iter().try_for_each(|key| self.expr(&key.expr, frame))
     }
@@ -317,6 +425,25 @@ impl Checker<'_> {
         let mut count = count.into_iter();
         count.try_for_each(|count| self.typed(count, &[], SqlType::Int8, "a number of rows"))
     }
+}
+
+/// True if some expression of the plan looks at a place below `width`.
+fn uses_below(plan: &Plan, width: usize) -> bool {
+    let mut columns = Vec::new();
+    match plan {
+        // What stands in it begins at 0 again.
+        Plan::Lateral { outer: seen, .. } | Plan::Lookup { values: seen, .. } => {
+            seen.iter()
+                .for_each(|expr| expr.collect_columns(&mut columns));
+            return columns.iter().any(|column| *column < width);
+        }
+        _ => each_of_node(plan, &mut |expr, _| expr.collect_columns(&mut columns)),
+    }
+    columns.iter().any(|column| *column < width)
+        || plan
+            .inputs()
+            .into_iter()
+            .any(|input| uses_below(input, width))
 }
 
 /// Text that has the same keys whichever of these it is.
@@ -331,11 +458,16 @@ fn name(plan: &Plan) -> String {
         Plan::Series { .. } => "series".into(),
         Plan::Unnest { .. } => "unnest".into(),
         Plan::Call { callee, .. } => format!("function {}", callee.name),
+        Plan::Lateral { .. } => "lateral".into(),
+        Plan::Lookup { .. } => "lookup".into(),
         Plan::Hold { .. } => "hold".into(),
         Plan::Join { .. } => "join".into(),
         Plan::Filter { .. } => "filter".into(),
         Plan::Project { .. } => "projection".into(),
         Plan::Aggregate { .. } => "aggregate".into(),
+        Plan::With { number, .. } => format!("with {number}"),
+        Plan::Given { number, .. } => format!("given {number}"),
+        Plan::Window { .. } => "window".into(),
         Plan::Sort { .. } => "sort".into(),
         Plan::Unique { .. } => "unique".into(),
         Plan::Limit { .. } => "limit".into(),

@@ -7,10 +7,13 @@ use crate::dice::Dice;
 use crate::exprs::{Exprs, cast};
 use crate::tables::one_row;
 use quintet_base::{SqlType, TypeMod, Value};
-use quintet_ir::aggregate::{AggregateCall, resolve_aggregate};
-use quintet_ir::plan::{JoinKind, KeyBound, LockStrength, LockTarget, LockWait, SortKey};
+use quintet_ir::aggregate::{AggregateCall, AggregateFunction, resolve_aggregate};
+use quintet_ir::plan::{JoinKind, KeyBound, LockStrength, LockTarget, LockWait, SortKey, Turns};
 use quintet_ir::schema::TableRef;
-use quintet_ir::{Access, Expr, KeyRange, Path, Plan};
+use quintet_ir::window::{
+    Exclusion, FrameBound, FrameMode, WindowCall, WindowFrame, WindowFunction, offset_type,
+};
+use quintet_ir::{Access, CompareOp, Expr, KeyRange, Path, Plan, Subquery, SubqueryForm};
 use std::sync::Arc;
 
 pub struct Plans<'a> {
@@ -176,8 +179,19 @@ impl Plans<'_> {
                 predicate,
             };
         }
+        if locked.is_none() && self.dice.one_in(4) {
+            let predicate = self.asked(&frame);
+            plan = Plan::Filter {
+                input: Box::new(plan),
+                predicate,
+            };
+        }
         if locked.is_none() && self.dice.one_in(5) {
             plan = self.aggregate(plan, &frame);
+            frame = plan.frame_types();
+        }
+        if locked.is_none() && self.dice.one_in(5) {
+            plan = self.window(plan, &frame);
             frame = plan.frame_types();
         }
         if self.dice.one_in(3) {
@@ -188,6 +202,22 @@ impl Plans<'_> {
                 input: Box::new(plan),
                 keys,
                 top: None,
+            };
+        }
+        if locked.is_none() && self.dice.one_in(8) && !frame.is_empty() {
+            let ties = vec![self.total_key(&frame)];
+            plan = Plan::Limit {
+                input: Box::new(Plan::Sort {
+                    input: Box::new(plan),
+                    keys: ties.clone(),
+                    top: None,
+                }),
+                limit: Some(Expr::Const(
+                    Value::Int8(self.dice.below(4) as i64),
+                    SqlType::Int8,
+                )),
+                offset: self.row_count(),
+                ties,
             };
         }
         if let Some(table) = locked {
@@ -213,7 +243,11 @@ impl Plans<'_> {
                 input: Box::new(plan),
                 limit: self.row_count(),
                 offset: self.row_count(),
+                ties: vec![],
             };
+        }
+        if self.dice.one_in(10) {
+            plan = self.with(plan);
         }
         if self.dice.one_in(10) {
             let rows = vec![types.iter().map(|ty| self.exprs(&[]).leaf(*ty)).collect()];
@@ -244,10 +278,163 @@ impl Plans<'_> {
                 array: self.exprs(&[]).total().expr(SqlType::Int4Array, 1),
             },
             3 | 4 => self.join(),
+            5 => match self.dice.one_in(2) {
+                true => self.lateral(),
+                false => self.full_join(),
+            },
             _ => {
                 let table = self.table();
                 Plan::Scan(self.any_access(&table))
             }
+        }
+    }
+
+    /// Places of equal types in two frames, if there are some.
+    fn pair(&mut self, outer: &[SqlType], own: &[SqlType]) -> Option<(usize, usize, SqlType)> {
+        let places = (0..outer.len()).flat_map(|o| (0..own.len()).map(move |i| (o, i)));
+        let fitting: Vec<(usize, usize)> = places.filter(|(o, i)| outer[*o] == own[*i]).collect();
+        let (o, i) = *(!fitting.is_empty()).then(|| self.dice.pick(&fitting))?;
+        Some((o, i, own[i]))
+    }
+
+    /// Rows of a table, mostly those of which a column equals something that is handed over; which column, and of
+    /// which type it is.
+    fn handed(&mut self, outer: &[SqlType]) -> (Plan, Vec<Expr>, usize) {
+        let table = self.table();
+        let own = frame_types(&table);
+        let scan = Plan::Scan(self.any_access(&table));
+        let Some((o, i, ty)) = self.pair(outer, &own).filter(|_| !self.dice.one_in(5)) else {
+            return (scan, vec![], 0);
+        };
+        let column = Expr::Column(i, ty);
+        let plan = match self.dice.one_in(2) {
+            true => Plan::Lookup {
+                input: Box::new(scan),
+                keys: vec![column],
+                values: vec![Expr::Outer(0, ty)],
+            },
+            false => Plan::Filter {
+                input: Box::new(scan),
+                predicate: Expr::Compare {
+                    op: *self
+                        .dice
+                        .pick(&[CompareOp::Eq, CompareOp::Le, CompareOp::Ne]),
+                    left: Box::new(column),
+                    right: Box::new(Expr::Outer(0, ty)),
+                },
+            },
+        };
+        (plan, vec![Expr::Column(o, ty)], self.dice.below(own.len()))
+    }
+
+    /// A condition with a query in it that cannot fail.
+    fn asked(&mut self, frame: &[SqlType]) -> Expr {
+        let (plan, outer, column) = self.handed(frame);
+        let ty = plan.frame_types()[column];
+        let part = |form, outer, tested, plan, ty| {
+            Expr::Subquery(Box::new(Subquery {
+                form,
+                outer,
+                tested,
+                plan: Arc::new(plan),
+                ty,
+            }))
+        };
+        let only = |plan| project(plan, vec![Expr::Column(column, ty)]);
+        let bool = SqlType::Bool;
+        let condition = match self.dice.below(4) {
+            0 => part(SubqueryForm::Exists, outer, vec![], plan, bool),
+            1 => {
+                let count = AggregateCall {
+                    function: AggregateFunction::CountRows,
+                    args: vec![],
+                    distinct: false,
+                    filter: None,
+                    order: vec![],
+                    ty: SqlType::Int8,
+                };
+                let plan = Plan::Aggregate {
+                    input: Box::new(plan),
+                    keys: vec![],
+                    sets: vec![],
+                    calls: vec![count],
+                };
+                Expr::Compare {
+                    op: CompareOp::Lt,
+                    left: Box::new(Expr::Const(Value::Int8(1), SqlType::Int8)),
+                    right: Box::new(part(
+                        SubqueryForm::Value(0),
+                        outer,
+                        vec![],
+                        plan,
+                        SqlType::Int8,
+                    )),
+                }
+            }
+            _ => {
+                let tested = vec![self.exprs(frame).total().expr(ty, 1)];
+                let ops = [CompareOp::Eq, CompareOp::Ne, CompareOp::Lt];
+                let form = SubqueryForm::Compare {
+                    op: *self.dice.pick(&ops),
+                    all: self.dice.one_in(2),
+                };
+                part(form, outer, tested, only(plan), bool)
+            }
+        };
+        match self.dice.one_in(3) {
+            true => Expr::Not(Box::new(condition)),
+            false => condition,
+        }
+    }
+
+    /// A table, and for each of its rows those of another one.
+    fn lateral(&mut self) -> Plan {
+        let left = self.table();
+        let outer = Plan::Scan(self.any_access(&left));
+        let types = frame_types(&left);
+        let (input, handed, _) = self.handed(&types);
+        Plan::Join {
+            outer: Box::new(outer),
+            outer_width: types.len(),
+            inner_width: input.frame_types().len(),
+            inner: Box::new(Plan::Lateral {
+                input: Box::new(input),
+                outer: handed,
+            }),
+            kind: *self.dice.pick(&[JoinKind::Inner, JoinKind::Left]),
+            on: None,
+        }
+    }
+
+    /// Two tables, with the rows of both that have no match.
+    fn full_join(&mut self) -> Plan {
+        let (left, right) = (self.table(), self.table());
+        let (mut one, mut two) = (frame_types(&left), frame_types(&right));
+        let width = one.len();
+        let on = self.pair(&one, &two).map(|(o, i, ty)| Expr::Compare {
+            op: *self
+                .dice
+                .pick(&[CompareOp::Eq, CompareOp::Eq, CompareOp::Lt]),
+            left: Box::new(Expr::Column(o, ty)),
+            right: Box::new(Expr::Column(width + i, ty)),
+        });
+        let outer = self.any_access(&left);
+        one.append(&mut two);
+        let more = self
+            .dice
+            .one_in(3)
+            .then(|| self.exprs(&one).total().condition(1));
+        let on = match (on, more) {
+            (Some(on), Some(more)) => Some(Expr::And(vec![on, more])),
+            (on, more) => on.or(more),
+        };
+        Plan::Join {
+            outer: Box::new(Plan::Scan(outer)),
+            inner: Box::new(Plan::Scan(access(&right, Path::Full, width))),
+            outer_width: width,
+            inner_width: right.frame_width(),
+            kind: JoinKind::Full,
+            on,
         }
     }
 
@@ -302,6 +489,125 @@ impl Plans<'_> {
         }
     }
 
+    /// A query whose rows are kept, and read twice or turned over until nothing new comes.
+    fn with(&mut self, first: Plan) -> Plan {
+        let given = |turning| Plan::Given {
+            number: 1,
+            types: first.frame_types(),
+            turning,
+        };
+        let turns = *self.dice.pick(&[Turns::Once, Turns::UntilNothingNew]);
+        let then = match turns {
+            Turns::Once => Plan::Append {
+                inputs: vec![given(false), given(false)],
+            },
+            _ => given(true),
+        };
+        Plan::With {
+            number: 1,
+            first: Box::new(first),
+            then: Box::new(then),
+            turns,
+        }
+    }
+
+    /// Functions over a window, sorted for it.
+    fn window(&mut self, input: Plan, frame: &[SqlType]) -> Plan {
+        let some = if frame.is_empty() { 0 } else { 2 };
+        let keys: Vec<SortKey> = (0..self.dice.below(some + 1))
+            .map(|_| self.total_key(frame))
+            .collect();
+        let order: Vec<SortKey> = (0..self.dice.below(some + 1))
+            .map(|_| self.total_key(frame))
+            .collect();
+        let calls = (0..self.dice.between(1, 3))
+            .map(|_| self.window_call(frame, &order))
+            .collect();
+        Plan::Window {
+            partition: keys.iter().map(|key| key.expr.clone()).collect(),
+            input: Box::new(Plan::Sort {
+                input: Box::new(input),
+                keys: keys.into_iter().chain(order.clone()).collect(),
+                top: None,
+            }),
+            order,
+            calls,
+        }
+    }
+
+    fn total_key(&mut self, frame: &[SqlType]) -> SortKey {
+        let ty = *self.dice.pick(frame);
+        SortKey {
+            expr: self.exprs(frame).total().leaf(ty),
+            descending: self.dice.one_in(2),
+            nulls_first: self.dice.one_in(2),
+        }
+    }
+
+    fn window_call(&mut self, frame: &[SqlType], order: &[SortKey]) -> WindowCall {
+        use WindowFunction::*;
+        let function = *self.dice.pick(&[
+            RowNumber,
+            Rank,
+            DenseRank,
+            Ntile,
+            Lag,
+            Lead,
+            FirstValue,
+            LastValue,
+            NthValue,
+            Aggregate(AggregateFunction::Sum),
+            Aggregate(AggregateFunction::CountRows),
+            Aggregate(AggregateFunction::ArrayAgg),
+        ]);
+        let value = self.exprs(frame).total().leaf(SqlType::Int4);
+        let number = Expr::Const(Value::Int4(self.dice.between(1, 3) as i32), SqlType::Int4);
+        let (args, ty) = match function {
+            RowNumber | Rank | DenseRank => (vec![], SqlType::Int8),
+            Ntile => (vec![number], SqlType::Int4),
+            Lag | Lead | NthValue => (vec![value, number], SqlType::Int4),
+            FirstValue | LastValue => (vec![value], SqlType::Int4),
+            Aggregate(AggregateFunction::CountRows) => (vec![], SqlType::Int8),
+            Aggregate(AggregateFunction::ArrayAgg) => (vec![value], SqlType::Int4Array),
+            _ => (vec![value], SqlType::Int8),
+        };
+        let measured = match order {
+            [key] => offset_type(key.expr.ty()) == Some(SqlType::Int8),
+            _ => false,
+        };
+        let modes: &[FrameMode] = match measured {
+            true => &[FrameMode::Rows, FrameMode::Groups, FrameMode::Range],
+            false => &[FrameMode::Rows, FrameMode::Groups],
+        };
+        let mut offset = || Expr::Const(Value::Int8(self.dice.below(4) as i64), SqlType::Int8);
+        let (near, far) = (offset(), offset());
+        let starts = [
+            FrameBound::UnboundedPreceding,
+            FrameBound::Preceding(near.clone()),
+            FrameBound::CurrentRow,
+            FrameBound::Following(near),
+        ];
+        let ends = [
+            FrameBound::Preceding(far.clone()),
+            FrameBound::CurrentRow,
+            FrameBound::Following(far),
+            FrameBound::UnboundedFollowing,
+        ];
+        use Exclusion::{CurrentRow, Group, Nothing, Ties};
+        WindowCall {
+            function,
+            args,
+            filter: None,
+            frame: WindowFrame {
+                mode: *self.dice.pick(modes),
+                start: self.dice.pick(&starts).clone(),
+                end: self.dice.pick(&ends).clone(),
+                exclusion: *self.dice.pick(&[Nothing, Nothing, CurrentRow, Group, Ties]),
+            },
+            ty,
+        }
+    }
+
     fn aggregate(&mut self, input: Plan, frame: &[SqlType]) -> Plan {
         let keys = match frame.is_empty() {
             true => Vec::new(),
@@ -315,10 +621,17 @@ impl Plans<'_> {
         let calls = (0..self.dice.between(1, 3))
             .filter_map(|_| self.aggregate_call(frame))
             .collect();
+        let mut sets = Vec::new();
+        if self.dice.one_in(3) {
+            for _ in 0..self.dice.between(2, 3) {
+                sets.push((0..keys.len()).filter(|_| self.dice.one_in(2)).collect());
+            }
+        }
         Plan::Aggregate {
             input: Box::new(input),
             keys,
             calls,
+            sets,
         }
     }
 

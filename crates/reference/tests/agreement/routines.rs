@@ -298,10 +298,19 @@ impl<'a> Author<'a> {
         if !self.dice.one_in(3) && may_fail(&action) {
             return Step {
                 line,
-                action: self.guarded(Step { line, action }),
+                needs: None,
+                action: self.guarded(Step {
+                    line,
+                    action,
+                    needs: None,
+                }),
             };
         }
-        Step { line, action }
+        Step {
+            line,
+            action,
+            needs: None,
+        }
     }
 
     /// A step whose errors are forgotten: most programs would end at the first one.
@@ -671,6 +680,7 @@ impl<'a> Author<'a> {
             input: Box::new(plan),
             limit: Some(Expr::Const(Value::Int8(4), SqlType::Int8)),
             offset: None,
+            ties: vec![],
         };
         Action::ForRow {
             statement: Statement::Query(plan),
@@ -960,7 +970,11 @@ fn may_fail(action: &Action) -> bool {
 }
 
 fn step(action: Action) -> Step {
-    Step { line: 0, action }
+    Step {
+        line: 0,
+        action,
+        needs: None,
+    }
 }
 
 /// A program's arguments for one call.

@@ -123,6 +123,7 @@ fn column(dice: &mut Dice, name: &str, ty: SqlType) -> ColumnDef {
         default: None,
         missing: None,
         identity: None,
+        generated: None,
         dropped: false,
     }
 }

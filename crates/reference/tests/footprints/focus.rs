@@ -34,6 +34,7 @@ pub fn writer(dice: &mut Dice, tables: &[Made]) -> Vec<Routine> {
         let made = tables[dice.below(tables.len())];
         Step {
             line: 0,
+            needs: None,
             action: Action::Run {
                 statement: statement(dice, made),
                 into: Into::default(),

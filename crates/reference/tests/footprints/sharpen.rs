@@ -82,7 +82,11 @@ fn known_on_one_way(dice: &mut Dice, routine: &mut Routine) -> Option<usize> {
         slot,
         value: Expr::Param(1, SqlType::Int4),
     };
-    let step = |action| Step { line: 0, action };
+    let step = |action| Step {
+        line: 0,
+        action,
+        needs: None,
+    };
     let condition = Expr::Compare {
         op: CompareOp::Lt,
         left: Box::new(first),
@@ -128,7 +132,14 @@ fn through_elements(dice: &mut Dice, routine: &mut Routine) -> Option<usize> {
     let line = step.line;
     let body = vec![step];
     let action = Action::ForElement { slot, array, body };
-    routine.body.insert(place, Step { line, action });
+    routine.body.insert(
+        place,
+        Step {
+            line,
+            action,
+            needs: None,
+        },
+    );
     Some(slot)
 }
 
@@ -222,13 +233,21 @@ impl Sharpener<'_> {
                 self.plan(inner);
             }
             Plan::Hold { input }
+            | Plan::Lateral { input, .. }
+            | Plan::Lookup { input, .. }
             | Plan::Unique { input }
             | Plan::Filter { input, .. }
             | Plan::Project { input, .. }
             | Plan::Aggregate { input, .. }
+            | Plan::Window { input, .. }
             | Plan::Sort { input, .. }
             | Plan::Limit { input, .. }
             | Plan::Lock { input, .. } => self.plan(input),
+            Plan::With { first, then, .. } => {
+                self.plan(first);
+                self.plan(then);
+            }
+            Plan::Given { .. } => {}
             Plan::Append { inputs } => inputs.iter_mut().for_each(|input| self.plan(input)),
             Plan::Values { .. } | Plan::Series { .. } | Plan::Unnest { .. } | Plan::Call { .. } => {
             }

@@ -44,7 +44,10 @@ impl Connection {
                 self.refuse(error);
                 break;
             }
-            match self.run_portal("", 0, Announce::Columns).await? {
+            let text = self.text_if_watched("");
+            let ran = self.run_portal("", 0, Announce::Columns).await?;
+            self.log_if_slow(text, started);
+            match ran {
                 Ok(ran) => {
                     if !self.ran(ran, started).await? {
                         break;
@@ -65,7 +68,10 @@ impl Connection {
         if self.is_sync_next() {
             self.session.ends_with(portal);
         }
-        match self.run_portal(portal, max_rows, Announce::Nothing).await? {
+        let text = self.text_if_watched(portal);
+        let ran = self.run_portal(portal, max_rows, Announce::Nothing).await?;
+        self.log_if_slow(text, started);
+        match ran {
             Ok(ran) => self.skipping = !self.ran(ran, started).await?,
             Err(error) => {
                 self.refuse(error);
@@ -148,6 +154,31 @@ impl Connection {
         Ok(true)
     }
 
+    /// What is to be logged if it takes long: afterwards the portal may be gone.
+    fn text_if_watched(&self, portal: &str) -> Option<String> {
+        self.entrance.config.log_min_duration?;
+        let text = self.session.portal_text(portal);
+        Some(text.unwrap_or_default().to_owned())
+    }
+
+    /// Logs a statement that has run for long; of the extended protocol without the commit, which Sync does.
+    fn log_if_slow(&self, text: Option<String>, started: u64) {
+        let limit = self.entrance.config.log_min_duration;
+        let Some((limit, statement)) = limit.zip(text) else {
+            return;
+        };
+        let nanos = self.entrance.clock.monotonic_nanos() - started;
+        if u128::from(nanos) < limit.as_nanos() {
+            return;
+        }
+        tracing::info!(
+            process_id = self.seat.process_id,
+            milliseconds = nanos as f64 / 1e6,
+            statement,
+            "slow statement"
+        );
+    }
+
     /// A statement, or the end of them, begins: the one before it has ended.
     fn start(&mut self) -> u64 {
         let now = self.entrance.clock.monotonic_nanos();
@@ -191,6 +222,7 @@ impl Connection {
                 formats,
                 context: &context,
                 announce,
+                typed: Vec::new(),
                 given: &mut given,
                 copying: &mut copying,
             };

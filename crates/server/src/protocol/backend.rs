@@ -206,6 +206,26 @@ pub fn row(
     format: impl Fn(usize) -> Format,
     context: &FormatContext,
 ) -> SqlResult<()> {
+    typed_row(
+        out,
+        values,
+        format,
+        |_, value| value.natural_type(),
+        context,
+    )
+}
+
+/// DataRow of values whose types say more than they do themselves.
+///
+/// # Errors
+/// As [`row`].
+pub fn typed_row(
+    out: &mut Vec<u8>,
+    values: &[Value],
+    format: impl Fn(usize) -> Format,
+    ty: impl Fn(usize, &Value) -> SqlType,
+    context: &FormatContext,
+) -> SqlResult<()> {
     let at = begin(out, b'D');
     out.extend_from_slice(&(values.len() as u16).to_be_bytes());
     for (i, value) in values.iter().enumerate() {
@@ -216,7 +236,7 @@ pub fn row(
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
         match format(i) {
-            Format::Text => text_format::write(value, value.natural_type(), context, out),
+            Format::Text => text_format::write(value, ty(i, value), context, out),
             Format::Binary => binary_format::write(value, out),
         }
         let length = (out.len() - start - 4) as u32;

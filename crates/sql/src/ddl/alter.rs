@@ -2,7 +2,7 @@
 //!
 //! Relies on: `draft`, `constraint`.  Promises: all commands of one statement take effect together:
 //! rows are rewritten at most once, checks are verified on the rows as they will be.  Accepts and
-//! ignores: OWNER, storage parameters, STATISTICS, STORAGE, LOGGED, CLUSTER (docs/sql.md).
+//! ignores: storage parameters, STATISTICS, STORAGE, LOGGED, CLUSTER (docs/sql.md).
 //! Does not: triggers, rules, inheritance, row security (0A000).
 //!
 //! ```text
@@ -13,8 +13,11 @@
 
 use super::constraint::{self, Constraints, scope_of};
 use super::foreign_key::{self, Going};
+use super::generated;
 use super::record_of;
+use super::sequence;
 use super::table::{add_column, default_text};
+use super::view;
 use crate::coerce;
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, owned_sequences, spaces_of};
@@ -22,11 +25,17 @@ use crate::expr::Binder;
 use crate::from::target_table;
 use crate::insert::column_number;
 use crate::names::{self, inner, required};
-use crate::planner::Planner;
+use crate::parse;
+use crate::planner::{PlanContext, Planner};
 use crate::records::{ForeignKeyRecord, TableRecord};
+use crate::role::change_owner;
 use crate::types;
+use crate::update::plan_update;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType};
+use pg_query::protobuf::{
+    AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType, RangeVar, ResTarget,
+    SetToDefault, UpdateStmt,
+};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{ConstraintId, SpaceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::Expr;
@@ -43,6 +52,8 @@ struct Change<'d, 'p, 'a> {
     /// Values of columns that are not just copied, when rows are rewritten.
     values: Vec<(usize, Expr)>,
     rewrite: bool,
+    /// Columns that an UPDATE gives their defaults when the change is done: SERIAL, identity, generated.
+    fill: Vec<usize>,
     constraints: Constraints,
     not_null: Vec<usize>,
     dropped_spaces: Vec<SpaceId>,
@@ -59,7 +70,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         // Of indexes and sequences only the owner and storage can be changed here.
         ObjectType::ObjectIndex => "ALTER INDEX",
         ObjectType::ObjectSequence => "ALTER SEQUENCE",
-        ObjectType::ObjectView => return Err(SqlError::unsupported("ALTER VIEW")),
+        ObjectType::ObjectView => "ALTER VIEW",
         _ => return Err(SqlError::unsupported("ALTER of this kind of object")),
     };
     let commands: Vec<&AlterTableCmd> = statement
@@ -70,6 +81,9 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
             _ => None,
         })
         .collect();
+    if let Some(planned) = change_owner(planner, statement, relation, tag)? {
+        return Ok(planned);
+    }
     if commands.iter().all(|command| is_ignored(command.subtype())) {
         return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
     }
@@ -83,6 +97,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         }
         other => other?,
     };
+    planner.must_own_table(table.id)?;
     let mut draft = Draft::new(planner);
     let record = record_of(planner, &table)?;
     let mut change = Change {
@@ -91,6 +106,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         record,
         values: Vec::new(),
         rewrite: false,
+        fill: Vec::new(),
         constraints: Constraints::default(),
         not_null: Vec::new(),
         dropped_spaces: Vec::new(),
@@ -109,8 +125,7 @@ fn is_ignored(kind: AlterTableType) -> bool {
     use AlterTableType::*;
     matches!(
         kind,
-        AtChangeOwner
-            | AtSetStatistics
+        AtSetStatistics
             | AtSetStorage
             | AtSetCompression
             | AtSetLogged
@@ -173,6 +188,7 @@ impl Change<'_, '_, '_> {
             },
             AtDropConstraint => self.drop_constraint(command),
             AtAlterColumnType => self.alter_type(command),
+            AtAddIdentity => self.add_identity(command),
             AtValidateConstraint => self.validate_constraint(command),
             AtAlterConstraint => self.alter_constraint(command),
             other => Err(SqlError::unsupported(format!(
@@ -203,15 +219,15 @@ impl Change<'_, '_, '_> {
             return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
         }
         let number = self.record.columns.len();
+        let sequences = self.draft.new_sequences();
         add_column(self.draft, &mut self.record, &mut self.constraints, column)?;
-        let added = &self.record.columns[number];
-        if self.draft.makes_sequence() {
-            // Rows would take their numbers from a sequence that is not committed yet.
-            return Err(self
-                .planner()
-                .unsupported("adding a SERIAL or identity column", column.location)
-                .hint("Add the column, fill it, then give it a sequence as its default."));
+        let generated = self.record.more.generated.iter();
+        let is_generated = generated.into_iter().any(|(other, _)| *other == number);
+        if self.draft.new_sequences() > sequences || is_generated {
+            self.fill.push(number);
+            return Ok(());
         }
+        let added = &self.record.columns[number];
         let mut unproven = added.not_null;
         match added.default.clone() {
             None => {}
@@ -235,6 +251,38 @@ impl Change<'_, '_, '_> {
         if unproven {
             self.not_null.push(number);
         }
+        Ok(())
+    }
+
+    fn add_identity(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let Some(NodeEnum::Constraint(identity)) = command.def.as_deref().and_then(inner) else {
+            return Err(SqlError::internal("ADD GENERATED of nothing"));
+        };
+        let number = self.column(&command.name)?;
+        let column = &self.record.columns[number];
+        let refused = if !column.not_null {
+            Some("must be declared NOT NULL before identity can be added")
+        } else if column.identity.is_some() {
+            Some("is already an identity column")
+        } else if column.default.is_some() {
+            Some("already has a default value")
+        } else {
+            None
+        };
+        if let Some(why) = refused {
+            let (name, table) = (&column.name, &self.record.name);
+            let message = format!("column \"{name}\" of relation \"{table}\" {why}");
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                message,
+            ));
+        }
+        let (name, ty) = (column.name.clone(), column.ty);
+        let options = &identity.options;
+        let default = sequence::for_column(self.draft, &self.record, number, &name, ty, options)?;
+        let column = &mut self.record.columns[number];
+        column.identity = Some(identity.generated_when == "a");
+        column.default = Some(default);
         Ok(())
     }
 
@@ -273,6 +321,15 @@ impl Change<'_, '_, '_> {
         let cascade = command.behavior() == DropBehavior::DropCascade;
         let going = Going::Column(number, name);
         foreign_key::release(self.draft, &self.record, &going, cascade, &[])?;
+        let what = format!("column {name} of table {}", self.record.name);
+        view::release(
+            self.draft,
+            &what,
+            self.record.id,
+            Some(number),
+            cascade,
+            &[],
+        )?;
         let own: Vec<ConstraintId> = (self.planner().catalog().foreign_keys_of(self.record.id))
             .filter(|key| key.columns.contains(&number))
             .map(|key| key.id)
@@ -311,6 +368,31 @@ impl Change<'_, '_, '_> {
             super::release_sequence(self.draft, sequence, cascade, Some(self.record.id))?;
             self.draft.drop_sequence(sequence);
         }
+        for made in generated::made_of(&self.table, number) {
+            let made_name = self.record.columns[made].name.clone();
+            if !cascade {
+                return Err(SqlError::new(
+                    SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                    format!(
+                        "cannot drop column {name} of table {} because other objects depend on it",
+                        self.record.name
+                    ),
+                )
+                .detail(format!(
+                    "column {made_name} of table {0} depends on column {name} of table {0}",
+                    self.record.name
+                ))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            self.drop_column(&AlterTableCmd {
+                name: made_name,
+                ..command.clone()
+            })?;
+        }
+        self.record
+            .more
+            .generated
+            .retain(|(other, _)| *other != number);
         let column = &mut self.record.columns[number];
         column.dropped = true;
         column.not_null = false;
@@ -322,6 +404,18 @@ impl Change<'_, '_, '_> {
 
     fn set_default(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
         let number = self.column(&command.name)?;
+        if self
+            .table
+            .columns
+            .get(number)
+            .is_some_and(|c| c.generated.is_some())
+        {
+            let message = format!(
+                "column \"{}\" of relation \"{}\" is a generated column",
+                command.name, self.record.name
+            );
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
         if self.record.columns[number].identity.is_some() {
             return Err(SqlError::new(
                 SqlState::SYNTAX_ERROR,
@@ -489,6 +583,27 @@ impl Change<'_, '_, '_> {
             return Ok(());
         }
         let old = column.clone();
+        if let Some(&made) = generated::made_of(&self.table, number).first() {
+            return Err(SqlError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cannot alter type of a column used by a generated column",
+            )
+            .detail(format!(
+                "Column \"{}\" is used by generated column \"{}\".",
+                command.name, self.record.columns[made].name
+            )));
+        }
+        if self
+            .table
+            .columns
+            .get(number)
+            .is_some_and(|c| c.generated.is_some())
+        {
+            return Err(SqlError::unsupported(
+                "changing the type of a generated column",
+            ));
+        }
+        view::refuse_change_of_type(self.planner(), self.record.id, number, &command.name)?;
         self.recheck_references(number, ty)?;
         let value = match definition.raw_default.as_deref() {
             // USING.
@@ -542,7 +657,15 @@ impl Change<'_, '_, '_> {
     }
 
     fn finish(mut self) -> SqlResult<()> {
+        generated::check(self.planner(), &self.record)?;
         let added = constraint::apply(self.draft, &mut self.record, &self.constraints)?;
+        if !self.fill.is_empty() && (added.primary_key || !added.indexes.is_empty()) {
+            // They would be built before the column has its values.
+            return Err(SqlError::unsupported(
+                "adding a SERIAL, identity or generated column together with a key",
+            )
+            .hint("Add the column first, then the key."));
+        }
         self.rewrite |= added.primary_key;
         self.not_null.extend(&added.not_null);
         let old_spaces = spaces_of(&self.table);
@@ -590,6 +713,47 @@ impl Change<'_, '_, '_> {
         };
         if !gone.is_empty() {
             self.draft.work(Work::DropSpaces(gone));
+        }
+        self.fill_in()
+    }
+
+    /// Has new columns filled by an UPDATE that runs when the change is done.
+    fn fill_in(&mut self) -> SqlResult<()> {
+        if self.fill.is_empty() {
+            return Ok(());
+        }
+        let catalog = self.draft.catalog_to_be()?;
+        let context = PlanContext {
+            catalog: &catalog,
+            ..*self.planner().context
+        };
+        let target = |number: &usize| {
+            let value = SetToDefault {
+                location: -1,
+                ..Default::default()
+            };
+            let value = parse::wrap(NodeEnum::SetToDefault(Box::new(value)));
+            parse::wrap(NodeEnum::ResTarget(Box::new(ResTarget {
+                name: self.record.columns[*number].name.clone(),
+                val: Some(Box::new(value)),
+                location: -1,
+                ..Default::default()
+            })))
+        };
+        let update = UpdateStmt {
+            relation: Some(RangeVar {
+                schemaname: self.record.schema.clone(),
+                relname: self.record.name.clone(),
+                location: -1,
+                ..Default::default()
+            }),
+            target_list: self.fill.iter().map(target).collect(),
+            ..Default::default()
+        };
+        let filling = Planner::new(&context, "", &[]);
+        let planned = plan_update(&filling, &update)?;
+        if let Command::Run(procedure) = planned.command {
+            self.draft.then(procedure);
         }
         Ok(())
     }

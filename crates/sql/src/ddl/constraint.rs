@@ -103,7 +103,6 @@ pub(super) fn apply(
             other => {
                 let what = match other {
                     ConstrType::ConstrExclusion => "EXCLUDE",
-                    ConstrType::ConstrGenerated => "a generated column",
                     ConstrType::ConstrAttrNotEnforced => "NOT ENFORCED",
                     ConstrType::ConstrAttrDeferrable | ConstrType::ConstrAttrDeferred => "DEFERRABLE",
                     _ => "this kind of constraint",

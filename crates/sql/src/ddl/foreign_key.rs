@@ -12,6 +12,7 @@ use crate::planner::Planner;
 use crate::records::{ForeignKeyRecord, TableRecord};
 use pg_query::protobuf::Constraint;
 use quintet_base::{ConstraintId, IndexId, SqlError, SqlResult, SqlState, TableId};
+use quintet_ir::Privileges;
 use quintet_ir::references::are_comparable;
 
 /// Adds a foreign key to a table. Gives its number.
@@ -29,6 +30,7 @@ pub(super) fn add(
         true => record.clone(),
         false => {
             let table = target_table(planner, relation)?;
+            planner.must_have(super::table_object(table.id), Privileges::REFERENCES)?;
             match draft.changed_table(table.id)? {
                 Some(changed) => changed,
                 None => super::record_of(planner, &table)?,

@@ -2,11 +2,13 @@
 //!
 //! Relies on: `draft`.  Promises: the index is filled before the change is seen.  Accepts and
 //! ignores: CONCURRENTLY, storage parameters, the pattern operator classes (text compares by bytes
-//! here anyway).  Does not: expressions, partial indexes, DESC, INCLUDE (0A000).
+//! here anyway). DESC and NULLS FIRST are kept and shown; entries ascend, and are read in either
+//! direction.  Does not: expressions, partial indexes, INCLUDE (0A000).
 
 use super::constraint::refuse_key_type;
 use super::foreign_key::{Going, release};
 use super::{record_of, required_by_constraint};
+use crate::call::direction;
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, spaces_of};
 use crate::from::target_table;
@@ -14,7 +16,7 @@ use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::records::IndexRecord;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{IndexElem, IndexStmt, SortByDir, SortByNulls};
+use pg_query::protobuf::{IndexElem, IndexStmt};
 use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 
@@ -22,6 +24,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     const TAG: &str = "CREATE INDEX";
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;
+    planner.must_own_table(table.id)?;
     let what = if !matches!(statement.access_method.as_str(), "" | "btree") {
         Some(format!("an index USING {}", statement.access_method))
     } else if statement.where_clause.is_some() {
@@ -39,6 +42,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         return Err(planner.unsupported(what, relation.location));
     }
     let mut columns = Vec::with_capacity(statement.index_params.len());
+    let mut directions = Vec::with_capacity(statement.index_params.len());
     for node in &statement.index_params {
         let Some(NodeEnum::IndexElem(element)) = inner(node) else {
             return Err(SqlError::internal("an index over nothing"));
@@ -49,6 +53,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
             SqlError::new(SqlState::UNDEFINED_COLUMN, message)
         })?;
         columns.push(number);
+        directions.push(direction(element.ordering(), element.nulls_ordering()));
     }
     let mut draft = Draft::new(planner);
     let mut record = record_of(planner, &table)?;
@@ -71,8 +76,12 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         name.clone()
     };
     record.revision += 1;
+    let id = IndexId(draft.id());
+    if directions.iter().any(|asked| *asked != (false, false)) {
+        record.more.directions.push((id, directions));
+    }
     record.indexes.push(IndexRecord {
-        id: IndexId(draft.id()),
+        id,
         name,
         space: draft.space(),
         columns,
@@ -90,10 +99,6 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
 fn refuse_element(element: &IndexElem) -> SqlResult<()> {
     let what = if element.expr.is_some() {
         "an index on an expression".to_string()
-    } else if element.ordering() == SortByDir::SortbyDesc {
-        "an index column in DESC order".to_string()
-    } else if element.nulls_ordering() == SortByNulls::SortbyNullsFirst {
-        "an index column with NULLS FIRST".to_string()
     } else if !element.opclassopts.is_empty() {
         "an operator class with parameters".to_string()
     } else {
@@ -138,6 +143,10 @@ pub(super) fn drop(
     let going = Going::Key(Some(index.id), "index", &index.name);
     release(draft, &record, &going, cascade, &[])?;
     record.indexes.retain(|other| other.id != index.id);
+    record
+        .more
+        .directions
+        .retain(|(other, _)| *other != index.id);
     record.revision += 1;
     draft.free_name(&index.name);
     draft.put_table(&record)?;

@@ -3,20 +3,25 @@
 //! Relies on: `draft`.  Promises: nothing but the name changes.  Does not: rename a column that a
 //! CHECK names, because checks are kept as text (0A000).
 
+use super::generated;
+use super::view::refuse_rename;
 use super::{changed_sequence, record_of};
 use crate::catalog::Relation;
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, spaces_of};
-use crate::from::{schema_of, target_table};
+use crate::from::{find_named, target_table};
 use crate::insert::column_number;
 use crate::names::required;
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
 use pg_query::protobuf::{ObjectType, RangeVar, RenameStmt};
-use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_base::{SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 
 pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Planned> {
+    if statement.rename_type() == ObjectType::ObjectRole {
+        return crate::role::rename(planner, statement);
+    }
     let relation = match statement.relation.as_ref() {
         Some(relation) => relation,
         None => {
@@ -31,6 +36,7 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
         ObjectType::ObjectTable => whole(planner, relation, statement, "ALTER TABLE"),
         ObjectType::ObjectIndex => whole(planner, relation, statement, "ALTER INDEX"),
         ObjectType::ObjectSequence => whole(planner, relation, statement, "ALTER SEQUENCE"),
+        ObjectType::ObjectView => whole(planner, relation, statement, "ALTER VIEW"),
         _ => Err(SqlError::unsupported(
             "ALTER … RENAME of this kind of object",
         )),
@@ -38,7 +44,11 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
 }
 
 fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> SqlResult<Planned> {
+    if let Some(Relation::View(id)) = find_named(planner, relation)? {
+        return column_of_view(planner, id, statement);
+    }
     let table = target_table(planner, relation)?;
+    planner.must_own_table(table.id)?;
     let number = column_number(planner, &table, &statement.subname, -1)?;
     let new = &statement.newname;
     if table.column(new).is_some() {
@@ -60,6 +70,13 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
             )));
         }
     }
+    refuse_rename(planner, table.id, Some(number))?;
+    if let Some(&made) = generated::made_of(&table, number).first() {
+        return Err(SqlError::unsupported(format!(
+            "renaming a column that generated column \"{}\" is made of",
+            table.columns[made].name
+        )));
+    }
     let mut record = record_of(planner, &table)?;
     record.columns[number].name = new.clone();
     record.revision += 1;
@@ -69,12 +86,36 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     draft.finish("ALTER TABLE")
 }
 
+fn column_of_view(planner: &Planner, id: TableId, statement: &RenameStmt) -> SqlResult<Planned> {
+    let view = required(planner.catalog().view(id))?;
+    let (old, new) = (&statement.subname, &statement.newname);
+    let mut record = (**view).clone();
+    let place = record.columns.iter().position(|column| column.name == *old);
+    let Some(place) = place else {
+        let message = format!("column \"{old}\" does not exist");
+        return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+    };
+    if record.columns.iter().any(|column| column.name == *new) {
+        let message = format!(
+            "column \"{new}\" of relation \"{}\" already exists",
+            record.name
+        );
+        return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+    }
+    refuse_rename(planner, id, Some(place))?;
+    record.columns[place].name = new.clone();
+    let mut draft = Draft::new(planner);
+    draft.put_view(&record)?;
+    draft.finish("ALTER VIEW")
+}
+
 fn constraint(
     planner: &Planner,
     relation: &RangeVar,
     statement: &RenameStmt,
 ) -> SqlResult<Planned> {
     let table = target_table(planner, relation)?;
+    planner.must_own_table(table.id)?;
     let (old, new) = (&statement.subname, &statement.newname);
     let mut draft = Draft::new(planner);
     let mut record = record_of(planner, &table)?;
@@ -119,9 +160,8 @@ fn whole(
     statement: &RenameStmt,
     tag: &'static str,
 ) -> SqlResult<Planned> {
-    let schema = schema_of(planner, relation)?;
     let catalog = planner.catalog();
-    let Some(found) = catalog.relation(schema, &relation.relname) else {
+    let Some(found) = find_named(planner, relation)? else {
         let message = format!("relation \"{}\" does not exist", relation.relname);
         if statement.missing_ok {
             planner.notice(format!("{message}, skipping"));
@@ -129,9 +169,26 @@ fn whole(
         }
         return Err(planner.error(SqlState::UNDEFINED_TABLE, message, relation.location));
     };
+    match found {
+        Relation::Table(id) | Relation::View(id) => planner.must_own_table(id)?,
+        Relation::Sequence(id) => planner.must_own(super::sequence_object(id))?,
+        Relation::Index(id, _) | Relation::PrimaryKey(id) => {
+            planner.must_own_index(id, &relation.relname)?;
+        }
+    }
     let new = statement.newname.clone();
     let mut draft = Draft::new(planner);
-    draft.take_name(schema, &new)?;
+    let schema = catalog.schema_of(found).unwrap_or_default();
+    draft.take_name(&schema, &new)?;
+    if let Relation::Table(id) | Relation::View(id) = found {
+        refuse_rename(planner, id, None)?;
+    }
+    if let Relation::View(id) = found {
+        let mut record = (**required(catalog.view(id))?).clone();
+        record.name = new;
+        draft.put_view(&record)?;
+        return draft.finish(tag);
+    }
     if let Relation::Sequence(id) = found {
         // Defaults name their sequence in text.
         let used = catalog

@@ -290,9 +290,11 @@ pub(super) fn create(planner: &Planner, statement: &CreateSeqStmt) -> SqlResult<
 pub(super) fn alter(planner: &Planner, statement: &AlterSeqStmt) -> SqlResult<Planned> {
     const TAG: &str = "ALTER SEQUENCE";
     let relation = required(statement.sequence.as_ref())?;
-    let schema = creation_schema(planner, relation)?;
     let name = &relation.relname;
-    let id = match planner.catalog().relation(schema, name) {
+    let found = crate::from::find_named(planner, relation)?;
+    let schema = found.and_then(|found| planner.catalog().schema_of(found));
+    let schema = schema.as_deref().unwrap_or_default();
+    let id = match found {
         Some(Relation::Sequence(id)) => id,
         Some(_) => {
             let message = format!("\"{name}\" is not a sequence");
@@ -307,6 +309,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterSeqStmt) -> SqlResult<Pl
             return Err(planner.error(SqlState::UNDEFINED_TABLE, message, relation.location));
         }
     };
+    planner.must_own(super::sequence_object(id))?;
     let options = read(planner, &statement.options)?;
     let mut draft = Draft::new(planner);
     let record = changed_sequence(planner, id, |_| {})?;

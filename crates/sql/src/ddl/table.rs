@@ -2,11 +2,10 @@
 //!
 //! Relies on: `constraint` for keys and checks, `sequence` for SERIAL and identity.  Promises:
 //! names of constraints, indexes and sequences are PostgreSQL's.  Accepts and ignores: UNLOGGED and
-//! storage parameters (docs/sql.md).  Does not: inheritance, partitions, generated columns,
-//! temporary tables (0A000).
+//! storage parameters (docs/sql.md).  Does not: inheritance, partitions, temporary tables (0A000).
 
 use super::constraint::{self, Constraints};
-use super::{creation_schema, sequence};
+use super::{creation_schema, generated, sequence};
 use crate::coerce;
 use crate::command::{Command, Planned};
 use crate::draft::Draft;
@@ -14,7 +13,7 @@ use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::parse::expression_text;
 use crate::planner::Planner;
-use crate::records::{ColumnRecord, TableRecord};
+use crate::records::{ColumnRecord, TableMore, TableRecord};
 use crate::scope::Scope;
 use crate::types;
 use pg_query::NodeEnum;
@@ -52,6 +51,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
         primary_key: None,
         indexes: Vec::new(),
         checks: Vec::new(),
+        more: TableMore::default(),
     };
     let mut constraints = Constraints::default();
     for node in &statement.table_elts {
@@ -71,6 +71,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
             constraints.add(None, constraint);
         }
     }
+    generated::check(planner, &record)?;
     constraint::apply(&mut draft, &mut record, &constraints)?;
     draft.put_table(&record)?;
     draft.finish(TAG)
@@ -190,6 +191,9 @@ pub(super) fn add_column(
                     ty,
                     &constraint.options,
                 )?);
+            }
+            ConstrType::ConstrGenerated => {
+                generated::add(planner, record, number, &new, constraint)?;
             }
             _ => constraints.add(Some(number), constraint),
         }

@@ -127,6 +127,17 @@ impl Calls {
         base + before
     }
 
+    /// What a planner inside has called is called here.
+    pub fn take_over(&self, inside: &Calls) {
+        self.inline.set(self.inline.get() || inside.inline.get());
+        self.unlinked.borrow_mut().extend(inside.unlinked.take());
+    }
+
+    /// True where what is bound is evaluated only under a condition.
+    pub fn is_conditional(&self) -> bool {
+        self.conditions.get() > 0
+    }
+
     /// Binds something that is evaluated only under a condition.
     pub fn under_condition<T>(&self, bind: impl FnOnce() -> T) -> T {
         self.conditions.set(self.conditions.get() + 1);
@@ -313,6 +324,7 @@ pub(crate) fn call_step(called: Called, slot: usize, line: u32, linker: &mut Lin
     };
     Step {
         line,
+        needs: None,
         action: Action::Call {
             routine: linker.number(called.signature.id),
             arguments: called.arguments,
@@ -379,7 +391,13 @@ fn plan_call_of_calls(
         arguments: params.len(),
         strict: false,
         found: None,
-        body: actions.map(|action| Step { line: 0, action }).into(),
+        body: actions
+            .map(|action| Step {
+                line: 0,
+                action,
+                needs: None,
+            })
+            .into(),
         output,
     };
     let body = wrapped(&params, linker.finish(vec![own], planner.context)?);
@@ -496,11 +514,19 @@ fn plan_wrapped(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Plan
         slots.push(Slot::hidden(ty));
         let value = std::mem::replace(expr, Expr::Param(slot, ty));
         let action = Action::Assign { slot, value };
-        steps.push(Step { line: 0, action });
+        steps.push(Step {
+            line: 0,
+            action,
+            needs: None,
+        });
     }
     steps.extend(body);
     let action = Action::Return(row);
-    steps.push(Step { line: 0, action });
+    steps.push(Step {
+        line: 0,
+        action,
+        needs: None,
+    });
     let own = Routine {
         name: "SELECT".to_string(),
         slots,
@@ -642,6 +668,7 @@ fn finish(
         columns,
         tag,
         notices: planner.notices.take(),
+        needs: crate::planner::no_needs(),
     })
 }
 

@@ -18,17 +18,19 @@ use pg_query::protobuf::{
     CreateFunctionStmt, DropStmt, FunctionParameterMode, ObjectType, ObjectWithArgs,
 };
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType};
+use quintet_ir::{Object, ObjectKind, Privileges};
 use std::sync::Arc;
 
 /// CREATE [OR REPLACE] PROCEDURE or FUNCTION.
 pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> SqlResult<Planned> {
     let name = names::strings(&statement.funcname);
     let (schema, name) = match name.as_slice() {
-        [name] => (planner.context.schema, *name),
+        [name] => (planner.schema()?, *name),
         [schema, name] => (*schema, *name),
         _ => return Err(SqlError::unsupported("a reference to another database")),
     };
-    if schema != "public" {
+    let is_system = matches!(schema, "pg_catalog" | "information_schema");
+    if is_system || !planner.catalog().has_schema(schema) {
         return Err(match schema {
             "pg_catalog" | "information_schema" => SqlError::new(
                 SqlState::INSUFFICIENT_PRIVILEGE,
@@ -40,6 +42,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
             ),
         });
     }
+    planner.must_have(planner.schema_object(schema), Privileges::CREATE)?;
     let text = planner.statement_text();
     let signature = Signature::of(RoutineId(0), statement, text, planner.context)?;
     check_defaults(planner, &signature)?;
@@ -55,6 +58,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
             return Err(SqlError::new(SqlState::DUPLICATE_FUNCTION, message));
         }
         Some(old) => {
+            planner.must_own(routine_object(old.id))?;
             check_replaced(&old, &signature)?;
             old.id
         }
@@ -75,6 +79,13 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         true => "CREATE PROCEDURE",
         false => "CREATE FUNCTION",
     })
+}
+
+fn routine_object(id: RoutineId) -> Object {
+    Object {
+        kind: ObjectKind::Routine,
+        number: id.0,
+    }
 }
 
 /// Whether what a call may leave out comes last, and is of its parameter's type.
@@ -190,7 +201,10 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
             return Err(SqlError::unsupported(tag));
         };
         match find(planner, object, what, procedure) {
-            Ok(id) => draft.drop_routine(id),
+            Ok(id) => {
+                planner.may_drop(routine_object(id))?;
+                draft.drop_routine(id);
+            }
             Err(error) if statement.missing_ok && is_missing(&error) => {
                 let message = match error.state {
                     SqlState::UNDEFINED_FUNCTION => {
@@ -229,7 +243,7 @@ fn as_written(object: &ObjectWithArgs) -> String {
     format!("{name}({})", types.join(","))
 }
 
-pub(super) fn find(
+pub(crate) fn find(
     planner: &Planner,
     object: &ObjectWithArgs,
     what: &str,
@@ -237,18 +251,18 @@ pub(super) fn find(
 ) -> SqlResult<RoutineId> {
     let name = names::strings(&object.objname);
     let (schema, name) = match name.as_slice() {
-        [name] => (planner.context.schema, *name),
-        [schema, name] => (*schema, *name),
+        [name] => (None, *name),
+        [schema, name] => (Some(*schema), *name),
         _ => return Err(SqlError::unsupported("a reference to another database")),
     };
-    check_schema(schema)?;
+    check_schema(planner, schema)?;
     let catalog = planner.catalog();
     let mut found = Vec::new();
     let key = match object.args_unspecified {
         true => None,
         false => Some(key(planner, object)?),
     };
-    for stored in catalog.routines(schema, name) {
+    for stored in planner.find_routines(schema, name) {
         let signature = stored.signature(catalog)?;
         let fits = match &key {
             Some(key) => *key == signature.key(),

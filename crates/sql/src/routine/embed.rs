@@ -25,7 +25,7 @@ use quintet_ir::cast::CastContext;
 use quintet_ir::plan::Plan;
 use quintet_ir::routine::{Action, Into, Step};
 use quintet_ir::statement::{Body, OutputColumn};
-use quintet_ir::{Expr, Statement, fold};
+use quintet_ir::{Expr, Need, Needs, Statement, fold};
 
 /// The routine that is being made, as far as its SQL needs it.
 pub(crate) struct Embedding<'c, 'l> {
@@ -36,6 +36,8 @@ pub(crate) struct Embedding<'c, 'l> {
     pub steps: Vec<Step>,
     /// Of the statement at hand.
     pub line: u32,
+    /// What the SQL planned since the last step needs; asked for before the next one.
+    pub needs: Vec<Need>,
     /// It is neither STABLE nor IMMUTABLE.
     pub may_write: bool,
 }
@@ -50,7 +52,23 @@ impl Embedding<'_, '_> {
     /// Adds a step.
     pub fn add(&mut self, action: Action) {
         let line = self.line;
-        self.steps.push(Step { line, action });
+        let needs = self.take_needs();
+        self.steps.push(Step {
+            line,
+            action,
+            needs,
+        });
+    }
+
+    /// What the next step needs, if anything.
+    fn take_needs(&mut self) -> Option<Needs> {
+        let needs = std::mem::take(&mut self.needs);
+        (!needs.is_empty()).then(|| needs.into())
+    }
+
+    /// Keeps what a planner has found to be needed.
+    pub fn keep_needs(&mut self, needs: Vec<Need>) {
+        self.needs.extend(needs);
     }
 
     /// Steps made by `make`, apart from those at hand.
@@ -59,9 +77,11 @@ impl Embedding<'_, '_> {
         make: impl FnOnce(&mut Self) -> SqlResult<T>,
     ) -> SqlResult<(T, Vec<Step>)> {
         let before = std::mem::take(&mut self.steps);
+        let needs = std::mem::take(&mut self.needs);
         let line = self.line;
         let made = make(self);
         self.line = line;
+        self.needs = needs;
         let steps = std::mem::replace(&mut self.steps, before);
         Ok((made?, steps))
     }
@@ -86,6 +106,8 @@ impl Embedding<'_, '_> {
             let scope = Scope::empty();
             let bound = Binder::new(&planner, &scope, "expressions").bind(node)?;
             if let Some(calls) = planner.calls.close() {
+                let needs = planner.take_needs();
+                self.keep_needs(needs);
                 self.call(calls);
                 return Ok(fold(bound));
             }
@@ -145,6 +167,8 @@ impl Embedding<'_, '_> {
             Ok((column, expr))
         });
         let fields = fields.collect::<SqlResult<Vec<_>>>()?;
+        let needs = planner.take_needs();
+        self.keep_needs(needs);
         self.call(calls);
         Ok(Some(fields))
     }
@@ -156,7 +180,8 @@ impl Embedding<'_, '_> {
             self.variables.hidden(*ty);
         }
         for (called, slot) in in_order(calls, first) {
-            let step = call_step(called, slot, self.line, self.linker);
+            let mut step = call_step(called, slot, self.line, self.linker);
+            step.needs = self.take_needs();
             self.steps.push(step);
         }
     }
@@ -242,6 +267,7 @@ impl Embedding<'_, '_> {
         refuse_schema_change(node)?;
         let planned = plan_statement(&planner, node)?;
         planner.calls.link(self.linker);
+        self.keep_needs(planner.take_needs());
         match planned.command {
             Command::Run(procedure) => match &procedure.body {
                 Body::Statement(statement) => {
@@ -293,6 +319,7 @@ impl Embedding<'_, '_> {
             .into_iter()
             .map(|target| fold(target.expr))
             .collect();
+        self.keep_needs(planner.take_needs());
         self.call(calls);
         Ok(Some(Planned {
             statement: Statement::Query(Plan::Values {
@@ -323,6 +350,8 @@ impl Embedding<'_, '_> {
                 values.push(binder.bind(required(target.val.as_deref())?)?);
             }
             if let Some(calls) = planner.calls.close() {
+                let needs = planner.take_needs();
+                self.keep_needs(needs);
                 self.call(calls);
                 return Ok(values);
             }

@@ -5,8 +5,9 @@
 //! [`Plan::Hold`] or a [`Plan::Call`] somewhere, by which engines know it.  Does not: hold what a sort or
 //! an aggregation holds anyway.
 
-use quintet_ir::plan::SortKey;
+use quintet_ir::plan::{SortKey, Turns};
 use quintet_ir::statement::{ConflictAction, Insert};
+use quintet_ir::window::WindowCall;
 use quintet_ir::{Expr, Plan, Statement};
 
 /// A statement in which functions are called, ready to be run.
@@ -46,14 +47,12 @@ fn calls_in_plan(plan: &Plan) -> bool {
             outer, inner, on, ..
         } => any_calls(on) || calls_in_plan(outer) || calls_in_plan(inner),
         Plan::Filter { input, predicate } => predicate.calls_routine() || calls_in_plan(input),
+        Plan::Lateral { input, outer } => any_calls(outer) || calls_in_plan(input),
         Plan::Project { input, exprs } => any_calls(exprs) || calls_in_plan(input),
         Plan::Aggregate { input, .. } => aggregate_calls(plan) || calls_in_plan(input),
         Plan::Sort { input, keys, .. } => sort_calls(keys) || calls_in_plan(input),
-        Plan::Hold { input }
-        | Plan::Unique { input }
-        | Plan::Limit { input, .. }
-        | Plan::Lock { input, .. } => calls_in_plan(input),
-        Plan::Append { inputs } => inputs.iter().any(calls_in_plan),
+        Plan::Window { input, .. } => window_calls(plan) || calls_in_plan(input),
+        plan => plan.inputs().into_iter().any(calls_in_plan),
     }
 }
 
@@ -73,6 +72,20 @@ fn aggregate_calls(plan: &Plan) -> bool {
         || calls
             .iter()
             .any(|call| any_calls(call.args.iter().chain(&call.filter)) || sort_calls(&call.order))
+}
+
+fn window_calls(plan: &Plan) -> bool {
+    let Plan::Window {
+        partition,
+        order,
+        calls,
+        ..
+    } = plan
+    else {
+        return false;
+    };
+    let exprs = |call: &WindowCall| any_calls(call.exprs().chain(call.frame.offsets()));
+    any_calls(partition) || sort_calls(order) || calls.iter().any(exprs)
 }
 
 /// ON CONFLICT, RETURNING.
@@ -101,17 +114,7 @@ fn known(plan: Plan) -> Plan {
     fn is_known(plan: &Plan) -> bool {
         match plan {
             Plan::Hold { .. } | Plan::Call { .. } | Plan::Lock { .. } => true,
-            Plan::Values { .. } | Plan::Scan(_) | Plan::Series { .. } | Plan::Unnest { .. } => {
-                false
-            }
-            Plan::Join { outer, inner, .. } => is_known(outer) || is_known(inner),
-            Plan::Filter { input, .. }
-            | Plan::Project { input, .. }
-            | Plan::Aggregate { input, .. }
-            | Plan::Sort { input, .. }
-            | Plan::Unique { input }
-            | Plan::Limit { input, .. } => is_known(input),
-            Plan::Append { inputs } => inputs.iter().any(is_known),
+            plan => plan.inputs().into_iter().any(is_known),
         }
     }
     match is_known(&plan) {
@@ -149,6 +152,19 @@ fn held_inside(plan: Plan) -> Plan {
         | Plan::Unnest { .. }
         | Plan::Call { .. } => plan,
         Plan::Hold { input } => held(held_inside(*input)),
+        Plan::Lateral { input, outer } => Plan::Lateral {
+            input: below(input, false),
+            outer,
+        },
+        Plan::Lookup {
+            input,
+            keys,
+            values,
+        } => Plan::Lookup {
+            input: below(input, any_calls(keys.iter().chain(&values))),
+            keys,
+            values,
+        },
         Plan::Join {
             outer,
             inner,
@@ -184,9 +200,32 @@ fn held_inside(plan: Plan) -> Plan {
         plan @ Plan::Aggregate { .. } => {
             let calling = aggregate_calls(&plan);
             match plan {
-                Plan::Aggregate { input, keys, calls } => Plan::Aggregate {
+                Plan::Aggregate {
+                    input,
+                    keys,
+                    calls,
+                    sets,
+                } => Plan::Aggregate {
                     input: below(input, calling),
                     keys,
+                    calls,
+                    sets,
+                },
+                other => other,
+            }
+        }
+        plan @ Plan::Window { .. } => {
+            let calling = window_calls(&plan);
+            match plan {
+                Plan::Window {
+                    input,
+                    partition,
+                    order,
+                    calls,
+                } => Plan::Window {
+                    input: below(input, calling),
+                    partition,
+                    order,
                     calls,
                 },
                 other => other,
@@ -199,15 +238,33 @@ fn held_inside(plan: Plan) -> Plan {
             input,
             limit,
             offset,
+            ties,
         } => Plan::Limit {
             input: below(input, false),
             limit,
             offset,
+            ties,
         },
         Plan::Lock { input, targets } => Plan::Lock {
             input: below(input, false),
             targets,
         },
+        Plan::With {
+            number,
+            first,
+            then,
+            turns,
+        } => {
+            // A recursion runs both side by side.
+            let calls = turns != Turns::Once && (calls_in_plan(&first) || calls_in_plan(&then));
+            Plan::With {
+                number,
+                first: below(first, calls),
+                then: below(then, calls),
+                turns,
+            }
+        }
+        Plan::Given { .. } => plan,
         Plan::Append { inputs } => Plan::Append {
             inputs: inputs.into_iter().map(held_inside).collect(),
         },

@@ -109,6 +109,7 @@ fn failing(error: SqlError) -> SqlResult<Routine> {
         found: None,
         body: vec![Step {
             line: 0,
+            needs: None,
             action: fail,
         }],
         output: Output::Nothing,

@@ -75,6 +75,7 @@ pub(crate) fn routine(
             linker,
             steps: Vec::new(),
             line: 0,
+            needs: Vec::new(),
             may_write: signature.may_write,
         },
         signature,
@@ -241,10 +242,12 @@ impl Lowering<'_, '_, '_> {
     /// Steps of statements, apart from those at hand.
     fn apart(&mut self, statements: &[Statement]) -> SqlResult<Vec<Step>> {
         let before = std::mem::take(&mut self.at.steps);
+        let needs = std::mem::take(&mut self.at.needs);
         let line = self.at.line;
         self.nesting += 1;
         let made = self.statements(statements);
         self.nesting -= 1;
+        self.at.needs = needs;
         let steps = std::mem::replace(&mut self.at.steps, before);
         made?;
         self.at.line = line;
@@ -270,6 +273,7 @@ impl Lowering<'_, '_, '_> {
     fn instead(&mut self, begun: usize, error: SqlError) -> SqlResult<()> {
         let error = for_later(error)?;
         self.at.steps.truncate(begun);
+        self.at.needs.clear();
         self.at.add(Action::Fail(Box::new(error)));
         Ok(())
     }

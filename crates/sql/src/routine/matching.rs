@@ -75,16 +75,16 @@ pub(crate) fn is_routine(planner: &Planner, call: &FuncCall) -> bool {
 
 /// The routines that a call may mean by its name.
 pub(crate) fn named<'a>(planner: &Planner<'a>, call: &FuncCall) -> Vec<&'a Arc<StoredRoutine>> {
-    let Some((schema, name)) = parts(planner, call) else {
+    let Some((schema, name)) = parts(call) else {
         return Vec::new();
     };
-    planner.catalog().routines(schema, name)
+    planner.find_routines(schema, name)
 }
 
-fn parts<'n>(planner: &'n Planner, call: &'n FuncCall) -> Option<(&'n str, &'n str)> {
+fn parts(call: &FuncCall) -> Option<(Option<&str>, &str)> {
     match crate::names::strings(&call.funcname).as_slice() {
-        [name] => Some((planner.context.schema, name)),
-        [schema, name] => Some((schema, name)),
+        [name] => Some((None, name)),
+        [schema, name] => Some((Some(schema), name)),
         _ => None,
     }
 }
@@ -94,17 +94,23 @@ fn parts<'n>(planner: &'n Planner, call: &'n FuncCall) -> Option<(&'n str, &'n s
 /// # Errors
 /// `42883` if none fits, `42725` if several do, `42809` if it is of the other kind.
 pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Matched> {
+    let found = best_match(binder, call, procedure)?;
+    binder.planner.need_routine(found.signature.id);
+    Ok(found)
+}
+
+fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Matched> {
     let planner = binder.planner;
     let here = planner.at(call.location);
     if call.func_variadic {
         return Err(here(SqlError::unsupported("VARIADIC")));
     }
-    let Some((schema, name)) = parts(planner, call) else {
+    let Some((schema, name)) = parts(call) else {
         return Err(here(SqlError::unsupported(
             "a reference to another database",
         )));
     };
-    check_schema(schema).map_err(&here)?;
+    check_schema(planner, schema).map_err(&here)?;
     let argument = |node: &Node| match binder.row(node)? {
         Some(row) => Ok::<_, SqlError>(Argument::Row(row)),
         None => binder.bind(node).map(Argument::Value),
@@ -128,7 +134,7 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
     }
     let types: Vec<SqlType> = given.iter().map(|given| given.value.ty()).collect();
     let mut candidates = Vec::new();
-    for stored in planner.catalog().routines(schema, name) {
+    for stored in planner.find_routines(schema, name) {
         let signature = stored.signature(planner.catalog())?;
         if let Some(places) = places(signature, &given) {
             candidates.push((signature, places));
@@ -294,10 +300,11 @@ fn written(name: &str, given: &[Given]) -> String {
 ///
 /// # Errors
 /// `3F000`.
-pub(crate) fn check_schema(schema: &str) -> SqlResult<()> {
+pub(crate) fn check_schema(planner: &Planner, schema: Option<&str>) -> SqlResult<()> {
     match schema {
-        "public" | "pg_catalog" | "information_schema" => Ok(()),
-        other => Err(SqlError::new(
+        None => Ok(()),
+        Some(schema) if planner.catalog().has_schema(schema) => Ok(()),
+        Some(other) => Err(SqlError::new(
             SqlState::INVALID_SCHEMA_NAME,
             format!("schema \"{other}\" does not exist"),
         )),

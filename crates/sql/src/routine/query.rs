@@ -37,6 +37,7 @@ pub(crate) fn routine(
         linker,
         steps: Vec::new(),
         line: 0,
+        needs: Vec::new(),
         may_write: signature.may_write,
     };
     let texts: Vec<(u32, String)> = parse::parse(&source)?

@@ -3,6 +3,7 @@
 //! Relies on: `plpgsql::header`.  Promises: all types are decided against one catalogue.  Does not: look
 //! at the body.
 
+use crate::catalog::Relation;
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility};
 use crate::types;
@@ -308,11 +309,14 @@ pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
 
 fn table(planner: &Planner, names: &[String]) -> SqlResult<TableRef> {
     let (schema, name) = match names {
-        [name] => (planner.context.schema, name.as_str()),
-        [schema, name] => (schema.as_str(), name.as_str()),
+        [name] => (None, name.as_str()),
+        [schema, name] => (Some(schema.as_str()), name.as_str()),
         _ => return Err(unknown_relation(names)),
     };
-    let found = planner.catalog().table(schema, name);
+    let found = match planner.find_relation(schema, name) {
+        Some(Relation::Table(id)) => planner.catalog().table_by_id(id),
+        _ => None,
+    };
     found.cloned().ok_or_else(|| unknown_relation(names))
 }
 

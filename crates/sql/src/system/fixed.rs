@@ -3,66 +3,59 @@
 //! Relies on: `base::types` for what types there are.  Promises: numbers as PostgreSQL's, which
 //! clients know by heart.  Does not: list types that Quintet lacks.
 
-use super::{
-    DATABASE, Definition, INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, flag, oid, text, type_name,
-};
+use super::layout::Layout;
+use super::objects::{alignment_of, collation_of, storage_of};
+use super::{DATABASE, Definition, OWNER, PG_CATALOG, flag, oid, text, type_name};
 use crate::planner::Planner;
 use quintet_base::types::TypeFamily;
 use quintet_base::{SqlType, Value};
-
-use SqlType::{Bool, Int2, Int2Array, Int4, InternalChar, Name, Oid, Text, TextArray, TimestampTz};
+use quintet_ir::Expr;
+use quintet_ir::function;
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
         name: "pg_namespace",
-        oid: 2615,
-        columns: &[
-            ("oid", Oid),
-            ("nspname", Name),
-            ("nspowner", Oid),
-            ("nspacl", TextArray),
-        ],
-        rows: |_| {
-            let schemas = [
-                (PG_CATALOG, "pg_catalog"),
-                (PUBLIC, "public"),
-                (INFORMATION_SCHEMA, "information_schema"),
-            ];
-            let row = |(number, name)| vec![oid(number), text(name), oid(OWNER), Value::Null];
-            schemas.into_iter().map(row).collect()
+        columns: &["oid", "nspname", "nspowner", "nspacl"],
+        rows: |planner| {
+            let row = |(number, name): (u32, String)| {
+                vec![oid(number), text(&name), oid(OWNER), Value::Null]
+            };
+            super::schemas(planner.catalog())
+                .into_iter()
+                .map(row)
+                .collect()
         },
     },
     Definition {
         name: "pg_type",
-        oid: 1247,
         columns: &[
-            ("oid", Oid),
-            ("typname", Name),
-            ("typnamespace", Oid),
-            ("typowner", Oid),
-            ("typlen", Int2),
-            ("typbyval", Bool),
-            ("typtype", InternalChar),
-            ("typcategory", InternalChar),
-            ("typispreferred", Bool),
-            ("typisdefined", Bool),
-            ("typdelim", InternalChar),
-            ("typrelid", Oid),
-            ("typelem", Oid),
-            ("typarray", Oid),
-            ("typnotnull", Bool),
-            ("typbasetype", Oid),
-            ("typtypmod", Int4),
-            ("typndims", Int4),
-            ("typcollation", Oid),
-            ("typdefault", Text),
+            "oid",
+            "typname",
+            "typnamespace",
+            "typowner",
+            "typlen",
+            "typbyval",
+            "typtype",
+            "typcategory",
+            "typispreferred",
+            "typisdefined",
+            "typdelim",
+            "typrelid",
+            "typelem",
+            "typarray",
+            "typnotnull",
+            "typbasetype",
+            "typtypmod",
+            "typndims",
+            "typcollation",
+            "typalign",
+            "typstorage",
         ],
         rows: types,
     },
     Definition {
         name: "pg_am",
-        oid: 2601,
-        columns: &[("oid", Oid), ("amname", Name), ("amtype", InternalChar)],
+        columns: &["oid", "amname", "amtype"],
         rows: |_| {
             vec![
                 vec![oid(2), text("heap"), text("t")],
@@ -72,20 +65,19 @@ pub(super) const RELATIONS: &[Definition] = &[
     },
     Definition {
         name: "pg_database",
-        oid: 1262,
         columns: &[
-            ("oid", Oid),
-            ("datname", Name),
-            ("datdba", Oid),
-            ("encoding", Int4),
-            ("datlocprovider", InternalChar),
-            ("datistemplate", Bool),
-            ("datallowconn", Bool),
-            ("datconnlimit", Int4),
-            ("dattablespace", Oid),
-            ("datcollate", Text),
-            ("datctype", Text),
-            ("datacl", TextArray),
+            "oid",
+            "datname",
+            "datdba",
+            "encoding",
+            "datlocprovider",
+            "datistemplate",
+            "datallowconn",
+            "datconnlimit",
+            "dattablespace",
+            "datcollate",
+            "datctype",
+            "datacl",
         ],
         rows: |planner| {
             vec![vec![
@@ -107,79 +99,95 @@ pub(super) const RELATIONS: &[Definition] = &[
     },
     Definition {
         name: "pg_roles",
-        oid: 12_000,
         columns: &[
-            ("oid", Oid),
-            ("rolname", Name),
-            ("rolsuper", Bool),
-            ("rolinherit", Bool),
-            ("rolcreaterole", Bool),
-            ("rolcreatedb", Bool),
-            ("rolcanlogin", Bool),
-            ("rolreplication", Bool),
-            ("rolconnlimit", Int4),
-            ("rolpassword", Text),
-            ("rolvaliduntil", TimestampTz),
-            ("rolbypassrls", Bool),
-            ("rolconfig", TextArray),
+            "oid",
+            "rolname",
+            "rolsuper",
+            "rolinherit",
+            "rolcreaterole",
+            "rolcreatedb",
+            "rolcanlogin",
+            "rolreplication",
+            "rolconnlimit",
+            "rolpassword",
+            "rolvaliduntil",
+            "rolbypassrls",
+            "rolconfig",
         ],
-        rows: |planner| {
-            vec![vec![
-                oid(OWNER),
-                text(planner.context.user),
-                flag(true),
-                flag(true),
-                flag(true),
-                flag(true),
-                flag(true),
-                flag(false),
-                Value::Int4(-1),
-                text("********"),
-                Value::Null,
-                flag(true),
-                Value::Null,
-            ]]
+        rows: super::roles::roles,
+    },
+    Definition {
+        name: "pg_tablespace",
+        columns: &["oid", "spcname", "spcowner"],
+        rows: |_| {
+            vec![
+                vec![oid(1663), text("pg_default"), oid(OWNER)],
+                vec![oid(1664), text("pg_global"), oid(OWNER)],
+            ]
         },
     },
     Definition {
-        name: "pg_partitioned_table",
-        oid: 3350,
+        name: "pg_collation",
         columns: &[
-            ("partrelid", Oid),
-            ("partstrat", InternalChar),
-            ("partnatts", Int2),
-            ("partdefid", Oid),
-            ("partattrs", Int2Array),
+            "oid",
+            "collname",
+            "collnamespace",
+            "collowner",
+            "collprovider",
+            "collisdeterministic",
+            "collencoding",
+            "collcollate",
+            "collctype",
         ],
-        rows: |_| vec![],
+        rows: |_| {
+            let row = |(number, name, provider): (u32, &str, &str)| {
+                let own = match provider {
+                    "c" => text(name),
+                    _ => Value::Null,
+                };
+                vec![
+                    oid(number),
+                    text(name),
+                    oid(PG_CATALOG),
+                    oid(OWNER),
+                    text(provider),
+                    flag(true),
+                    Value::Int4(-1),
+                    own.clone(),
+                    own,
+                ]
+            };
+            [(100, "default", "d"), (950, "C", "c"), (951, "POSIX", "c")]
+                .map(row)
+                .into()
+        },
     },
     Definition {
-        name: "pg_inherits",
-        oid: 2611,
+        name: "pg_extension",
         columns: &[
-            ("inhrelid", Oid),
-            ("inhparent", Oid),
-            ("inhseqno", Int4),
-            ("inhdetachpending", Bool),
+            "oid",
+            "extname",
+            "extowner",
+            "extnamespace",
+            "extrelocatable",
+            "extversion",
         ],
-        rows: |_| vec![],
-    },
-    Definition {
-        name: "pg_description",
-        oid: 2609,
-        columns: &[
-            ("objoid", Oid),
-            ("classoid", Oid),
-            ("objsubid", Int4),
-            ("description", Text),
-        ],
-        rows: |_| vec![],
+        rows: |_| {
+            vec![vec![
+                oid(13_563),
+                text("plpgsql"),
+                oid(OWNER),
+                oid(PG_CATALOG),
+                flag(false),
+                text("1.0"),
+            ]]
+        },
     },
 ];
 
 /// Every type that has an OID below the users'.
 fn all_types() -> impl Iterator<Item = SqlType> {
-    const LAST: u32 = 4_000;
+    const LAST: u32 = 4_100;
     (1..LAST).filter_map(SqlType::from_oid)
 }
 
@@ -223,9 +231,184 @@ fn types(_: &Planner) -> Vec<Vec<Value>> {
             oid(0),
             Value::Int4(-1),
             Value::Int4(0),
-            oid(0),
-            Value::Null,
+            oid(collation_of(ty)),
+            text(alignment_of(ty)),
+            text(storage_of(ty)),
         ]
     };
     all_types().map(row).collect()
+}
+
+/// Settings that clients look for, with what PostgreSQL says of their kind.
+const SETTINGS: &[(&str, &str, &str)] = &[
+    (
+        "application_name",
+        "Reporting and Logging / What to Log",
+        "string",
+    ),
+    (
+        "bytea_output",
+        "Client Connection Defaults / Statement Behavior",
+        "enum",
+    ),
+    (
+        "client_encoding",
+        "Client Connection Defaults / Locale and Formatting",
+        "string",
+    ),
+    (
+        "DateStyle",
+        "Client Connection Defaults / Locale and Formatting",
+        "string",
+    ),
+    (
+        "default_transaction_isolation",
+        "Client Connection Defaults / Statement Behavior",
+        "enum",
+    ),
+    (
+        "default_transaction_read_only",
+        "Client Connection Defaults / Statement Behavior",
+        "bool",
+    ),
+    (
+        "extra_float_digits",
+        "Client Connection Defaults / Locale and Formatting",
+        "integer",
+    ),
+    (
+        "IntervalStyle",
+        "Client Connection Defaults / Locale and Formatting",
+        "enum",
+    ),
+    (
+        "lock_timeout",
+        "Client Connection Defaults / Statement Behavior",
+        "integer",
+    ),
+    (
+        "search_path",
+        "Client Connection Defaults / Statement Behavior",
+        "string",
+    ),
+    ("server_encoding", "Preset Options", "string"),
+    ("server_version", "Preset Options", "string"),
+    ("server_version_num", "Preset Options", "integer"),
+    (
+        "standard_conforming_strings",
+        "Version and Platform Compatibility",
+        "bool",
+    ),
+    (
+        "statement_timeout",
+        "Client Connection Defaults / Statement Behavior",
+        "integer",
+    ),
+    (
+        "TimeZone",
+        "Client Connection Defaults / Locale and Formatting",
+        "string",
+    ),
+    ("max_index_keys", "Preset Options", "integer"),
+    ("max_identifier_length", "Preset Options", "integer"),
+    (
+        "check_function_bodies",
+        "Client Connection Defaults / Statement Behavior",
+        "bool",
+    ),
+    (
+        "client_min_messages",
+        "Client Connection Defaults / Statement Behavior",
+        "enum",
+    ),
+    (
+        "default_table_access_method",
+        "Client Connection Defaults / Statement Behavior",
+        "string",
+    ),
+    (
+        "default_tablespace",
+        "Client Connection Defaults / Statement Behavior",
+        "string",
+    ),
+    (
+        "default_transaction_deferrable",
+        "Client Connection Defaults / Statement Behavior",
+        "bool",
+    ),
+    (
+        "idle_in_transaction_session_timeout",
+        "Client Connection Defaults / Statement Behavior",
+        "integer",
+    ),
+    ("in_hot_standby", "Preset Options", "bool"),
+    ("integer_datetimes", "Preset Options", "bool"),
+    ("jit", "Query Tuning / Other Planner Options", "bool"),
+    ("quintet.engine", "Customized Options", "enum"),
+    ("quintet.group_reads", "Customized Options", "bool"),
+    (
+        "row_security",
+        "Client Connection Defaults / Statement Behavior",
+        "bool",
+    ),
+    ("synchronous_commit", "Write-Ahead Log / Settings", "enum"),
+    (
+        "transaction_deferrable",
+        "Client Connection Defaults / Statement Behavior",
+        "bool",
+    ),
+    (
+        "transaction_isolation",
+        "Client Connection Defaults / Statement Behavior",
+        "enum",
+    ),
+    (
+        "transaction_read_only",
+        "Client Connection Defaults / Statement Behavior",
+        "bool",
+    ),
+    (
+        "xmloption",
+        "Client Connection Defaults / Statement Behavior",
+        "enum",
+    ),
+];
+
+/// The rows of `pg_settings`: values are asked of the session when the statement runs.
+pub(super) fn settings(layout: &Layout) -> Vec<Vec<Expr>> {
+    let row = |&(name, category, kind): &(&str, &str, &str)| {
+        let value = || {
+            let constant = |value, ty| Expr::Const(value, ty);
+            let args = vec![
+                constant(text(name), SqlType::Text),
+                constant(flag(true), SqlType::Bool),
+            ];
+            let types = [SqlType::Text, SqlType::Bool];
+            match function::resolve("current_setting", &types) {
+                Ok(found) => Expr::Call {
+                    function: found.function,
+                    args,
+                    ty: found.result,
+                },
+                Err(_) => Expr::null(SqlType::Text),
+            }
+        };
+        let column = |column: &super::layout::Column| match column.name {
+            "name" => Expr::Const(text(name), column.ty),
+            "setting" => match name {
+                // PostgreSQL's own bounds, which drivers read from here.
+                "max_index_keys" => Expr::Const(text("32"), column.ty),
+                "max_identifier_length" => Expr::Const(text("63"), column.ty),
+                _ => value(),
+            },
+            "category" => Expr::Const(text(category), column.ty),
+            "vartype" => Expr::Const(text(kind), column.ty),
+            "context" => Expr::Const(text("user"), column.ty),
+            "source" => Expr::Const(text("default"), column.ty),
+            "pending_restart" => Expr::Const(flag(false), column.ty),
+            _ => Expr::Const(Value::Null, column.ty),
+        };
+        layout.columns.iter().map(column).collect()
+    };
+    SETTINGS.iter().map(row).collect()
 }

@@ -1,162 +1,216 @@
 //! Relations about what users made: tables, columns, indexes, constraints, sequences.
 //!
-//! Relies on: the catalogue.  Promises: one row per object, numbers that join up.
-//! Does not: list the system's own relations in `pg_class` (their columns are not listed either).
+//! Relies on: the catalogue.  Promises: one row per object, numbers that join up; the system's own
+//! relations are listed with their columns.  Does not: list types of rows.
 
-use super::{Definition, OWNER, flag, numbers, oid, primary_key_oid, schema_oid, short, text};
+use super::{
+    Definition, OWNER, PG_CLASS, flag, layout, numbers, oid, primary_key_oid, schema_oid, short,
+    text,
+};
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
-use quintet_base::{SqlType, Value};
+use crate::scope::Scope;
+use quintet_base::types::TypeFamily;
+use quintet_base::value::Array;
+use quintet_base::{SqlType, TableId, TypeMod, Value};
 use quintet_ir::schema::{Identity, TableDef};
-
-use SqlType::{
-    Bool, Float4, Int2, Int2Array, Int4, Int8, InternalChar, Name, Oid, Text, TextArray,
-};
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
         name: "pg_class",
-        oid: 1259,
         columns: &[
-            ("oid", Oid),
-            ("relname", Name),
-            ("relnamespace", Oid),
-            ("reltype", Oid),
-            ("reloftype", Oid),
-            ("relowner", Oid),
-            ("relam", Oid),
-            ("relfilenode", Oid),
-            ("reltablespace", Oid),
-            ("relpages", Int4),
-            ("reltuples", Float4),
-            ("relallvisible", Int4),
-            ("reltoastrelid", Oid),
-            ("relhasindex", Bool),
-            ("relisshared", Bool),
-            ("relpersistence", InternalChar),
-            ("relkind", InternalChar),
-            ("relnatts", Int2),
-            ("relchecks", Int2),
-            ("relhasrules", Bool),
-            ("relhastriggers", Bool),
-            ("relhassubclass", Bool),
-            ("relrowsecurity", Bool),
-            ("relforcerowsecurity", Bool),
-            ("relispopulated", Bool),
-            ("relreplident", InternalChar),
-            ("relispartition", Bool),
-            ("relrewrite", Oid),
-            ("relacl", TextArray),
-            ("reloptions", TextArray),
-            ("relpartbound", Text),
+            "oid",
+            "relname",
+            "relnamespace",
+            "reltype",
+            "reloftype",
+            "relowner",
+            "relam",
+            "relfilenode",
+            "reltablespace",
+            "relpages",
+            "reltuples",
+            "relallvisible",
+            "reltoastrelid",
+            "relhasindex",
+            "relisshared",
+            "relpersistence",
+            "relkind",
+            "relnatts",
+            "relchecks",
+            "relhasrules",
+            "relhastriggers",
+            "relhassubclass",
+            "relrowsecurity",
+            "relforcerowsecurity",
+            "relispopulated",
+            "relreplident",
+            "relispartition",
+            "relrewrite",
+            "relacl",
+            "reloptions",
+            "relpartbound",
         ],
         rows: classes,
     },
     Definition {
         name: "pg_attribute",
-        oid: 1249,
         columns: &[
-            ("attrelid", Oid),
-            ("attname", Name),
-            ("atttypid", Oid),
-            ("attstattarget", Int4),
-            ("attlen", Int2),
-            ("attnum", Int2),
-            ("attndims", Int4),
-            ("atttypmod", Int4),
-            ("attbyval", Bool),
-            ("attnotnull", Bool),
-            ("atthasdef", Bool),
-            ("atthasmissing", Bool),
-            ("attidentity", InternalChar),
-            ("attgenerated", InternalChar),
-            ("attisdropped", Bool),
-            ("attislocal", Bool),
-            ("attinhcount", Int4),
-            ("attcollation", Oid),
-            ("attoptions", TextArray),
+            "attrelid",
+            "attname",
+            "atttypid",
+            "attstattarget",
+            "attlen",
+            "attnum",
+            "attndims",
+            "atttypmod",
+            "attbyval",
+            "attnotnull",
+            "atthasdef",
+            "atthasmissing",
+            "attidentity",
+            "attgenerated",
+            "attisdropped",
+            "attislocal",
+            "attinhcount",
+            "attcollation",
+            "attstorage",
+            "attalign",
         ],
         rows: attributes,
     },
     Definition {
         name: "pg_index",
-        oid: 2610,
         columns: &[
-            ("indexrelid", Oid),
-            ("indrelid", Oid),
-            ("indnatts", Int2),
-            ("indnkeyatts", Int2),
-            ("indisunique", Bool),
-            ("indnullsnotdistinct", Bool),
-            ("indisprimary", Bool),
-            ("indisexclusion", Bool),
-            ("indimmediate", Bool),
-            ("indisclustered", Bool),
-            ("indisvalid", Bool),
-            ("indisready", Bool),
-            ("indislive", Bool),
-            ("indisreplident", Bool),
-            ("indkey", Int2Array),
-            ("indexprs", Text),
-            ("indpred", Text),
+            "indexrelid",
+            "indrelid",
+            "indnatts",
+            "indnkeyatts",
+            "indisunique",
+            "indnullsnotdistinct",
+            "indisprimary",
+            "indisexclusion",
+            "indimmediate",
+            "indisclustered",
+            "indisvalid",
+            "indisready",
+            "indislive",
+            "indisreplident",
+            "indkey",
+            "indcollation",
+            "indclass",
+            "indoption",
         ],
         rows: indexes,
     },
     Definition {
         name: "pg_constraint",
-        oid: 2606,
         columns: &[
-            ("oid", Oid),
-            ("conname", Name),
-            ("connamespace", Oid),
-            ("contype", InternalChar),
-            ("condeferrable", Bool),
-            ("condeferred", Bool),
-            ("convalidated", Bool),
-            ("conrelid", Oid),
-            ("contypid", Oid),
-            ("conindid", Oid),
-            ("conparentid", Oid),
-            ("confrelid", Oid),
-            ("confupdtype", InternalChar),
-            ("confdeltype", InternalChar),
-            ("confmatchtype", InternalChar),
-            ("conislocal", Bool),
-            ("coninhcount", Int4),
-            ("connoinherit", Bool),
-            ("conkey", Int2Array),
-            ("confkey", Int2Array),
-            ("conbin", Text),
+            "oid",
+            "conname",
+            "connamespace",
+            "contype",
+            "condeferrable",
+            "condeferred",
+            "convalidated",
+            "conrelid",
+            "contypid",
+            "conindid",
+            "conparentid",
+            "confrelid",
+            "confupdtype",
+            "confdeltype",
+            "confmatchtype",
+            "conislocal",
+            "coninhcount",
+            "connoinherit",
+            "conkey",
+            "confkey",
+            "conbin",
         ],
         rows: constraints,
     },
     Definition {
         name: "pg_attrdef",
-        oid: 2604,
-        columns: &[
-            ("oid", Oid),
-            ("adrelid", Oid),
-            ("adnum", Int2),
-            ("adbin", Text),
-        ],
+        columns: &["oid", "adrelid", "adnum", "adbin"],
         rows: defaults,
     },
     Definition {
         name: "pg_sequence",
-        oid: 2224,
         columns: &[
-            ("seqrelid", Oid),
-            ("seqtypid", Oid),
-            ("seqstart", Int8),
-            ("seqincrement", Int8),
-            ("seqmax", Int8),
-            ("seqmin", Int8),
-            ("seqcache", Int8),
-            ("seqcycle", Bool),
+            "seqrelid",
+            "seqtypid",
+            "seqstart",
+            "seqincrement",
+            "seqmax",
+            "seqmin",
+            "seqcache",
+            "seqcycle",
         ],
         rows: sequences,
     },
+    Definition {
+        name: "pg_depend",
+        columns: &[
+            "classid",
+            "objid",
+            "objsubid",
+            "refclassid",
+            "refobjid",
+            "refobjsubid",
+            "deptype",
+        ],
+        rows: dependencies,
+    },
+    Definition {
+        name: "pg_description",
+        columns: &["objoid", "classoid", "objsubid", "description"],
+        rows: |planner| {
+            let mut rows = Vec::new();
+            for (number, record) in planner.catalog().all_comments() {
+                rows.extend(record.entries.iter().map(|entry| {
+                    vec![
+                        oid(number),
+                        oid(entry.class),
+                        Value::Int4(entry.column),
+                        text(&entry.text),
+                    ]
+                }));
+            }
+            rows
+        },
+    },
 ];
+
+/// The collation that values of a type have: PostgreSQL's number of `default`, or of `C` for names.
+pub(super) fn collation_of(ty: SqlType) -> u32 {
+    match ty.element().unwrap_or(ty) {
+        SqlType::Text | SqlType::Varchar | SqlType::Bpchar => 100,
+        SqlType::Name => 950,
+        _ => 0,
+    }
+}
+
+/// How PostgreSQL would keep values of a type: `p`, `m` or `x`.
+pub(super) fn storage_of(ty: SqlType) -> &'static str {
+    match ty {
+        SqlType::Numeric => "m",
+        ty if ty.type_len() == -1 && !ty.is_vector() => "x",
+        _ => "p",
+    }
+}
+
+/// How PostgreSQL would align values of a type.
+pub(super) fn alignment_of(ty: SqlType) -> &'static str {
+    match ty.type_len() {
+        1 => "c",
+        2 => "s",
+        8 | 16 if ty != SqlType::Uuid => "d",
+        _ if matches!(ty, SqlType::Name | SqlType::Uuid) => "c",
+        _ if ty.element().is_some_and(|element| element.type_len() == 8) => "d",
+        _ => "i",
+    }
+}
 
 /// What differs between the kinds of relations.
 struct Class<'a> {
@@ -168,22 +222,28 @@ struct Class<'a> {
     columns: usize,
     checks: usize,
     indexed: bool,
+    /// Has foreign keys, or is referred to.
+    referring: bool,
 }
 
-fn class(class: &Class) -> Vec<Value> {
+fn class(planner: &Planner, class: &Class) -> Vec<Value> {
     vec![
         oid(class.oid),
         text(class.name),
-        oid(schema_oid(class.schema)),
+        oid(schema_oid(planner, class.schema)),
         oid(0),
         oid(0),
         oid(OWNER),
         oid(class.access_method),
         oid(class.oid),
         oid(0),
-        Value::Int4(0),
+        Value::Int4(i32::from(matches!(class.kind, "S" | "i"))),
         // As in PostgreSQL before the first ANALYZE: not known.
-        Value::Float4(-1.0),
+        Value::Float4(match class.kind {
+            "i" => 0.0,
+            "S" => 1.0,
+            _ => -1.0,
+        }),
         Value::Int4(0),
         oid(0),
         flag(class.indexed),
@@ -192,8 +252,8 @@ fn class(class: &Class) -> Vec<Value> {
         text(class.kind),
         short(class.columns),
         short(class.checks),
-        flag(false),
-        flag(false),
+        flag(class.kind == "v"),
+        flag(class.referring),
         flag(false),
         flag(false),
         flag(false),
@@ -208,7 +268,7 @@ fn class(class: &Class) -> Vec<Value> {
 }
 
 /// A table's indexes, its primary key's first: number, name, columns, unique, primary.
-fn all_indexes(table: &TableDef) -> Vec<(u32, &str, &[usize], bool, bool)> {
+pub(super) fn all_indexes(table: &TableDef) -> Vec<(u32, &str, &[usize], bool, bool)> {
     let primary = table.primary_key.iter().map(|key| {
         let columns: &[usize] = &key.columns;
         (
@@ -235,85 +295,233 @@ fn all_indexes(table: &TableDef) -> Vec<(u32, &str, &[usize], bool, bool)> {
 fn classes(planner: &Planner) -> Vec<Vec<Value>> {
     const HEAP: u32 = 2;
     const BTREE: u32 = 403;
+    let plain = Class {
+        oid: 0,
+        name: "",
+        schema: "",
+        kind: "r",
+        access_method: HEAP,
+        columns: 0,
+        checks: 0,
+        indexed: false,
+        referring: false,
+    };
     let mut rows = Vec::new();
+    for layout in layout::all() {
+        rows.push(class(
+            planner,
+            &Class {
+                oid: layout.oid,
+                name: layout.name,
+                schema: layout.schema,
+                kind: layout.kind,
+                access_method: if layout.kind == "r" { HEAP } else { 0 },
+                columns: layout.columns.len(),
+                ..plain
+            },
+        ));
+    }
     for table in planner.catalog().tables() {
         let indexes = all_indexes(table);
-        rows.push(class(&Class {
-            oid: table.id.0,
-            name: &table.name,
-            schema: &table.schema,
-            kind: "r",
-            access_method: HEAP,
-            columns: table.columns.len(),
-            checks: table.checks.len(),
-            indexed: !indexes.is_empty(),
-        }));
-        for (number, name, columns, ..) in indexes {
-            rows.push(class(&Class {
-                oid: number,
-                name,
+        rows.push(class(
+            planner,
+            &Class {
+                oid: table.id.0,
+                name: &table.name,
                 schema: &table.schema,
-                kind: "i",
-                access_method: BTREE,
-                columns: columns.len(),
-                checks: 0,
-                indexed: false,
-            }));
+                columns: table.columns.len(),
+                checks: table.checks.len(),
+                indexed: !indexes.is_empty(),
+                referring: table.references.is_some(),
+                ..plain
+            },
+        ));
+        for (number, name, columns, ..) in indexes {
+            rows.push(class(
+                planner,
+                &Class {
+                    oid: number,
+                    name,
+                    schema: &table.schema,
+                    kind: "i",
+                    access_method: BTREE,
+                    columns: columns.len(),
+                    ..plain
+                },
+            ));
         }
     }
+    for view in planner.catalog().views() {
+        rows.push(class(
+            planner,
+            &Class {
+                oid: view.id.0,
+                name: &view.name,
+                schema: &view.schema,
+                kind: "v",
+                access_method: 0,
+                columns: view.columns.len(),
+                ..plain
+            },
+        ));
+    }
     for sequence in planner.catalog().sequences() {
-        rows.push(class(&Class {
-            oid: sequence.id.0,
-            name: &sequence.name,
-            schema: &sequence.schema,
-            kind: "S",
-            access_method: 0,
-            columns: 3,
-            checks: 0,
-            indexed: false,
-        }));
+        rows.push(class(
+            planner,
+            &Class {
+                oid: sequence.id.0,
+                name: &sequence.name,
+                schema: &sequence.schema,
+                kind: "S",
+                access_method: 0,
+                columns: SEQUENCE_COLUMNS.len(),
+                ..plain
+            },
+        ));
     }
     rows
 }
 
+/// What can be selected from a sequence.
+const SEQUENCE_COLUMNS: [(&str, SqlType); 3] = [
+    ("last_value", SqlType::Int8),
+    ("log_cnt", SqlType::Int8),
+    ("is_called", SqlType::Bool),
+];
+
+/// What differs between columns of relations of all kinds.
+struct Attribute<'a> {
+    relation: u32,
+    name: &'a str,
+    ty: SqlType,
+    number: usize,
+    modifier: TypeMod,
+    not_null: bool,
+    default: bool,
+    missing: bool,
+    identity: &'a str,
+    generated: bool,
+    dropped: bool,
+}
+
+fn attribute(attribute: &Attribute) -> Vec<Value> {
+    let ty = attribute.ty;
+    vec![
+        oid(attribute.relation),
+        text(attribute.name),
+        oid(if attribute.dropped { 0 } else { ty.oid() }),
+        Value::Int4(-1),
+        Value::Int2(ty.type_len()),
+        short(attribute.number),
+        Value::Int4(i32::from(ty.family() == TypeFamily::Array)),
+        Value::Int4(attribute.modifier.0),
+        flag(matches!(ty.type_len(), 1..=8)),
+        flag(attribute.not_null),
+        flag(attribute.default),
+        flag(attribute.missing),
+        text(attribute.identity),
+        text(if attribute.generated { "s" } else { "" }),
+        flag(attribute.dropped),
+        flag(true),
+        Value::Int4(0),
+        oid(collation_of(ty)),
+        text(storage_of(ty)),
+        text(alignment_of(ty)),
+    ]
+}
+
+/// A column of which nothing more is to be said.
+fn plain(relation: u32, name: &str, ty: SqlType, number: usize, not_null: bool) -> Attribute<'_> {
+    Attribute {
+        relation,
+        name,
+        ty,
+        number,
+        modifier: TypeMod::NONE,
+        not_null,
+        default: false,
+        missing: false,
+        identity: "",
+        generated: false,
+        dropped: false,
+    }
+}
+
 fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
+    for layout in layout::all() {
+        rows.extend(layout.columns.iter().zip(1..).map(|(column, number)| {
+            let (name, ty) = (column.name, column.ty);
+            attribute(&plain(layout.oid, name, ty, number, column.not_null))
+        }));
+    }
     for table in planner.catalog().tables() {
         for (number, column) in table.columns.iter().enumerate() {
             let name = match column.dropped {
                 true => format!("........pg.dropped.{}........", number + 1),
                 false => column.name.clone(),
             };
-            let identity = match column.identity {
-                Some(Identity::Always) => "a",
-                Some(Identity::ByDefault) => "d",
-                None => "",
-            };
-            let by_value = matches!(column.ty.type_len(), 1..=8);
-            rows.push(vec![
-                oid(table.id.0),
-                text(&name),
-                oid(if column.dropped { 0 } else { column.ty.oid() }),
-                Value::Int4(-1),
-                Value::Int2(column.ty.type_len()),
-                short(number + 1),
-                Value::Int4(i32::from(column.ty.element().is_some())),
-                Value::Int4(column.modifier.0),
-                flag(by_value),
-                flag(column.not_null),
-                flag(column.default.is_some() && column.identity.is_none()),
-                flag(column.missing.is_some()),
-                text(identity),
-                text(""),
-                flag(column.dropped),
-                flag(true),
-                Value::Int4(0),
-                oid(0),
-                Value::Null,
-            ]);
+            rows.push(attribute(&Attribute {
+                modifier: column.modifier,
+                default: (column.default.is_some() && column.identity.is_none())
+                    || column.generated.is_some(),
+                generated: column.generated.is_some(),
+                missing: column.missing.is_some(),
+                identity: match column.identity {
+                    Some(Identity::Always) => "a",
+                    Some(Identity::ByDefault) => "d",
+                    None => "",
+                },
+                dropped: column.dropped,
+                ..plain(table.id.0, &name, column.ty, number + 1, column.not_null)
+            }));
+        }
+        for (index, _, columns, ..) in all_indexes(table) {
+            rows.extend(columns.iter().zip(1..).map(|(&column, number)| {
+                let column = &table.columns[column];
+                attribute(&Attribute {
+                    modifier: column.modifier,
+                    ..plain(index, &column.name, column.ty, number, false)
+                })
+            }));
         }
     }
+    for view in planner.catalog().views() {
+        rows.extend(view.columns.iter().zip(1..).map(|(column, number)| {
+            attribute(&Attribute {
+                modifier: column.modifier,
+                ..plain(view.id.0, &column.name, column.ty, number, false)
+            })
+        }));
+    }
+    for sequence in planner.catalog().sequences() {
+        let columns = SEQUENCE_COLUMNS.iter().zip(1..);
+        rows.extend(
+            columns.map(|(&(name, ty), number)| {
+                attribute(&plain(sequence.id.0, name, ty, number, true))
+            }),
+        );
+    }
     rows
+}
+
+/// Sequences and the columns that own them.
+fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
+    let row = |sequence: &std::sync::Arc<quintet_ir::SequenceDef>| {
+        let (table, column) = sequence.owned_by?;
+        let owner = planner.catalog().table_by_id(table)?;
+        let identity = owner.columns.get(column)?.identity.is_some();
+        Some(vec![
+            oid(PG_CLASS),
+            oid(sequence.id.0),
+            Value::Int4(0),
+            oid(PG_CLASS),
+            oid(table.0),
+            Value::Int4(column as i32 + 1),
+            text(if identity { "i" } else { "a" }),
+        ])
+    };
+    planner.catalog().sequences().filter_map(row).collect()
 }
 
 fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
@@ -336,12 +544,38 @@ fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
                 flag(true),
                 flag(false),
                 numbers(columns),
-                Value::Null,
-                Value::Null,
+                same(SqlType::Oid, Value::Oid(0), columns),
+                same(SqlType::Oid, Value::Oid(0), columns),
+                options(planner, table, number, columns),
             ]);
         }
     }
     rows
+}
+
+/// `indoption`: 1 for a column that descends, 2 for NULLs that come first.
+fn options(planner: &Planner, table: &TableDef, index: u32, columns: &[usize]) -> Value {
+    let record = planner.catalog().record(table.id);
+    let known = record.and_then(|record| {
+        let mut all = record.more.directions.iter();
+        all.find(|(id, _)| id.0 == index)
+    });
+    let Some((_, directions)) = known else {
+        return same(SqlType::Int2, Value::Int2(0), columns);
+    };
+    let bits = |&(descending, nulls_first): &(bool, bool)| {
+        Value::Int2(i16::from(descending) | (i16::from(nulls_first) << 1))
+    };
+    Value::Array(Box::new(Array {
+        element: SqlType::Int2,
+        values: directions.iter().map(bits).collect(),
+    }))
+}
+
+/// The same value for each of the columns.
+fn same(element: SqlType, value: Value, columns: &[usize]) -> Value {
+    let values = vec![value; columns.len()];
+    Value::Array(Box::new(Array { element, values }))
 }
 
 fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
@@ -352,7 +586,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 rows.push(vec![
                     oid(number),
                     text(name),
-                    oid(schema_oid(&table.schema)),
+                    oid(schema_oid(planner, &table.schema)),
                     text(kind),
                     flag(false),
                     flag(false),
@@ -399,15 +633,13 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
             check.condition.collect_columns(&mut columns);
             columns.sort_unstable();
             columns.dedup();
-            // Checks have no record of their own; their numbers only must not meet others.
-            let made_up = 0x8000_0000 | (table.id.0 << 8) | number as u32;
             add(
-                made_up,
+                check_oid(table.id, number),
                 &check.name,
                 "c",
                 0,
                 numbers(&columns),
-                text(&check.text),
+                text(&printed_check(planner, table, &check.text, false)),
             );
         }
     }
@@ -420,6 +652,22 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
     rows
 }
 
+/// A check's number. Checks have no record of their own; their numbers only must not meet others.
+pub(super) fn check_oid(table: TableId, number: usize) -> u32 {
+    0x8000_0000 | (table.0 << 8) | number as u32
+}
+
+/// A check's condition as PostgreSQL prints it.
+pub(super) fn printed_check(
+    planner: &Planner,
+    table: &TableDef,
+    source: &str,
+    pretty: bool,
+) -> String {
+    let scope = Scope::of_table(table);
+    super::print::source(planner, &scope, source, pretty)
+}
+
 fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {
     let child = planner.catalog().table_by_id(key.child);
     let index = match key.index {
@@ -430,7 +678,10 @@ fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {
     vec![
         oid(key.id.0),
         text(&key.name),
-        oid(schema_oid(child.map_or("public", |child| &child.schema))),
+        oid(schema_oid(
+            planner,
+            child.map_or("public", |child| &child.schema),
+        )),
         text("f"),
         flag(key.deferrable),
         flag(key.deferred),
@@ -465,9 +716,21 @@ fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
                     oid(0x8000_0000 | (table.id.0 << 8) | number as u32),
                     oid(table.id.0),
                     short(number + 1),
-                    text(default),
+                    text(&super::print::default(planner, column, default)),
                 ]);
             }
+        }
+        for (number, source) in &record.more.generated {
+            let column = &record.columns[*number];
+            if column.dropped {
+                continue;
+            }
+            rows.push(vec![
+                oid(0x8000_0000 | (table.id.0 << 8) | *number as u32),
+                oid(table.id.0),
+                short(number + 1),
+                text(&printed_check(planner, table, source, false)),
+            ]);
         }
     }
     rows

@@ -14,8 +14,6 @@ use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::routine::Output;
 use std::sync::Arc;
 
-use SqlType::{Bool, Float4, Int2, InternalChar, Name, Oid, OidArray, Text, TextArray, Varchar};
-
 /// PostgreSQL's number of the pseudotype `record`.
 const RECORD: u32 = 2249;
 
@@ -25,44 +23,36 @@ const LANGUAGES: [(&str, u32); 2] = [("sql", 14), ("plpgsql", 13_545)];
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
         name: "pg_proc",
-        oid: 1255,
         columns: &[
-            ("oid", Oid),
-            ("proname", Name),
-            ("pronamespace", Oid),
-            ("proowner", Oid),
-            ("prolang", Oid),
-            ("procost", Float4),
-            ("prorows", Float4),
-            ("provariadic", Oid),
-            ("prokind", InternalChar),
-            ("prosecdef", Bool),
-            ("proleakproof", Bool),
-            ("proisstrict", Bool),
-            ("proretset", Bool),
-            ("provolatile", InternalChar),
-            ("proparallel", InternalChar),
-            ("pronargs", Int2),
-            ("pronargdefaults", Int2),
-            ("prorettype", Oid),
-            ("proargtypes", OidArray),
-            ("proargnames", TextArray),
-            ("prosrc", Text),
-            ("proconfig", TextArray),
-            ("proacl", TextArray),
+            "oid",
+            "proname",
+            "pronamespace",
+            "proowner",
+            "prolang",
+            "procost",
+            "prorows",
+            "provariadic",
+            "prokind",
+            "prosecdef",
+            "proleakproof",
+            "proisstrict",
+            "proretset",
+            "provolatile",
+            "proparallel",
+            "pronargs",
+            "pronargdefaults",
+            "prorettype",
+            "proargtypes",
+            "proargnames",
+            "prosrc",
+            "proconfig",
+            "proacl",
         ],
         rows: procedures,
     },
     Definition {
         name: "pg_language",
-        oid: 2612,
-        columns: &[
-            ("oid", Oid),
-            ("lanname", Name),
-            ("lanowner", Oid),
-            ("lanispl", Bool),
-            ("lanpltrusted", Bool),
-        ],
+        columns: &["oid", "lanname", "lanowner", "lanispl", "lanpltrusted"],
         rows: |_| {
             let row = |(name, number): (&str, u32)| {
                 vec![
@@ -78,26 +68,46 @@ pub(super) const RELATIONS: &[Definition] = &[
     },
 ];
 
-pub(super) const INFORMATION: &[Definition] = &[Definition {
-    name: "routines",
-    oid: 13_013,
-    columns: &[
-        ("specific_catalog", Name),
-        ("specific_schema", Name),
-        ("specific_name", Name),
-        ("routine_catalog", Name),
-        ("routine_schema", Name),
-        ("routine_name", Name),
-        ("routine_type", Varchar),
-        ("data_type", Varchar),
-        ("routine_body", Varchar),
-        ("routine_definition", Varchar),
-        ("external_language", Varchar),
-        ("is_deterministic", Varchar),
-        ("security_type", Varchar),
-    ],
-    rows: listed,
-}];
+pub(super) const INFORMATION: &[Definition] = &[
+    Definition {
+        name: "routines",
+        columns: &[
+            "specific_catalog",
+            "specific_schema",
+            "specific_name",
+            "routine_catalog",
+            "routine_schema",
+            "routine_name",
+            "routine_type",
+            "data_type",
+            "routine_body",
+            "routine_definition",
+            "external_language",
+            "is_deterministic",
+            "security_type",
+        ],
+        rows: listed,
+    },
+    Definition {
+        name: "parameters",
+        columns: &[
+            "specific_catalog",
+            "specific_schema",
+            "specific_name",
+            "ordinal_position",
+            "parameter_mode",
+            "is_result",
+            "as_locator",
+            "parameter_name",
+            "data_type",
+            "udt_catalog",
+            "udt_schema",
+            "udt_name",
+            "dtd_identifier",
+        ],
+        rows: parameters,
+    },
+];
 
 /// A routine with what describes it.
 struct Described<'c> {
@@ -154,7 +164,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         vec![
             oid(stored.record.id.0),
             text(&stored.record.name),
-            oid(schema_oid(&stored.record.schema)),
+            oid(schema_oid(planner, &stored.record.schema)),
             oid(OWNER),
             oid(language.map_or(0, |known| known.1)),
             Value::Float4(100.0),
@@ -229,6 +239,36 @@ fn listed(planner: &Planner) -> Vec<Vec<Value>> {
         ]
     };
     described(planner).into_iter().map(row).collect()
+}
+
+fn parameters(planner: &Planner) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for routine in described(planner) {
+        let record = &routine.stored.record;
+        for (parameter, position) in routine.signature.parameters.iter().zip(1..) {
+            let mode = match parameter.mode {
+                ParameterMode::In => "IN",
+                ParameterMode::InOut => "INOUT",
+                ParameterMode::Out | ParameterMode::Table => "OUT",
+            };
+            rows.push(vec![
+                text(planner.context.database),
+                text(&record.schema),
+                text(&format!("{}_{}", record.name, record.id.0)),
+                Value::Int4(position),
+                text(mode),
+                text("NO"),
+                text("NO"),
+                parameter.name.as_deref().map_or(Value::Null, text),
+                text(&super::schema::data_type(parameter.ty)),
+                text(planner.context.database),
+                text("pg_catalog"),
+                text(&super::type_name(parameter.ty)),
+                text(&position.to_string()),
+            ]);
+        }
+    }
+    rows
 }
 
 /// Functions that describe a routine by its number: what each of the routines is described by. `None` for other

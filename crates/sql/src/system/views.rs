@@ -5,32 +5,35 @@
 
 use super::{Definition, flag, text, type_name};
 use crate::planner::Planner;
-use quintet_base::types::{TypeFamily, format_type};
+use crate::records::ViewRecord;
+use crate::view::definition;
 use quintet_base::{SqlType, TypeMod, Value};
-use quintet_ir::schema::{Identity, TableDef};
-
-use SqlType::{Bool, Int4, Name, Text};
+use quintet_ir::ObjectKind;
+use quintet_ir::schema::{Identity, SequenceDef, TableDef};
 
 pub(super) const PG: &[Definition] = &[
     Definition {
         name: "pg_tables",
-        oid: 12_010,
         columns: &[
-            ("schemaname", Name),
-            ("tablename", Name),
-            ("tableowner", Name),
-            ("tablespace", Name),
-            ("hasindexes", Bool),
-            ("hasrules", Bool),
-            ("hastriggers", Bool),
-            ("rowsecurity", Bool),
+            "schemaname",
+            "tablename",
+            "tableowner",
+            "tablespace",
+            "hasindexes",
+            "hasrules",
+            "hastriggers",
+            "rowsecurity",
         ],
         rows: |planner| {
             let row = |table: &std::sync::Arc<TableDef>| {
                 vec![
                     text(&table.schema),
                     text(&table.name),
-                    text(planner.context.user),
+                    text(&super::roles::owner_of(
+                        planner,
+                        ObjectKind::Table,
+                        table.id.0,
+                    )),
                     Value::Null,
                     flag(table.primary_key.is_some() || !table.indexes.is_empty()),
                     flag(false),
@@ -42,14 +45,68 @@ pub(super) const PG: &[Definition] = &[
         },
     },
     Definition {
-        name: "pg_indexes",
-        oid: 12_011,
+        name: "pg_views",
+        columns: &["schemaname", "viewname", "viewowner", "definition"],
+        rows: |planner| {
+            let row = |view: &std::sync::Arc<ViewRecord>| {
+                vec![
+                    text(&view.schema),
+                    text(&view.name),
+                    text(&super::roles::owner_of(
+                        planner,
+                        ObjectKind::Table,
+                        view.id.0,
+                    )),
+                    text(&definition(planner.context, view, false)),
+                ]
+            };
+            planner.catalog().views().map(row).collect()
+        },
+    },
+    Definition {
+        name: "pg_sequences",
         columns: &[
-            ("schemaname", Name),
-            ("tablename", Name),
-            ("indexname", Name),
-            ("tablespace", Name),
-            ("indexdef", Text),
+            "schemaname",
+            "sequencename",
+            "sequenceowner",
+            "data_type",
+            "start_value",
+            "min_value",
+            "max_value",
+            "increment_by",
+            "cycle",
+            "cache_size",
+        ],
+        rows: |planner| {
+            let row = |sequence: &std::sync::Arc<SequenceDef>| {
+                vec![
+                    text(&sequence.schema),
+                    text(&sequence.name),
+                    text(&super::roles::owner_of(
+                        planner,
+                        ObjectKind::Sequence,
+                        sequence.id.0,
+                    )),
+                    Value::Oid(sequence.ty.oid()),
+                    Value::Int8(sequence.start),
+                    Value::Int8(sequence.min),
+                    Value::Int8(sequence.max),
+                    Value::Int8(sequence.increment),
+                    flag(sequence.cycle),
+                    Value::Int8(1),
+                ]
+            };
+            planner.catalog().sequences().map(row).collect()
+        },
+    },
+    Definition {
+        name: "pg_indexes",
+        columns: &[
+            "schemaname",
+            "tablename",
+            "indexname",
+            "tablespace",
+            "indexdef",
         ],
         rows: indexes,
     },
@@ -58,14 +115,13 @@ pub(super) const PG: &[Definition] = &[
 pub(super) const INFORMATION: &[Definition] = &[
     Definition {
         name: "tables",
-        oid: 13_010,
         columns: &[
-            ("table_catalog", Name),
-            ("table_schema", Name),
-            ("table_name", Name),
-            ("table_type", Text),
-            ("is_insertable_into", Text),
-            ("is_typed", Text),
+            "table_catalog",
+            "table_schema",
+            "table_name",
+            "table_type",
+            "is_insertable_into",
+            "is_typed",
         ],
         rows: |planner| {
             let row = |table: &std::sync::Arc<TableDef>| {
@@ -78,47 +134,89 @@ pub(super) const INFORMATION: &[Definition] = &[
                     text("NO"),
                 ]
             };
-            planner.catalog().tables().map(row).collect()
+            let view = |view: &std::sync::Arc<ViewRecord>| {
+                vec![
+                    text(planner.context.database),
+                    text(&view.schema),
+                    text(&view.name),
+                    text("VIEW"),
+                    text("NO"),
+                    text("NO"),
+                ]
+            };
+            let tables = planner.catalog().tables().map(row);
+            tables.chain(planner.catalog().views().map(view)).collect()
+        },
+    },
+    Definition {
+        name: "views",
+        columns: &[
+            "table_catalog",
+            "table_schema",
+            "table_name",
+            "view_definition",
+            "check_option",
+            "is_updatable",
+            "is_insertable_into",
+            "is_trigger_updatable",
+            "is_trigger_deletable",
+            "is_trigger_insertable_into",
+        ],
+        rows: |planner| {
+            let row = |view: &std::sync::Arc<ViewRecord>| {
+                let mut row = vec![
+                    text(planner.context.database),
+                    text(&view.schema),
+                    text(&view.name),
+                    text(&definition(planner.context, view, false)),
+                    text("NONE"),
+                ];
+                row.resize(10, text("NO"));
+                row
+            };
+            planner.catalog().views().map(row).collect()
         },
     },
     Definition {
         name: "columns",
-        oid: 13_011,
         columns: &[
-            ("table_catalog", Name),
-            ("table_schema", Name),
-            ("table_name", Name),
-            ("column_name", Name),
-            ("ordinal_position", Int4),
-            ("column_default", Text),
-            ("is_nullable", Text),
-            ("data_type", Text),
-            ("character_maximum_length", Int4),
-            ("numeric_precision", Int4),
-            ("numeric_scale", Int4),
-            ("udt_schema", Name),
-            ("udt_name", Name),
-            ("is_identity", Text),
-            ("identity_generation", Text),
-            ("is_updatable", Text),
+            "table_catalog",
+            "table_schema",
+            "table_name",
+            "column_name",
+            "ordinal_position",
+            "column_default",
+            "is_nullable",
+            "data_type",
+            "character_maximum_length",
+            "character_octet_length",
+            "numeric_precision",
+            "numeric_precision_radix",
+            "numeric_scale",
+            "datetime_precision",
+            "udt_catalog",
+            "udt_schema",
+            "udt_name",
+            "dtd_identifier",
+            "is_self_referencing",
+            "is_identity",
+            "identity_generation",
+            "is_generated",
+            "generation_expression",
+            "is_updatable",
         ],
         rows: columns,
     },
     Definition {
         name: "schemata",
-        oid: 13_012,
-        columns: &[
-            ("catalog_name", Name),
-            ("schema_name", Name),
-            ("schema_owner", Name),
-        ],
+        columns: &["catalog_name", "schema_name", "schema_owner"],
         rows: |planner| {
-            let schemas = ["pg_catalog", "public", "information_schema"];
-            let row = |name| {
+            let schemas = super::schemas(planner.catalog());
+            let row = |(number, name): (u32, String)| {
                 vec![
                     text(planner.context.database),
-                    text(name),
-                    text(planner.context.user),
+                    text(&name),
+                    text(&super::roles::owner_of(planner, ObjectKind::Schema, number)),
                 ]
             };
             schemas.into_iter().map(row).collect()
@@ -159,62 +257,152 @@ fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
     rows
 }
 
+/// A column of a table or view.
+struct Listed<'a> {
+    schema: &'a str,
+    relation: &'a str,
+    name: &'a str,
+    /// From 1.
+    position: usize,
+    ty: SqlType,
+    modifier: TypeMod,
+    default: Value,
+    /// What it is generated from.
+    generated: Value,
+    not_null: bool,
+    identity: Option<Identity>,
+    updatable: bool,
+}
+
 fn columns(planner: &Planner) -> Vec<Vec<Value>> {
-    let yes_or_no = |yes: bool| text(if yes { "YES" } else { "NO" });
     let mut rows = Vec::new();
     for table in planner.catalog().tables() {
         let record = planner.catalog().record(table.id);
-        for (position, (number, column)) in table.visible_columns().enumerate() {
-            let default = record.and_then(|r| r.columns[number].default.as_deref());
-            let length = match column.ty.family() {
-                TypeFamily::Text => column.modifier.as_length(),
-                _ => None,
-            };
-            let (precision, scale) = match column.ty {
-                SqlType::Int2 => (Some(16), Some(0)),
-                SqlType::Int4 => (Some(32), Some(0)),
-                SqlType::Int8 => (Some(64), Some(0)),
-                SqlType::Float4 => (Some(24), None),
-                SqlType::Float8 => (Some(53), None),
-                SqlType::Numeric => match column.modifier.as_precision_scale() {
-                    Some((precision, scale)) => {
-                        (Some(i32::from(precision)), Some(i32::from(scale)))
+        for (number, column) in table.visible_columns() {
+            let stored = record.map(|record| &record.columns[number]);
+            let default = stored.and_then(|stored| Some((stored, stored.default.as_deref()?)));
+            let listed = Listed {
+                schema: &table.schema,
+                relation: &table.name,
+                name: &column.name,
+                position: number + 1,
+                ty: column.ty,
+                modifier: column.modifier,
+                default: match default {
+                    Some((stored, default)) if column.identity.is_none() => {
+                        text(&super::print::default(planner, stored, default))
                     }
-                    None => (None, None),
-                },
-                _ => (None, None),
-            };
-            let number_or_null = |number: Option<i32>| number.map_or(Value::Null, Value::Int4);
-            let data_type = match column.ty.family() {
-                TypeFamily::Array => "ARRAY".to_string(),
-                _ => format_type(column.ty, TypeMod::NONE),
-            };
-            rows.push(vec![
-                text(planner.context.database),
-                text(&table.schema),
-                text(&table.name),
-                text(&column.name),
-                Value::Int4(position as i32 + 1),
-                match default {
-                    Some(default) if column.identity.is_none() => text(default),
                     _ => Value::Null,
                 },
-                yes_or_no(!column.not_null),
-                text(&data_type),
-                number_or_null(length.and_then(|n| i32::try_from(n).ok())),
-                number_or_null(precision),
-                number_or_null(scale),
-                text("pg_catalog"),
-                text(&type_name(column.ty)),
-                yes_or_no(column.identity.is_some()),
-                match column.identity {
-                    Some(Identity::Always) => text("ALWAYS"),
-                    Some(Identity::ByDefault) => text("BY DEFAULT"),
+                generated: match record.and_then(|record| {
+                    let mut all = record.more.generated.iter();
+                    all.find(|(other, _)| *other == number)
+                }) {
+                    Some((_, source)) => text(&super::objects::printed_check(
+                        planner, table, source, false,
+                    )),
                     None => Value::Null,
                 },
-                text("YES"),
-            ]);
+                not_null: column.not_null,
+                identity: column.identity,
+                updatable: true,
+            };
+            rows.push(column_row(planner, &listed));
+        }
+    }
+    for view in planner.catalog().views() {
+        for (column, position) in view.columns.iter().zip(1..) {
+            let listed = Listed {
+                schema: &view.schema,
+                relation: &view.name,
+                name: &column.name,
+                position,
+                ty: column.ty,
+                modifier: column.modifier,
+                default: Value::Null,
+                generated: Value::Null,
+                not_null: false,
+                identity: None,
+                updatable: false,
+            };
+            rows.push(column_row(planner, &listed));
         }
     }
     rows
+}
+
+fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
+    /// Bytes that a character may take, times the longest text.
+    const OCTETS_MAX: i32 = 1 << 30;
+    let yes_or_no = |yes: bool| text(if yes { "YES" } else { "NO" });
+    let number = |number: Option<i32>| number.map_or(Value::Null, Value::Int4);
+    let length = match column.ty {
+        SqlType::Varchar | SqlType::Bpchar => column.modifier.as_length(),
+        _ => None,
+    };
+    let length = length.and_then(|length| i32::try_from(length).ok());
+    let octets = match (column.ty, length) {
+        (_, Some(length)) => length.checked_mul(4),
+        (SqlType::Text | SqlType::Varchar, None) => Some(OCTETS_MAX),
+        _ => None,
+    };
+    let (precision, radix, scale) = match column.ty {
+        SqlType::Int2 => (Some(16), Some(2), Some(0)),
+        SqlType::Int4 => (Some(32), Some(2), Some(0)),
+        SqlType::Int8 => (Some(64), Some(2), Some(0)),
+        SqlType::Float4 => (Some(24), Some(2), None),
+        SqlType::Float8 => (Some(53), Some(2), None),
+        SqlType::Numeric => match column.modifier.as_precision_scale() {
+            Some((precision, scale)) => {
+                (Some(i32::from(precision)), Some(10), Some(i32::from(scale)))
+            }
+            None => (None, Some(10), None),
+        },
+        _ => (None, None, None),
+    };
+    let digits = match column.ty {
+        SqlType::Date => Some(0),
+        SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::TimeTz => {
+            Some(if column.modifier == TypeMod::NONE {
+                6
+            } else {
+                column.modifier.0
+            })
+        }
+        SqlType::Interval => Some(6),
+        _ => None,
+    };
+    vec![
+        text(planner.context.database),
+        text(column.schema),
+        text(column.relation),
+        text(column.name),
+        Value::Int4(column.position as i32),
+        column.default.clone(),
+        yes_or_no(!column.not_null),
+        text(&super::schema::data_type(column.ty)),
+        number(length),
+        number(octets),
+        number(precision),
+        number(radix),
+        number(scale),
+        number(digits),
+        text(planner.context.database),
+        text("pg_catalog"),
+        text(&type_name(column.ty)),
+        text(&column.position.to_string()),
+        yes_or_no(false),
+        yes_or_no(column.identity.is_some()),
+        match column.identity {
+            Some(Identity::Always) => text("ALWAYS"),
+            Some(Identity::ByDefault) => text("BY DEFAULT"),
+            None => Value::Null,
+        },
+        text(match column.generated {
+            Value::Null => "NEVER",
+            _ => "ALWAYS",
+        }),
+        column.generated.clone(),
+        yes_or_no(column.updatable),
+    ]
 }

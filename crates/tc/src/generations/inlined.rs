@@ -23,6 +23,11 @@ mod form {
     pub(crate) fn stored(generation: Arc<dyn Generation>) -> Stored {
         generation
     }
+
+    /// The same, for who reads it by itself.
+    pub(crate) fn shared(stored: &Stored) -> Arc<dyn Generation> {
+        Arc::clone(stored)
+    }
 }
 
 #[cfg(feature = "inlined")]
@@ -43,6 +48,11 @@ mod form {
         Stored(known.expect("with the feature `inlined` the store is of dc-lsm"))
     }
 
+    /// The same, for who reads it by itself.
+    pub(crate) fn shared(stored: &Stored) -> Arc<dyn Generation> {
+        Arc::<LsmGeneration>::clone(&stored.0)
+    }
+
     impl Stored {
         #[inline]
         pub fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Record>, Error> {
@@ -61,4 +71,4 @@ mod form {
 }
 
 pub(crate) use form::Stored;
-pub(super) use form::stored;
+pub(super) use form::{shared, stored};

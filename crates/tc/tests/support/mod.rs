@@ -24,6 +24,7 @@ pub fn tiny() -> TcConfig {
         cache_bytes_max: 16 << 10,
         lent_bytes_max: 0,
         transaction_bytes_max: 48 << 10,
+        ..TcConfig::for_memory(0)
     }
 }
 
@@ -64,7 +65,6 @@ impl Media {
     fn log(&self, durability: Durability, ring_bytes: usize) -> (Arc<dyn Disk>, WalConfig) {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         let wal = WalConfig {
-            directory: "/log".into(),
             durability,
             segment_bytes: 1 << 20,
             async_flush_interval_ms: 5,
@@ -72,6 +72,7 @@ impl Media {
             ring_bytes,
             record_bytes_max: ring_bytes / 2,
             keep_in_memory: true,
+            ..WalConfig::new("/log")
         };
         (disk, wal)
     }
@@ -283,6 +284,10 @@ impl Generation for Counted {
     fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Record>, quintet_dc::Error> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.generation.get(space, key)
+    }
+
+    fn spaces(&self) -> Vec<SpaceId> {
+        self.generation.spaces()
     }
 
     fn scan(

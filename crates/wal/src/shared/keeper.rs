@@ -113,11 +113,25 @@ impl Shared {
             // The log would begin behind its own end if the machine stopped now.
             self.flush()?;
         }
-        let mut space = self.space.lock();
+        let _turn = self.retiring.lock();
         loop {
+            let Some(start) = self.stream.read().first_below(redo_start.0) else {
+                break;
+            };
+            // Without the lock of `space`: a copy takes its time, and the next segment must be made meanwhile.
+            if let Some(archive) = &self.archive {
+                let now = self.clock.now_micros();
+                if archive.keep(&self.config.directory, start, now).is_err() {
+                    // The log only gets longer; the next truncation tries again.
+                    self.counters.keep_failures.fetch_add(1, Ordering::Relaxed);
+                    break;
+                }
+            }
+            let mut space = self.space.lock();
             let popped = self.stream.write().pop_below(redo_start.0);
             let Some(segment) = popped else { break };
-            let (start, bytes) = (segment.start, segment.file_bytes());
+            assert_eq!(segment.start, start, "one truncation at a time");
+            let bytes = segment.file_bytes();
             // Closed before its name goes, so that removing it gives its space back.
             drop(segment);
             space.retire(start, bytes)?;

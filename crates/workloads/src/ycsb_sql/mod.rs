@@ -9,6 +9,8 @@
 //! |---|---|---|
 //! | `deuteronomy` | 4 operations, each a read with 84 %, else a write that does not look | the Deuteronomy slides |
 //! | `qstore` | 8 reads and 8 read-modify-writes | the Q-Store slides |
+//!
+//! A share of the transactions may do all of their work and then raise an error: what does taking work back cost?
 
 use crate::call::{Answers, Argument, Call, Calls, Ending, ParameterType as Type, Procedure};
 use crate::keys::Keys;
@@ -53,13 +55,28 @@ impl Mix {
     }
 }
 
-const PROCEDURES: [Procedure; 1] = [Procedure {
-    name: "ycsb",
-    statement: "CALL ycsb($1, $2, $3, $4, NULL, NULL)",
-    parameters: &[Type::BigInts, Type::BigInts, Type::BigInts, Type::Text],
-    refusals: &[],
-    answers: Answers::Count,
-}];
+const PARAMETERS: [Type; 4] = [Type::BigInts, Type::BigInts, Type::BigInts, Type::Text];
+
+const PROCEDURES: [Procedure; 2] = [
+    Procedure {
+        name: "ycsb",
+        statement: "CALL ycsb($1, $2, $3, $4, NULL, NULL)",
+        parameters: &PARAMETERS,
+        refusals: &[],
+        answers: Answers::Count,
+    },
+    Procedure {
+        name: "ycsb_raised",
+        statement: "CALL ycsb_raised($1, $2, $3, $4)",
+        parameters: &PARAMETERS,
+        refusals: &["P0001"],
+        answers: Answers::Nothing,
+    },
+];
+
+/// Positions in [`PROCEDURES`].
+const YCSB: usize = 0;
+const YCSB_RAISED: usize = 1;
 
 const TABLES: [Table; 1] = [Table {
     name: "usertable",
@@ -73,6 +90,7 @@ pub struct YcsbSql {
     keys: Keys,
     theta: f64,
     value_bytes: usize,
+    raised: f64,
 }
 
 impl YcsbSql {
@@ -87,6 +105,16 @@ impl YcsbSql {
             keys: Keys::zipf(records, theta),
             theta,
             value_bytes,
+            raised: 0.0,
+        }
+    }
+
+    /// So large a share of the transactions (0 to 1) raises an error when all is done.
+    #[must_use]
+    pub fn raising(self, share: f64) -> YcsbSql {
+        YcsbSql {
+            raised: share,
+            ..self
         }
     }
 }
@@ -110,7 +138,11 @@ impl Workload for YcsbSql {
 
     fn size(&self) -> String {
         let (records, bytes, theta) = (self.keys.count(), self.value_bytes, self.theta);
-        format!("{records} records of {bytes} bytes, theta {theta}")
+        let raised = match self.raised {
+            0.0 => String::new(),
+            share => format!(", {} % raise an error", share * 100.0),
+        };
+        format!("{records} records of {bytes} bytes, theta {theta}{raised}")
     }
 
     fn schema(&self) -> &'static str {
@@ -202,15 +234,21 @@ impl Calls for Operations {
         if !updates.is_empty() || !modifies.is_empty() {
             value(self.rand.next_u64(), self.workload.value_bytes, &mut text);
         }
+        let raised = self.workload.raised;
+        let (procedure, ending) =
+            match raised > 0.0 && (self.rand.below(1_000_000) as f64) < raised * 1e6 {
+                true => (YCSB_RAISED, Ending::Refusal),
+                false => (YCSB, Ending::Commit),
+            };
         Call {
-            procedure: 0,
+            procedure,
             arguments: vec![
                 sorted(reads),
                 sorted(updates),
                 sorted(modifies),
                 Argument::Text(Some(text)),
             ],
-            ending: Ending::Commit,
+            ending,
         }
     }
 }
@@ -256,6 +294,20 @@ mod tests {
                 assert!((0.83..0.85).contains(&share), "{share}");
             }
         }
+    }
+
+    #[test]
+    fn the_share_that_raises_is_the_one_asked_for() {
+        let workload = YcsbSql::new(Mix::QStore, 100, 100, 0.0).raising(0.1);
+        let mut calls = workload.calls(0, 3);
+        let raised = (0..20_000)
+            .map(|_| calls.next_call())
+            .filter(|call| match call.procedure {
+                YCSB_RAISED => call.ending == Ending::Refusal,
+                _ => false,
+            })
+            .count();
+        assert!((1_800..2_200).contains(&raised), "{raised}");
     }
 
     #[test]

@@ -32,3 +32,21 @@ BEGIN
     out_change := cardinality(in_modifies);
 END
 $$;
+
+-- The same, taken back at its end.
+CREATE OR REPLACE PROCEDURE ycsb_raised(
+    in_reads bigint[],
+    in_updates bigint[],
+    in_modifies bigint[],
+    in_value text
+)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    v_change bigint;
+    v_bytes bigint;
+BEGIN
+    CALL ycsb(in_reads, in_updates, in_modifies, in_value, v_change, v_bytes);
+    RAISE EXCEPTION 'taken back after % changes', v_change;
+END
+$$;

@@ -135,6 +135,25 @@ pub(crate) fn write_plain(
     Ok(())
 }
 
+/// Appends a value of a column as a json: a json as it was written, all others as `to_json` does.
+///
+/// # Errors
+/// As `to_json`.
+pub fn write_json(
+    value: &Value,
+    ty: SqlType,
+    format: &FormatContext,
+    out: &mut String,
+) -> SqlResult<()> {
+    match (ty, value) {
+        (SqlType::Json, Value::Text(text)) => {
+            out.push_str(text);
+            Ok(())
+        }
+        _ => write_plain(value, format, out),
+    }
+}
+
 fn quote(text: &str, out: &mut String) {
     write_string(text, out).expect("a String takes everything");
 }

@@ -188,6 +188,7 @@ impl Lowering<'_, '_, '_> {
             steps = needed;
             let exit = Step {
                 line,
+                needs: None,
                 action: Action::Exit {
                     depth: 0,
                     when: None,
@@ -195,6 +196,7 @@ impl Lowering<'_, '_, '_> {
             };
             steps.push(Step {
                 line,
+                needs: None,
                 action: Action::If {
                     branches: vec![(goes_on, Vec::new())],
                     otherwise: vec![exit],
@@ -302,6 +304,7 @@ impl Lowering<'_, '_, '_> {
             let value = self.at.converted(value, ty, modifier)?;
             steps.push(Step {
                 line: self.at.line,
+                needs: None,
                 action: Action::Assign { slot, value },
             });
         }
@@ -358,6 +361,8 @@ impl Lowering<'_, '_, '_> {
             planner.calls.allow();
             let found = matched(&Binder::new(&planner, &scope, "CALL arguments"), call, true)?;
             planner.calls.link(self.at.linker);
+            let needs = planner.take_needs();
+            self.at.keep_needs(needs);
             found
         };
         let signature = &found.signature;

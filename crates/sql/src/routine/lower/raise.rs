@@ -96,6 +96,7 @@ impl Lowering<'_, '_, '_> {
         };
         failing.push(Step {
             line,
+            needs: None,
             action: Action::Raise(Box::new(Raise {
                 severity: Severity::Exception,
                 state: RaiseState::Given(SqlState::ASSERT_FAILURE),

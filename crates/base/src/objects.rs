@@ -1,0 +1,113 @@
+//! What the objects of a catalogue are called: the way from numbers to names and back.
+//!
+//! Relies on: nothing; a catalogue that is far above implements it.  Promises: values of `regclass`, `regtype`
+//! and their kin print and read by the names that the session sees.  Does not: know what a catalogue is.
+//!
+//! Without a catalogue (tests, tools) numbers print as numbers, and no name is known.
+
+use crate::error::{SqlError, SqlResult, SqlState};
+use crate::types::SqlType;
+use crate::value::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Answers questions about a catalogue as it is for one session.
+pub trait Objects: Send + Sync {
+    /// What the object of this kind (`RegClass`, `RegType` …) with this number is called.
+    fn name(&self, kind: SqlType, number: u32) -> Option<String>;
+
+    /// The number of the object of this kind that a text names.
+    ///
+    /// # Errors
+    /// `42P01`, `42704`, `42883`, `3F000` if there is none; `42725` if there are several.
+    fn number(&self, kind: SqlType, name: &str) -> SqlResult<u32>;
+
+    /// What a function about the catalogue says: `pg_get_indexdef`, `obj_description` and the like.
+    ///
+    /// # Errors
+    /// As the function's.
+    fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value>;
+}
+
+/// The catalogue that names come from, if there is one. Any two are equal: which one it is does not change what a
+/// setting means.
+#[derive(Clone, Default)]
+pub struct ObjectNames(Option<Arc<dyn Objects>>);
+
+impl ObjectNames {
+    /// Names from this catalogue.
+    pub fn of(objects: Arc<dyn Objects>) -> ObjectNames {
+        ObjectNames(Some(objects))
+    }
+
+    /// The text of a number of this kind: `-` for none, the number itself if nothing has it.
+    pub fn name(&self, kind: SqlType, number: u32) -> String {
+        const NONE: u32 = 0;
+        let known = self.0.as_ref();
+        match number {
+            NONE => "-".to_string(),
+            number => known
+                .and_then(|objects| objects.name(kind, number))
+                .unwrap_or_else(|| number.to_string()),
+        }
+    }
+
+    /// The number of a text of this kind.
+    ///
+    /// # Errors
+    /// As [`Objects::number`].
+    pub fn number(&self, kind: SqlType, text: &str) -> SqlResult<u32> {
+        if text == "-" {
+            return Ok(0);
+        }
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.parse().map_err(|_| {
+                SqlError::new(
+                    SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                    format!("value \"{text}\" is out of range for type oid"),
+                )
+            });
+        }
+        match &self.0 {
+            Some(objects) => objects.number(kind, text),
+            None => Err(SqlError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("{kind} \"{text}\" does not exist"),
+            )),
+        }
+    }
+
+    /// True if there is a catalogue.
+    pub fn is_known(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// What a function about the catalogue says; NULL without one.
+    ///
+    /// # Errors
+    /// As [`Objects::describe`].
+    pub fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value> {
+        match &self.0 {
+            Some(objects) => objects.describe(function, arguments),
+            None => Ok(Value::Null),
+        }
+    }
+}
+
+impl PartialEq for ObjectNames {
+    fn eq(&self, _: &ObjectNames) -> bool {
+        true
+    }
+}
+
+impl Eq for ObjectNames {}
+
+impl fmt::Debug for ObjectNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "a catalogue"
+        } else {
+            "no catalogue"
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! `quintet dump`: a database as SQL that Quintet and PostgreSQL read.
+//!
+//! Relies on: `quintet_schema()` of the server, and COPY.  Promises: all rows are of one snapshot, and the schema is
+//! that of the snapshot; else it fails and says so.  Does not: dump users, options, or key-value buckets.
+
+use crate::arguments::DumpArguments;
+use crate::exit::{Code, Exit};
+use crate::server_link::{self, refused};
+use futures_util::TryStreamExt;
+use quintet_rt::{Disk, DiskFile, OpenMode, RealDisk};
+use std::io::{Write, stdout};
+use std::pin::pin;
+use std::sync::Arc;
+use tokio_postgres::Client;
+
+/// Written at once.
+const PART_BYTES: usize = 256 << 10;
+
+const HEAD: &str = "\
+-- A database of Quintet. To be read by psql, into an empty database of Quintet or of PostgreSQL 15 or later.
+
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SET check_function_bodies = false;
+SET client_min_messages = warning;
+
+";
+
+/// `quintet dump`.
+///
+/// # Errors
+/// With code 1 if the server refuses or the schema changes meanwhile, 4 if the file cannot be written, 5 without a
+/// server.
+pub fn dump(arguments: &DumpArguments) -> Result<(), Exit> {
+    server_link::run(&arguments.target, async |client| {
+        let mut out = Out::open(arguments)?;
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1";
+        client.batch_execute(begin).await.map_err(refused)?;
+        let lines = schema(client).await?;
+        let of = |section: &'static str| lines.iter().filter(move |line| line.section == section);
+        out.text(HEAD)?;
+        for line in of("before") {
+            out.text(&format!("{};\n\n", line.statement))?;
+        }
+        for line in of("data").filter(|_| !arguments.schema_only) {
+            // A table without columns has no rows to tell apart.
+            if !line.statement.is_empty() {
+                rows(client, line, &mut out).await?;
+            }
+        }
+        for line in of("sequence").filter(|_| !arguments.schema_only) {
+            out.text(&format!("{};\n\n", line.statement))?;
+        }
+        for line in of("after") {
+            out.text(&format!("{};\n\n", line.statement))?;
+        }
+        let again = schema(client).await?;
+        let same = |lines: &[Line]| -> Vec<(String, String)> {
+            let lines = lines.iter().filter(|line| line.section != "sequence");
+            lines
+                .map(|line| (line.object.clone(), line.statement.clone()))
+                .collect()
+        };
+        if same(&lines) != same(&again) {
+            let text = "the schema has changed while it was dumped";
+            return Err(Exit::new(Code::Failed, text).hint("Run it again."));
+        }
+        client.batch_execute("COMMIT").await.map_err(refused)?;
+        out.finish()
+    })
+}
+
+struct Line {
+    section: String,
+    object: String,
+    statement: String,
+}
+
+async fn schema(client: &Client) -> Result<Vec<Line>, Exit> {
+    let rows = client.query("SELECT * FROM quintet_schema()", &[]).await;
+    let line = |row: &tokio_postgres::Row| Line {
+        section: row.get(0),
+        object: row.get(1),
+        statement: row.get(2),
+    };
+    Ok(rows.map_err(refused)?.iter().map(line).collect())
+}
+
+async fn rows(client: &Client, table: &Line, out: &mut Out) -> Result<(), Exit> {
+    let named = format!("{} ({})", table.object, table.statement);
+    out.text(&format!("COPY {named} FROM stdin;\n"))?;
+    let copy = client.copy_out(&format!("COPY {named} TO STDOUT")).await;
+    let mut copy = pin!(copy.map_err(refused)?);
+    while let Some(data) = copy.try_next().await.map_err(refused)? {
+        out.bytes(&data)?;
+    }
+    out.text("\\.\n\n")
+}
+
+/// Where it goes.
+struct Out {
+    file: Option<Arc<dyn DiskFile>>,
+    at: u64,
+    part: Vec<u8>,
+}
+
+impl Out {
+    fn open(arguments: &DumpArguments) -> Result<Out, Exit> {
+        let file = match &arguments.out {
+            None => None,
+            Some(path) if RealDisk.exists(path).map_err(unwritten)? => {
+                let text = format!("{} is there already", path.display());
+                return Err(Exit::new(Code::Usage, text));
+            }
+            Some(path) => Some(RealDisk.open(path, OpenMode::Create).map_err(unwritten)?),
+        };
+        Ok(Out {
+            file,
+            at: 0,
+            part: Vec::with_capacity(PART_BYTES),
+        })
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Exit> {
+        self.bytes(text.as_bytes())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), Exit> {
+        self.part.extend_from_slice(bytes);
+        match self.part.len() < PART_BYTES {
+            true => Ok(()),
+            false => self.write(),
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Exit> {
+        match &self.file {
+            Some(file) => file.write_at(&self.part, self.at).map_err(unwritten)?,
+            None => stdout()
+                .write_all(&self.part)
+                .map_err(|error| Exit::from_error(Code::Failed, "cannot write", &error))?,
+        }
+        self.at += self.part.len() as u64;
+        self.part.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), Exit> {
+        self.text("-- The end.\n")?;
+        self.write()?;
+        match &self.file {
+            Some(file) => file.sync_data().map_err(unwritten),
+            None => stdout()
+                .flush()
+                .map_err(|error| Exit::from_error(Code::Failed, "cannot write", &error)),
+        }
+    }
+}
+
+fn unwritten(error: quintet_rt::Error) -> Exit {
+    Exit::from_error(Code::Data, "the dump cannot be written", &error)
+}

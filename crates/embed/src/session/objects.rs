@@ -1,0 +1,61 @@
+//! What the objects of the catalogue are called, as a session sees them.
+//!
+//! Relies on: `sql` for the answers.  Promises: names and descriptions by the schema that statements are planned
+//! with; see `base::objects`.  Does not: hold on to anything but that schema.
+
+use super::Session;
+use crate::database::Schema;
+use quintet_base::objects::{ObjectNames, Objects};
+use quintet_base::text_format::FormatContext;
+use quintet_base::{SqlResult, SqlType, Value};
+use quintet_sql::{Known, PlanContext, Who};
+use std::sync::Arc;
+
+struct SessionObjects {
+    schema: Arc<Schema>,
+    path: String,
+    user: Who,
+    database: String,
+}
+
+impl SessionObjects {
+    fn ask<T>(&self, question: impl FnOnce(&Known) -> T) -> T {
+        let format = FormatContext::default();
+        let context = PlanContext {
+            catalog: &self.schema.catalog,
+            schema: &self.path,
+            user: self.user,
+            database: &self.database,
+            format: &format,
+        };
+        question(&Known::new(&context))
+    }
+}
+
+impl Objects for SessionObjects {
+    fn name(&self, kind: SqlType, number: u32) -> Option<String> {
+        self.ask(|known| known.name(kind, number))
+    }
+
+    fn number(&self, kind: SqlType, name: &str) -> SqlResult<u32> {
+        self.ask(|known| known.number(kind, name))
+    }
+
+    fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value> {
+        self.ask(|known| known.describe(function, arguments))
+    }
+}
+
+impl Session {
+    /// Names come from the schema at hand from now on.
+    pub(super) fn know_objects(&mut self) {
+        let objects = SessionObjects {
+            schema: Arc::clone(&self.host.schema),
+            path: self.host.settings.path().to_string(),
+            user: self.host.who(),
+            database: self.host.database.clone(),
+        };
+        self.known_path = self.host.settings.path_version;
+        self.host.settings.know(ObjectNames::of(Arc::new(objects)));
+    }
+}

@@ -1,0 +1,195 @@
+//! What a session promises of views, schemas, comments and names of objects: they are there for the transaction that
+//! makes them at once, for others when it commits, and after reopening.
+
+#![allow(clippy::unwrap_used)]
+
+use quintet_base::SqlState;
+use quintet_embed::{Client, Database, DatabaseConfig};
+use tempfile::TempDir;
+
+fn open() -> (TempDir, Database) {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    (dir, db)
+}
+
+/// Rows of the last statement, fields joined by `|`, NULL as `-`.
+fn rows(client: &mut Client, sql: &str) -> Vec<String> {
+    let answers = client.query(sql).unwrap();
+    let line = |row: Vec<Option<String>>| {
+        let cells = row.into_iter().map(|cell| cell.unwrap_or("-".into()));
+        cells.collect::<Vec<_>>().join("|")
+    };
+    let last = answers.last().unwrap();
+    last.text_rows().into_iter().map(line).collect()
+}
+
+fn state(client: &mut Client, sql: &str) -> SqlState {
+    match client.query(sql) {
+        Ok(_) => panic!("{sql} must fail"),
+        Err(error) => error.state,
+    }
+}
+
+#[test]
+fn views_schemas_and_comments_are_there_after_reopening() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create schema s; create table s.t (id int primary key, name text); insert into s.t values (1, 'a'), (2, 'b');
+         set search_path = s; create view v as select * from t; set search_path = public;
+         create view w as select name from s.v where id > 1;
+         comment on table s.t is 'a table'; comment on column s.t.name is 'a name'; comment on view w is 'gone again';
+         comment on view w is null; alter table s.t add column more int",
+    )
+    .unwrap();
+    let look = |c: &mut Client| {
+        assert_eq!(rows(c, "select * from s.v order by id"), ["1|a", "2|b"]);
+        assert_eq!(rows(c, "select * from w"), ["b"]);
+        assert_eq!(
+            rows(
+                c,
+                "select obj_description('s.t'::regclass), col_description('s.t'::regclass, 2), obj_description('w'::regclass)"
+            ),
+            ["a table|a name|-"]
+        );
+        assert_eq!(rows(c, "select 's.t'::regclass, 'w'::regclass"), ["s.t|w"]);
+    };
+    look(&mut c);
+    drop(c);
+    db.close().unwrap();
+    drop(db);
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let mut c = db.client().unwrap();
+    look(&mut c);
+    let refused = state(&mut c, "drop table s.t");
+    assert_eq!(refused, SqlState::DEPENDENT_OBJECTS_STILL_EXIST);
+    c.query("drop schema s cascade").unwrap();
+    assert_eq!(state(&mut c, "select * from w"), SqlState::UNDEFINED_TABLE);
+    // The number of what is gone keeps no comment.
+    assert!(rows(&mut c, "select description from pg_description").is_empty());
+}
+
+#[test]
+fn a_view_is_seen_by_others_when_its_transaction_commits() {
+    let (_dir, db) = open();
+    let (mut a, mut b) = (db.client().unwrap(), db.client().unwrap());
+    a.query("create table t (id int); insert into t values (7)")
+        .unwrap();
+    a.query("begin; create view v as select id + 1 as next from t")
+        .unwrap();
+    assert_eq!(rows(&mut a, "select * from v"), ["8"]);
+    assert_eq!(state(&mut b, "select * from v"), SqlState::UNDEFINED_TABLE);
+    a.query("commit").unwrap();
+    assert_eq!(rows(&mut b, "select * from v"), ["8"]);
+    b.query("begin; drop view v; rollback").unwrap();
+    assert_eq!(rows(&mut b, "select * from v"), ["8"]);
+    b.query("drop view v").unwrap();
+    assert_eq!(state(&mut a, "select * from v"), SqlState::UNDEFINED_TABLE);
+}
+
+#[test]
+fn a_table_made_from_a_query_and_its_rows_are_one_change() {
+    let (_dir, db) = open();
+    let (mut a, mut b) = (db.client().unwrap(), db.client().unwrap());
+    a.query("begin; create table n as select i, i * i as square from generate_series(1, 100) as i")
+        .unwrap();
+    assert_eq!(
+        rows(&mut a, "select count(*), sum(square) from n"),
+        ["100|338350"]
+    );
+    assert_eq!(state(&mut b, "select * from n"), SqlState::UNDEFINED_TABLE);
+    a.query("rollback").unwrap();
+    assert_eq!(state(&mut a, "select * from n"), SqlState::UNDEFINED_TABLE);
+    assert_eq!(
+        a.query("create table n as select 1 as one").unwrap()[0].tag,
+        "SELECT 1"
+    );
+    // A query that fails on the way leaves no table.
+    let failing = "create table m as select 1 / (3 - i) as x from generate_series(1, 5) as i";
+    assert_eq!(state(&mut a, failing), SqlState::DIVISION_BY_ZERO);
+    assert_eq!(state(&mut a, "select * from m"), SqlState::UNDEFINED_TABLE);
+}
+
+#[test]
+fn a_kept_plan_follows_the_search_path() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create schema a; create schema b; create table a.t (v text); create table b.t (v text);
+         insert into a.t values ('in a'); insert into b.t values ('in b'); set search_path = a;
+         prepare p as select v from t",
+    )
+    .unwrap();
+    assert_eq!(rows(&mut c, "execute p"), ["in a"]);
+    c.query("set search_path = b").unwrap();
+    assert_eq!(rows(&mut c, "execute p"), ["in b"]);
+    assert_eq!(rows(&mut c, "select v from t"), ["in b"]);
+    c.query("begin; set local search_path = a").unwrap();
+    assert_eq!(
+        rows(&mut c, "select v, 'b.t'::regclass from t"),
+        ["in a|b.t"]
+    );
+    c.query("commit").unwrap();
+    assert_eq!(rows(&mut c, "select v, 'b.t'::regclass from t"), ["in b|t"]);
+    assert_eq!(
+        rows(&mut c, "select set_config('search_path', 'a, b', false)"),
+        ["a, b"]
+    );
+    assert_eq!(rows(&mut c, "select current_schemas(false)"), ["{a,b}"]);
+}
+
+#[test]
+fn routines_read_views_and_know_names() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create table t (id int primary key, v int); insert into t values (1, 10), (2, 20);
+         create view big as select id from t where v > 15;
+         create function biggest() returns int language plpgsql as
+             'declare id int; begin select max(b.id) into id from big b; return id; end';
+         create function known() returns text language sql as 'select ''t''::regclass::text'",
+    )
+    .unwrap();
+    assert_eq!(rows(&mut c, "select biggest(), known()"), ["2|t"]);
+    c.query("create or replace view big as select id from t where v < 15")
+        .unwrap();
+    assert_eq!(rows(&mut c, "select biggest()"), ["1"]);
+}
+
+#[test]
+fn generated_columns_follow_every_way_of_writing_and_reopening() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create table t (id int primary key, v int, double int generated always as (v * 2) stored);
+         insert into t (id, v) values (1, 10), (2, 20);
+         create function raise_by(n int) returns int language plpgsql as
+             'declare r int; begin update t set v = v + n where id = 1 returning double into r; return r; end';
+         create procedure add_row(i int, w int) language sql as 'insert into t (id, v) values (i, w)'",
+    )
+    .unwrap();
+    assert_eq!(rows(&mut c, "select raise_by(5)"), ["30"]);
+    c.query("call add_row(3, 7)").unwrap();
+    assert_eq!(
+        rows(&mut c, "select double from t order by id"),
+        ["30", "40", "14"]
+    );
+    c.query("alter table t add column n serial").unwrap();
+    assert_eq!(rows(&mut c, "select n from t order by id"), ["1", "2", "3"]);
+    drop(c);
+    db.close().unwrap();
+    drop(db);
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let mut c = db.client().unwrap();
+    c.query("update t set v = v + 1").unwrap();
+    assert_eq!(
+        rows(&mut c, "select double from t order by id"),
+        ["32", "42", "16"]
+    );
+    let next = rows(
+        &mut c,
+        "insert into t (id, v) values (9, 9) returning n > 3, double",
+    );
+    assert_eq!(next, ["t|18"]);
+}

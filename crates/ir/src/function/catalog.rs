@@ -1,0 +1,234 @@
+//! Functions about the objects of the catalogue, for tools that look at a database.
+//!
+//! Relies on: `base::objects`, behind which the session's catalogue is.  Promises: what PostgreSQL's functions of
+//! these names say, as far as there are such objects here.  Does not: know a catalogue itself.
+//!
+//! There are no owners and no privileges, so everybody may do everything.
+
+use super::{Function, builtin as new, fail, int, str};
+use crate::eval::Host;
+use quintet_base::SqlType::{
+    Bool, Int4, Int8, Name, Numeric as Decimal, Oid, RegClass, RegNamespace, RegProc, RegProcedure,
+    RegRole, RegType, Text, Unknown,
+};
+use quintet_base::{Numeric, SqlResult, SqlState, SqlType, Value};
+
+fn yes(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(true))
+}
+
+fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(false))
+}
+
+fn nothing(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Null)
+}
+
+fn first(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(args[0].clone())
+}
+
+fn no_object(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Oid(0))
+}
+
+fn empty(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text(""))
+}
+
+fn encoding(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let name = str(args[0]).to_ascii_lowercase().replace('-', "");
+    Ok(Value::Int4(match name.as_str() {
+        "utf8" | "unicode" => 6,
+        _ => -1,
+    }))
+}
+
+fn database_encoding(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::text("UTF8"))
+}
+
+/// The number of what a text names, or NULL where a cast would be an error.
+fn look_up(kind: SqlType, args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    const NOT_THERE: [SqlState; 5] = [
+        SqlState::UNDEFINED_TABLE,
+        SqlState::UNDEFINED_OBJECT,
+        SqlState::UNDEFINED_FUNCTION,
+        SqlState::INVALID_SCHEMA_NAME,
+        SqlState::AMBIGUOUS_FUNCTION,
+    ];
+    match host.format().objects.number(kind, str(args[0])) {
+        Ok(number) => Ok(Value::Oid(number)),
+        Err(error) if NOT_THERE.contains(&error.state) => Ok(Value::Null),
+        Err(error) => Err(error),
+    }
+}
+
+/// `12 kB`: rounded half up at each step, as long as there are more than ten thousand of a unit.
+fn size_pretty(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    const UNITS: [&str; 6] = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+    const LIMIT: u64 = 10 * 1024;
+    let mut size = match args[0] {
+        Value::Numeric(number) => match number.to_i64() {
+            Some(size) => size,
+            None => return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "bigint out of range"),
+        },
+        other => int(other),
+    };
+    let mut unit = 0;
+    // Twice the size of the unit, so that a half can be told.
+    let mut doubled = false;
+    loop {
+        let last = unit + 1 == UNITS.len();
+        let limit = if doubled { 2 * LIMIT - 1 } else { LIMIT };
+        if last || size.unsigned_abs() < limit {
+            if doubled {
+                size = half_rounded(size);
+            }
+            return Ok(Value::text(format!("{size} {}", UNITS[unit])));
+        }
+        let bits = if doubled { 10 } else { 9 };
+        size /= 1 << bits;
+        doubled = true;
+        unit += 1;
+    }
+}
+
+/// Half of it, away from zero where there is a rest.
+fn half_rounded(size: i64) -> i64 {
+    (size + size.signum()) / 2
+}
+
+fn numeric_size(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    match args[0] {
+        Value::Numeric(number) if number.scale() > 0 => {
+            let whole = Numeric::from_i64(number.to_i64().unwrap_or(0));
+            size_pretty(&[&Value::numeric(whole)], host)
+        }
+        _ => size_pretty(args, host),
+    }
+}
+
+/// Functions that the catalogue answers, by their names.
+macro_rules! asked {
+    ($($name:literal ($($arg:ident),*) $result:ident;)*) => {
+        pub(super) static ASKED: &[Function] = &[$(
+            new($name, &[$($arg),*], $result, |args, host| {
+                host.format().objects.describe($name, args)
+            })
+            .stable(),
+        )*];
+    };
+}
+
+asked! {
+    "pg_get_constraintdef"(Oid) Text;
+    "pg_get_constraintdef"(Oid, Bool) Text;
+    "pg_get_indexdef"(Oid) Text;
+    "pg_get_indexdef"(Oid, Int4, Bool) Text;
+    "pg_get_expr"(Text, Oid, Bool) Text;
+    "pg_get_viewdef"(Oid) Text;
+    "pg_get_viewdef"(Oid, Bool) Text;
+    "pg_get_viewdef"(Oid, Int4) Text;
+    "pg_get_viewdef"(Text) Text;
+    "pg_get_viewdef"(Text, Bool) Text;
+    "pg_get_serial_sequence"(Text, Text) Text;
+    "obj_description"(Oid) Text;
+    "obj_description"(Oid, Name) Text;
+    "col_description"(Oid, Int4) Text;
+    "pg_table_is_visible"(Oid) Bool;
+    "pg_type_is_visible"(Oid) Bool;
+    "pg_function_is_visible"(Oid) Bool;
+    "pg_relation_size"(RegClass) Int8;
+    "pg_relation_size"(RegClass, Text) Int8;
+    "pg_table_size"(RegClass) Int8;
+    "pg_indexes_size"(RegClass) Int8;
+    "pg_total_relation_size"(RegClass) Int8;
+    "pg_relation_is_publishable"(RegClass) Bool;
+}
+
+macro_rules! named {
+    ($($name:literal $kind:ident;)*) => {
+        pub(super) static NAMED: &[Function] = &[$(
+            new($name, &[Text], $kind, |args, host| look_up($kind, args, host)).stable(),
+        )*];
+    };
+}
+
+named! {
+    "to_regclass" RegClass;
+    "to_regtype" RegType;
+    "to_regproc" RegProc;
+    "to_regprocedure" RegProcedure;
+    "to_regnamespace" RegNamespace;
+    "to_regrole" RegRole;
+}
+
+/// A privilege of the session's role, or of another.
+macro_rules! privileges {
+    ($($name:literal;)*) => {
+        pub(super) static PRIVILEGES: &[Function] = &[$(
+            new($name, &[Unknown, Unknown], Bool, yes).stable(),
+            new($name, &[Unknown, Unknown, Unknown], Bool, yes).stable(),
+        )*];
+    };
+}
+
+privileges! {
+    "has_table_privilege";
+    "has_any_column_privilege";
+    "has_sequence_privilege";
+    "has_schema_privilege";
+    "has_database_privilege";
+    "has_function_privilege";
+    "has_language_privilege";
+    "has_type_privilege";
+    "has_tablespace_privilege";
+    "has_server_privilege";
+    "has_foreign_data_wrapper_privilege";
+    "pg_has_role";
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    new("pg_get_expr", &[Text, Oid], Text, first).stable(),
+    new("shobj_description", &[Oid, Name], Text, nothing).stable(),
+    new("pg_get_ruledef", &[Oid], Text, nothing).stable(),
+    new("pg_get_ruledef", &[Oid, Bool], Text, nothing).stable(),
+    new("pg_get_triggerdef", &[Oid], Text, nothing).stable(),
+    new("pg_get_triggerdef", &[Oid, Bool], Text, nothing).stable(),
+    new("pg_get_statisticsobjdef", &[Oid], Text, nothing).stable(),
+    new("pg_get_statisticsobjdef_columns", &[Oid], Text, nothing).stable(),
+    new("pg_get_partkeydef", &[Oid], Text, nothing).stable(),
+    new("pg_operator_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_opclass_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_opfamily_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_collation_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_conversion_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_statistics_obj_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_ts_config_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_ts_dict_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_ts_parser_is_visible", &[Oid], Bool, yes).stable(),
+    new("pg_ts_template_is_visible", &[Oid], Bool, yes).stable(),
+    new(
+        "has_column_privilege",
+        &[Unknown, Unknown, Unknown],
+        Bool,
+        yes,
+    )
+    .stable(),
+    new(
+        "has_column_privilege",
+        &[Unknown, Unknown, Unknown, Unknown],
+        Bool,
+        yes,
+    )
+    .stable(),
+    new("pg_my_temp_schema", &[], Oid, no_object).stable(),
+    new("pg_is_other_temp_schema", &[Oid], Bool, no).stable(),
+    new("pg_tablespace_location", &[Oid], Text, empty).stable(),
+    new("pg_char_to_encoding", &[Name], Int4, encoding).stable(),
+    new("getdatabaseencoding", &[], Name, database_encoding).stable(),
+    new("pg_size_pretty", &[Int8], Text, size_pretty),
+    new("pg_size_pretty", &[Decimal], Text, numeric_size),
+];

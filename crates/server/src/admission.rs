@@ -1,0 +1,250 @@
+//! Whether somebody at the door is let in: rules, proofs, roles.
+//!
+//! Relies on: `hba` for rules, `auth` for passwords, the house for roles.  Promises: a user of the configuration wins over a role of
+//! the same name; who is refused is told no more than PostgreSQL tells, the log says why; no password is ever logged; without
+//! rules and without passwords nobody comes in from another machine.  Does not: encrypt; the door has.
+//!
+//! ```text
+//!   rules given?  ──first that fits──► trust │ reject │ scram-sha-256 │ cert
+//!      └ no: any user, any role with a password? ─► scram-sha-256; else from this machine: trust, else reject
+//!   proof ─► a role? LOGIN? room below CONNECTION LIMIT? ─► in
+//! ```
+
+use crate::auth::{self, Verifier};
+use crate::door::{Entrance, Io, Refusal, ask};
+use crate::hba::{Caller, Method};
+use crate::house::House;
+use crate::metrics::add;
+use crate::protocol::backend::{self, Sasl};
+use quintet_base::{SqlError, SqlState};
+use quintet_rt::Clock;
+use quintet_sql::role::Login;
+use std::io;
+use std::net::IpAddr;
+
+/// How somebody has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrival {
+    pub address: IpAddr,
+    pub encrypted: bool,
+    /// The common name of a certificate that was shown and found right.
+    pub certificate: Option<Option<String>>,
+}
+
+/// Why somebody is not let in: what they are told, and what the log says.
+pub(crate) struct Refused {
+    error: SqlError,
+    reason: String,
+}
+
+impl Refused {
+    fn new(state: SqlState, message: String, reason: &str) -> Refused {
+        Refused {
+            error: SqlError::new(state, message),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl From<SqlError> for Refused {
+    fn from(error: SqlError) -> Refused {
+        let reason = error.message.clone();
+        Refused { error, reason }
+    }
+}
+
+/// Who has come in.
+pub(crate) struct Admitted {
+    /// A user of the configuration.
+    pub configured: bool,
+    /// Sessions of the role at once, if that is bounded.
+    pub limit: Option<usize>,
+}
+
+/// Lets somebody in, or says why not.
+///
+/// # Errors
+/// The refusal, logged and counted; or the socket's.
+pub(crate) async fn admit<H: House>(
+    mut io: Io,
+    out: &mut Vec<u8>,
+    (user, database): (&str, &str),
+    arrival: &Arrival,
+    (entrance, house): (&Entrance, &H),
+) -> Result<(Io, Admitted), Refusal> {
+    match decide(&mut io, out, (user, database), arrival, (entrance, house)).await? {
+        Ok(admitted) => Ok((io, admitted)),
+        Err(refused) => {
+            let (address, reason) = (arrival.address, refused.reason);
+            tracing::warn!(user, database, %address, reason, "log-in refused");
+            add(&entrance.metrics.authentications_failed, 1);
+            Err(Refusal::Told(io, refused.error))
+        }
+    }
+}
+
+async fn decide<H: House>(
+    io: &mut Io,
+    out: &mut Vec<u8>,
+    (user, database): (&str, &str),
+    arrival: &Arrival,
+    (entrance, house): (&Entrance, &H),
+) -> io::Result<Result<Admitted, Refused>> {
+    let caller = Caller {
+        address: arrival.address,
+        encrypted: arrival.encrypted,
+        user,
+        database,
+    };
+    let rules = entrance.rules.read().clone();
+    let open = rules.is_none() && entrance.users.is_empty() && !house.any_password();
+    let method = match &rules {
+        Some(rules) => rules.method(&caller),
+        None if !open => Some(Method::Scram),
+        None if arrival.address.to_canonical().is_loopback() => Some(Method::Trust),
+        None => None,
+    };
+    let configured = entrance.users.verifier(user);
+    let is_configured = configured.is_some();
+    let login = match is_configured {
+        true => None,
+        false => house.login(user),
+    };
+    let proven = match method {
+        Some(Method::Trust) => Ok(()),
+        Some(Method::Scram) => {
+            let (verifier, why) = match (configured, &login) {
+                (Some(verifier), _) => (Some(verifier), ""),
+                (None, Some(login)) => verifier_of(login, entrance),
+                (None, None) => (None, "there is no such role"),
+            };
+            prove(io, out, user, (verifier, why), entrance).await?
+        }
+        Some(Method::Cert) => by_certificate(user, arrival),
+        Some(Method::Reject) => Err(rejected("pg_hba.conf rejects connection", &caller)),
+        None => Err(rejected("no pg_hba.conf entry", &caller)),
+    };
+    Ok(proven.and_then(|()| {
+        match login {
+            _ if is_configured => {}
+            Some(login) if !login.allowed => {
+                let message = format!("role \"{user}\" is not permitted to log in");
+                let state = SqlState::INVALID_AUTHORIZATION;
+                return Err(Refused::new(state, message, "the role has no LOGIN"));
+            }
+            Some(login) => {
+                let limit = usize::try_from(login.connection_limit).ok();
+                return Ok(Admitted {
+                    configured: false,
+                    limit: limit.filter(|_| !login.superuser),
+                });
+            }
+            // Where nobody proves anything everybody is the superuser, and any name will do.
+            None if open || !house.has_roles() => {}
+            None => {
+                let message = format!("role \"{user}\" does not exist");
+                let state = SqlState::INVALID_AUTHORIZATION;
+                return Err(Refused::new(state, message, "there is no such role"));
+            }
+        }
+        Ok(Admitted {
+            configured: is_configured,
+            limit: None,
+        })
+    }))
+}
+
+/// What a role's proof is measured by; without it, why it cannot be given.
+fn verifier_of(login: &Login, entrance: &Entrance) -> (Option<Verifier>, &'static str) {
+    let now = entrance.clock.now_micros();
+    match &login.verifier {
+        None => (None, "the role has no password"),
+        Some(_) if login.valid_until.is_some_and(|until| until < now) => {
+            (None, "the password has expired")
+        }
+        Some(text) => match Verifier::read(text) {
+            Some(verifier) => (Some(verifier), ""),
+            None => (None, "the verifier cannot be read"),
+        },
+    }
+}
+
+fn rejected(what: &str, caller: &Caller) -> Refused {
+    let encryption = match caller.encrypted {
+        true => "SSL encryption",
+        false => "no encryption",
+    };
+    let Caller {
+        address,
+        user,
+        database,
+        ..
+    } = caller;
+    let message = format!(
+        "{what} for host \"{address}\", user \"{user}\", database \"{database}\", {encryption}"
+    );
+    let reason = match what.starts_with("no") {
+        true => "no rule lets them in",
+        false => "a rule rejects them",
+    };
+    Refused::new(SqlState::INVALID_AUTHORIZATION, message, reason)
+}
+
+fn by_certificate(user: &str, arrival: &Arrival) -> Result<(), Refused> {
+    let state = SqlState::INVALID_AUTHORIZATION;
+    match &arrival.certificate {
+        None => Err(Refused::new(
+            state,
+            "connection requires a valid client certificate".to_string(),
+            "no certificate was shown",
+        )),
+        Some(name) if name.as_deref() == Some(user) => Ok(()),
+        Some(_) => Err(Refused::new(
+            state,
+            format!("certificate authentication failed for user \"{user}\""),
+            "the certificate has another common name",
+        )),
+    }
+}
+
+/// The SCRAM exchange. Who has no verifier goes through the same one and fails. The inner result is the client's; the outer
+/// one is the socket's.
+async fn prove(
+    io: &mut Io,
+    out: &mut Vec<u8>,
+    user: &str,
+    (verifier, why): (Option<Verifier>, &str),
+    entrance: &Entrance,
+) -> io::Result<Result<(), Refused>> {
+    backend::sasl(out, Sasl::Mechanism(auth::MECHANISM));
+    let response = match ask(io, out).await? {
+        Ok(response) => response,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let challenge = match entrance.users.challenge(user, verifier, &response) {
+        Ok((server_first, challenge)) => {
+            backend::sasl(out, Sasl::Continue(&server_first));
+            challenge
+        }
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let proof = match ask(io, out).await? {
+        Ok(proof) => proof,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    Ok(match challenge.answer(&proof) {
+        Ok(server_final) => {
+            backend::sasl(out, Sasl::Final(&server_final));
+            Ok(())
+        }
+        Err(error) => {
+            let reason = match why {
+                "" if error.state == SqlState::INVALID_PASSWORD => "wrong password",
+                "" => &error.message,
+                why => why,
+            };
+            let reason = reason.to_string();
+            Err(Refused { error, reason })
+        }
+    })
+}

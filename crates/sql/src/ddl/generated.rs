@@ -1,0 +1,144 @@
+//! Generated columns: GENERATED ALWAYS AS (…) STORED.
+//!
+//! Relies on: the table's record.  Promises: an expression gives the same for the same row, and names no other
+//! generated column.  Does not: compute; see `crate::generated`. Virtual ones, and foreign keys that would change a
+//! column that one is made of (0A000).
+
+use crate::catalog::Catalog;
+use crate::names::required;
+use crate::parse::expression_text;
+use crate::planner::Planner;
+use crate::records::{ColumnRecord, ForeignKeyRecord, TableRecord};
+use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::stored;
+use pg_query::protobuf::Constraint;
+use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::Expr;
+use quintet_ir::function::Volatility;
+use quintet_ir::schema::TableDef;
+
+/// Makes the column that is being added a generated one.
+pub(super) fn add(
+    planner: &Planner,
+    record: &mut TableRecord,
+    number: usize,
+    column: &ColumnRecord,
+    constraint: &Constraint,
+) -> SqlResult<()> {
+    let wrong = |what: &str| {
+        let message = format!(
+            "both {what} and generation expression specified for column \"{}\" of table \"{}\"",
+            column.name, record.name
+        );
+        planner.error(SqlState::SYNTAX_ERROR, message, constraint.location)
+    };
+    if constraint.generated_kind == "v" {
+        return Err(planner.unsupported("a virtual generated column", constraint.location));
+    }
+    if column.identity.is_some() {
+        return Err(wrong("identity"));
+    }
+    if column.default.is_some() {
+        return Err(wrong("default"));
+    }
+    let text = expression_text(required(constraint.raw_expr.as_deref())?)?;
+    record.more.generated.push((number, text));
+    Ok(())
+}
+
+/// The columns of a record in sight, as they will be.
+fn scope_of(record: &TableRecord) -> Scope {
+    let shown = record
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| !c.dropped);
+    let columns = shown.map(|(number, column)| ScopeColumn {
+        name: column.name.clone(),
+        expr: Expr::Column(number, column.ty),
+        modifier: column.modifier,
+        origin: None,
+    });
+    let mut scope = Scope::empty();
+    scope.add(ScopeTable {
+        name: record.name.clone(),
+        schema: Some(record.schema.clone()),
+        columns: columns.collect(),
+    });
+    scope
+}
+
+/// Checks the expressions of all generated columns of a record.
+///
+/// # Errors
+/// `42P17` for one that is not immutable or names a generated column, and what binding says.
+pub(super) fn check(planner: &Planner, record: &TableRecord) -> SqlResult<()> {
+    let scope = scope_of(record);
+    let generated = |number: usize| record.more.generated.iter().any(|(n, _)| *n == number);
+    for (number, text) in &record.more.generated {
+        let column = &record.columns[*number];
+        let expr = stored::generated(planner, &scope, text, column).map_err(SqlError::nowhere)?;
+        let mut used = Vec::new();
+        expr.collect_columns(&mut used);
+        let refuse = |message: String| SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message);
+        if let Some(&other) = used.iter().find(|&&other| generated(other)) {
+            let message = format!(
+                "cannot use generated column \"{}\" in column generation expression",
+                record.columns[other].name
+            );
+            let detail = "A generated column cannot reference another generated column.";
+            return Err(refuse(message).detail(detail));
+        }
+        if !is_immutable(&expr) {
+            return Err(refuse("generation expression is not immutable".to_string()));
+        }
+    }
+    Ok(())
+}
+
+fn is_immutable(expr: &Expr) -> bool {
+    let mut immutable = match expr {
+        Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
+        Expr::Call { function, .. } => function.volatility == Volatility::Immutable,
+        Expr::Cast { input, to, .. } => quintet_ir::cast::is_immutable(input.ty(), *to),
+        _ => true,
+    };
+    expr.for_each_part(&mut |part| immutable = immutable && is_immutable(part));
+    immutable
+}
+
+/// The generated columns that are made of this one.
+pub(super) fn made_of(table: &TableDef, column: usize) -> Vec<usize> {
+    let uses = |expr: &Expr| {
+        let mut used = Vec::new();
+        expr.collect_columns(&mut used);
+        used.contains(&column)
+    };
+    let columns = table.columns.iter().enumerate();
+    let found = columns.filter(|(_, c)| !c.dropped && c.generated.as_ref().is_some_and(uses));
+    found.map(|(number, _)| number).collect()
+}
+
+/// Refuses a foreign key whose actions would change a column that a generated one is made of, or is one.
+///
+/// # Errors
+/// `0A000`, `42601`.
+pub(crate) fn refuse_actions(catalog: &Catalog, key: &ForeignKeyRecord) -> SqlResult<()> {
+    let changes = |letter: char| matches!(letter, 'c' | 'n' | 'd');
+    let deleting = matches!(key.on_delete, 'n' | 'd');
+    if !changes(key.on_update) && !deleting {
+        return Ok(());
+    }
+    let Some(child) = catalog.table_by_id(key.child) else {
+        return Ok(());
+    };
+    let touched = |&column: &usize| {
+        child.columns[column].generated.is_some() || !made_of(child, column).is_empty()
+    };
+    match key.columns.iter().any(touched) {
+        true => Err(SqlError::unsupported(
+            "a foreign key whose actions change what a generated column is made of",
+        )),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,162 @@
+//! CREATE TABLE AS and SELECT INTO.
+//!
+//! Relies on: `select` for the columns, `insert` for the rows.  Promises: the table is made, then filled by an INSERT that is
+//! planned by the schema as it is then, in the same transaction.  Does not: materialized views, temporary tables,
+//! EXECUTE as the query (0A000).
+
+use super::creation_schema;
+use crate::command::{Command, Planned};
+use crate::draft::Draft;
+use crate::insert::plan_insert;
+use crate::names::{self, inner, required};
+use crate::parse;
+use crate::planner::{PlanContext, Planner};
+use crate::records::{ColumnRecord, TableMore, TableRecord};
+use crate::scope::Output;
+use crate::select::plan_query;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    CreateTableAsStmt, InsertStmt, IntoClause, ObjectType, OnCommitAction, OverridingKind,
+    SelectStmt,
+};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
+
+pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlResult<Planned> {
+    if statement.objtype() == ObjectType::ObjectMatview {
+        return Err(SqlError::unsupported("CREATE MATERIALIZED VIEW"));
+    }
+    let into = required(statement.into.as_deref())?;
+    match statement.query.as_deref().and_then(inner) {
+        Some(NodeEnum::SelectStmt(select)) => make(planner, into, select, statement.if_not_exists),
+        _ => Err(SqlError::unsupported("CREATE TABLE AS EXECUTE")),
+    }
+}
+
+/// SELECT … INTO; `None` if the query has no INTO.
+pub(crate) fn select_into(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Planned>> {
+    let Some(into) = select.into_clause.as_deref() else {
+        return Ok(None);
+    };
+    let query = SelectStmt {
+        into_clause: None,
+        ..select.clone()
+    };
+    make(planner, into, &query, false).map(Some)
+}
+
+fn make(
+    planner: &Planner,
+    into: &IntoClause,
+    select: &SelectStmt,
+    if_not_exists: bool,
+) -> SqlResult<Planned> {
+    const TAG: &str = "CREATE TABLE AS";
+    let relation = required(into.rel.as_ref())?;
+    refuse_clauses(planner, into)?;
+    let schema = creation_schema(planner, relation)?.to_string();
+    let name = &relation.relname;
+    if if_not_exists && planner.catalog().relation(&schema, name).is_some() {
+        planner.notice(format!("relation \"{name}\" already exists, skipping"));
+        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+    }
+    let apart = Planner::new(planner.context, planner.source(), &[]);
+    let query = plan_query(&apart, select, None)?;
+    let mut draft = Draft::new(planner);
+    draft.take_name(&schema, name)?;
+    let record = TableRecord {
+        id: draft.table_id(),
+        revision: 1,
+        schema: schema.clone(),
+        name: name.clone(),
+        space: draft.space(),
+        columns: columns(&query.outputs, &names::strings(&into.col_names))?,
+        primary_key: None,
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        more: TableMore::default(),
+    };
+    draft.put_table(&record)?;
+    if into.skip_data {
+        return draft.finish(TAG);
+    }
+    let catalog = draft.catalog_to_be()?;
+    let context = PlanContext {
+        catalog: &catalog,
+        ..*planner.context
+    };
+    let filling = Planner::new(&context, planner.source(), &[]);
+    let mut target = relation.clone();
+    target.schemaname = schema;
+    let insert = InsertStmt {
+        relation: Some(target),
+        select_stmt: Some(Box::new(parse::wrap(NodeEnum::SelectStmt(Box::new(
+            select.clone(),
+        ))))),
+        r#override: OverridingKind::OverridingNotSet as i32,
+        ..Default::default()
+    };
+    let planned = plan_insert(&filling, &insert)?;
+    if let Command::Run(procedure) = planned.command {
+        draft.then(procedure);
+    }
+    draft.finish("SELECT")
+}
+
+fn refuse_clauses(planner: &Planner, into: &IntoClause) -> SqlResult<()> {
+    let relation = required(into.rel.as_ref())?;
+    let what = if relation.relpersistence == "t" {
+        "CREATE TEMPORARY TABLE"
+    } else if !matches!(
+        into.on_commit(),
+        OnCommitAction::OncommitNoop | OnCommitAction::Undefined
+    ) {
+        "ON COMMIT"
+    } else if !into.table_space_name.is_empty() && into.table_space_name != "pg_default" {
+        "TABLESPACE"
+    } else if !matches!(into.access_method.as_str(), "" | "heap") {
+        "USING another access method"
+    } else {
+        return Ok(());
+    };
+    Err(planner.unsupported(what, relation.location))
+}
+
+fn columns(outputs: &[Output], names: &[&str]) -> SqlResult<Vec<ColumnRecord>> {
+    if names.len() > outputs.len() {
+        let message = "too many column names were specified";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
+    if outputs.len() > limits::TABLE_COLUMNS_MAX {
+        let message = format!(
+            "tables can have at most {} columns",
+            limits::TABLE_COLUMNS_MAX
+        );
+        return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
+    }
+    let mut columns: Vec<ColumnRecord> = Vec::with_capacity(outputs.len());
+    for (number, output) in outputs.iter().enumerate() {
+        let name = names.get(number).map_or(output.name.as_str(), |name| name);
+        if columns.iter().any(|other| other.name == name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        if matches!(
+            output.ty,
+            SqlType::Void | SqlType::Record | SqlType::RecordArray
+        ) {
+            let message = format!("column \"{name}\" has pseudo-type {}", output.ty);
+            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        columns.push(ColumnRecord {
+            name: name.to_string(),
+            ty: output.ty,
+            modifier: output.modifier,
+            not_null: false,
+            default: None,
+            missing: None,
+            identity: None,
+            dropped: false,
+        });
+    }
+    Ok(columns)
+}

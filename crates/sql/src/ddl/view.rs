@@ -1,0 +1,254 @@
+//! CREATE VIEW, DROP VIEW, and what a view keeps others from.
+//!
+//! Relies on: `view` for its query, the planner for what the query uses.  Promises: what a view uses cannot go, and a
+//! column of it cannot change its type, before the view has gone; with CASCADE the view goes along.
+//! Does not: WITH CHECK OPTION, temporary and recursive views (0A000).
+
+use super::creation_schema;
+use crate::catalog::Relation;
+use crate::command::Planned;
+use crate::draft::Draft;
+use crate::names::{self, inner, required};
+use crate::parse::deparse;
+use crate::planner::Planner;
+use crate::records::{ViewColumnRecord, ViewRecord};
+use crate::select::plan_query;
+use crate::view::{context_of, write_out_stars};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{ViewCheckOption, ViewStmt};
+use quintet_base::types::format_type;
+use quintet_base::{SqlError, SqlResult, SqlState, TableId};
+
+pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Planned> {
+    let relation = required(statement.view.as_ref())?;
+    let late = |what| planner.unsupported(what, relation.location);
+    if relation.relpersistence == "t" {
+        return Err(late("CREATE TEMPORARY VIEW"));
+    }
+    let check = statement.with_check_option();
+    if !matches!(
+        check,
+        ViewCheckOption::NoCheckOption | ViewCheckOption::Undefined
+    ) {
+        return Err(late("WITH CHECK OPTION"));
+    }
+    if !statement.options.is_empty() {
+        return Err(late("options of a view"));
+    }
+    let Some(NodeEnum::SelectStmt(select)) = statement.query.as_deref().and_then(inner) else {
+        return Err(late("a view over this kind of query"));
+    };
+    if select.into_clause.is_some() {
+        let message = "views must not contain SELECT INTO";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
+    let schema = creation_schema(planner, relation)?.to_string();
+    let old = match planner.catalog().relation(&schema, &relation.relname) {
+        Some(Relation::View(id)) if statement.replace => {
+            planner.must_own_table(id)?;
+            planner.catalog().view(id)
+        }
+        Some(Relation::View(_)) | None => None,
+        Some(_) if statement.replace => {
+            let message = format!("\"{}\" is not a view", relation.relname);
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        Some(_) => None,
+    };
+    // A planner of its own: what it meets is what the view uses.
+    let context = context_of(planner.context, planner.context.schema);
+    let inside = Planner::new(&context, planner.source(), &[]);
+    let mut select = select.clone();
+    write_out_stars(&inside, &mut select)?;
+    let query = plan_query(&inside, &select, None)?;
+    if inside.has_params() {
+        let message = "there is no parameter $1";
+        return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, message));
+    }
+    for output in &query.outputs {
+        inside.use_origin(output.origin);
+    }
+    let mut columns: Vec<ViewColumnRecord> = query
+        .outputs
+        .iter()
+        .map(|output| ViewColumnRecord {
+            name: output.name.clone(),
+            ty: output.ty,
+            modifier: output.modifier,
+        })
+        .collect();
+    let aliases = names::strings(&statement.aliases);
+    if aliases.len() > columns.len() {
+        let message = "CREATE VIEW specifies more column names than columns";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
+    for (column, alias) in columns.iter_mut().zip(aliases) {
+        column.name = alias.to_string();
+    }
+    for (number, column) in columns.iter().enumerate() {
+        if columns[..number]
+            .iter()
+            .any(|other| other.name == column.name)
+        {
+            let message = format!("column \"{}\" specified more than once", column.name);
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+    }
+    let mut draft = Draft::new(planner);
+    let id = match old {
+        Some(old) => {
+            check_replaced(old, &columns)?;
+            old.id
+        }
+        None => {
+            draft.take_name(&schema, &relation.relname)?;
+            TableId(draft.id())
+        }
+    };
+    let uses = inside.uses();
+    if uses.iter().any(|(used, _)| *used == id) {
+        return Err(SqlError::new(
+            SqlState::INVALID_OBJECT_DEFINITION,
+            format!(
+                "infinite recursion detected in rules for relation \"{}\"",
+                relation.relname
+            ),
+        ));
+    }
+    draft.put_view(&ViewRecord {
+        id,
+        schema,
+        name: relation.relname.clone(),
+        path: planner.context.schema.to_string(),
+        text: deparse(NodeEnum::SelectStmt(select))?,
+        columns,
+        uses,
+    })?;
+    draft.finish("CREATE VIEW")
+}
+
+/// CREATE OR REPLACE keeps the columns that there were, and may add some.
+fn check_replaced(old: &ViewRecord, new: &[ViewColumnRecord]) -> SqlResult<()> {
+    let refuse = |message: String| SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message);
+    if new.len() < old.columns.len() {
+        return Err(refuse("cannot drop columns from view".to_string()));
+    }
+    for (old, new) in old.columns.iter().zip(new) {
+        if old.name != new.name {
+            let message = format!(
+                "cannot change name of view column \"{}\" to \"{}\"",
+                old.name, new.name
+            );
+            let hint =
+                "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.";
+            return Err(refuse(message).hint(hint));
+        }
+        if (old.ty, old.modifier) != (new.ty, new.modifier) {
+            return Err(refuse(format!(
+                "cannot change data type of view column \"{}\" from {} to {}",
+                old.name,
+                format_type(old.ty, old.modifier),
+                format_type(new.ty, new.modifier)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Sees to it that no view uses a relation, or a column of it, any more. `what`: as messages call it.
+///
+/// # Errors
+/// `2BP01` if one does, unless `cascade`. Views in `together` are going anyway.
+pub(super) fn release(
+    draft: &mut Draft,
+    what: &str,
+    id: TableId,
+    column: Option<usize>,
+    cascade: bool,
+    together: &[TableId],
+) -> SqlResult<()> {
+    let mut found = Vec::new();
+    let mut details = Vec::new();
+    collect(draft, what, id, column, together, &mut found, &mut details);
+    if found.is_empty() {
+        return Ok(());
+    }
+    if !cascade {
+        return Err(SqlError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("cannot drop {what} because other objects depend on it"),
+        )
+        .detail(details.join("\n"))
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    let names = found.iter().map(|(_, name)| format!("view {name}"));
+    draft.planner.notice_cascade(&names.collect::<Vec<_>>());
+    for (id, _) in found {
+        draft.drop_view(id);
+    }
+    Ok(())
+}
+
+fn collect(
+    draft: &Draft,
+    what: &str,
+    id: TableId,
+    column: Option<usize>,
+    together: &[TableId],
+    found: &mut Vec<(TableId, String)>,
+    details: &mut Vec<String>,
+) {
+    for view in draft.planner.catalog().views_using(id, column) {
+        let known = found.iter().any(|(other, _)| *other == view.id);
+        if known || together.contains(&view.id) || draft.has_dropped_view(view.id) {
+            continue;
+        }
+        found.push((view.id, view.name.clone()));
+        details.push(format!("view {} depends on {what}", view.name));
+        let own = format!("view {}", view.name);
+        collect(draft, &own, view.id, None, together, found, details);
+    }
+}
+
+/// Refuses to change the type of a column that a view uses.
+///
+/// # Errors
+/// `0A000`.
+pub(super) fn refuse_change_of_type(
+    planner: &Planner,
+    table: TableId,
+    column: usize,
+    name: &str,
+) -> SqlResult<()> {
+    let mut views = planner.catalog().views_using(table, Some(column));
+    match views.next() {
+        None => Ok(()),
+        Some(view) => Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "cannot alter type of a column used by a view or rule",
+        )
+        .detail(format!(
+            "rule _RETURN on view {} depends on column \"{name}\"",
+            view.name
+        ))),
+    }
+}
+
+/// Refuses to rename what a view names: its query is kept as text.
+///
+/// # Errors
+/// `0A000`.
+pub(super) fn refuse_rename(
+    planner: &Planner,
+    relation: TableId,
+    column: Option<usize>,
+) -> SqlResult<()> {
+    let mut views = planner.catalog().views_using(relation, column);
+    match views.next() {
+        None => Ok(()),
+        Some(view) => Err(SqlError::unsupported(format!(
+            "renaming what view \"{}\" uses",
+            view.name
+        ))),
+    }
+}

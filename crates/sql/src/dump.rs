@@ -1,0 +1,364 @@
+//! The catalogue as statements that make it anew, for Quintet and for PostgreSQL.
+//!
+//! Relies on: the catalogue's records, which keep defaults, checks and routines as text.  Promises: statements in
+//! an order in which each finds what it names; every name is quoted and has its schema.  Does not: read rows.
+//!
+//! | section | what is in it | object | statement |
+//! |---|---|---|---|
+//! | `before` | schemas, sequences, tables with primary keys and checks, routines, views | | to be run |
+//! | `data` | each table | its name | its columns, as COPY wants them |
+//! | `sequence` | each sequence | its number | its name as a literal |
+//! | `after` | indexes, unique constraints, owners of sequences, foreign keys, comments | | to be run |
+//!
+//! What is kept as text may name things of its schema without it, and a view what its search path had: that is set
+//! before, and back to what it was behind.
+
+use crate::catalog::Catalog;
+use crate::records::{ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, ViewRecord};
+use crate::system;
+use quintet_base::types::format_type;
+use quintet_base::{SqlError, SqlResult, SqlType};
+use quintet_ir::schema::SequenceDef;
+
+/// One line of a dump.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DumpLine {
+    /// See the header.
+    pub section: &'static str,
+    /// See the header.
+    pub object: String,
+    /// See the header.
+    pub statement: String,
+}
+
+/// Quotes a name always: words that are reserved differ between versions.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn qualified(schema: &str, name: &str) -> String {
+    format!("{}.{}", quoted(schema), quoted(name))
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.into_iter().map(quoted).collect();
+    names.join(", ")
+}
+
+impl Catalog {
+    /// Everything in it; see the file's header.
+    ///
+    /// # Errors
+    /// `XX000` if a record names what is not there.
+    pub fn dump(&self) -> SqlResult<Vec<DumpLine>> {
+        let mut lines = Vec::new();
+        let mut add = |section, object: String, statement: String| {
+            lines.push(DumpLine {
+                section,
+                object,
+                statement,
+            });
+        };
+        let run = String::new;
+        for (_, name) in self.own_schemas() {
+            add("before", run(), format!("CREATE SCHEMA {}", quoted(name)));
+        }
+        let path = |schema: &str| match schema {
+            "public" => None,
+            other => Some(format!("{}, public", quoted(other))),
+        };
+        for sequence in self.sequences().filter(|s| !self.is_identity(s)) {
+            let name = qualified(&sequence.schema, &sequence.name);
+            let text = format!(
+                "CREATE SEQUENCE {name} AS {}{}",
+                type_of(sequence.ty),
+                options(sequence)
+            );
+            add("before", run(), text);
+        }
+        for table in self.tables() {
+            let record = self.known(table.id)?;
+            let text = on_path(path(&record.schema), self.table_text(record));
+            add("before", run(), text);
+        }
+        for routine in self.all_routines() {
+            let text = routine.record.text.trim().trim_end_matches(';');
+            let text = on_path(path(&routine.record.schema), text.to_owned());
+            add("before", run(), text);
+        }
+        for view in self.views_in_order() {
+            let columns = list(view.columns.iter().map(|column| &*column.name));
+            let name = qualified(&view.schema, &view.name);
+            let text = format!("CREATE VIEW {name} ({columns}) AS {}", view.text);
+            add("before", run(), on_path(Some(view.path.clone()), text));
+        }
+        for table in self.tables() {
+            let record = self.known(table.id)?;
+            let columns = record.columns.iter().enumerate();
+            // Generated ones come by themselves.
+            let columns = columns.filter(|(at, c)| !c.dropped && record.generated(*at).is_none());
+            let columns = list(columns.map(|(_, column)| &*column.name));
+            add("data", qualified(&record.schema, &record.name), columns);
+        }
+        for sequence in self.sequences() {
+            let name = literal(&qualified(&sequence.schema, &sequence.name));
+            add("sequence", sequence.id.0.to_string(), name);
+        }
+        for sequence in self.sequences().filter(|s| !self.is_identity(s)) {
+            let Some((table, column)) = sequence.owned_by else {
+                continue;
+            };
+            let table = self.known(table)?;
+            let text = format!(
+                "ALTER SEQUENCE {} OWNED BY {}.{}",
+                qualified(&sequence.schema, &sequence.name),
+                qualified(&table.schema, &table.name),
+                quoted(&table.columns[column].name)
+            );
+            add("after", run(), text);
+        }
+        for table in self.tables() {
+            let record = self.known(table.id)?;
+            let name = qualified(&record.schema, &record.name);
+            for index in &record.indexes {
+                let directions = record.directions(index.id);
+                let columns = index.columns.iter().enumerate().map(|(place, &at)| {
+                    let words = match directions.get(place) {
+                        Some((true, true)) => " DESC",
+                        Some((true, false)) => " DESC NULLS LAST",
+                        Some((false, true)) => " NULLS FIRST",
+                        _ => "",
+                    };
+                    quoted(&record.columns[at].name) + words
+                });
+                let columns = columns.collect::<Vec<_>>().join(", ");
+                let own = quoted(&index.name);
+                let text = match (index.constraint, index.unique) {
+                    (true, _) => {
+                        format!("ALTER TABLE ONLY {name} ADD CONSTRAINT {own} UNIQUE ({columns})")
+                    }
+                    (false, true) => format!("CREATE UNIQUE INDEX {own} ON {name} ({columns})"),
+                    (false, false) => format!("CREATE INDEX {own} ON {name} ({columns})"),
+                };
+                add("after", run(), text);
+            }
+        }
+        for key in self.foreign_keys() {
+            add("after", run(), self.foreign_key_text(key)?);
+        }
+        for (number, comments) in self.all_comments() {
+            for comment in &comments.entries {
+                if let Some(object) = self.commented(number, comment) {
+                    let text = format!("COMMENT ON {object} IS {}", literal(&comment.text));
+                    add("after", run(), text);
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    /// Each view behind those that it uses.
+    fn views_in_order(&self) -> Vec<&ViewRecord> {
+        let mut left: Vec<&ViewRecord> = self.views().map(|view| &**view).collect();
+        let mut ordered = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            let waits = |view: &&ViewRecord| {
+                let uses = |other: &&ViewRecord| view.uses.iter().any(|(id, _)| *id == other.id);
+                left.iter().any(|other| other.id != view.id && uses(other))
+            };
+            let (later, now): (Vec<_>, Vec<_>) = left.iter().partition(|view| waits(view));
+            if now.is_empty() {
+                // Views cannot use each other in a ring; if they did, the order would not matter.
+                ordered.extend(later);
+                break;
+            }
+            ordered.extend(now);
+            left = later;
+        }
+        ordered
+    }
+
+    /// What a comment is about, as COMMENT ON names it; `None` for constraints, whose comments are left out.
+    fn commented(&self, number: u32, comment: &CommentRecord) -> Option<String> {
+        let column = usize::try_from(comment.column).ok()?.checked_sub(1);
+        if comment.class == system::PG_PROC || comment.class == system::PG_NAMESPACE {
+            let routine = self.all_routines().find(|r| r.record.id.0 == number);
+            if let Some(routine) = routine {
+                let signature = routine.signature(self).ok()?;
+                let types = signature.describe();
+                let types = &types[types.find('(')?..];
+                let kind = if signature.procedure {
+                    "PROCEDURE"
+                } else {
+                    "FUNCTION"
+                };
+                let name = qualified(&routine.record.schema, &routine.record.name);
+                return Some(format!("{kind} {name}{types}"));
+            }
+            let mut schemas = self.own_schemas();
+            let schema = schemas.find(|(schema, _)| *schema == number)?;
+            return Some(format!("SCHEMA {}", quoted(schema.1)));
+        }
+        if comment.class != system::PG_CLASS {
+            return None;
+        }
+        if let Some(table) = self.record(quintet_base::TableId(number)) {
+            let name = qualified(&table.schema, &table.name);
+            return Some(match column {
+                None => format!("TABLE {name}"),
+                Some(at) => format!("COLUMN {name}.{}", quoted(&table.columns.get(at)?.name)),
+            });
+        }
+        if let Some(view) = self.view(quintet_base::TableId(number)) {
+            let name = qualified(&view.schema, &view.name);
+            return Some(match column {
+                None => format!("VIEW {name}"),
+                Some(at) => format!("COLUMN {name}.{}", quoted(&view.columns.get(at)?.name)),
+            });
+        }
+        if let Some(sequence) = self.sequences().find(|s| s.id.0 == number) {
+            let name = qualified(&sequence.schema, &sequence.name);
+            return Some(format!("SEQUENCE {name}"));
+        }
+        self.tables().find_map(|table| {
+            let record = self.record(table.id)?;
+            let index = record.indexes.iter().find(|index| index.id.0 == number)?;
+            Some(format!("INDEX {}", qualified(&record.schema, &index.name)))
+        })
+    }
+
+    fn known(&self, id: quintet_base::TableId) -> SqlResult<&TableRecord> {
+        let missing = || SqlError::internal("a table that is named is not in the catalogue");
+        self.record(id).ok_or_else(missing)
+    }
+
+    /// Whether the sequence belongs to an identity column, which makes it.
+    fn is_identity(&self, sequence: &SequenceDef) -> bool {
+        let column = sequence.owned_by.and_then(|(table, column)| {
+            let record = self.record(table)?;
+            record.columns.get(column)
+        });
+        column.is_some_and(|column| column.identity.is_some())
+    }
+
+    fn table_text(&self, record: &TableRecord) -> String {
+        let mut parts = Vec::new();
+        for (at, column) in record.columns.iter().enumerate() {
+            if !column.dropped {
+                parts.push(self.column_text(record, at, column));
+            }
+        }
+        for check in &record.checks {
+            parts.push(format!(
+                "CONSTRAINT {} CHECK ({})",
+                quoted(&check.name),
+                check.text
+            ));
+        }
+        if let Some(key) = &record.primary_key {
+            let columns = list(key.columns.iter().map(|&at| &*record.columns[at].name));
+            parts.push(format!(
+                "CONSTRAINT {} PRIMARY KEY ({columns})",
+                quoted(&key.name)
+            ));
+        }
+        let name = qualified(&record.schema, &record.name);
+        format!("CREATE TABLE {name} (\n    {}\n)", parts.join(",\n    "))
+    }
+
+    fn column_text(&self, record: &TableRecord, at: usize, column: &ColumnRecord) -> String {
+        let ty = format_type(column.ty, column.modifier);
+        let mut text = format!("{} {ty}", quoted(&column.name));
+        if let Some(source) = record.generated(at) {
+            text += &format!(" GENERATED ALWAYS AS ({source}) STORED");
+        }
+        match (column.identity, &column.default) {
+            (Some(always), _) => {
+                let when = if always { "ALWAYS" } else { "BY DEFAULT" };
+                text += &format!(" GENERATED {when} AS IDENTITY");
+                let own = |s: &&std::sync::Arc<SequenceDef>| s.owned_by == Some((record.id, at));
+                if let Some(sequence) = self.sequences().find(own) {
+                    let name = qualified(&sequence.schema, &sequence.name);
+                    text += &format!(" (SEQUENCE NAME {name}{})", options(sequence));
+                }
+            }
+            (None, Some(default)) => text += &format!(" DEFAULT {default}"),
+            (None, None) => {}
+        }
+        if column.not_null {
+            text += " NOT NULL";
+        }
+        text
+    }
+
+    fn foreign_key_text(&self, key: &ForeignKeyRecord) -> SqlResult<String> {
+        let (child, parent) = (self.known(key.child)?, self.known(key.parent)?);
+        let names = |table: &TableRecord, columns: &[usize]| {
+            list(columns.iter().map(|&at| &*table.columns[at].name))
+        };
+        let mut text = format!(
+            "ALTER TABLE ONLY {} ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
+            qualified(&child.schema, &child.name),
+            quoted(&key.name),
+            names(child, &key.columns),
+            qualified(&parent.schema, &parent.name),
+            names(parent, &key.parent_columns)
+        );
+        if key.full {
+            text += " MATCH FULL";
+        }
+        for (event, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+            let action = match action {
+                'r' => "RESTRICT",
+                'c' => "CASCADE",
+                'n' => "SET NULL",
+                'd' => "SET DEFAULT",
+                _ => continue,
+            };
+            text += &format!(" ON {event} {action}");
+        }
+        if !key.set.is_empty() {
+            text += &format!(" ({})", names(child, &key.set));
+        }
+        if key.deferrable {
+            text += " DEFERRABLE";
+        }
+        if key.deferred {
+            text += " INITIALLY DEFERRED";
+        }
+        if !key.validated {
+            text += " NOT VALID";
+        }
+        Ok(text)
+    }
+}
+
+/// A statement that is read with another search path.
+fn on_path(path: Option<String>, statement: String) -> String {
+    let Some(path) = path else {
+        return statement;
+    };
+    let path = literal(&path);
+    format!(
+        "SELECT pg_catalog.set_config('search_path', {path}, false);\n{statement};\nRESET search_path"
+    )
+}
+
+fn type_of(ty: SqlType) -> String {
+    format_type(ty, quintet_base::TypeMod::NONE)
+}
+
+fn options(sequence: &SequenceDef) -> String {
+    let mut text = format!(
+        " START WITH {} INCREMENT BY {} MINVALUE {} MAXVALUE {}",
+        sequence.start, sequence.increment, sequence.min, sequence.max
+    );
+    if sequence.cycle {
+        text += " CYCLE";
+    }
+    text
+}

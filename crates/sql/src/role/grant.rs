@@ -1,0 +1,283 @@
+//! GRANT and REVOKE of privileges.
+//!
+//! Relies on: `acl`.  Promises: what is granted, by whom, and which warnings there are, as in PostgreSQL.  Does not: privileges on
+//! columns, nor default privileges of objects to come (0A000).
+
+use super::access::{Access, THE_DATABASE};
+use super::acl::{self, Behavior, Item, Mode};
+use super::{Named, named, options, role_named};
+use crate::catalog::Relation;
+use crate::command::Planned;
+use crate::draft::Draft;
+use crate::from::find_named;
+use crate::names::{self, inner};
+use crate::planner::Planner;
+use crate::routine;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{DropBehavior, GrantStmt, GrantTargetType, Node, ObjectType};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
+use quintet_ir::{Object, ObjectKind, Privileges};
+
+/// GRANT … ON, REVOKE … ON.
+pub(crate) fn grant(planner: &Planner, statement: &GrantStmt) -> SqlResult<Planned> {
+    if let Some(spec) = &statement.grantor
+        && role_named(planner, spec)? != planner.context.user.role
+    {
+        let message = "grantor must be current user";
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    let grantees = options::specs(&statement.grantees).into_iter();
+    let grantees = grantees.map(|spec| match named(planner, spec)? {
+        Named::Role(role) => Ok(role),
+        Named::Public => Ok(RoleId::PUBLIC),
+    });
+    let grantees = grantees.collect::<SqlResult<Vec<RoleId>>>()?;
+    let wanted = wanted(planner, statement)?;
+    let objects = match statement.targtype() {
+        GrantTargetType::AclTargetAllInSchema => all_in_schemas(planner, statement)?,
+        GrantTargetType::AclTargetDefaults => {
+            return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES"));
+        }
+        _ => named_objects(planner, statement)?,
+    };
+    let mut draft = Draft::new(planner);
+    for object in objects {
+        let access = changed(planner, statement, object, (wanted, &grantees))?;
+        draft.put_access(&access.record(object.number))?;
+    }
+    draft.finish(match statement.is_grant {
+        true => "GRANT",
+        false => "REVOKE",
+    })
+}
+
+/// The privileges that a statement names; `None`: all.
+fn wanted(planner: &Planner, statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
+    let (possible, word) = match statement.objtype() {
+        // Sequences may be named as tables.
+        ObjectType::ObjectTable => (
+            acl::all_of(ObjectKind::Table) | acl::all_of(ObjectKind::Sequence),
+            "relation",
+        ),
+        ObjectType::ObjectSequence => (acl::all_of(ObjectKind::Sequence), "sequence"),
+        ObjectType::ObjectFunction => (Privileges::EXECUTE, "function"),
+        ObjectType::ObjectProcedure => (Privileges::EXECUTE, "procedure"),
+        ObjectType::ObjectRoutine => (Privileges::EXECUTE, "routine"),
+        ObjectType::ObjectSchema => (acl::all_of(ObjectKind::Schema), "schema"),
+        ObjectType::ObjectDatabase => (acl::all_of(ObjectKind::Database), "database"),
+        _ => return Err(SqlError::unsupported("privileges on this kind of object")),
+    };
+    let mut all = Privileges::NONE;
+    for node in &statement.privileges {
+        let Some(NodeEnum::AccessPriv(named)) = inner(node) else {
+            continue;
+        };
+        if !named.cols.is_empty() {
+            return Err(planner.unsupported("a privilege on columns", -1));
+        }
+        let privilege = Privileges::named(&named.priv_name).ok_or_else(|| {
+            let message = format!("unrecognized privilege type \"{}\"", named.priv_name);
+            SqlError::new(SqlState::SYNTAX_ERROR, message)
+        })?;
+        if !possible.contains(privilege) {
+            return Err(invalid(privilege, word));
+        }
+        all |= privilege;
+    }
+    Ok((!statement.privileges.is_empty()).then_some(all))
+}
+
+fn invalid(privilege: Privileges, word: &str) -> SqlError {
+    let mut known = Privileges::ALL.iter();
+    let name = known.find(|(one, ..)| privilege.contains(*one));
+    let name = name.map_or("", |(_, name, _)| name);
+    SqlError::new(
+        SqlState::INVALID_GRANT_OPERATION,
+        format!("invalid privilege type {name} for {word}"),
+    )
+}
+
+fn table(number: u32) -> Object {
+    Object {
+        kind: ObjectKind::Table,
+        number,
+    }
+}
+
+fn sequence(number: u32) -> Object {
+    Object {
+        kind: ObjectKind::Sequence,
+        number,
+    }
+}
+
+fn named_objects(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Object>> {
+    let kind = statement.objtype();
+    let object = |node: &Node| match inner(node) {
+        Some(NodeEnum::RangeVar(relation)) => {
+            let name = &relation.relname;
+            let wrong = |what| {
+                let message = format!("\"{name}\" is {what}");
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+            };
+            match find_named(planner, relation)? {
+                Some(Relation::Sequence(id)) => Ok(sequence(id.0)),
+                Some(Relation::Table(_) | Relation::View(_))
+                    if kind == ObjectType::ObjectSequence =>
+                {
+                    wrong("not a sequence")
+                }
+                Some(Relation::Table(id) | Relation::View(id)) => Ok(table(id.0)),
+                Some(Relation::Index(..) | Relation::PrimaryKey(_)) => wrong("an index"),
+                None => Err(SqlError::new(
+                    SqlState::UNDEFINED_TABLE,
+                    match relation.schemaname.as_str() {
+                        "" => format!("relation \"{name}\" does not exist"),
+                        schema => format!("relation \"{schema}.{name}\" does not exist"),
+                    },
+                )),
+            }
+        }
+        Some(NodeEnum::ObjectWithArgs(object)) => {
+            let (what, procedure) = match kind {
+                ObjectType::ObjectFunction => ("function", Some(false)),
+                ObjectType::ObjectProcedure => ("procedure", Some(true)),
+                _ => ("routine", None),
+            };
+            let id = routine::find(planner, object, what, procedure)?;
+            Ok(Object {
+                kind: ObjectKind::Routine,
+                number: id.0,
+            })
+        }
+        Some(NodeEnum::String(name)) if kind == ObjectType::ObjectSchema => {
+            schema_named(planner, &name.sval)
+        }
+        Some(NodeEnum::String(name)) => match name.sval == planner.context.database {
+            true => Ok(THE_DATABASE),
+            false => Err(SqlError::new(
+                SqlState::UNDEFINED_DATABASE,
+                format!("database \"{}\" does not exist", name.sval),
+            )),
+        },
+        _ => Err(SqlError::unsupported("privileges on this kind of object")),
+    };
+    statement.objects.iter().map(object).collect()
+}
+
+fn schema_named(planner: &Planner, name: &str) -> SqlResult<Object> {
+    match planner.catalog().has_schema(name) || name.starts_with("pg_catalog") {
+        true => Ok(planner.schema_object(name)),
+        false => Err(SqlError::new(
+            SqlState::INVALID_SCHEMA_NAME,
+            format!("schema \"{name}\" does not exist"),
+        )),
+    }
+}
+
+fn all_in_schemas(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Object>> {
+    let catalog = planner.catalog();
+    let mut all = Vec::new();
+    for schema in names::strings(&statement.objects) {
+        schema_named(planner, schema)?;
+        match statement.objtype() {
+            ObjectType::ObjectTable => {
+                let there = catalog.tables().filter(|table| table.schema == schema);
+                all.extend(there.map(|found| table(found.id.0)));
+                let views = catalog.views().filter(|view| view.schema == schema);
+                all.extend(views.map(|view| table(view.id.0)));
+            }
+            ObjectType::ObjectSequence => {
+                let there = catalog.sequences().filter(|found| found.schema == schema);
+                all.extend(there.map(|found| sequence(found.id.0)));
+            }
+            kind => {
+                let there = catalog.all_routines();
+                let there = there.filter(|found| found.record.schema == schema);
+                let fits = |word| match kind {
+                    ObjectType::ObjectFunction => word == "function",
+                    ObjectType::ObjectProcedure => word == "procedure",
+                    _ => true,
+                };
+                let there = there.filter(|found| fits(super::routine_word(&found.record)));
+                all.extend(there.map(|found| Object {
+                    kind: ObjectKind::Routine,
+                    number: found.record.id.0,
+                }));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// An object's access record after the statement.
+fn changed(
+    planner: &Planner,
+    statement: &GrantStmt,
+    object: Object,
+    (wanted, grantees): (Option<Privileges>, &[RoleId]),
+) -> SqlResult<Access> {
+    let roles = planner.catalog().roles();
+    let all = acl::all_of(object.kind);
+    let named = wanted.unwrap_or(all);
+    let mut privileges = named;
+    let (word, name) = planner.catalog().describe(object).unwrap_or_default();
+    if !all.contains(privileges) {
+        if object.kind == ObjectKind::Table {
+            return Err(invalid(privileges & !all, "table"));
+        }
+        planner.warning(
+            SqlState::INVALID_GRANT_OPERATION,
+            format!("{word} \"{name}\" only supports USAGE, SELECT, and UPDATE privileges"),
+        );
+        privileges = privileges & all;
+    }
+    let access = roles.access_of(object);
+    let owner = access.owner;
+    let mut list = access.list(object.kind).into_owned();
+    let role = planner.context.user.role;
+    let (grantor, may) = acl::best_grantor(roles, &list, role, owner, privileges);
+    if may.is_empty() {
+        let has = acl::privileges_of(roles, &list, grantor, all)
+            | acl::options_of(roles, &list, grantor, owner, all);
+        if has.is_empty() {
+            planner.catalog().deny(object)?;
+        }
+    }
+    let granted = privileges & may;
+    let (state, verb) = match statement.is_grant {
+        true => (SqlState::WARNING_PRIVILEGE_NOT_GRANTED, "were granted"),
+        false => (SqlState::WARNING_PRIVILEGE_NOT_REVOKED, "could be revoked"),
+    };
+    if granted.is_empty() {
+        planner.warning(state, format!("no privileges {verb} for \"{name}\""));
+    } else if wanted.is_some() && granted != privileges {
+        planner.warning(state, format!("not all privileges {verb} for \"{name}\""));
+    }
+    let behavior = match statement.behavior() {
+        DropBehavior::DropCascade => Behavior::Cascade,
+        _ => Behavior::Restrict,
+    };
+    let (is_grant, option) = (statement.is_grant, statement.grant_option);
+    let part = |yes: bool| if yes { granted } else { Privileges::NONE };
+    for grantee in grantees {
+        if is_grant && option && *grantee == RoleId::PUBLIC {
+            return Err(SqlError::new(
+                SqlState::INVALID_GRANT_OPERATION,
+                "grant options can only be granted to roles",
+            ));
+        }
+        let item = Item {
+            grantee: *grantee,
+            grantor,
+            privileges: part(is_grant || !option),
+            options: part(!is_grant || option),
+        };
+        let mode = if is_grant { Mode::Add } else { Mode::Remove };
+        list = acl::update(&list, item, mode, owner, behavior)?;
+    }
+    Ok(Access {
+        owner,
+        acl: Some(list),
+    })
+}

@@ -1,0 +1,482 @@
+//! What functions say of an object by its number or name: `pg_get_indexdef`, `to_regclass`, `obj_description`.
+//!
+//! Relies on: the catalogue; `print` for expressions.  Promises: PostgreSQL's texts and SQLSTATEs.  Does not: describe
+//! what is not there: that is NULL.  Sizes are not known (0 of what exists): rows of all tables share their files.
+
+use super::layout;
+use super::objects::{all_indexes, check_oid, printed_check};
+use super::print::quoted;
+use crate::call::split_name;
+use crate::parse;
+use crate::planner::{PlanContext, Planner};
+use crate::records::ForeignKeyRecord;
+use crate::types;
+use crate::view::definition;
+use pg_query::NodeEnum;
+use quintet_base::RoleId;
+use quintet_base::types::format_type;
+use quintet_base::value::Array;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
+use quintet_ir::schema::TableDef;
+
+/// The objects that a session knows.
+pub struct Known<'c> {
+    context: &'c PlanContext<'c>,
+}
+
+/// A relation of any kind, as far as its name goes.
+struct Named {
+    schema: String,
+    name: String,
+}
+
+fn none(what: &str, name: &str) -> SqlError {
+    SqlError::new(
+        match what {
+            "relation" => SqlState::UNDEFINED_TABLE,
+            "function" => SqlState::UNDEFINED_FUNCTION,
+            "schema" => SqlState::INVALID_SCHEMA_NAME,
+            _ => SqlState::UNDEFINED_OBJECT,
+        },
+        format!("{what} \"{name}\" does not exist"),
+    )
+}
+
+impl<'c> Known<'c> {
+    /// By a context whose settings do not matter.
+    pub fn new(context: &'c PlanContext<'c>) -> Known<'c> {
+        Known { context }
+    }
+
+    fn planner(&self) -> Planner<'c> {
+        Planner::new(self.context, "", &[])
+    }
+
+    /// See [`quintet_base::objects::Objects::name`].
+    pub fn name(&self, kind: SqlType, number: u32) -> Option<String> {
+        match kind {
+            SqlType::RegClass => self.relation(number).map(|named| self.shown(&named)),
+            SqlType::RegType => SqlType::from_oid(number).map(|ty| format_type(ty, TypeMod::NONE)),
+            SqlType::RegNamespace => self.schema_name(number).map(|name| quoted(&name)),
+            SqlType::RegRole => {
+                let role = self.context.catalog.roles().get(RoleId(number));
+                role.map(|role| quoted(&role.name))
+            }
+            SqlType::RegProc | SqlType::RegProcedure => {
+                let mut routines = self.context.catalog.all_routines();
+                let routine = routines.find(|routine| routine.record.id.0 == number)?;
+                let name = self.shown(&Named {
+                    schema: routine.record.schema.clone(),
+                    name: routine.record.name.clone(),
+                });
+                if kind == SqlType::RegProc {
+                    return Some(name);
+                }
+                let signature = routine.signature(self.context.catalog).ok()?;
+                let inputs = signature.parameters.iter().filter(|p| p.is_input());
+                let types: Vec<String> = inputs.map(|p| p.ty.to_string()).collect();
+                Some(format!("{name}({})", types.join(",")))
+            }
+            _ => None,
+        }
+    }
+
+    /// See [`quintet_base::objects::Objects::number`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn number(&self, kind: SqlType, text: &str) -> SqlResult<u32> {
+        match kind {
+            SqlType::RegClass => self.relation_number(text),
+            SqlType::RegType => self.type_number(text),
+            SqlType::RegNamespace => {
+                let (_, name) = split_name(text);
+                self.schema_number(&name)
+                    .ok_or_else(|| none("schema", &name))
+            }
+            SqlType::RegRole => {
+                let (_, name) = split_name(text);
+                let found = self.context.catalog.roles().named(&name);
+                found.map(|role| role.0).ok_or_else(|| none("role", &name))
+            }
+            _ => self.routine_number(text, kind == SqlType::RegProcedure),
+        }
+    }
+
+    fn schema_name(&self, number: u32) -> Option<String> {
+        let mut schemas = super::schemas(self.context.catalog).into_iter();
+        schemas
+            .find(|(oid, _)| *oid == number)
+            .map(|(_, name)| name)
+    }
+
+    fn schema_number(&self, name: &str) -> Option<u32> {
+        let mut schemas = super::schemas(self.context.catalog).into_iter();
+        schemas.find(|(_, known)| known == name).map(|(oid, _)| oid)
+    }
+
+    fn relation(&self, number: u32) -> Option<Named> {
+        let named = |schema: &str, name: &str| {
+            Some(Named {
+                schema: schema.to_string(),
+                name: name.to_string(),
+            })
+        };
+        if let Some(layout) = layout::all().find(|layout| layout.oid == number) {
+            return named(layout.schema, layout.name);
+        }
+        for table in self.context.catalog.tables() {
+            if table.id.0 == number {
+                return named(&table.schema, &table.name);
+            }
+            let mut indexes = all_indexes(table).into_iter();
+            if let Some((_, name, ..)) = indexes.find(|index| index.0 == number) {
+                return named(&table.schema, name);
+            }
+        }
+        if let Some(view) = self.context.catalog.view(TableId(number)) {
+            return named(&view.schema, &view.name);
+        }
+        let mut sequences = self.context.catalog.sequences();
+        let sequence = sequences.find(|sequence| sequence.id.0 == number)?;
+        named(&sequence.schema, &sequence.name)
+    }
+
+    /// With its schema, unless the bare name finds it.
+    fn shown(&self, named: &Named) -> String {
+        match self.is_visible(named) {
+            true => quoted(&named.name),
+            false => format!("{}.{}", quoted(&named.schema), quoted(&named.name)),
+        }
+    }
+
+    fn is_visible(&self, named: &Named) -> bool {
+        if named.schema == "pg_catalog" {
+            return true;
+        }
+        // The first schema of the path that knows the name must be its own.
+        let planner = self.planner();
+        let knows = |schema: &&String| {
+            **schema == named.schema || self.context.catalog.relation(schema, &named.name).is_some()
+        };
+        planner.path().iter().find(knows) == Some(&named.schema)
+    }
+
+    fn relation_number(&self, text: &str) -> SqlResult<u32> {
+        let (schema, name) = split_name(text);
+        let missing = || none("relation", &shown_name(schema.as_deref(), &name));
+        let system = schema.as_deref().unwrap_or("pg_catalog");
+        if let Some(oid) = super::relation_oid(system, &name) {
+            return Ok(oid);
+        }
+        let found = self.planner().find_relation(schema.as_deref(), &name);
+        let found = found.ok_or_else(missing)?;
+        Ok(self.context.catalog.number_of(found))
+    }
+
+    fn type_number(&self, text: &str) -> SqlResult<u32> {
+        let parsed = parse::parse_expression(&format!("NULL::{text}"));
+        let unknown = || none("type", text);
+        let node = parsed.map_err(|_| unknown())?;
+        let Some(NodeEnum::TypeCast(cast)) = node.node.as_ref() else {
+            return Err(unknown());
+        };
+        let name = cast.type_name.as_ref().ok_or_else(unknown)?;
+        let planner = self.planner();
+        // What PostgreSQL has and Quintet lacks has no number here.
+        let (ty, _) = types::resolve(&planner, name).map_err(|_| unknown())?;
+        Ok(ty.oid())
+    }
+
+    fn routine_number(&self, text: &str, with_arguments: bool) -> SqlResult<u32> {
+        let (named, arguments) = match text.split_once('(') {
+            Some((name, rest)) if with_arguments => (name, rest.trim_end_matches(')')),
+            _ => (text, ""),
+        };
+        let (schema, name) = split_name(named);
+        let catalog = self.context.catalog;
+        let planner = self.planner();
+        let mut found = planner.find_routines(schema.as_deref(), &name);
+        if with_arguments {
+            let types = arguments
+                .split(',')
+                .map(str::trim)
+                .filter(|ty| !ty.is_empty());
+            let types: SqlResult<Vec<u32>> = types.map(|ty| self.type_number(ty)).collect();
+            let types = types?;
+            found.retain(|routine| {
+                let signature = routine.signature(catalog);
+                signature.is_ok_and(|signature| {
+                    let inputs = signature.parameters.iter().filter(|p| p.is_input());
+                    inputs.map(|p| p.ty.oid()).eq(types.iter().copied())
+                })
+            });
+        }
+        match found[..] {
+            [one] => Ok(one.record.id.0),
+            [] => Err(none("function", text)),
+            _ => Err(SqlError::new(
+                SqlState::AMBIGUOUS_FUNCTION,
+                format!("more than one function named \"{text}\""),
+            )),
+        }
+    }
+
+    /// See [`quintet_base::objects::Objects::describe`].
+    ///
+    /// # Errors
+    /// As the function's.
+    pub fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value> {
+        let number = |place: usize| match arguments.get(place) {
+            Some(Value::Oid(number)) => *number,
+            Some(other) => other
+                .as_i64()
+                .and_then(|n| u32::try_from(n).ok())
+                .unwrap_or(0),
+            None => 0,
+        };
+        let yes = |place: usize| arguments.get(place).and_then(|v| v.as_bool()) == Some(true);
+        let text = |found: Option<String>| found.map_or(Value::Null, Value::text);
+        Ok(match function {
+            "pg_get_constraintdef" => text(self.constraint(number(0), yes(1))),
+            "pg_get_indexdef" => text(self.index(number(0), number(1) as usize, yes(2))),
+            "pg_get_serial_sequence" => {
+                let name = |place: usize| arguments[place].as_str().unwrap_or_default();
+                text(self.serial_sequence(name(0), name(1))?)
+            }
+            "pg_table_is_visible" => match self.relation(number(0)) {
+                Some(named) => Value::Bool(self.is_visible(&named)),
+                None => Value::Null,
+            },
+            "pg_type_is_visible" => match SqlType::from_oid(number(0)) {
+                Some(_) => Value::Bool(true),
+                None => Value::Null,
+            },
+            "pg_function_is_visible" => {
+                let mut routines = self.context.catalog.all_routines();
+                match routines.find(|routine| routine.record.id.0 == number(0)) {
+                    Some(routine) => {
+                        Value::Bool(self.planner().path().contains(&routine.record.schema))
+                    }
+                    None => Value::Null,
+                }
+            }
+            "pg_relation_size" | "pg_table_size" | "pg_indexes_size" | "pg_total_relation_size" => {
+                match self.relation(number(0)) {
+                    Some(_) => Value::Int8(0),
+                    None => Value::Null,
+                }
+            }
+            "pg_get_expr" => text(self.expression(arguments[0], number(1), yes(2))),
+            "pg_get_viewdef" => text(self.view(arguments[0], yes(1))?),
+            "obj_description" => {
+                let class = arguments.get(1).and_then(|name| name.as_str());
+                text(self.comment(number(0), class, 0))
+            }
+            "col_description" => {
+                let column = arguments[1].as_i64().and_then(|n| i32::try_from(n).ok());
+                text(self.comment(number(0), Some("pg_class"), column.unwrap_or(0)))
+            }
+            "current_schema" => match self.planner().path().first() {
+                Some(schema) => Value::text(schema),
+                None => Value::Null,
+            },
+            "current_schemas" => {
+                let system = yes(0).then(|| Value::text("pg_catalog"));
+                let own = self.planner();
+                let own = own.path().iter().map(Value::text);
+                Value::Array(Box::new(Array {
+                    element: SqlType::Name,
+                    values: system.into_iter().chain(own).collect(),
+                }))
+            }
+            "pg_relation_is_publishable" => {
+                let mut tables = self.context.catalog.tables();
+                Value::Bool(tables.any(|table| table.id.0 == number(0)))
+            }
+            _ => Value::Null,
+        })
+    }
+
+    /// An expression of the catalogue about a table, as it is kept there or in the shorter form.
+    fn expression(&self, kept: &Value, table: u32, pretty: bool) -> Option<String> {
+        let source = kept.as_str()?;
+        let table = self.context.catalog.table_by_id(TableId(table));
+        Some(match table.filter(|_| pretty) {
+            Some(table) => printed_check(&self.planner(), table, source, true),
+            None => source.to_string(),
+        })
+    }
+
+    fn view(&self, of: &Value, pretty: bool) -> SqlResult<Option<String>> {
+        let number = match of {
+            Value::Text(name) => self.relation_number(name)?,
+            Value::Oid(number) => *number,
+            _ => 0,
+        };
+        let view = self.context.catalog.view(TableId(number));
+        Ok(view.map(|view| definition(self.context, view, pretty)))
+    }
+
+    /// A comment. Without a class, of whatever has the number.
+    fn comment(&self, number: u32, class: Option<&str>, column: i32) -> Option<String> {
+        let class = class.map(|name| super::relation_oid("pg_catalog", name).unwrap_or(0));
+        let record = self.context.catalog.comments(number)?;
+        let is_it = |entry: &&crate::records::CommentRecord| {
+            entry.column == column && class.is_none_or(|class| entry.class == class)
+        };
+        record
+            .entries
+            .iter()
+            .find(is_it)
+            .map(|entry| entry.text.clone())
+    }
+
+    fn serial_sequence(&self, table: &str, column: &str) -> SqlResult<Option<String>> {
+        let number = self.relation_number(table)?;
+        let catalog = self.context.catalog;
+        let Some(table) = catalog.tables().find(|table| table.id.0 == number) else {
+            return Ok(None);
+        };
+        let Some(column_number) = table.column(column) else {
+            let message = format!(
+                "column \"{column}\" of relation \"{}\" does not exist",
+                table.name
+            );
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        let owned = |sequence: &&std::sync::Arc<quintet_ir::SequenceDef>| {
+            sequence.owned_by == Some((table.id, column_number))
+        };
+        Ok(catalog
+            .sequences()
+            .find(owned)
+            .map(|sequence| format!("{}.{}", quoted(&sequence.schema), quoted(&sequence.name))))
+    }
+
+    fn index(&self, number: u32, column: usize, pretty: bool) -> Option<String> {
+        for table in self.context.catalog.tables() {
+            for (oid, name, columns, unique, _) in all_indexes(table) {
+                if oid != number {
+                    continue;
+                }
+                let mut names = column_names(table, columns);
+                if column > 0 {
+                    return Some(names.get(column - 1).cloned().unwrap_or_default());
+                }
+                let record = self.context.catalog.record(table.id);
+                let known = record.and_then(|record| {
+                    let mut all = record.more.directions.iter();
+                    all.find(|(id, _)| id.0 == number)
+                });
+                if let Some((_, directions)) = known {
+                    for (name, direction) in names.iter_mut().zip(directions) {
+                        *name += match direction {
+                            (true, true) => " DESC",
+                            (true, false) => " DESC NULLS LAST",
+                            (false, true) => " NULLS FIRST",
+                            (false, false) => "",
+                        };
+                    }
+                }
+                let table_name = Named {
+                    schema: table.schema.clone(),
+                    name: table.name.clone(),
+                };
+                let on = match pretty {
+                    true => self.shown(&table_name),
+                    false => format!("{}.{}", quoted(&table.schema), quoted(&table.name)),
+                };
+                return Some(format!(
+                    "CREATE {}INDEX {} ON {on} USING btree ({})",
+                    if unique { "UNIQUE " } else { "" },
+                    quoted(name),
+                    names.join(", ")
+                ));
+            }
+        }
+        None
+    }
+
+    fn constraint(&self, number: u32, pretty: bool) -> Option<String> {
+        let catalog = self.context.catalog;
+        if let Some(key) = catalog.foreign_keys().find(|key| key.id.0 == number) {
+            return self.foreign_key(key);
+        }
+        for table in catalog.tables() {
+            for (oid, _, columns, _, primary) in all_indexes(table) {
+                if oid == number {
+                    let words = if primary { "PRIMARY KEY" } else { "UNIQUE" };
+                    let names = column_names(table, columns).join(", ");
+                    return Some(format!("{words} ({names})"));
+                }
+            }
+            for (place, check) in table.checks.iter().enumerate() {
+                if check_oid(table.id, place) == number {
+                    let planner = self.planner();
+                    let printed = printed_check(&planner, table, &check.text, pretty);
+                    return Some(format!("CHECK ({printed})"));
+                }
+            }
+        }
+        None
+    }
+
+    fn foreign_key(&self, key: &ForeignKeyRecord) -> Option<String> {
+        let action = |letter: char| match letter {
+            'r' => Some("RESTRICT"),
+            'c' => Some("CASCADE"),
+            'n' => Some("SET NULL"),
+            'd' => Some("SET DEFAULT"),
+            _ => None,
+        };
+        let catalog = self.context.catalog;
+        let child = catalog.table_by_id(key.child)?;
+        let parent = catalog.table_by_id(key.parent)?;
+        let mut text = format!(
+            "FOREIGN KEY ({}) REFERENCES {}({})",
+            column_names(child, &key.columns).join(", "),
+            self.shown(&Named {
+                schema: parent.schema.clone(),
+                name: parent.name.clone(),
+            }),
+            column_names(parent, &key.parent_columns).join(", ")
+        );
+        if key.full {
+            text += " MATCH FULL";
+        }
+        if let Some(action) = action(key.on_update) {
+            text += &format!(" ON UPDATE {action}");
+        }
+        if let Some(action) = action(key.on_delete) {
+            text += &format!(" ON DELETE {action}");
+            if !key.set.is_empty() {
+                text += &format!(" ({})", column_names(child, &key.set).join(", "));
+            }
+        }
+        if key.deferrable {
+            text += " DEFERRABLE";
+        }
+        if key.deferred {
+            text += " INITIALLY DEFERRED";
+        }
+        if !key.validated {
+            text += " NOT VALID";
+        }
+        Some(text)
+    }
+}
+
+fn shown_name(schema: Option<&str>, name: &str) -> String {
+    match schema {
+        Some(schema) => format!("{schema}.{name}"),
+        None => name.to_string(),
+    }
+}
+
+fn column_names(table: &TableDef, columns: &[usize]) -> Vec<String> {
+    let names = columns
+        .iter()
+        .map(|&column| quoted(&table.columns[column].name));
+    names.collect()
+}

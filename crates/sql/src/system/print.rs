@@ -1,0 +1,574 @@
+//! Expressions as PostgreSQL prints them: `((price >= (0)::numeric))`.
+//!
+//! Relies on: the parser's tree for the form, the binder for the types that decide which casts are shown.
+//! Promises: what is printed reads back to the same expression; names, casts and parentheses as PostgreSQL 15 puts
+//! them for the usual forms.  Does not: print what the binder cannot bind otherwise than it was written.
+//!
+//! *Pretty* is the shorter form, with the parentheses that are needed; the other one has them around each operator.
+
+use crate::call::split_name;
+use crate::expr::Binder;
+use crate::names::{self, inner};
+use crate::parse::parse_expression;
+use crate::planner::Planner;
+use crate::records::ColumnRecord;
+use crate::scope::Scope;
+use crate::types;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    self, AExpr, AExprKind, BoolExprType, BoolTestType, Node, NullTestType, SqlValueFunctionOp,
+    a_const,
+};
+use quintet_base::types::{TypeFamily, format_type};
+use quintet_base::{SqlType, TypeMod};
+use quintet_ir::CompareOp;
+use quintet_ir::function;
+
+/// How strongly a printed piece holds together, loosest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Bond {
+    Or,
+    And,
+    Not,
+    /// IS NULL, comparisons, other operators.
+    Operator,
+    Sum,
+    Product,
+    /// Names, constants, calls, casts.
+    Atom,
+}
+
+struct Printer<'p, 'a> {
+    planner: &'p Planner<'a>,
+    scope: &'p Scope,
+    pretty: bool,
+    /// Columns with their tables' names.
+    qualified: bool,
+}
+
+/// A stored expression's text, printed; as it is stored if it cannot be read any more.
+pub(super) fn source(planner: &Planner, scope: &Scope, source: &str, pretty: bool) -> String {
+    let Ok(node) = parse_expression(source) else {
+        return source.to_string();
+    };
+    let printer = Printer {
+        planner,
+        scope,
+        pretty,
+        qualified: false,
+    };
+    let printed = printer.print(&node, None);
+    printed.map_or_else(|| source.to_string(), |(text, _)| text)
+}
+
+/// An expression with tables' names before columns; `None` if it has a form that is not known here.
+pub(crate) fn certainly(
+    planner: &Planner,
+    scope: &Scope,
+    node: &Node,
+    pretty: bool,
+) -> Option<String> {
+    let printer = Printer {
+        planner,
+        scope,
+        pretty,
+        qualified: true,
+    };
+    printer.print(node, None).map(|(text, _)| text)
+}
+
+/// A column's default, printed.
+pub(super) fn default(planner: &Planner, column: &ColumnRecord, source: &str) -> String {
+    let Ok(node) = parse_expression(source) else {
+        return source.to_string();
+    };
+    let scope = Scope::empty();
+    let printer = Printer {
+        planner,
+        scope: &scope,
+        pretty: false,
+        qualified: false,
+    };
+    printer
+        .print(&node, Some(column.ty))
+        .map_or_else(|| source.to_string(), |(text, _)| text)
+}
+
+impl Printer<'_, '_> {
+    fn ty(&self, node: &Node) -> Option<SqlType> {
+        let bound = Binder::new(self.planner, self.scope, "expressions").bind(node);
+        bound.ok().map(|expr| expr.ty())
+    }
+
+    /// The text; `None` for a form that is not known here. `wanted`: what an untyped literal is read as.
+    fn print(&self, node: &Node, wanted: Option<SqlType>) -> Option<(String, Bond)> {
+        let atom = |text: String| Some((text, Bond::Atom));
+        match inner(node)? {
+            NodeEnum::AConst(constant) => atom(self.constant(constant, wanted)?),
+            NodeEnum::ColumnRef(column) => atom(self.column(column)?),
+            NodeEnum::TypeCast(cast) => self.cast(cast),
+            NodeEnum::AExpr(expr) => self.operator(expr, wanted),
+            NodeEnum::BoolExpr(expr) => self.logic(expr),
+            NodeEnum::NullTest(test) => {
+                let arg = self.inside(test.arg.as_deref()?, None, Bond::Atom)?;
+                let words = match test.nulltesttype() {
+                    NullTestType::IsNotNull => "IS NOT NULL",
+                    _ => "IS NULL",
+                };
+                Some(self.wrapped(format!("{arg} {words}"), Bond::Operator))
+            }
+            NodeEnum::BooleanTest(test) => {
+                let arg = self.inside(test.arg.as_deref()?, None, Bond::Atom)?;
+                let words = match test.booltesttype() {
+                    BoolTestType::IsTrue => "IS TRUE",
+                    BoolTestType::IsNotTrue => "IS NOT TRUE",
+                    BoolTestType::IsFalse => "IS FALSE",
+                    BoolTestType::IsNotFalse => "IS NOT FALSE",
+                    BoolTestType::IsNotUnknown => "IS NOT UNKNOWN",
+                    _ => "IS UNKNOWN",
+                };
+                Some(self.wrapped(format!("{arg} {words}"), Bond::Operator))
+            }
+            NodeEnum::FuncCall(call) => atom(self.call(call)?),
+            NodeEnum::CoalesceExpr(coalesce) => {
+                let args = self.list(&coalesce.args, self.ty(node))?;
+                atom(format!("COALESCE({args})"))
+            }
+            NodeEnum::MinMaxExpr(extreme) => {
+                let name = match extreme.op() {
+                    protobuf::MinMaxOp::IsLeast => "LEAST",
+                    _ => "GREATEST",
+                };
+                let args = self.list(&extreme.args, self.ty(node))?;
+                atom(format!("{name}({args})"))
+            }
+            NodeEnum::AArrayExpr(array) => {
+                let element = wanted.and_then(SqlType::element);
+                let element = element.or_else(|| self.ty(node)?.element());
+                let elements = self.list(&array.elements, element)?;
+                atom(format!("ARRAY[{elements}]"))
+            }
+            NodeEnum::SqlvalueFunction(value) => {
+                use SqlValueFunctionOp::*;
+                atom(
+                    match value.op() {
+                        SvfopCurrentDate => "CURRENT_DATE",
+                        SvfopCurrentTime => "CURRENT_TIME",
+                        SvfopCurrentTimestamp => "CURRENT_TIMESTAMP",
+                        SvfopLocaltime => "LOCALTIME",
+                        SvfopLocaltimestamp => "LOCALTIMESTAMP",
+                        SvfopCurrentRole => "CURRENT_ROLE",
+                        SvfopCurrentUser => "CURRENT_USER",
+                        SvfopUser => "USER",
+                        SvfopSessionUser => "SESSION_USER",
+                        SvfopCurrentCatalog => "CURRENT_CATALOG",
+                        SvfopCurrentSchema => "CURRENT_SCHEMA",
+                        _ => return None,
+                    }
+                    .to_string(),
+                )
+            }
+            NodeEnum::CaseExpr(case) => atom(self.case(case, self.ty(node))?),
+            _ => None,
+        }
+    }
+
+    /// A piece inside another that needs it to hold together at least so strongly.
+    fn inside(&self, node: &Node, wanted: Option<SqlType>, least: Bond) -> Option<String> {
+        let (text, bond) = self.print(node, wanted)?;
+        Some(match bond < least {
+            true => format!("({text})"),
+            false => text,
+        })
+    }
+
+    /// Parentheses around an operator, unless they are left out where they can be.
+    fn wrapped(&self, text: String, bond: Bond) -> (String, Bond) {
+        match self.pretty {
+            true => (text, bond),
+            false => (format!("({text})"), Bond::Atom),
+        }
+    }
+
+    fn list(&self, nodes: &[Node], wanted: Option<SqlType>) -> Option<String> {
+        let texts: Option<Vec<String>> = nodes
+            .iter()
+            .map(|node| match wanted {
+                Some(wanted) => self.converted(node, wanted, Bond::Or),
+                None => self.print(node, None).map(|(text, _)| text),
+            })
+            .collect();
+        Some(texts?.join(", "))
+    }
+
+    /// An argument of an operator or function that takes this type: conversions that were not written are shown.
+    fn converted(&self, node: &Node, wanted: SqlType, least: Bond) -> Option<String> {
+        let own = self.ty(node)?;
+        if own == wanted || own == SqlType::Unknown || wanted == SqlType::Unknown {
+            return self.inside(node, Some(wanted), least);
+        }
+        let whole = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some(NodeEnum::AConst(constant)) = inner(node) {
+            let text = self.constant(constant, None)?;
+            return Some(match self.pretty || !whole(&text) {
+                true => format!("{text}::{wanted}"),
+                false => format!("({text})::{wanted}"),
+            });
+        }
+        let (text, bond) = self.print(node, None)?;
+        Some(self.cast_text(&text, bond, &wanted.to_string()))
+    }
+
+    fn cast_text(&self, text: &str, bond: Bond, ty: &str) -> String {
+        match self.pretty && bond == Bond::Atom {
+            true => format!("{text}::{ty}"),
+            false if text.starts_with('(') && text.ends_with(')') && closes_at_end(text) => {
+                format!("{text}::{ty}")
+            }
+            false => format!("({text})::{ty}"),
+        }
+    }
+
+    fn constant(&self, constant: &protobuf::AConst, wanted: Option<SqlType>) -> Option<String> {
+        let labelled = |text: &str, ty: SqlType| {
+            let quoted = text.replace('\'', "''");
+            let mark = if text.contains('\\') { "E" } else { "" };
+            let quoted = quoted.replace('\\', "\\\\");
+            format!("{mark}'{quoted}'::{ty}")
+        };
+        if constant.isnull {
+            return Some(match wanted {
+                Some(SqlType::Unknown) | None => "NULL".to_string(),
+                Some(ty) => format!("NULL::{ty}"),
+            });
+        }
+        Some(match constant.val.as_ref()? {
+            a_const::Val::Ival(integer) if integer.ival < 0 => {
+                labelled(&integer.ival.to_string(), SqlType::Int4)
+            }
+            a_const::Val::Ival(integer) => integer.ival.to_string(),
+            a_const::Val::Fval(float) => match float.fval.parse::<i64>() {
+                Ok(number) => labelled(&number.to_string(), SqlType::Int8),
+                Err(_) if float.fval.starts_with('-') => labelled(&float.fval, SqlType::Numeric),
+                Err(_) => float.fval.clone(),
+            },
+            a_const::Val::Boolval(value) => value.boolval.to_string(),
+            a_const::Val::Sval(text) => {
+                let ty = wanted.filter(|ty| *ty != SqlType::Unknown);
+                labelled(&text.sval, ty.unwrap_or(SqlType::Text))
+            }
+            a_const::Val::Bsval(_) => return None,
+        })
+    }
+
+    fn column(&self, column: &protobuf::ColumnRef) -> Option<String> {
+        let parts = names::strings(&column.fields);
+        if parts.len() != column.fields.len() {
+            return None;
+        }
+        let name = quoted(parts.last()?);
+        if !self.qualified {
+            return Some(name);
+        }
+        let table = match parts[..] {
+            [.., table, _] => table.to_string(),
+            [column] => {
+                let holds = |table: &&crate::scope::ScopeTable| {
+                    table.columns.iter().any(|other| other.name == column)
+                };
+                self.scope.tables.iter().find(holds)?.name.clone()
+            }
+            [] => return None,
+        };
+        Some(format!("{}.{name}", quoted(&table)))
+    }
+
+    fn cast(&self, cast: &protobuf::TypeCast) -> Option<(String, Bond)> {
+        let name = cast.type_name.as_ref()?;
+        let (ty, modifier) = types::resolve(self.planner, name).ok()?;
+        let arg = cast.arg.as_deref()?;
+        let shown = format_type(ty, modifier);
+        if let Some(NodeEnum::AConst(constant)) = inner(arg)
+            && matches!(constant.val, Some(a_const::Val::Sval(_)))
+        {
+            if ty == SqlType::Bool {
+                // The grammar's way of writing TRUE and FALSE, too.
+                let text = self.constant(constant, Some(SqlType::Text))?;
+                match text.trim_end_matches("::text") {
+                    "'t'" => return Some(("true".into(), Bond::Atom)),
+                    "'f'" => return Some(("false".into(), Bond::Atom)),
+                    _ => {}
+                }
+            }
+            let label = self.constant(constant, Some(ty))?;
+            return Some(match modifier {
+                TypeMod::NONE => (label, Bond::Atom),
+                _ => (self.cast_text(&label, Bond::Atom, &shown), Bond::Atom),
+            });
+        }
+        if let (Some(NodeEnum::AArrayExpr(array)), Some(element)) = (inner(arg), ty.element()) {
+            let elements = self.list(&array.elements, Some(element))?;
+            let text = format!("ARRAY[{elements}]");
+            return Some(match array.elements.is_empty() {
+                true => (format!("{text}::{shown}"), Bond::Atom),
+                false => (text, Bond::Atom),
+            });
+        }
+        if self.ty(arg) == Some(ty) && modifier == TypeMod::NONE {
+            return self.print(arg, Some(ty));
+        }
+        let (text, bond) = self.print(arg, Some(ty))?;
+        Some((self.cast_text(&text, bond, &shown), Bond::Atom))
+    }
+
+    fn operator(&self, expr: &AExpr, _: Option<SqlType>) -> Option<(String, Bond)> {
+        let symbol = names::built_in(&expr.name)?;
+        let right = expr.rexpr.as_deref()?;
+        let Some(left) = expr.lexpr.as_deref() else {
+            let (text, bond) = self.print(right, None)?;
+            let text = match bond {
+                Bond::Atom => text,
+                _ => format!("({text})"),
+            };
+            return Some(self.wrapped(format!("{symbol} {text}"), Bond::Operator));
+        };
+        use AExprKind::*;
+        match expr.kind() {
+            AexprOp | AexprLike | AexprIlike => {
+                let symbol = if symbol == "!=" { "<>" } else { symbol };
+                self.binary(symbol, left, right)
+            }
+            AexprIn => {
+                let items = names::list(right)?;
+                let ty = self.ty(left)?;
+                let kinds = items.iter().filter_map(|item| self.ty(item));
+                let ty = kinds.fold(ty, |ty, other| match other {
+                    SqlType::Unknown => ty,
+                    other => function::compare_type(CompareOp::Eq, ty, other).unwrap_or(ty),
+                });
+                let operand = match ty {
+                    SqlType::Varchar => SqlType::Text,
+                    ty => ty,
+                };
+                let shown = self.converted(left, operand, Bond::Atom)?;
+                let elements = self.list(items, Some(ty))?;
+                let array = match ty {
+                    SqlType::Varchar if self.pretty => format!("ARRAY[{elements}]::text[]"),
+                    SqlType::Varchar => format!("(ARRAY[{elements}])::text[]"),
+                    _ => format!("ARRAY[{elements}]"),
+                };
+                let (comparison, which) = match symbol {
+                    "<>" => ("<>", "ALL"),
+                    _ => ("=", "ANY"),
+                };
+                let text = format!("{shown} {comparison} {which} ({array})");
+                Some(self.wrapped(text, Bond::Operator))
+            }
+            AexprOpAny | AexprOpAll => {
+                let which = match expr.kind() {
+                    AexprOpAny => "ANY",
+                    _ => "ALL",
+                };
+                let left = self.inside(left, None, Bond::Atom)?;
+                let right = self.print(right, None)?.0;
+                let text = format!("{left} {symbol} {which} ({right})");
+                Some(self.wrapped(text, Bond::Operator))
+            }
+            AexprBetween | AexprNotBetween => {
+                let [low, high] = names::list(right)? else {
+                    return None;
+                };
+                let (low_symbol, word, high_symbol, bond) = match expr.kind() {
+                    AexprBetween => (">=", "AND", "<=", Bond::And),
+                    _ => ("<", "OR", ">", Bond::Or),
+                };
+                let low = self.binary(low_symbol, left, low)?.0;
+                let high = self.binary(high_symbol, left, high)?.0;
+                Some(self.wrapped(format!("{low} {word} {high}"), bond))
+            }
+            AexprDistinct | AexprNotDistinct => {
+                let words = match expr.kind() {
+                    AexprDistinct => "IS DISTINCT FROM",
+                    _ => "IS NOT DISTINCT FROM",
+                };
+                self.binary(words, left, right)
+            }
+            AexprNullif => {
+                let ty = self.ty(left)?;
+                let left = self.print(left, None)?.0;
+                let right = self.print(right, Some(ty))?.0;
+                Some((format!("NULLIF({left}, {right})"), Bond::Atom))
+            }
+            _ => None,
+        }
+    }
+
+    /// `left symbol right`, each with the conversion that the operator chosen asks for.
+    fn binary(&self, symbol: &str, left: &Node, right: &Node) -> Option<(String, Bond)> {
+        let own = [self.ty(left)?, self.ty(right)?];
+        let wanted = operand_types(symbol, own)?;
+        let bond = match symbol {
+            "+" | "-" => Bond::Sum,
+            "*" | "/" | "%" => Bond::Product,
+            _ => Bond::Operator,
+        };
+        // PostgreSQL leaves parentheses out between arithmetic only.
+        let (least, least_right) = match bond {
+            Bond::Sum => (Bond::Sum, Bond::Product),
+            Bond::Product => (Bond::Product, Bond::Atom),
+            _ => (Bond::Atom, Bond::Atom),
+        };
+        let left = self.converted(left, wanted[0], least)?;
+        let right = self.converted(right, wanted[1], least_right)?;
+        Some(self.wrapped(format!("{left} {symbol} {right}"), bond))
+    }
+
+    fn logic(&self, expr: &protobuf::BoolExpr) -> Option<(String, Bond)> {
+        let (word, bond) = match expr.boolop() {
+            BoolExprType::AndExpr => (" AND ", Bond::And),
+            BoolExprType::OrExpr => (" OR ", Bond::Or),
+            _ => {
+                let arg = self.inside(expr.args.first()?, None, Bond::Operator)?;
+                return Some(self.wrapped(format!("NOT {arg}"), Bond::Not));
+            }
+        };
+        let parts = expr.args.iter().map(|arg| self.inside(arg, None, bond));
+        let parts: Option<Vec<String>> = parts.collect();
+        Some(self.wrapped(parts?.join(word), bond))
+    }
+
+    fn call(&self, call: &protobuf::FuncCall) -> Option<String> {
+        if call.over.is_some() || call.agg_within_group || call.func_variadic {
+            return None;
+        }
+        let name = names::strings(&call.funcname);
+        let name = match name[..] {
+            ["pg_catalog", name] => name.to_string(),
+            _ => name
+                .iter()
+                .map(|part| quoted(part))
+                .collect::<Vec<_>>()
+                .join("."),
+        };
+        if call.agg_star {
+            return Some(format!("{name}(*)"));
+        }
+        if call.agg_distinct || call.agg_filter.is_some() || !call.agg_order.is_empty() {
+            return None;
+        }
+        if let ("nextval" | "currval" | "setval", [sequence, rest @ ..]) =
+            (name.as_str(), call.args.as_slice())
+        {
+            let mut args = vec![self.sequence(sequence)?];
+            if !rest.is_empty() {
+                args.push(self.list(rest, None)?);
+            }
+            return Some(format!("{name}({})", args.join(", ")));
+        }
+        let own: Option<Vec<SqlType>> = call.args.iter().map(|arg| self.ty(arg)).collect();
+        let resolved = function::resolve(&name, &own?);
+        let wanted = resolved.map(|found| found.args).unwrap_or_default();
+        let args = call
+            .args
+            .iter()
+            .enumerate()
+            .map(|(number, arg)| match wanted.get(number) {
+                Some(&wanted) => self.converted(arg, wanted, Bond::Or),
+                None => self.print(arg, None).map(|(text, _)| text),
+            });
+        let args: Option<Vec<String>> = args.collect();
+        Some(format!("{name}({})", args?.join(", ")))
+    }
+
+    /// The sequence that a constant names.
+    fn sequence(&self, node: &Node) -> Option<String> {
+        let node = match inner(node)? {
+            NodeEnum::TypeCast(cast) => cast.arg.as_deref()?,
+            _ => node,
+        };
+        let Some(NodeEnum::AConst(constant)) = inner(node) else {
+            return None;
+        };
+        let Some(a_const::Val::Sval(text)) = &constant.val else {
+            return None;
+        };
+        // As regclass prints it: in quotes only where they are needed.
+        let shown = match split_name(&text.sval) {
+            (None, name) => quoted(&name),
+            (Some(schema), name) => format!("{}.{}", quoted(&schema), quoted(&name)),
+        };
+        Some(format!("'{}'::regclass", shown.replace('\'', "''")))
+    }
+
+    fn case(&self, case: &protobuf::CaseExpr, ty: Option<SqlType>) -> Option<String> {
+        let mut text = String::from("CASE");
+        let subject = case.arg.as_deref();
+        if let Some(subject) = subject {
+            text += &format!(" {}", self.print(subject, None)?.0);
+        }
+        let compared = subject.and_then(|subject| self.ty(subject));
+        let gap = if self.pretty { "\n    " } else { " " };
+        for node in &case.args {
+            let NodeEnum::CaseWhen(when) = inner(node)? else {
+                return None;
+            };
+            let condition = self.print(when.expr.as_deref()?, compared)?.0;
+            let result = self.print(when.result.as_deref()?, ty)?.0;
+            text += &format!("{gap}WHEN {condition} THEN {result}");
+        }
+        let otherwise = match case.defresult.as_deref() {
+            Some(node) => self.print(node, ty)?.0,
+            None => format!("NULL::{}", ty?),
+        };
+        let end = if self.pretty { "\n" } else { " " };
+        Some(format!("{text}{gap}ELSE {otherwise}{end}END"))
+    }
+}
+
+/// What an operator takes for these types; they stay as they are where PostgreSQL has an operator between them.
+fn operand_types(symbol: &str, own: [SqlType; 2]) -> Option<[SqlType; 2]> {
+    let native = |family: TypeFamily| own.iter().all(|ty| ty.family() == family);
+    let plain_integers = native(TypeFamily::Integer)
+        && own
+            .iter()
+            .all(|ty| matches!(ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8));
+    if plain_integers || native(TypeFamily::Float) {
+        return Some(own);
+    }
+    let comparison = crate::operator::comparison(symbol);
+    if let Some(op) = comparison.or(symbol.starts_with("IS ").then_some(CompareOp::Eq)) {
+        if native(TypeFamily::DateTime) {
+            return Some(own);
+        }
+        let ty = function::compare_type(op, own[0], own[1]).ok()?;
+        return Some([ty, ty]);
+    }
+    let resolved = function::resolve(symbol, &own).ok()?;
+    match resolved.args[..] {
+        [left, right] => Some([left, right]),
+        _ => None,
+    }
+}
+
+/// True if the parenthesis that a text begins with is closed by its last character.
+fn closes_at_end(text: &str) -> bool {
+    let mut depth = 0i32;
+    let mut quoted = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '\'' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 && at + 1 < text.len() {
+            return false;
+        }
+    }
+    true
+}
+
+/// A name, in quotes where it needs them.
+pub(crate) fn quoted(name: &str) -> String {
+    function::quoted_identifier(name)
+}

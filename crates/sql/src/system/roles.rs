@@ -1,0 +1,192 @@
+//! Roles and their memberships, and who owns what.
+//!
+//! Relies on: `role`.  Promises: only superusers see what is kept of passwords.  Does not: list settings of roles; there are
+//! none.
+
+use super::{Definition, flag, oid, text};
+use crate::planner::Planner;
+use crate::records::RoleRecord;
+use crate::role::acl_text;
+use quintet_base::value::Array;
+use quintet_base::{SqlType, Value};
+use quintet_ir::{Object, ObjectKind};
+use std::sync::Arc;
+
+pub(super) const RELATIONS: &[Definition] = &[
+    Definition {
+        name: "pg_authid",
+        columns: &[
+            "oid",
+            "rolname",
+            "rolsuper",
+            "rolinherit",
+            "rolcreaterole",
+            "rolcreatedb",
+            "rolcanlogin",
+            "rolreplication",
+            "rolbypassrls",
+            "rolconnlimit",
+            "rolpassword",
+            "rolvaliduntil",
+        ],
+        rows: |planner| {
+            let row = |role: &Arc<RoleRecord>| {
+                vec![
+                    oid(role.id.0),
+                    text(&role.name),
+                    flag(role.superuser),
+                    flag(role.inherit),
+                    flag(role.create_role),
+                    flag(role.create_db),
+                    flag(role.login),
+                    flag(false),
+                    flag(role.superuser),
+                    Value::Int4(role.connection_limit),
+                    role.verifier.as_deref().map_or(Value::Null, text),
+                    until(role),
+                ]
+            };
+            planner.catalog().roles().all().map(row).collect()
+        },
+    },
+    Definition {
+        name: "pg_auth_members",
+        columns: &["roleid", "member", "grantor", "admin_option"],
+        rows: |planner| {
+            let all = planner.catalog().roles().all();
+            let of = |role: &Arc<RoleRecord>| {
+                let member = role.id;
+                let groups = role.groups.clone().into_iter();
+                groups.map(move |group| {
+                    vec![
+                        oid(group.role.0),
+                        oid(member.0),
+                        oid(group.grantor.0),
+                        flag(group.admin),
+                    ]
+                })
+            };
+            all.flat_map(of).collect()
+        },
+    },
+    Definition {
+        name: "pg_user",
+        columns: &[
+            "usename",
+            "usesysid",
+            "usecreatedb",
+            "usesuper",
+            "userepl",
+            "usebypassrls",
+            "passwd",
+            "valuntil",
+            "useconfig",
+        ],
+        rows: |planner| {
+            let all = planner.catalog().roles().all().filter(|role| role.login);
+            let row = |role: &Arc<RoleRecord>| {
+                vec![
+                    text(&role.name),
+                    oid(role.id.0),
+                    flag(role.create_db),
+                    flag(role.superuser),
+                    flag(false),
+                    flag(role.superuser),
+                    text("********"),
+                    until(role),
+                    Value::Null,
+                ]
+            };
+            all.map(row).collect()
+        },
+    },
+];
+
+fn until(role: &RoleRecord) -> Value {
+    role.valid_until.map_or(Value::Null, Value::TimestampTz)
+}
+
+/// pg_roles.
+pub(super) fn roles(planner: &Planner) -> Vec<Vec<Value>> {
+    let row = |role: &Arc<RoleRecord>| {
+        vec![
+            oid(role.id.0),
+            text(&role.name),
+            flag(role.superuser),
+            flag(role.inherit),
+            flag(role.create_role),
+            flag(role.create_db),
+            flag(role.login),
+            flag(false),
+            Value::Int4(role.connection_limit),
+            text("********"),
+            until(role),
+            flag(role.superuser),
+            Value::Null,
+        ]
+    };
+    planner.catalog().roles().all().map(row).collect()
+}
+
+/// The name of an object's owner.
+pub(super) fn owner_of(planner: &Planner, kind: ObjectKind, number: u32) -> String {
+    let roles = planner.catalog().roles();
+    let object = Object { kind, number };
+    roles.name(roles.access_of(object).owner)
+}
+
+/// Puts owners and access lists into the rows of relations that list objects.
+pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Value>]) {
+    let (kind, owner, acl) = match relation.name {
+        "pg_class" => (ObjectKind::Table, "relowner", "relacl"),
+        "pg_proc" => (ObjectKind::Routine, "proowner", "proacl"),
+        "pg_namespace" => (ObjectKind::Schema, "nspowner", "nspacl"),
+        "pg_database" => (ObjectKind::Database, "datdba", "datacl"),
+        _ => return,
+    };
+    let place = |name: &str| relation.columns.iter().position(|column| *column == name);
+    let (Some(number), Some(owner), Some(acl)) = (place("oid"), place(owner), place(acl)) else {
+        return;
+    };
+    let relkind = place("relkind");
+    let catalog = planner.catalog();
+    let roles = catalog.roles();
+    for row in rows {
+        let Value::Oid(number) = row[number] else {
+            continue;
+        };
+        let relkind = relkind
+            .and_then(|place| row[place].as_str())
+            .map(str::to_string);
+        let relkind = relkind.as_deref();
+        let object = match relkind {
+            Some("S") => Object {
+                kind: ObjectKind::Sequence,
+                number,
+            },
+            Some("i") => {
+                let is_its = |table: &&quintet_ir::schema::TableRef| {
+                    super::primary_key_oid(table.id) == number
+                        || table.indexes.iter().any(|index| index.id.0 == number)
+                };
+                let Some(table) = catalog.tables().find(is_its) else {
+                    continue;
+                };
+                Object {
+                    kind: ObjectKind::Table,
+                    number: table.id.0,
+                }
+            }
+            _ => Object { kind, number },
+        };
+        let access = roles.access_of(object);
+        row[owner] = oid(access.owner.0);
+        if let (Some(list), true) = (&access.acl, relkind != Some("i")) {
+            let values = list.iter().map(|item| text(&acl_text(roles, item)));
+            row[acl] = Value::Array(Box::new(Array {
+                element: SqlType::Text,
+                values: values.collect(),
+            }));
+        }
+    }
+}

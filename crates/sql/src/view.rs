@@ -1,0 +1,394 @@
+//! Views: where their name is used, and what they say of themselves.
+//!
+//! Relies on: the text that CREATE VIEW kept, in which `*` is written out; `select`.  Promises: a view is a subselect
+//! where its name stands, planned by itself: names in it mean what they meant when it was made, whatever is in sight
+//! around it.  Does not: change rows through a view (55000); see [decision 36].
+//!
+//! [decision 36]: ../../../docs/decisions/0036-views-are-kept-as-text.md
+
+use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
+use crate::names::{self, inner};
+use crate::parse;
+use crate::planner::{PlanContext, Planner};
+use crate::records::ViewRecord;
+use crate::scope::Scope;
+use crate::select::plan_query;
+use crate::system::print;
+use crate::variables::Variables;
+use crate::with::{enter_with, forget_with};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    self, Alias, JoinExpr, JoinType, Node, ResTarget, SelectStmt, SetOperation, SortByDir,
+    SortByNulls,
+};
+use quintet_base::{SqlError, SqlResult, SqlState, TableId};
+
+/// The query of a view.
+///
+/// # Errors
+/// `XX001` if it cannot be read.
+pub(crate) fn query_of(view: &ViewRecord) -> SqlResult<Box<SelectStmt>> {
+    let damaged = || {
+        let message = format!("the query of view \"{}\" cannot be read", view.name);
+        SqlError::new(SqlState::DATA_CORRUPTED, message)
+    };
+    let parsed = parse::parse(&view.text)?;
+    match parsed.into_iter().next().and_then(parse::Parsed::into_node) {
+        Some(NodeEnum::SelectStmt(select)) => Ok(select),
+        _ => Err(damaged()),
+    }
+}
+
+/// What planning the query of a view depends on: that of the statement, with the view's own search path.
+pub(crate) fn context_of<'a>(outer: &PlanContext<'a>, path: &'a str) -> PlanContext<'a> {
+    PlanContext {
+        catalog: outer.catalog,
+        schema: path,
+        user: outer.user,
+        database: outer.database,
+        format: outer.format,
+    }
+}
+
+/// A view as an item of FROM.
+pub(crate) fn bind_view(
+    planner: &Planner,
+    view: &ViewRecord,
+    relation: &protobuf::RangeVar,
+    start: usize,
+) -> SqlResult<From> {
+    let select = query_of(view)?;
+    let context = context_of(planner.context, &view.path);
+    let nothing = Variables::default();
+    let inside = match planner.variables {
+        Some(_) => Planner::inside(&context, "", &nothing),
+        None => Planner::new(&context, "", &[]),
+    };
+    inside.as_deep_as(planner);
+    inside.number_behind(planner);
+    let planned = planner.deeper(|| plan_query(&inside, &select, None));
+    planner.number_behind(&inside);
+    // A place in the view's text says nothing to who uses it.
+    let mut planned = planned.map_err(SqlError::nowhere)?;
+    planner.calls.take_over(&inside.calls);
+    planner.need_view(view.id, inside.take_needs());
+    if planned.outputs.len() != view.columns.len() {
+        return Err(SqlError::internal(format!(
+            "view \"{}\" has other columns than it was made with",
+            view.name
+        )));
+    }
+    for (number, (output, column)) in planned.outputs.iter_mut().zip(&view.columns).enumerate() {
+        output.name = column.name.clone();
+        output.origin = Some((view.id, number as u16 + 1));
+    }
+    let mut from = starting_at(start);
+    let name = alias_or(relation.alias.as_ref(), &relation.relname);
+    let schema = relation.alias.is_none().then_some(view.schema.as_str());
+    add_plan(&mut from, planned.plan, &planned.outputs, name, schema);
+    rename_columns(planner, &mut from, relation.alias.as_ref())?;
+    Ok(from)
+}
+
+/// Writes out each `*` in a query, so that columns that are added later do not become the view's.
+///
+/// # Errors
+/// What FROM says.
+pub(crate) fn write_out_stars(planner: &Planner, select: &mut SelectStmt) -> SqlResult<()> {
+    let whole = NodeEnum::SelectStmt(Box::new(select.clone()));
+    let before = enter_with(planner, select.with_clause.as_ref(), &|| whole.clone())?;
+    let done = match select.op() {
+        SetOperation::SetopNone | SetOperation::Undefined => stars_of(planner, select),
+        _ => [&mut select.larg, &mut select.rarg]
+            .into_iter()
+            .flatten()
+            .try_for_each(|side| write_out_stars(planner, side)),
+    };
+    forget_with(planner, before);
+    done
+}
+
+fn stars_of(planner: &Planner, select: &mut SelectStmt) -> SqlResult<()> {
+    let is_star = |node: &Node| star_of(node).is_some();
+    if !select.target_list.iter().any(is_star) {
+        return Ok(());
+    }
+    let mut from = From::default();
+    from.add_items(planner, &select.from_clause)?;
+    let mut targets = Vec::new();
+    for node in std::mem::take(&mut select.target_list) {
+        let Some(qualifier) = star_of(&node) else {
+            targets.push(node);
+            continue;
+        };
+        let places: Vec<(usize, usize)> = match qualifier.last() {
+            None => from.scope.visible.clone(),
+            Some(table) => {
+                let found = from
+                    .scope
+                    .tables
+                    .iter()
+                    .position(|other| other.name == *table);
+                let Some(found) = found else {
+                    targets.push(node);
+                    continue;
+                };
+                let width = from.scope.tables[found].columns.len();
+                (0..width).map(|column| (found, column)).collect()
+            }
+        };
+        targets.extend(places.into_iter().map(|place| named(&from.scope, place)));
+    }
+    select.target_list = targets;
+    Ok(())
+}
+
+/// What stands before the `*` of a select list's item, if it is one.
+fn star_of(node: &Node) -> Option<Vec<&str>> {
+    let NodeEnum::ResTarget(target) = inner(node)? else {
+        return None;
+    };
+    let NodeEnum::ColumnRef(column) = target.val.as_deref().and_then(inner)? else {
+        return None;
+    };
+    let is_star = matches!(
+        column.fields.last().and_then(inner),
+        Some(NodeEnum::AStar(_))
+    );
+    is_star.then(|| names::strings(&column.fields))
+}
+
+/// A column of the scope as an item of a select list.
+fn named(scope: &Scope, (table, column): (usize, usize)) -> Node {
+    let name = scope.tables[table].columns[column].name.as_str();
+    let alone = scope
+        .visible_columns()
+        .filter(|other| other.name == name)
+        .count()
+        == 1;
+    let table = scope.tables[table].name.as_str();
+    let parts: Vec<&str> = match alone || table.is_empty() {
+        true => vec![name],
+        false => vec![table, name],
+    };
+    let string = |text: &&str| {
+        parse::wrap(NodeEnum::String(protobuf::String {
+            sval: (*text).to_string(),
+        }))
+    };
+    let column = protobuf::ColumnRef {
+        fields: parts.iter().map(string).collect(),
+        location: -1,
+    };
+    let target = ResTarget {
+        val: Some(Box::new(parse::wrap(NodeEnum::ColumnRef(column)))),
+        location: -1,
+        ..Default::default()
+    };
+    parse::wrap(NodeEnum::ResTarget(Box::new(target)))
+}
+
+/// The query of a view as `pg_get_viewdef` prints it; as it is kept where it has a form that is not known here.
+pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -> String {
+    let context = context_of(outer, &view.path);
+    let planner = Planner::new(&context, "", &[]);
+    let printed = query_of(view)
+        .ok()
+        .and_then(|select| query_text(&planner, &select, view, pretty));
+    match printed {
+        Some(text) => format!("{text};"),
+        None => format!(" {};", view.text),
+    }
+}
+
+fn query_text(
+    planner: &Planner,
+    select: &SelectStmt,
+    view: &ViewRecord,
+    pretty: bool,
+) -> Option<String> {
+    let plain = select.with_clause.is_none()
+        && select.window_clause.is_empty()
+        && select.values_lists.is_empty()
+        && select.locking_clause.is_empty()
+        && select.distinct_clause.len() <= 1
+        && !select.group_distinct
+        && matches!(
+            select.op(),
+            SetOperation::SetopNone | SetOperation::Undefined
+        );
+    if !plain {
+        return None;
+    }
+    let mut from = From::default();
+    from.add_items(planner, &select.from_clause).ok()?;
+    let scope = &from.scope;
+    let shown = |node: &Node| print::certainly(planner, scope, node, pretty);
+    let mut items = Vec::with_capacity(select.target_list.len());
+    for (node, column) in select.target_list.iter().zip(&view.columns) {
+        let NodeEnum::ResTarget(target) = inner(node)? else {
+            return None;
+        };
+        let value = target.val.as_deref()?;
+        let own = match inner(value) {
+            Some(NodeEnum::ColumnRef(column)) => names::strings(&column.fields).pop(),
+            _ => None,
+        };
+        let text = shown(value)?;
+        items.push(match own == Some(column.name.as_str()) {
+            true => text,
+            false => format!("{text} AS {}", print::quoted(&column.name)),
+        });
+    }
+    let distinct = match select.distinct_clause.first() {
+        None => "",
+        Some(node) if inner(node).is_none() => "DISTINCT ",
+        Some(_) => return None,
+    };
+    let mut text = format!(" SELECT {distinct}{}", items.join(",\n    "));
+    if !select.from_clause.is_empty() {
+        let items: Option<Vec<String>> = select
+            .from_clause
+            .iter()
+            .map(|item| item_text(planner, scope, item, pretty))
+            .collect();
+        text += &format!("\n   FROM {}", items?.join(",\n    "));
+    }
+    if let Some(node) = select.where_clause.as_deref() {
+        text += &format!("\n  WHERE {}", shown(node)?);
+    }
+    if !select.group_clause.is_empty() {
+        let keys: Option<Vec<String>> = select.group_clause.iter().map(&shown).collect();
+        text += &format!("\n  GROUP BY {}", keys?.join(", "));
+    }
+    if let Some(node) = select.having_clause.as_deref() {
+        text += &format!("\n HAVING {}", shown(node)?);
+    }
+    if !select.sort_clause.is_empty() {
+        let keys = select.sort_clause.iter().map(|node| {
+            let NodeEnum::SortBy(sort) = inner(node)? else {
+                return None;
+            };
+            let key = sort.node.as_deref()?;
+            // A number stands for an item of the list.
+            let mut text = match names::integer(key) {
+                Some(number) => {
+                    let item = items.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+                    item.split(" AS ").next()?.to_string()
+                }
+                None => shown(key)?,
+            };
+            if sort.sortby_dir() == SortByDir::SortbyDesc {
+                text += " DESC";
+            }
+            text += match sort.sortby_nulls() {
+                SortByNulls::SortbyNullsFirst => " NULLS FIRST",
+                SortByNulls::SortbyNullsLast => " NULLS LAST",
+                _ => "",
+            };
+            Some(text)
+        });
+        let keys: Option<Vec<String>> = keys.collect();
+        text += &format!("\n  ORDER BY {}", keys?.join(", "));
+    }
+    if let Some(node) = select.limit_offset.as_deref() {
+        text += &format!("\n OFFSET {}", shown(node)?);
+    }
+    if let Some(node) = select.limit_count.as_deref() {
+        text += &format!("\n LIMIT {}", shown(node)?);
+    }
+    Some(text)
+}
+
+fn item_text(planner: &Planner, scope: &Scope, item: &Node, pretty: bool) -> Option<String> {
+    match inner(item)? {
+        NodeEnum::RangeVar(relation) => {
+            let name = print::quoted(&relation.relname);
+            let name = match relation.schemaname.as_str() {
+                "" => name,
+                schema => format!("{}.{name}", print::quoted(schema)),
+            };
+            Some(name + &alias_text(relation.alias.as_ref())?)
+        }
+        NodeEnum::JoinExpr(join) => join_text(planner, scope, join, pretty),
+        _ => None,
+    }
+}
+
+fn alias_text(alias: Option<&Alias>) -> Option<String> {
+    match alias {
+        None => Some(String::new()),
+        Some(alias) if alias.colnames.is_empty() => {
+            Some(format!(" {}", print::quoted(&alias.aliasname)))
+        }
+        Some(_) => None,
+    }
+}
+
+fn join_text(planner: &Planner, scope: &Scope, join: &JoinExpr, pretty: bool) -> Option<String> {
+    if join.alias.is_some() || join.is_natural || join.join_using_alias.is_some() {
+        return None;
+    }
+    let left = item_text(planner, scope, join.larg.as_deref()?, pretty)?;
+    let right = item_text(planner, scope, join.rarg.as_deref()?, pretty)?;
+    let word = match join.jointype() {
+        JoinType::JoinInner if join.quals.is_none() && join.using_clause.is_empty() => "CROSS JOIN",
+        JoinType::JoinInner => "JOIN",
+        JoinType::JoinLeft => "LEFT JOIN",
+        JoinType::JoinRight => "RIGHT JOIN",
+        JoinType::JoinFull => "FULL JOIN",
+        _ => return None,
+    };
+    let condition = match join.quals.as_deref() {
+        Some(node) => {
+            let shown = print::certainly(planner, scope, node, pretty)?;
+            match pretty {
+                true => format!(" ON {shown}"),
+                false => format!(" ON ({shown})"),
+            }
+        }
+        None if join.using_clause.is_empty() => String::new(),
+        None => {
+            let names = names::strings(&join.using_clause);
+            let names: Vec<String> = names.into_iter().map(print::quoted).collect();
+            format!(" USING ({})", names.join(", "))
+        }
+    };
+    let text = format!("{left}\n     {word} {right}{condition}");
+    Some(match pretty {
+        true => text,
+        false => format!("({text})"),
+    })
+}
+
+/// Why rows cannot be changed through a view, in PostgreSQL's words where it has them.
+pub(crate) fn why_not_updatable(planner: &Planner, id: TableId) -> &'static str {
+    const SIMPLE: &str = "Quintet changes no rows through views.";
+    let view = planner.catalog().view(id);
+    let Some(select) = view.and_then(|view| query_of(view).ok()) else {
+        return SIMPLE;
+    };
+    if !select.distinct_clause.is_empty() {
+        "Views containing DISTINCT are not automatically updatable."
+    } else if !select.group_clause.is_empty() {
+        "Views containing GROUP BY are not automatically updatable."
+    } else if select.having_clause.is_some() {
+        "Views containing HAVING are not automatically updatable."
+    } else if !matches!(
+        select.op(),
+        SetOperation::SetopNone | SetOperation::Undefined
+    ) {
+        "Views containing UNION, INTERSECT, or EXCEPT are not automatically updatable."
+    } else if select.with_clause.is_some() {
+        "Views containing WITH are not automatically updatable."
+    } else if select.limit_count.is_some() || select.limit_offset.is_some() {
+        "Views containing LIMIT or OFFSET are not automatically updatable."
+    } else if !matches!(
+        select.from_clause.as_slice(),
+        [one] if matches!(inner(one), Some(NodeEnum::RangeVar(_)))
+    ) {
+        "Views that do not select from a single table or view are not automatically updatable."
+    } else {
+        SIMPLE
+    }
+}
