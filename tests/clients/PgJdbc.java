@@ -30,6 +30,7 @@ public class PgJdbc {
         run("each_level", PgJdbc::levels);
         run("error_codes", PgJdbc::errors);
         run("savepoints", PgJdbc::savepoints);
+        run("metadata_names_keys_and_indexes", PgJdbc::metadata);
         run("is_valid_sends_an_empty_query", connection -> equal(connection.isValid(5), true));
     }
 
@@ -54,6 +55,36 @@ public class PgJdbc {
 
     static void equal(Object found, Object expected) {
         if (!expected.equals(found)) throw new AssertionError("found " + found + ", expected " + expected);
+    }
+
+    static String listed(ResultSet rows, String... columns) throws SQLException {
+        StringBuilder text = new StringBuilder();
+        while (rows.next()) {
+            for (String column : columns) text.append(rows.getString(column)).append(' ');
+            text.append("; ");
+        }
+        return text.toString();
+    }
+
+    static void metadata(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("drop table if exists kid; drop table if exists parent");
+            statement.execute("create table parent (id serial primary key, name varchar(20) not null unique)");
+            statement.execute("create table kid (a int, b int references parent (id) on delete cascade, primary key (a, b))");
+            statement.execute("create index kid_b on kid (b desc, a); comment on table kid is 'small'");
+        }
+        DatabaseMetaData data = connection.getMetaData();
+        equal(listed(data.getTables(null, "public", "kid", null), "TABLE_NAME", "TABLE_TYPE", "REMARKS"), "kid TABLE small ; ");
+        equal(listed(data.getColumns(null, "public", "parent", "%"), "COLUMN_NAME", "TYPE_NAME", "COLUMN_SIZE", "COLUMN_DEF", "IS_NULLABLE"),
+            "id serial 10 nextval('parent_id_seq'::regclass) NO ; name varchar 20 null NO ; ");
+        equal(listed(data.getPrimaryKeys(null, "public", "kid"), "COLUMN_NAME", "KEY_SEQ", "PK_NAME"), "a 1 kid_pkey ; b 2 kid_pkey ; ");
+        equal(listed(data.getIndexInfo(null, "public", "kid", false, false), "INDEX_NAME", "NON_UNIQUE", "COLUMN_NAME", "ASC_OR_DESC"),
+            "kid_pkey f a A ; kid_pkey f b A ; kid_b t b D ; kid_b t a A ; ");
+        equal(listed(data.getImportedKeys(null, "public", "kid"), "PKTABLE_NAME", "FKCOLUMN_NAME", "DELETE_RULE"), "parent b 0 ; ");
+        equal(listed(data.getBestRowIdentifier(null, "public", "kid", 0, false), "COLUMN_NAME"), "a ; b ; ");
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("drop table kid; drop table parent");
+        }
     }
 
     static void types(Connection connection) throws SQLException {

@@ -2,8 +2,8 @@
 
     python3 tests/slt/generate.py FAMILY COUNT SEED > cases/FAMILY_random.sql
 
-The same arguments make the same file; those in `cases` are of 1100 1, and only the answers are kept there. What PostgreSQL
-answers, `record.py` writes down.
+The same arguments make the same file; those in `cases` are of 1100 1 (windows of 600 1, groups of 300 1), and only the answers are kept
+there. What PostgreSQL answers, `record.py` writes down.
 """
 
 import random
@@ -69,10 +69,54 @@ SAMPLES = {
     ],
     "numberformat": ["'999'", "'9,999.99'", "'FM999.00'", "'0000'", "'S999'", "'999MI'", "'999PR'", "'99999999.999'", "'FM9999990.099'", "'9.99EEEE'"],
     "digits": ["0", "1", "2", "-1", "3"],
+    # Of windows over `t`: calls whose answer rows that are equal in the order may not change, and others.
+    "peercall": [
+        "sum(v)", "count(*)", "count(v)", "avg(v)", "max(f)", "max(v)", "sum(n)", "avg(n)", "rank()", "dense_rank()", "percent_rank()",
+        "cume_dist()", "sum(v) filter (where id % 2 = 0)", "bool_or(v > 2)", "bit_or(id)", "sum(f)",
+    ],
+    "rowcall": [
+        "array_agg(id)", "row_number()", "ntile(3)", "lag(v)", "lead(id, 2, -1)", "first_value(v)", "last_value(id)", "nth_value(id, 2)", "sum(v)",
+        "string_agg(id::text, '-')", "sum(n)", "avg(n)", "count(n)", "max(v)", "array_agg(v) filter (where v > 1)",
+    ],
+    "partition": ["", "partition by g", "partition by v % 2", "partition by g, v"],
+    "peers": ["order by v", "order by v desc", "order by v nulls first", "order by v desc nulls last", "order by n", "order by f desc"],
+    "rows": ["order by id", "order by id desc", "order by v, id", "order by n desc, id"],
+    "peerframe": [
+        "", "range between unbounded preceding and unbounded following", "range between 1 preceding and 1 following", "range between 2 following and 3 following",
+        "range between unbounded preceding and 1 preceding", "range between current row and unbounded following", "groups between 1 preceding and 1 following",
+        "groups 2 preceding", "groups between 1 following and 2 following", "range 1 preceding exclude group", "groups between 1 preceding and current row exclude group",
+        "range between 0 preceding and 2 following",
+    ],
+    "rowframe": [
+        "", "rows 2 preceding", "rows between 1 preceding and 1 following", "rows between current row and unbounded following", "rows between 2 following and 3 following",
+        "rows between 3 preceding and 1 preceding", "rows between unbounded preceding and 1 following exclude current row", "rows between unbounded preceding and unbounded following",
+        "rows between 1 preceding and 1 following exclude ties", "groups between 1 preceding and 1 following", "rows between 1 following and 1 following exclude group",
+    ],
+    "groups": ["a", "b", "a, b", "rollup (a, b)", "cube (a, b)", "grouping sets (a, b, ())", "a, rollup (b)", "rollup (a), rollup (b)", "grouping sets ((a, b), (a))", "()"],
+    "grouped": ["count(*)", "sum(n)", "max(b)", "count(distinct b)", "sum(n) filter (where b > 1)", "sum(count(*)) over ()"],
+    "arm": [
+        "select 1 as x union all select 1 union all select 2", "select 1::bigint union all select null", "values (1), (2), (3)", "select x from generate_series(2, 4) x",
+        "select null", "select 2 union all select 2 union all select null", "values (3), (3), (1)",
+    ],
+    "setop": ["union", "union all", "intersect", "intersect all", "except", "except all"],
 }
+
+# What windows and groups are asked of.
+WINDOWED = "(values (1,'a',1,1.5,0.5::float8),(2,'a',2,2.25,1),(3,'b',2,null,'NaN'),(4,'b',null,1.50,null),(5,'a',4,-1,2),(6,null,1,7.125,-1),(7,'b',5,0,2)) t(id, g, v, n, f)"
+GROUPED = "(values ('x',1,1.5),('x',1,2),('x',2,null),('y',1,3),('y',null,4),(null,2,5)) t(a, b, n)"
 
 # family: (template, types of its holes). A type in capitals may be an expression, others are samples.
 FAMILIES = {
+    "windows": [
+        ("id, {} over ({} {} {}) from " + WINDOWED + " order by id", ["peercall", "partition", "peers", "peerframe"]),
+        ("id, {} over ({} {} {}) from " + WINDOWED + " order by id", ["rowcall", "partition", "rows", "rowframe"]),
+    ],
+    "groups": [
+        ("{}, {} from " + GROUPED + " group by {} order by 1, 2", ["grouped", "grouped", "groups"]),
+        ("grouping(a), grouping(b), a, b, {} from " + GROUPED + " group by {} order by 1, 2, 3, 4, 5", ["grouped", "groups"]),
+        ("* from (({}) {} ({})) t order by 1", ["arm", "setop", "arm"]),
+        ("* from ((({}) {} ({})) {} ({})) t order by 1", ["arm", "setop", "arm", "setop", "arm"]),
+    ],
     "arithmetic": [
         ("{} + {}", ["INT", "INT"]), ("{} - {}", ["INT", "BIGINT"]), ("{} * {}", ["INT", "NUMERIC"]), ("{} / {}", ["INT", "INT"]),
         ("{} / {}", ["NUMERIC", "NUMERIC"]), ("{} % {}", ["INT", "INT"]), ("{} % {}", ["NUMERIC", "NUMERIC"]), ("{} * {}", ["NUMERIC", "NUMERIC"]),

@@ -1,0 +1,33 @@
+"""The log of statements that take long."""
+
+from harness import check, server, test
+
+
+@test
+def statements_that_take_long_are_logged_with_their_text():
+    with server("--log-min-duration-statement", "100ms") as s:
+        with s.connect() as connection:
+            connection.execute("create table quick (id int primary key)")
+            connection.execute("insert into quick values (1)")
+            connection.execute("select id, 'secret' from quick where id = 1")
+            connection.execute("begin")
+            connection.execute("select id from quick where id = 1 for update")
+            with s.connect() as other:
+                other.execute("set lock_timeout = '300ms'")
+                try:
+                    other.execute("update quick set id = 2 where id = 1")
+                    check(False, "it did not wait")
+                except Exception as error:
+                    check(error.sqlstate == "55P03", error)
+        text = s.log.read_text()
+        lines = [line for line in text.splitlines() if "slow statement" in line]
+        check(any("update quick set id" in line for line in lines), text)
+        check(not any("secret" in line for line in lines), lines)
+    with server("--log-min-duration-statement", "0") as s:
+        with s.connect() as connection:
+            connection.execute("select 40 + 2")
+        check("select 40 + 2" in s.log.read_text() or "select $1 + $2" in s.log.read_text(), s.log.read_text())
+    with server() as s:
+        with s.connect() as connection:
+            connection.execute("select 1")
+        check("slow statement" not in s.log.read_text())
