@@ -16,9 +16,9 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 # In the order of a first look: does it start, does it talk, does it add up, does it survive.
-FOLDERS = ["cli", "clients", "procedures", "slt", "tpch", "pgbench", "workloads", "roles", "crash", "powercut", "operations", "front"]
+FOLDERS = ["cli", "clients", "procedures", "slt", "tpch", "pgbench", "workloads", "roles", "crash", "powercut", "operations", "contention", "front"]
 # A reference server has neither our command line nor our log.
-REFERENCE_FOLDERS = ["clients", "procedures", "pgbench", "roles"]
+REFERENCE_FOLDERS = ["clients", "procedures", "pgbench", "roles", "contention"]
 
 
 def main():

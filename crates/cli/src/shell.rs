@@ -65,6 +65,7 @@ impl<'a> Shell<'a> {
             user: "quintet".into(),
             database: "quintet".into(),
             process_id: 1,
+            client: None,
             settings: vec![("application_name".into(), "quintet sql".into())],
         };
         let session = database.session(options)?;

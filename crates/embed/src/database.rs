@@ -13,6 +13,7 @@
 //! System spaces: 1 catalogue records, 2 sequence counters, 3 the turn of schema changes, 4 names of
 //! key-value buckets, 5 tables as they were (`past`). Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
 
+use crate::activity::Activity;
 use crate::batches::{BatchStats, Batches};
 use crate::chains::{ChainStats, Chains};
 use crate::classified::Levels;
@@ -170,6 +171,8 @@ pub(crate) struct Inner {
     pub chains: Arc<Chains>,
     /// Calls in batches, of sessions whose engine is the queue.
     pub batches: Arc<Batches>,
+    /// Who is connected.
+    pub activity: Arc<Activity>,
     publishing: (Mutex<()>, Condvar),
     /// Held while the directory is open.
     _lock: Arc<dyn DiskFile>,
@@ -303,6 +306,7 @@ impl Database {
             retries: AtomicU64::new(0),
             chains: Arc::new(Chains::new(Arc::clone(&clock))),
             batches: Arc::new(Batches::new(config.lanes)),
+            activity: Arc::default(),
             revisions: AtomicU64::new(2),
             publishing: Default::default(),
             _lock: lock,

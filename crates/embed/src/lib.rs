@@ -14,6 +14,7 @@
 //! | `session` | [`Session`]: SQL with PostgreSQL's rules for transactions, statements and portals |
 //! | `client` | [`Client`]: send text, get rows
 //! | `chains` | the line that calls wait in, if they are run as chains |
+//! | `activity` | who is connected, and what they do |
 //! | `batches` | calls that are run together, as one transaction |
 //! | `classified` | conflict classes of the catalogue's routines |
 //! | `past` | tables as they were, for who reads the log |
@@ -22,6 +23,7 @@
 //! | `copy_in` | COPY's input formats |
 //! | `host`, `lent` | what expressions ask of a session; what a call in a batch may ask |
 
+mod activity;
 pub mod backup;
 mod batches;
 mod chains;
@@ -38,6 +40,7 @@ mod session;
 mod settings;
 mod step;
 
+pub use activity::Interrupt;
 pub use batches::BatchStats;
 pub use chains::ChainStats;
 pub use client::{Answer, Client, Progress};

@@ -26,6 +26,7 @@ use std::net::IpAddr;
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     pub address: IpAddr,
+    pub port: u16,
     pub encrypted: bool,
     /// The common name of a certificate that was shown and found right.
     pub certificate: Option<Option<String>>,

@@ -35,6 +35,7 @@ use quintet_base::limits::STARTUP_BYTES_MAX;
 use quintet_base::{SqlError, SqlState};
 use quintet_rt::RealClock;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -117,8 +118,10 @@ async fn admit<H: House>(
     entrance: &Arc<Entrance>,
     house: &H,
 ) -> Result<Guest, Refusal> {
+    let peer = stream.peer_addr()?;
     let mut arrival = Arrival {
-        address: stream.peer_addr()?.ip(),
+        address: peer.ip(),
+        port: peer.port(),
         encrypted: false,
         certificate: None,
     };
@@ -198,6 +201,7 @@ async fn login<H: House>(
         return Err(Refusal::Told(io, error));
     }
     Ok(Guest {
+        address: SocketAddr::new(arrival.address, arrival.port),
         configured: admitted.configured,
         io,
         out,

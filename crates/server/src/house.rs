@@ -15,8 +15,9 @@ use crate::protocol::backend;
 use crate::protocol::startup::Startup;
 use crate::registry::Seat;
 use quintet_base::SqlError;
-use quintet_embed::{Database, SessionOptions};
+use quintet_embed::{Database, Interrupt, SessionOptions};
 use quintet_sql::role::Login;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -51,6 +52,8 @@ pub struct Guest {
     pub io: Io,
     /// What is to be sent first; AuthenticationOk is still to be added ([`Guest::welcome`]).
     pub out: Vec<u8>,
+    /// Where the guest comes from.
+    pub address: SocketAddr,
     /// A user of the configuration, whatever the house knows of the name.
     pub configured: bool,
     /// What was asked for at log-in.
@@ -105,6 +108,7 @@ impl House for DatabaseHouse {
             user: std::mem::take(&mut guest.startup.user),
             database: std::mem::take(&mut guest.startup.database),
             process_id: guest.seat.process_id,
+            client: Some(guest.address),
             settings: std::mem::take(&mut guest.startup.settings),
         };
         let user = options.user.clone();
@@ -114,6 +118,18 @@ impl House for DatabaseHouse {
         };
         let cancel = session.cancel_handle();
         guest.seat.serves(move || cancel.cancel());
+        // The seat outlives the session, but the session's slot must not keep the seat.
+        let seat = Arc::downgrade(&guest.seat);
+        session.on_interrupt(move |interrupt| {
+            let Some(seat) = seat.upgrade() else {
+                return false;
+            };
+            match interrupt {
+                Interrupt::Cancel => seat.interrupt(),
+                Interrupt::Terminate => seat.dismiss(),
+            }
+            true
+        });
         guest.welcome(&session.reported_settings());
         tracing::debug!(
             process_id = guest.seat.process_id,

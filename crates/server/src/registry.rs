@@ -7,7 +7,7 @@
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::Notify;
 
@@ -34,6 +34,8 @@ pub struct Seat {
     user: OnceLock<String>,
     /// Set once the session is open.
     cancel: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// It must leave, whoever else may stay. Release by `dismiss` pairs with Acquire in `phase`.
+    dismissed: AtomicBool,
     registry: Arc<Registry>,
 }
 
@@ -81,6 +83,7 @@ impl Registry {
             wake: Notify::new(),
             user: OnceLock::new(),
             cancel: OnceLock::new(),
+            dismissed: AtomicBool::new(false),
             registry: Arc::clone(self),
         });
         seats.taken.insert(process_id, Arc::downgrade(&seat));
@@ -164,9 +167,18 @@ impl Seat {
         self.wake.notify_one();
     }
 
-    /// How far the server is from its end.
+    /// Ends the connection, as when the server closes.
+    pub fn dismiss(&self) {
+        self.dismissed.store(true, Ordering::Release);
+        self.interrupt();
+    }
+
+    /// How far the server is from its end, as far as this connection is concerned.
     pub fn phase(&self) -> Phase {
-        self.registry.phase()
+        match self.dismissed.load(Ordering::Acquire) {
+            true => Phase::Closing,
+            false => self.registry.phase(),
+        }
     }
 }
 

@@ -355,13 +355,9 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
                 origin: None,
             })
             .collect();
-        let plan = Plan::Values {
-            types: system.columns.iter().map(|(_, ty)| *ty).collect(),
-            rows: system.rows,
-        };
         add_plan(
             &mut from,
-            plan,
+            system.plan,
             &columns,
             name,
             own_name.then_some(system.schema),

@@ -48,12 +48,15 @@ pub(crate) const DATABASE_OWNER: RoleId = RoleId(6171);
 pub(crate) const READ_ALL: RoleId = RoleId(6181);
 /// Whoever has it may change all tables.
 pub(crate) const WRITE_ALL: RoleId = RoleId(6182);
+/// Whoever has it sees what other roles' sessions do.
+pub const READ_ALL_STATS: RoleId = RoleId(3375);
 
 /// Roles that every database has, with PostgreSQL's numbers.
-const PREDEFINED: [(RoleId, &str); 3] = [
+const PREDEFINED: [(RoleId, &str); 4] = [
     (DATABASE_OWNER, "pg_database_owner"),
     (READ_ALL, "pg_read_all_data"),
     (WRITE_ALL, "pg_write_all_data"),
+    (READ_ALL_STATS, "pg_read_all_stats"),
 ];
 
 /// All roles, and the access records of all objects.

@@ -1,5 +1,5 @@
 //! The system's relations: `pg_catalog` and `information_schema` as rows made when a statement is
-//! planned.
+//! planned, but for those that tell what the server does now.
 //!
 //! Relies on: the catalogue.  Promises: columns that are there have PostgreSQL's names, types and
 //! meanings; what there are no objects of is empty.  Does not: store anything. Plans over these
@@ -13,6 +13,7 @@
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists |
 //! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
 //! | `system/statistics` | pg_stat_…, without figures |
+//! | `system/live` | pg_stat_activity: rows made when a statement runs |
 //! | `system/views` | pg_tables, pg_indexes, information_schema's tables and columns |
 //! | `system/schema` | the constraints of information_schema |
 //! | `system/describe` | what functions say of an object: `pg_get_indexdef` and the like |
@@ -21,6 +22,7 @@
 mod describe;
 mod fixed;
 mod layout;
+mod live;
 mod objects;
 pub(crate) mod print;
 mod roles;
@@ -37,6 +39,7 @@ use crate::planner::Planner;
 use layout::Layout;
 use quintet_base::{RoutineId, SequenceId, SqlType, TableId, Value};
 use quintet_ir::Expr;
+use quintet_ir::plan::Plan;
 
 /// Number of the schema `pg_catalog`.
 pub(crate) const PG_CATALOG: u32 = 11;
@@ -61,7 +64,7 @@ pub(crate) const DATABASE: u32 = 5;
 pub(crate) struct SystemRelation {
     pub schema: &'static str,
     pub columns: Vec<(&'static str, SqlType)>,
-    pub rows: Vec<Vec<Expr>>,
+    pub plan: Plan,
 }
 
 /// How a relation's rows are made. One without a definition has none.
@@ -102,11 +105,14 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
         .iter()
         .flat_map(|family| family.iter())
         .find(|definition| definition.name == name);
-    let rows = match found {
-        Some(definition) => rows_of(planner, layout, definition),
-        None if layout.name == "pg_settings" => fixed::settings(layout),
-        None => Vec::new(),
-    };
+    let plan = live::plan(layout).unwrap_or_else(|| Plan::Values {
+        types: layout.columns.iter().map(|column| column.ty).collect(),
+        rows: match found {
+            Some(definition) => rows_of(planner, layout, definition),
+            None if layout.name == "pg_settings" => fixed::settings(layout),
+            None => Vec::new(),
+        },
+    });
     Some(SystemRelation {
         schema: layout.schema,
         columns: layout
@@ -114,7 +120,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             .iter()
             .map(|column| (column.name, column.ty))
             .collect(),
-        rows,
+        plan,
     })
 }
 

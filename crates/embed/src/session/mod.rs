@@ -16,6 +16,7 @@
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
 //! | `feed` | what the database tells of itself as rows |
+//! | `activity` | what a session shows of itself, and sees of others |
 //!
 //! ```text
 //!            statement outside BEGIN            BEGIN
@@ -25,6 +26,7 @@
 //!    └────────────────── COMMIT, ROLLBACK ──── Failed ◄──── error
 //! ```
 
+mod activity;
 mod batched;
 mod call;
 mod change;
@@ -36,6 +38,7 @@ mod line;
 mod objects;
 mod transaction;
 
+use crate::activity::{Present, State, Who as Shown};
 use crate::database::{Inner, Schema};
 use crate::host::SessionHost;
 use crate::lent::Facts;
@@ -56,6 +59,7 @@ use quintet_sql::{Parsed, PlanContext};
 use quintet_tc::{Mark, Txn};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -72,8 +76,10 @@ pub struct SessionOptions {
     pub configured: bool,
     /// Database name; any is accepted.
     pub database: String,
-    /// What pg_backend_pid() says and cancel requests name.
+    /// What pg_backend_pid() says and cancel requests name; 0: a number is given.
     pub process_id: i32,
+    /// Where it comes from, if it comes over a network.
+    pub client: Option<SocketAddr>,
     /// Settings of the startup packet (`application_name`, `DateStyle`, …).
     pub settings: Vec<(String, String)>,
 }
@@ -95,6 +101,13 @@ pub struct Prepared {
     /// Whose statement it was when it was planned.
     role: RoleId,
     short: bool,
+}
+
+impl Prepared {
+    /// The statement, as it was planned.
+    pub(crate) fn text(&self) -> &str {
+        self.source.parsed.text()
+    }
 }
 
 /// What a plan can be made from again.
@@ -126,7 +139,7 @@ pub struct SimpleStatement {
 enum SimpleForm {
     Parsed(Arc<Parsed>),
     Normalized {
-        original: String,
+        original: Arc<str>,
         normalized: quintet_sql::Normalized,
     },
 }
@@ -134,6 +147,8 @@ enum SimpleForm {
 /// A statement bound to values, and how far it has come.
 struct Portal {
     prepared: Arc<Prepared>,
+    /// As it was sent, if it was planned without its literals.
+    text: Option<Arc<str>>,
     params: Vec<Value>,
     state: PortalState,
     /// It has been run, and perhaps waits: a cancel request since then is for it.
@@ -212,6 +227,14 @@ pub struct Session {
     routed: bool,
     /// The version of the search path that names of objects are told by.
     known_path: u64,
+    /// As others see it.
+    present: Present,
+    /// What they see it do.
+    shown: State,
+    /// The version of the settings that they see.
+    known_settings: u64,
+    /// When the statement at hand began, until somebody has asked; 0 after that.
+    begun_at: i64,
 }
 
 impl Session {
@@ -227,11 +250,21 @@ impl Session {
         settings.note_superuser(schema.catalog.roles().is_superuser(role));
         settings.take_changed();
         let now = db.clock.now_micros();
+        let cancel = Arc::default();
+        let application_name = settings.get("application_name").unwrap_or_default();
+        let shown = Shown {
+            user: options.user,
+            role,
+            database: options.database.clone(),
+            client: options.client,
+            application_name: application_name.to_string(),
+        };
+        let present = db.activity.enter(options.process_id, shown, &cancel, now);
         let host = SessionHost {
             direct: db.direct.own(),
             clock: Arc::clone(&db.clock),
             database: options.database,
-            process_id: options.process_id,
+            process_id: present.slot.number,
             transaction_time: now,
             statement_time: now,
             schema,
@@ -245,8 +278,9 @@ impl Session {
         let level = host.settings.level("default_transaction_isolation");
         let mut session = Session {
             db,
+            known_settings: host.settings.changes,
             host,
-            cancel: Arc::default(),
+            cancel,
             statements: HashMap::new(),
             portals: HashMap::new(),
             plans: HashMap::new(),
@@ -266,6 +300,9 @@ impl Session {
             facts: None,
             routed: false,
             known_path: 0,
+            present,
+            shown: State::Idle,
+            begun_at: 0,
         };
         session.know_objects();
         for (_, role) in roles {
@@ -451,8 +488,13 @@ impl Session {
         let Some((name, mut taken)) = self.portals.remove_entry(portal) else {
             return Err(no_portal(portal));
         };
+        if !taken.begun || self.shown != State::Active {
+            self.show_active(&taken);
+        }
+        self.show_running();
         let ends = self.ends;
         let result = self.run_portal(&mut taken, max_rows, sink);
+        self.show_step(&result);
         let over = matches!(result, Ok(Step::Done(_)) | Err(_)) && self.ends != ends;
         if !over {
             self.portals.insert(name, taken);
@@ -475,11 +517,15 @@ impl Session {
     /// # Errors
     /// Why the commit was refused, or `40003` if its outcome is unknown.
     pub fn sync(&mut self) -> SqlResult<Step> {
+        self.show_running();
         if (self.mode == Mode::Implicit || self.pending.is_some())
             && let Some(pause) = self.commit()?
         {
-            return Ok(Step::Wait(pause));
+            let step = Ok(Step::Wait(pause));
+            self.show_step(&step);
+            return step;
         }
+        self.show_idle();
         Ok(Step::Done(None))
     }
 
@@ -487,6 +533,8 @@ impl Session {
     pub fn fail(&mut self) {
         self.copy = None;
         self.fail_transaction();
+        self.show_running();
+        self.show_idle();
     }
 
     // ---- simple protocol
@@ -499,7 +547,7 @@ impl Session {
     pub fn split(&mut self, sql: &str) -> SqlResult<Vec<SimpleStatement>> {
         if let Some(normalized) = quintet_sql::normalize(sql) {
             let form = SimpleForm::Normalized {
-                original: sql.to_string(),
+                original: sql.into(),
                 normalized,
             };
             return Ok(vec![SimpleStatement { form, last: true }]);
@@ -547,6 +595,9 @@ impl Session {
             } => self.plan_normalized(original, normalized)?,
         };
         let mut portal = Portal::new(prepared, params);
+        if let SimpleForm::Normalized { original, .. } = &statement.form {
+            portal.text = Some(Arc::clone(original));
+        }
         portal.announce = true;
         portal.commits = statement.last;
         self.put_portal("", portal);
@@ -746,6 +797,7 @@ impl Portal {
     fn new(prepared: Arc<Prepared>, params: Vec<Value>) -> Portal {
         Portal {
             prepared,
+            text: None,
             params,
             state: PortalState::Ready,
             begun: false,

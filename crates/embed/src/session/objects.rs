@@ -1,17 +1,20 @@
 //! What the objects of the catalogue are called, as a session sees them.
 //!
-//! Relies on: `sql` for the answers.  Promises: names and descriptions by the schema that statements are planned
-//! with; see `base::objects`.  Does not: hold on to anything but that schema.
+//! Relies on: `sql` for the answers, `activity` for what the server does now.  Promises: names and descriptions by the
+//! schema that statements are planned with; see `base::objects`.  Does not: hold on to anything but that schema: formats
+//! that know it may outlive the database.
 
 use super::Session;
-use crate::database::Schema;
+use super::activity::Asker;
+use crate::database::{Inner, Schema};
 use quintet_base::objects::{ObjectNames, Objects};
 use quintet_base::text_format::FormatContext;
 use quintet_base::{SqlResult, SqlType, Value};
 use quintet_sql::{Known, PlanContext, Who};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 struct SessionObjects {
+    db: Weak<Inner>,
     schema: Arc<Schema>,
     path: String,
     user: Who,
@@ -42,6 +45,16 @@ impl Objects for SessionObjects {
     }
 
     fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value> {
+        if let Some(db) = self.db.upgrade() {
+            let asker = Asker {
+                db: &db,
+                schema: &self.schema,
+                role: self.user.role,
+            };
+            if let Some(answer) = asker.function(function, arguments)? {
+                return Ok(answer);
+            }
+        }
         self.ask(|known| known.describe(function, arguments))
     }
 }
@@ -50,6 +63,7 @@ impl Session {
     /// Names come from the schema at hand from now on.
     pub(super) fn know_objects(&mut self) {
         let objects = SessionObjects {
+            db: Arc::downgrade(&self.db),
             schema: Arc::clone(&self.host.schema),
             path: self.host.settings.path().to_string(),
             user: self.host.who(),

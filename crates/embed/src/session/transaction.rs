@@ -29,7 +29,10 @@ impl Session {
 
     /// A statement begins: time moves on, and outside BEGIN an implicit transaction opens.
     pub(super) fn enter_statement(&mut self) {
-        let now = self.host.clock.now_micros();
+        let now = match std::mem::take(&mut self.begun_at) {
+            0 => self.host.clock.now_micros(),
+            begun => begun,
+        };
         self.host.statement_time = now;
         if self.mode == Mode::Idle {
             self.mode = Mode::Implicit;
@@ -41,11 +44,14 @@ impl Session {
 
     /// The transaction to run in, planned with the schema of this age.
     pub(super) fn ensure_txn(&mut self, schema: Timestamp) {
-        let direct = &self.db.direct;
+        let (direct, slot) = (&self.db.direct, &self.present.slot);
         let level = self.level;
-        self.txn
-            .get_or_insert_with(|| direct.begin(level))
-            .use_schema(schema);
+        let begin = || {
+            let txn = direct.begin(level);
+            slot.runs(Some(txn.id()));
+            txn
+        };
+        self.txn.get_or_insert_with(begin).use_schema(schema);
     }
 
     pub(super) fn begin(&mut self, modes: TransactionModes) -> SqlResult<()> {

@@ -11,7 +11,7 @@ use quintet_base::SqlType::{
     Bool, Int4, Int8, Name, Numeric as Decimal, Oid, RegClass, RegNamespace, RegProc, RegProcedure,
     RegRole, RegType, Text, Unknown,
 };
-use quintet_base::{Numeric, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Value};
 
 fn yes(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(true))
@@ -190,7 +190,27 @@ privileges! {
     "pg_has_role";
 }
 
+/// Asks a session to stop; who asks for one that is not there is warned.
+fn signal(name: &str, args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let told = host.format().objects.describe(name, args)?;
+    if told.as_bool() != Some(true) {
+        let message = format!("PID {} is not a PostgreSQL server process", int(args[0]));
+        host.notice("WARNING", SqlError::new(SqlState::WARNING, message));
+    }
+    Ok(Value::Bool(told.as_bool() == Some(true)))
+}
+
+fn cancel(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    signal("pg_cancel_backend", args, host)
+}
+
+fn terminate(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    signal("pg_terminate_backend", args, host)
+}
+
 pub(super) static FUNCTIONS: &[Function] = &[
+    new("pg_cancel_backend", &[Int4], Bool, cancel).volatile(),
+    new("pg_terminate_backend", &[Int4], Bool, terminate).volatile(),
     new("pg_get_expr", &[Text, Oid], Text, first).stable(),
     new("shobj_description", &[Oid, Name], Text, nothing).stable(),
     new("pg_get_ruledef", &[Oid], Text, nothing).stable(),

@@ -54,6 +54,16 @@ pub static SIDE_BY_SIDE: Function = new("unnest()", &[Unknown], RecordArray, sid
     .lenient()
     .stable();
 
+/// Records of a relation that is made when a statement runs, by its name: what the session's server does now.
+pub static LIVE_ROWS: Function = new("live()", &[Text], RecordArray, live_rows).stable();
+
+fn live_rows(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    Ok(match host.format().objects.describe("live()", args)? {
+        Value::Null => array(Record, Vec::new()),
+        rows => rows,
+    })
+}
+
 fn field(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(super::element(args[0], args[1]).clone())
 }
@@ -625,7 +635,7 @@ pub fn resolve_set(name: &str, args: &[SqlType]) -> Option<SqlResult<ResolvedSet
 
 /// The set function, or one of its tools, whose declared parameters are these.
 pub(super) fn declared(name: &str, args: &[SqlType]) -> Option<&'static Function> {
-    let tools = [&RECORD_FIELD, &WITH_ORDINALITY, &SIDE_BY_SIDE];
+    let tools = [&RECORD_FIELD, &WITH_ORDINALITY, &SIDE_BY_SIDE, &LIVE_ROWS];
     let sets = SETS.iter().map(|set| &set.function);
     sets.chain(tools)
         .find(|function| function.name == name && function.args == args)

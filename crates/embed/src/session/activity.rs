@@ -1,0 +1,239 @@
+//! What a session shows of itself, and what it sees of others: pg_stat_activity.
+//!
+//! Relies on: `activity` for the slots.  Promises: the rows of a relation are those of the moment that it is read at, in
+//! PostgreSQL's columns; of sessions of other users only their name and number are told, unless the role has
+//! their rights, those of `pg_read_all_stats`, or is a superuser.  Does not: show what runs inside a call.
+
+use super::{Mode, Portal, Session};
+use crate::activity::{Event, Interrupt, Slot, State};
+use crate::database::{Inner, Schema};
+use crate::step::{Pause, Reason, Step};
+use quintet_base::value::Array;
+use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_sql::role::READ_ALL_STATS;
+use std::sync::Arc;
+
+/// pg_database's number of the database.
+const DATABASE: u32 = 5;
+
+/// What is told of a statement that is none of the role's business.
+const HIDDEN: &str = "<insufficient privilege>";
+
+impl Session {
+    /// A portal is run: for the first time, or again after its rows were enough.
+    pub(super) fn show_active(&mut self, portal: &Portal) {
+        let now = self.host.clock.now_micros();
+        self.begun_at = now;
+        self.shown = State::Active;
+        let mut shown = self.present.slot.shown.lock();
+        shown.state = State::Active;
+        shown.changed = now;
+        shown.query_began = Some(now);
+        shown.transaction = Some(match self.mode {
+            Mode::Idle => now,
+            _ => self.host.transaction_time,
+        });
+        let same = |known: &Arc<_>| Arc::ptr_eq(known, &portal.prepared);
+        if !shown.prepared.as_ref().is_some_and(same) {
+            shown.prepared = Some(Arc::clone(&portal.prepared));
+        }
+        if portal.text.is_some() || shown.text.is_some() {
+            shown.text.clone_from(&portal.text);
+        }
+    }
+
+    /// Everything that was asked for is done.
+    pub(super) fn show_idle(&mut self) {
+        let state = match self.mode {
+            Mode::Idle | Mode::Implicit => State::Idle,
+            Mode::Explicit => State::InTransaction,
+            Mode::Failed => State::Aborted,
+        };
+        if self.shown == state {
+            return;
+        }
+        self.shown = state;
+        let slot = &self.present.slot;
+        if self.txn.is_none() {
+            slot.runs(None);
+        }
+        let mut shown = slot.shown.lock();
+        shown.state = state;
+        shown.changed = self.host.clock.now_micros();
+        // One that has failed is over, but for its end.
+        let runs = state == State::InTransaction;
+        shown.transaction = runs.then_some(self.host.transaction_time);
+        if self.known_settings != self.host.settings.changes {
+            self.known_settings = self.host.settings.changes;
+            let name = self.host.settings.get("application_name");
+            shown.application_name = name.unwrap_or_default().to_string();
+        }
+    }
+
+    /// The session goes on, after a wait if there was one.
+    pub(super) fn show_running(&self) {
+        if self.present.slot.event() != Event::None {
+            self.present.slot.waits(Event::None);
+        }
+    }
+
+    /// A step came out; it may be a wait.
+    pub(super) fn show_step(&self, step: &SqlResult<Step>) {
+        if let Ok(Step::Wait(Pause(reason))) = step {
+            let event = match reason {
+                Reason::Row(_) => Event::Row,
+                Reason::Turn(_) => Event::Line,
+                Reason::Batch(_) => Event::Batch,
+                Reason::Disk(_) => Event::Disk,
+                Reason::Others(_) => return,
+            };
+            self.present.slot.waits(event);
+        }
+    }
+
+    /// How the session is told that somebody wants it to stop, from now on: by whoever serves it.
+    pub fn on_interrupt(&self, tell: impl Fn(Interrupt) -> bool + Send + Sync + 'static) {
+        // The first one stays: a session is served once.
+        let _ = self.present.slot.interrupted.set(Box::new(tell));
+    }
+
+    /// What pg_backend_pid() says.
+    pub fn process_id(&self) -> i32 {
+        self.present.slot.number
+    }
+}
+
+/// What a role asks about sessions.
+pub(super) struct Asker<'a> {
+    pub db: &'a Inner,
+    pub schema: &'a Schema,
+    pub role: RoleId,
+}
+
+impl Asker<'_> {
+    /// What the relation of this name has for rows; `None`: it is no live one.
+    pub fn rows(&self, relation: &str) -> Option<Vec<Vec<Value>>> {
+        match relation {
+            "pg_stat_activity" => {
+                let slots = self.db.activity.slots();
+                Some(slots.iter().map(|slot| self.activity(slot)).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// What a function about sessions says; `None`: it is no such function.
+    ///
+    /// # Errors
+    /// `42501` for a session of somebody else's.
+    pub fn function(&self, name: &str, arguments: &[&Value]) -> SqlResult<Option<Value>> {
+        let number = || {
+            let number = arguments.first().and_then(|value| value.as_i64());
+            number.and_then(|number| i32::try_from(number).ok())
+        };
+        Ok(match name {
+            "live()" => {
+                let relation = arguments.first().and_then(|name| name.as_str());
+                let rows = self.rows(relation.unwrap_or_default());
+                rows.map(records)
+            }
+            "pg_cancel_backend" => Some(self.interrupt(number(), Interrupt::Cancel)?),
+            "pg_terminate_backend" => Some(self.interrupt(number(), Interrupt::Terminate)?),
+            _ => None,
+        })
+    }
+
+    fn may_see(&self, of: RoleId) -> bool {
+        let roles = self.schema.catalog.roles();
+        roles.has_privileges_of(self.role, of) || roles.has_privileges_of(self.role, READ_ALL_STATS)
+    }
+
+    /// In the order of pg_stat_activity's columns.
+    fn activity(&self, slot: &Slot) -> Vec<Value> {
+        let text = |text: &str| Value::text(text);
+        let time = |time: Option<i64>| time.map_or(Value::Null, Value::TimestampTz);
+        let shown = slot.shown.lock();
+        let user = match self.schema.catalog.roles().name(slot.role) {
+            // Users of the configuration are no roles, and may have any name.
+            _ if slot.role == RoleId::BOOTSTRAP => slot.user.clone(),
+            name => name,
+        };
+        let may = self.may_see(slot.role);
+        let only = |value: Value| if may { value } else { Value::Null };
+        let client = |of: fn(&std::net::SocketAddr) -> Value| {
+            only(slot.client.as_ref().map_or(Value::Null, of))
+        };
+        let (kind, event) = match (slot.event().names(), shown.state) {
+            (Some((kind, event)), State::Active) => (text(kind), text(event)),
+            (None, State::Active) => (Value::Null, Value::Null),
+            _ => (text("Client"), text("ClientRead")),
+        };
+        let txn = slot.txn().filter(|_| shown.transaction.is_some());
+        let query = match (&shown.text, &shown.prepared) {
+            _ if !may => text(HIDDEN),
+            (Some(sent), _) => text(sent),
+            (None, Some(prepared)) => text(prepared.text()),
+            (None, None) => text(""),
+        };
+        vec![
+            Value::Oid(DATABASE),
+            text(&slot.database),
+            Value::Int4(slot.number),
+            Value::Null,
+            Value::Oid(slot.role.0),
+            text(&user),
+            text(&shown.application_name),
+            client(|address| Value::text(address.ip().to_string())),
+            Value::Null,
+            client(|address| Value::Int4(i32::from(address.port()))),
+            only(Value::TimestampTz(slot.opened)),
+            only(time(shown.transaction)),
+            only(time(shown.query_began)),
+            only(Value::TimestampTz(shown.changed)),
+            only(kind),
+            only(event),
+            only(text(shown.state.name())),
+            txn.map_or(Value::Null, |txn| Value::text(txn.0.to_string())),
+            Value::Null,
+            Value::Null,
+            query,
+            only(text("client backend")),
+        ]
+    }
+
+    fn interrupt(&self, number: Option<i32>, interrupt: Interrupt) -> SqlResult<Value> {
+        let Some(slot) = number.and_then(|number| self.db.activity.slot(number)) else {
+            return Ok(Value::Bool(false));
+        };
+        let roles = self.schema.catalog.roles();
+        let what = match interrupt {
+            Interrupt::Cancel => "query is being canceled",
+            Interrupt::Terminate => "process is being terminated",
+        };
+        let denied =
+            |message: String| Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        if roles.is_superuser(slot.role) && !roles.is_superuser(self.role) {
+            let verb = match interrupt {
+                Interrupt::Cancel => "cancel superuser query",
+                Interrupt::Terminate => "terminate superuser process",
+            };
+            return denied(format!("must be a superuser to {verb}"));
+        }
+        if !roles.has_privileges_of(self.role, slot.role) {
+            return denied(format!(
+                "must be a member of the role whose {what} or member of pg_signal_backend"
+            ));
+        }
+        Ok(Value::Bool(slot.interrupt(interrupt)))
+    }
+}
+
+fn records(rows: Vec<Vec<Value>>) -> Value {
+    let record = |values: Vec<Value>| {
+        Value::Array(Box::new(Array {
+            element: SqlType::Record,
+            values,
+        }))
+    };
+    record(rows.into_iter().map(record).collect())
+}
