@@ -5,7 +5,7 @@ from harness import check, server, test
 
 @test
 def statements_that_take_long_are_logged_with_their_text():
-    with server("--log-min-duration-statement", "100ms") as s:
+    with server("--log-min-duration-statement", "1s") as s:
         with s.connect() as connection:
             connection.execute("create table quick (id int primary key)")
             connection.execute("insert into quick values (1)")
@@ -13,7 +13,7 @@ def statements_that_take_long_are_logged_with_their_text():
             connection.execute("begin")
             connection.execute("select id from quick where id = 1 for update")
             with s.connect() as other:
-                other.execute("set lock_timeout = '300ms'")
+                other.execute("set lock_timeout = '2s'")
                 try:
                     other.execute("update quick set id = 2 where id = 1")
                     check(False, "it did not wait")
