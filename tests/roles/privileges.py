@@ -94,6 +94,11 @@ def privileges_are_refused_and_granted_as_by_postgresql():
 
 
 @test
+def what_privileges_there_are_is_said_as_by_postgresql():
+    compare("inquiries", ENGINES[0])
+
+
+@test
 def a_revoke_is_in_force_for_the_next_statement_of_a_session_that_runs():
     with server() as s, s.connect() as admin:
         admin.execute("create table t (id int primary key)")

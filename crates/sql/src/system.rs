@@ -17,10 +17,12 @@
 //! | `system/views` | pg_tables, pg_indexes, information_schema's tables and columns |
 //! | `system/schema` | the constraints of information_schema |
 //! | `system/describe` | what functions say of an object: `pg_get_indexdef` and the like |
+//! | `system/inquiry` | who may do what: `has_table_privilege` and its kin |
 //! | `system/print` | expressions as PostgreSQL prints them |
 
 mod describe;
 mod fixed;
+mod inquiry;
 mod layout;
 mod live;
 mod objects;

@@ -2,8 +2,6 @@
 //!
 //! Relies on: `base::objects`, behind which the session's catalogue is.  Promises: what PostgreSQL's functions of
 //! these names say, as far as there are such objects here.  Does not: know a catalogue itself.
-//!
-//! There are no owners and no privileges, so everybody may do everything.
 
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
@@ -167,10 +165,16 @@ named! {
 
 /// A privilege of the session's role, or of another.
 macro_rules! privileges {
-    ($($name:literal;)*) => {
+    ($($name:literal $($with_column:ident)?;)*) => {
         pub(super) static PRIVILEGES: &[Function] = &[$(
-            new($name, &[Unknown, Unknown], Bool, yes).stable(),
-            new($name, &[Unknown, Unknown, Unknown], Bool, yes).stable(),
+            new($name, &[Unknown, Unknown $(, $with_column)?], Bool, |args, host| {
+                host.format().objects.describe($name, args)
+            })
+            .stable(),
+            new($name, &[Unknown, Unknown, Unknown $(, $with_column)?], Bool, |args, host| {
+                host.format().objects.describe($name, args)
+            })
+            .stable(),
         )*];
     };
 }
@@ -178,6 +182,7 @@ macro_rules! privileges {
 privileges! {
     "has_table_privilege";
     "has_any_column_privilege";
+    "has_column_privilege" Unknown;
     "has_sequence_privilege";
     "has_schema_privilege";
     "has_database_privilege";
@@ -230,20 +235,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("pg_ts_dict_is_visible", &[Oid], Bool, yes).stable(),
     new("pg_ts_parser_is_visible", &[Oid], Bool, yes).stable(),
     new("pg_ts_template_is_visible", &[Oid], Bool, yes).stable(),
-    new(
-        "has_column_privilege",
-        &[Unknown, Unknown, Unknown],
-        Bool,
-        yes,
-    )
-    .stable(),
-    new(
-        "has_column_privilege",
-        &[Unknown, Unknown, Unknown, Unknown],
-        Bool,
-        yes,
-    )
-    .stable(),
     new("pg_my_temp_schema", &[], Oid, no_object).stable(),
     new("pg_is_other_temp_schema", &[Oid], Bool, no).stable(),
     new("pg_tablespace_location", &[Oid], Text, empty).stable(),

@@ -132,6 +132,17 @@ impl Roles {
         }
     }
 
+    /// Which of the wanted privileges a role may grant on an object.
+    pub(crate) fn grant_options(
+        &self,
+        role: RoleId,
+        object: Object,
+        wanted: Privileges,
+    ) -> Privileges {
+        let access = self.access_of(object);
+        acl::options_of(self, &access.list(object.kind), role, access.owner, wanted)
+    }
+
     /// What the predefined roles give.
     fn predefined(&self, role: RoleId, kind: ObjectKind) -> Privileges {
         use Privileges as P;

@@ -48,6 +48,10 @@ impl<'c> Known<'c> {
         Known { context }
     }
 
+    pub(super) fn context(&self) -> &'c PlanContext<'c> {
+        self.context
+    }
+
     fn planner(&self) -> Planner<'c> {
         Planner::new(self.context, "", &[])
     }
@@ -110,7 +114,7 @@ impl<'c> Known<'c> {
             .map(|(_, name)| name)
     }
 
-    fn schema_number(&self, name: &str) -> Option<u32> {
+    pub(super) fn schema_number(&self, name: &str) -> Option<u32> {
         let mut schemas = super::schemas(self.context.catalog).into_iter();
         schemas.find(|(_, known)| known == name).map(|(oid, _)| oid)
     }
@@ -294,7 +298,10 @@ impl<'c> Known<'c> {
                 let mut tables = self.context.catalog.tables();
                 Value::Bool(tables.any(|table| table.id.0 == number(0)))
             }
-            _ => Value::Null,
+            function => match self.inquire(function, arguments) {
+                Some(answer) => answer?,
+                None => Value::Null,
+            },
         })
     }
 
@@ -467,7 +474,7 @@ impl<'c> Known<'c> {
     }
 }
 
-fn shown_name(schema: Option<&str>, name: &str) -> String {
+pub(super) fn shown_name(schema: Option<&str>, name: &str) -> String {
     match schema {
         Some(schema) => format!("{schema}.{name}"),
         None => name.to_string(),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 const RECORD: u32 = 2249;
 
 /// Languages with their numbers.
-const LANGUAGES: [(&str, u32); 2] = [("sql", 14), ("plpgsql", 13_545)];
+pub(super) const LANGUAGES: [(&str, u32); 2] = [("sql", 14), ("plpgsql", 13_545)];
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
