@@ -16,9 +16,12 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 # In the order of a first look: does it start, does it talk, does it add up, does it survive.
-FOLDERS = ["cli", "clients", "procedures", "slt", "tpch", "pgbench", "workloads", "roles", "crash", "powercut", "operations", "contention", "front"]
+FOLDERS = [
+    "cli", "clients", "inventory", "procedures", "slt", "tpch", "pgbench", "drivers", "workloads", "roles", "crash", "powercut", "operations",
+    "contention", "front",
+]
 # A reference server has neither our command line nor our log.
-REFERENCE_FOLDERS = ["clients", "procedures", "pgbench", "roles", "contention"]
+REFERENCE_FOLDERS = ["clients", "inventory", "procedures", "pgbench", "drivers", "roles", "contention"]
 
 
 def main():

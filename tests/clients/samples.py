@@ -53,6 +53,11 @@ def sqlalchemy_makes_reads_and_reflects_tables():
 
 
 @test
+def asyncpg_pools_listens_and_copies():
+    alike([sys.executable, "-B", SAMPLES / "asyncpg_app.py"])
+
+
+@test
 def alembic_migrates_up_and_down():
     alike([sys.executable, "-B", SAMPLES / "alembic_app.py"])
 

@@ -2,7 +2,7 @@
 
 import re
 
-from harness import Options, check, equal, run, server, test
+from harness import Options, check, directory, equal, run, server, test
 
 SCRIPTS = ["tpcb-like", "simple-update", "select-only"]
 MODES = ["simple", "extended", "prepared"]
@@ -80,3 +80,72 @@ def serializable_retries_until_all_are_done():
         check("number of transactions actually processed: 1600/1600" in out, out)
         accounts, tellers, branches, delta = balances(s)
         equal((tellers, branches, delta), (accounts, accounts, accounts))
+
+
+@test
+def foreign_keys_hold_under_load():
+    with server() as s:
+        initialize(s, 1, "--foreign-keys", "--unlogged-tables", "--fillfactor", 90)
+        # Again with rows made by the server: it drops and makes them in an order that the keys allow.
+        initialize(s, 1, "-I", "dtGpfv")
+        each = 2000 if Options.thorough else 40
+        for mode in MODES:
+            out = pgbench(s, "-n", "-M", mode, "-c", 8, "-j", 2, "-t", each)
+            check(f"number of transactions actually processed: {8 * each}/{8 * each}" in out, out)
+        accounts, tellers, branches, delta = balances(s)
+        equal((tellers, branches, delta), (accounts, accounts, accounts))
+        with s.connect() as connection:
+            equal(connection.execute("select count(*) from pgbench_history").fetchone()[0], 3 * 8 * each)
+            equal(connection.execute("select count(*) from pg_constraint where contype = 'f'").fetchone()[0], 5)
+            check_refused(connection, "insert into pgbench_history (tid, bid, aid) values (1, 2, 1)")
+            check_refused(connection, "delete from pgbench_branches")
+
+
+def check_refused(connection, sql):
+    try:
+        connection.execute(sql)
+    except Exception as error:
+        equal(getattr(error, "sqlstate", None), "23503", sql)
+        return
+    check(False, sql, "went through")
+
+
+# Many messages before one Sync, \gset and \if: what built-in scripts do not have.
+PIPELINE = """
+\\set aid random(1, 100000 * :scale)
+\\set delta random(-5000, 5000)
+\\startpipeline
+BEGIN;
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (1, 1, :aid, :delta, CURRENT_TIMESTAMP);
+COMMIT;
+\\endpipeline
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid \\gset
+\\if :abalance > 0
+SELECT 1 / :abalance;
+\\endif
+"""
+
+
+@test
+def pipelines_mixed_scripts_and_a_connection_each():
+    with server() as s, directory() as path:
+        script = path / "pipeline.sql"
+        script.write_text(PIPELINE)
+        initialize(s, 1)
+        history = 0
+        for mode in ("extended", "prepared"):
+            out = pgbench(s, "-n", "-M", mode, "-c", 4, "-t", 50, "-f", script)
+            check("number of transactions actually processed: 200/200" in out, out)
+            history += 200
+        out = pgbench(s, "-n", "-c", 4, "-j", 2, "-t", 50, "-r", "-b", "simple-update@4", "-b", "select-only@6")
+        check("number of transactions actually processed: 200/200" in out, out)
+        history += int(re.search(r"SQL script 1: .*?\n - weight.*?\n - (\d+) transactions", out, re.S)[1])
+        out = pgbench(s, "-n", "-C", "-c", 2, "-t", 20, "-b", "simple-update")
+        check("number of transactions actually processed: 40/40" in out, out)
+        history += 40
+        accounts, _, _, delta = balances(s)
+        equal(accounts, delta)
+        with s.connect() as connection:
+            equal(connection.execute("select count(*) from pgbench_history").fetchone()[0], history)

@@ -180,6 +180,16 @@ impl<'p> Walk<'p> {
                 self.plain(action, &[]);
                 self.state.reachable = false;
             }
+            Action::Commit | Action::Rollback => {
+                let made = self.plain(action, &[]);
+                for number in 0..made {
+                    if !self.operations[number].touches.is_empty() {
+                        self.after(number, made, Why::Handler);
+                    }
+                }
+                let behind = self.state.behind();
+                self.state.set(behind, &[made], None);
+            }
             Action::Return(row) => {
                 let exprs: Vec<&Expr> = row.iter().collect();
                 let made = self.plain(action, &exprs);

@@ -58,7 +58,7 @@ pub enum Why {
     Turn,
     /// What has left the loop or block before, or has not.
     Leaving,
-    /// A block with handlers, which may have undone what was before.
+    /// A block with handlers, or ROLLBACK, which may have undone what was before, or COMMIT.
     Handler,
     /// Another that may touch the same row, one of the two writing.
     Table,

@@ -209,6 +209,8 @@ pub(crate) fn assigned(steps: &[Step]) -> BTreeSet<usize> {
         | Action::Continue { .. }
         | Action::Raise(_)
         | Action::Reraise
+        | Action::Commit
+        | Action::Rollback
         | Action::Fail(_)
         | Action::Return(_)
         | Action::ReturnNext(_)

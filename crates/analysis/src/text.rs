@@ -249,6 +249,8 @@ impl Printer<'_, '_> {
             Action::Continue { when, .. } => leave("continue", when),
             Action::Raise(raise) => raised(raise),
             Action::Reraise => "raise".to_string(),
+            Action::Commit => "commit".to_string(),
+            Action::Rollback => "rollback".to_string(),
             Action::Fail(error) => format!("fail: {}", error.message),
             Action::Return(row) if row.is_empty() => "return".to_string(),
             Action::Return(row) => format!("return {}", list(row)),

@@ -124,6 +124,8 @@ states! {
     INVALID_FOREIGN_KEY = b"42830";
     /// Something depends on what should be dropped.
     DEPENDENT_OBJECTS_STILL_EXIST = b"2BP01";
+    /// COMMIT or ROLLBACK in a routine whose transaction is not its own.
+    INVALID_TRANSACTION_TERMINATION = b"2D000";
     /// A function came to its end without RETURN.
     NO_RETURN_STATEMENT = b"2F005";
     /// A portal that is not there.
@@ -202,6 +204,8 @@ states! {
     DISK_FULL = b"53100";
     /// The configured memory is used up.
     OUT_OF_MEMORY = b"53200";
+    /// A bound of the configuration.
+    CONFIGURATION_LIMIT_EXCEEDED = b"53400";
     /// Too many clients, or too many waiting.
     TOO_MANY_CONNECTIONS = b"53300";
     /// A limit of Quintet's own, named in the message.

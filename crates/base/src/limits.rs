@@ -43,6 +43,14 @@ pub const LOG_SEGMENT_BYTES: usize = 64 * 1024 * 1024;
 /// Default bound on all memory the stores use for rows, caches and buffers, in bytes.
 pub const MEMORY_BYTES_DEFAULT: usize = 2 * 1024 * 1024 * 1024;
 
+/// Bytes one statement may hold in sorts, groups, and rows kept until it is done, unless `work_mem` says otherwise. An
+/// eighth of the default memory of a whole database: one careless query must not take it all.
+pub const STATEMENT_MEMORY_DEFAULT: usize = MEMORY_BYTES_DEFAULT / 8;
+
+/// Bytes of rows that all statements of a database may have in files because their memory has no room for them, unless the disk has
+/// less: a share of what a small disk has, many times a statement's memory.
+pub const SPILL_BYTES_MAX: u64 = 16 * 1024 * 1024 * 1024;
+
 /// Rows a scan takes from memory in one go: enough to pay for the descent,
 /// few enough that memory given up meanwhile is not held back for long.
 pub const SCAN_CHUNK_ROWS: usize = 128;
@@ -92,6 +100,15 @@ pub const BATCH_CALLS_MAX: usize = 128;
 /// Bytes of rows that the calls of one batch may write together; the call that would exceed it runs by itself.
 /// Far below what a transaction may write at the least memory.
 pub const BATCH_WRITES_BYTES_MAX: usize = 1024 * 1024;
+
+/// Rows of one cursor WITH HOLD, in bytes: they are kept in memory until it is closed.
+pub const HELD_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Notifications that one listening client has not taken yet, in bytes; who would say more is refused.
+pub const NOTIFICATION_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// What one notification may say, in bytes, as PostgreSQL's pages have room for.
+pub const NOTIFICATION_PAYLOAD_BYTES_MAX: usize = 7999;
 
 /// What one transaction may write where its write set travels to replicas, in bytes. It is held in memory
 /// until all have it; a few of this size fit beside each other.

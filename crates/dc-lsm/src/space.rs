@@ -509,6 +509,11 @@ impl Space {
         self.tree.table_count() as u64
     }
 
+    /// Records in all tablets, what newer ones hide among them.
+    pub(crate) fn records(&self) -> u64 {
+        self.tree.approximate_len() as u64
+    }
+
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.tree.disk_space()
     }

@@ -261,6 +261,14 @@ impl DataComponent for LsmStore {
             .collect()
     }
 
+    fn records(&self, space: SpaceId) -> u64 {
+        let live = self.inner.live.lock();
+        let pinned = live.generation.spaces.get(&space);
+        let space = pinned.map(|pinned| Arc::clone(&pinned.space));
+        drop(live);
+        space.map_or(0, |space| space.records())
+    }
+
     fn cached_bytes(&self) -> u64 {
         self.inner.shared.cache.size()
     }

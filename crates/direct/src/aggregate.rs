@@ -7,6 +7,7 @@
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, encode_group};
 use crate::sort::{compare, sort_values};
+use foldhash::fast::FixedState;
 use quintet_base::{SqlError, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
 use quintet_ir::{Expr, Plan};
@@ -97,7 +98,8 @@ impl AggregateCursor {
     ) -> Result<Vec<Vec<Value>>, Halt> {
         let types: Vec<SqlType> = keys.iter().map(Expr::ty).collect();
         let mut groups: Vec<Group> = Vec::new();
-        let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut places: HashMap<Vec<u8>, usize, FixedState> = HashMap::default();
+        let (mut values, mut image) = (Vec::new(), Vec::new());
         if keys.is_empty() {
             groups.push(Group::new(Vec::new(), calls));
         }
@@ -105,19 +107,21 @@ impl AggregateCursor {
             let place = if keys.is_empty() {
                 0
             } else {
-                let values = keys
-                    .iter()
-                    .map(|key| env.eval(key, frame))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let image = encode_group(&values, &types);
-                match places.get(&image) {
+                values.clear();
+                image.clear();
+                for (key, ty) in keys.iter().zip(&types) {
+                    let value = env.eval(key, frame)?;
+                    crate::keys::push(&value, *ty, &mut image);
+                    values.push(value);
+                }
+                match places.get(image.as_slice()) {
                     Some(place) => *place,
                     None => {
                         let bytes =
                             image.len() + row_bytes(&values) + GROUP_BYTES * (1 + calls.len());
                         self.charge(bytes, env)?;
-                        places.insert(image, groups.len());
-                        groups.push(Group::new(values, calls));
+                        places.insert(image.clone(), groups.len());
+                        groups.push(Group::new(std::mem::take(&mut values), calls));
                         groups.len() - 1
                     }
                 }
@@ -240,6 +244,17 @@ impl Running {
         if let Some(filter) = &call.filter
             && !env.holds(filter, frame)?
         {
+            return Ok(0);
+        }
+        if !call.distinct && call.order.is_empty() && call.args.len() <= 1 {
+            let added = match call.args.first() {
+                None => self.accumulator.add(&[]),
+                Some(arg) => match quintet_ir::leaf(arg, frame, env.params) {
+                    Some(value) => self.accumulator.add(std::slice::from_ref(value)),
+                    None => self.accumulator.add(&[env.eval(arg, frame)?]),
+                },
+            };
+            added?;
             return Ok(0);
         }
         let args = call

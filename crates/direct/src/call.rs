@@ -3,7 +3,8 @@
 //! Relies on: `ir::code`, whose routines were resolved when they were created.  Promises: what a step must
 //! wait for comes out as [`Stop::Blocked`], and the next `run` goes on at that step; an error that a
 //! handler takes has undone what its block did; how deep routines call one another takes memory and no
-//! stack.  Does not: begin or end the transaction.
+//! stack; COMMIT comes out as [`Stop::Commit`].  Does not: begin or end the transaction; ROLLBACK undoes what the call
+//! has done, and keeps its locks and its snapshot.
 //!
 //! ```text
 //!   activations   0 ── 1 ── 2          the last one runs; below it stand its callers, at their calls
@@ -32,6 +33,7 @@ use quintet_ir::code::{Code, Heights, Operation};
 use quintet_ir::formula::{Computed, Scope};
 use quintet_ir::routine::{self, Output};
 use quintet_ir::{Expr, Program, Routine};
+use quintet_tc::Mark;
 use std::sync::Arc;
 
 /// See the module.
@@ -48,6 +50,10 @@ pub(crate) struct Call {
     lost: bool,
     /// There is something that the user may not do, so each step's needs are looked at.
     restricted: bool,
+    /// It is a client's, not one in an expression: it may end its transaction.
+    outermost: bool,
+    /// Where ROLLBACK goes back to, once it runs.
+    began: Option<Mark>,
 }
 
 /// A routine that is running.
@@ -114,9 +120,17 @@ impl Call {
             frame: Vec::new(),
             lost: false,
             restricted: false,
+            outermost: false,
+            began: None,
         };
         call.enter(program, routine, arguments)?;
         Ok(call)
+    }
+
+    /// It is what a client has asked for.
+    pub fn outermost(mut self) -> Call {
+        self.outermost = true;
+        self
     }
 
     /// Goes on to the end. Gives the rows of the result. `program`: the one it was begun with; lent, so
@@ -129,6 +143,9 @@ impl Call {
         workspace: &mut Workspace,
     ) -> Result<Vec<Vec<Value>>, Stop> {
         self.restricted = context.host.is_restricted();
+        if self.outermost && self.began.is_none() {
+            self.began = Some(context.txn.mark());
+        }
         loop {
             match self.step(program, direct, context, workspace) {
                 Ok(Next::On) => self.top().place += 1,
@@ -391,6 +408,17 @@ impl Call {
                     )
                 })));
             }
+            Operation::Commit => {
+                self.check_end(context, "commit")?;
+                self.top().place += 1;
+                // The next transaction has another beginning.
+                self.began = None;
+                return Err(Stop::Commit);
+            }
+            Operation::Rollback => {
+                let began = self.check_end(context, "roll back")?;
+                context.txn.rollback_to(began);
+            }
             Operation::Fail(error) => return Err(Stop::Error(SqlError::clone(error))),
             Operation::Return(row) => {
                 let row = row.iter().map(|value| compute(value, &at.slots, context));
@@ -490,6 +518,25 @@ impl Call {
         Ok(Next::Switched)
     }
 
+    /// Where the transaction began, if the call may end it here.
+    ///
+    /// # Errors
+    /// `2D000`.
+    fn check_end(&self, context: &Context<'_>, what: &str) -> SqlResult<Mark> {
+        let began = self.began.filter(|_| context.host.is_alone());
+        let began = began.ok_or_else(no_end_here)?;
+        let is_guarded = |at: &Activation| at.guards.iter().any(|guard| guard.handled().is_none());
+        let (at, callers) = self.activations.split_last().expect("a routine is running");
+        match (is_guarded(at), callers.iter().any(is_guarded)) {
+            (true, _) => Err(SqlError::new(
+                SqlState::INVALID_TRANSACTION_TERMINATION,
+                format!("cannot {what} while a subtransaction is active"),
+            )),
+            (false, true) => Err(no_end_here()),
+            (false, false) => Ok(began),
+        }
+    }
+
     /// Gives an error to the innermost handler that takes it, or says where it came from.
     fn handle(
         &mut self,
@@ -578,12 +625,22 @@ fn values(exprs: &[Expr], slots: &[Value], context: &Context<'_>) -> SqlResult<V
         .collect()
 }
 
+/// `2D000`: COMMIT or ROLLBACK in a function, or in a transaction that is not the call's.
+pub(crate) fn no_end_here() -> SqlError {
+    SqlError::new(
+        SqlState::INVALID_TRANSACTION_TERMINATION,
+        "invalid transaction termination",
+    )
+}
+
 /// A line of an error's context.
 fn where_in(routine: &Routine, code: &Code, place: usize) -> String {
     let at = match code.operations.get(place) {
         Some(Operation::Assign { .. } | Operation::AssignElement { .. }) => " at assignment",
         Some(Operation::Raise(_) | Operation::Reraise) => " at RAISE",
         Some(Operation::Run { .. }) => " at SQL statement",
+        Some(Operation::Commit) => " at COMMIT",
+        Some(Operation::Rollback) => " at ROLLBACK",
         Some(Operation::Call { .. }) => " at CALL",
         Some(Operation::Unless(..)) => " at condition",
         Some(

@@ -1,7 +1,7 @@
 //! What a statement runs in: transaction, session, parameters; memory and cancellation.
 //!
 //! Relies on: the caller owns all of it for the time of a call.  Promises: a statement's sorts,
-//! groups and buffered rows stay below [`STATEMENT_MEMORY_MAX`]; a cancel request is noticed within
+//! groups and buffered rows stay below [`Host::statement_memory`]; a cancel request is noticed within
 //! [`ROWS_PER_CHECK`] rows.  Does not: count what the transaction itself buffers (`tc` bounds that).
 
 use crate::direct::Direct;
@@ -13,15 +13,13 @@ use crate::translate::halt;
 use crate::with::Given;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::routine::Callee;
-use quintet_ir::{Expr, Host, Program};
+use quintet_ir::{Expr, Host, Program, out_of_memory};
 use quintet_tc::Txn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes one statement may hold in sorts, groups, and rows kept until it is done. An eighth of the
-/// default memory of a whole database: one careless query must not take it all.
-pub const STATEMENT_MEMORY_MAX: usize = 256 * 1024 * 1024;
+pub use quintet_base::limits::STATEMENT_MEMORY_DEFAULT as STATEMENT_MEMORY_MAX;
 
 /// Rows between two looks at the cancel flag: a fraction of a millisecond.
 const ROWS_PER_CHECK: u32 = 1024;
@@ -62,6 +60,8 @@ impl From<SqlError> for Halt {
 pub(crate) struct Workspace {
     rows: u32,
     memory: usize,
+    /// The bounds on the memory, and on that for rows which a file can take, once they have been asked for.
+    bounds: Option<(usize, usize)>,
     /// Of the memory, what belongs to the statements around this one.
     floor: usize,
     /// How many statements are around this one.
@@ -72,6 +72,8 @@ pub(crate) struct Workspace {
     pub kept: usize,
     /// For keys of point reads: no allocation per row.
     pub key: Vec<u8>,
+    /// For images of keys that are hashed.
+    pub image: Vec<u8>,
     /// For statements about one row.
     pub point: Scratch,
     /// For statements about a range.
@@ -246,26 +248,36 @@ impl<'e> Env<'e> {
 
     /// The statement is going to keep so many bytes more.
     pub fn charge(&mut self, bytes: usize) -> SqlResult<()> {
-        if !self.may_charge(bytes) {
-            return Err(SqlError::new(
-                SqlState::OUT_OF_MEMORY,
-                "statement needs more memory than one may have",
-            )
-            .detail(format!(
-                "Its sorts, groups and kept rows exceed {STATEMENT_MEMORY_MAX} bytes."
-            ))
-            .hint("Restrict the rows with WHERE or LIMIT, or add an index that gives the order."));
+        match self.may_charge(bytes) {
+            true => Ok(()),
+            false => Err(out_of_memory(self.memory_bounds().0)),
         }
-        Ok(())
     }
 
     /// As `charge`, for what can be done without.
     pub fn may_charge(&mut self, bytes: usize) -> bool {
-        let fits = self.workspace.memory.saturating_add(bytes) <= STATEMENT_MEMORY_MAX;
+        let (bound, _) = self.memory_bounds();
+        self.charge_below(bound, bytes)
+    }
+
+    /// As `may_charge`, for rows that can be kept in a file as well.
+    pub fn may_charge_rows(&mut self, bytes: usize) -> bool {
+        let (_, bound) = self.memory_bounds();
+        self.charge_below(bound, bytes)
+    }
+
+    fn charge_below(&mut self, bound: usize, bytes: usize) -> bool {
+        let fits = self.workspace.memory.saturating_add(bytes) <= bound;
         if fits {
             self.workspace.memory += bytes;
         }
         fits
+    }
+
+    fn memory_bounds(&mut self) -> (usize, usize) {
+        let host = self.host;
+        let ask = || (host.statement_memory(), host.kept_memory());
+        *self.workspace.bounds.get_or_insert_with(ask)
     }
 
     /// Gives back what was charged.
@@ -322,7 +334,8 @@ pub(crate) fn row_bytes(row: &[Value]) -> usize {
     size_of::<Vec<Value>>() + row.iter().map(value_bytes).sum::<usize>()
 }
 
-fn value_bytes(value: &Value) -> usize {
+/// The same of one value.
+pub(crate) fn value_bytes(value: &Value) -> usize {
     let beyond = match value {
         Value::Text(text) if text.is_heap_allocated() => text.len(),
         Value::Bytea(bytes) => bytes.len() + 16,

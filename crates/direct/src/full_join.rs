@@ -2,12 +2,13 @@
 //!
 //! Relies on: the inner side does not look at the outer one.  Promises: outer order, with the matches of a row in
 //! inner order; behind all of them the inner rows without a match, in their order; the inner side is read
-//! once.  Does not: go on without memory for the inner side: it is refused.
+//! once, and kept in a file if memory has no room for it.  Does not: go on without that: it is refused.
 
-use crate::context::{Env, Halt, row_bytes};
+use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
-use crate::join::{HashTable, equalities, outer_key};
+use crate::kept::{Hash, KeptRows, hash_of};
 use quintet_base::Value;
+use quintet_ir::equal::equalities;
 use quintet_ir::{Expr, Plan};
 
 /// What a full join joins.
@@ -29,10 +30,17 @@ pub(crate) struct FullJoinCursor {
 }
 
 struct InnerRows {
-    rows: Vec<Vec<Value>>,
+    rows: KeptRows,
     matched: Vec<bool>,
-    table: Option<HashTable>,
-    bytes: usize,
+    /// By what they are found, over the outer frame; without any all of them may match.
+    keys: Vec<Expr>,
+}
+
+/// Inner rows that may match an outer row.
+#[derive(Clone, Copy)]
+enum Candidates {
+    Every(u32),
+    Of(Hash, Option<u32>),
 }
 
 enum At {
@@ -40,13 +48,12 @@ enum At {
     Between,
     /// An outer row is in the frame: these inner rows may match; whether one has.
     Row {
-        places: Vec<u32>,
-        next: usize,
+        candidates: Candidates,
         matched: bool,
         width: usize,
     },
     /// The outer side is through: the next inner row to look at.
-    Rest(usize),
+    Rest(u32),
 }
 
 impl FullJoinCursor {
@@ -62,7 +69,8 @@ impl FullJoinCursor {
     /// As [`Cursor::rewind`].
     pub fn rewind(&mut self, outer: &Plan, inner: &Plan, env: &mut Env<'_>) {
         if let Some(rows) = self.rows.take() {
-            env.release(rows.bytes);
+            env.release(rows.matched.len());
+            rows.rows.release(env);
         }
         self.at = At::Between;
         self.outer.rewind(outer, env);
@@ -90,22 +98,19 @@ impl FullJoinCursor {
                         self.at = At::Rest(0);
                         continue;
                     }
-                    let places = inner.candidates(sides, env, frame)?;
                     self.at = At::Row {
-                        places,
-                        next: 0,
+                        candidates: inner.candidates(env, frame)?,
                         matched: false,
                         width: frame.len(),
                     };
                 }
                 At::Row {
-                    places,
-                    next,
+                    candidates,
                     matched,
                     width,
                 } => {
                     frame.truncate(*width);
-                    let Some(&place) = places.get(*next) else {
+                    let Some(place) = inner.next(candidates) else {
                         let alone = !*matched;
                         let width = *width;
                         self.at = At::Between;
@@ -115,9 +120,8 @@ impl FullJoinCursor {
                         }
                         continue;
                     };
-                    *next += 1;
                     env.tick()?;
-                    frame.extend_from_slice(&inner.rows[place as usize]);
+                    inner.rows.put(place, frame)?;
                     let meets = match sides.on {
                         Some(on) => env.holds(on, frame)?,
                         None => true,
@@ -130,14 +134,15 @@ impl FullJoinCursor {
                 }
                 At::Rest(place) => {
                     frame.truncate(base);
-                    let Some(row) = inner.rows.get(*place) else {
+                    let row = *place;
+                    if row == inner.rows.len() {
                         return Ok(false);
-                    };
+                    }
                     *place += 1;
                     env.tick()?;
-                    if !inner.matched[*place - 1] {
+                    if !inner.matched[row as usize] {
                         frame.resize(base + sides.outer_width, Value::Null);
-                        frame.extend_from_slice(row);
+                        inner.rows.put(row, frame)?;
                         return Ok(true);
                     }
                 }
@@ -155,45 +160,52 @@ impl FullJoinCursor {
         let width = base + sides.outer_width;
         frame.truncate(base);
         frame.resize(width, Value::Null);
-        let mut rows = Vec::new();
-        let mut bytes = 0;
+        let pairs = equalities(sides.on, width);
+        let mut rows = KeptRows::new(sides.inner, env);
         while self.inner.next(sides.inner, env, frame, width)? {
-            let taken = row_bytes(&frame[width..]);
-            env.charge(taken)?;
-            bytes += taken;
-            rows.push(frame[width..].to_vec());
+            env.tick()?;
+            // A row without a key has no match, and comes out at the end.
+            let keys = pairs.iter().map(|(_, inner)| *inner);
+            let hash = hash_of(keys, env, frame)?.filter(|_| !pairs.is_empty());
+            rows.push(&frame[width..], hash, env)?;
         }
-        let pairs = sides
-            .on
-            .map_or_else(Vec::new, |on| equalities(Some(on), width));
-        frame.resize(width, Value::Null);
-        let table = match pairs.is_empty() {
-            true => None,
-            false => Some(HashTable::build(&rows, &pairs, env, frame)?),
-        };
+        rows.finish(env)?;
         frame.truncate(base);
+        env.charge(rows.len() as usize)?;
         Ok(InnerRows {
-            matched: vec![false; rows.len()],
+            matched: vec![false; rows.len() as usize],
             rows,
-            table,
-            bytes,
+            keys: pairs.into_iter().map(|(outer, _)| outer.clone()).collect(),
         })
     }
 }
 
 impl InnerRows {
     /// The inner rows that may match the outer row in the frame.
-    fn candidates(
-        &self,
-        sides: &Sides<'_>,
-        env: &mut Env<'_>,
-        frame: &[Value],
-    ) -> Result<Vec<u32>, Halt> {
-        let Some(table) = &self.table else {
-            return Ok((0..self.rows.len() as u32).collect());
-        };
-        let pairs = equalities(sides.on, frame.len());
-        let key = outer_key(&pairs, env, frame)?;
-        Ok(key.map_or_else(Vec::new, |key| table.find(&key)))
+    fn candidates(&self, env: &mut Env<'_>, frame: &[Value]) -> Result<Candidates, Halt> {
+        if self.keys.is_empty() {
+            return Ok(Candidates::Every(0));
+        }
+        let hash = hash_of(self.keys.iter(), env, frame)?;
+        Ok(match hash {
+            Some(hash) => Candidates::Of(hash, self.rows.first(hash)),
+            None => Candidates::Every(self.rows.len()),
+        })
+    }
+
+    /// The next of them.
+    fn next(&self, candidates: &mut Candidates) -> Option<u32> {
+        match candidates {
+            Candidates::Every(next) => {
+                let row = *next;
+                *next = row.saturating_add(1);
+                (row < self.rows.len()).then_some(row)
+            }
+            Candidates::Of(hash, next) => {
+                let row = (*next)?;
+                *next = self.rows.after(row, *hash);
+                Some(row)
+            }
+        }
     }
 }

@@ -1,28 +1,29 @@
-//! Nested loops; an inner side that does not depend on the outer one is read twice at most.
+//! Joins, row by row of the outer side: by keys, by hash, or by looking at all pairs.
 //!
-//! Relies on: the outer frame is the prefix of what the inner plan's expressions see (`ir::plan`).
-//! Promises: outer order, within it inner order; memory for the kept inner side is taken only while
-//! the statement may have it.  Does not: choose the order of the tables.
+//! Relies on: the outer frame is the prefix of what the inner plan's expressions see (`ir::plan`); `ir::equal` for
+//! what is found by equal values; `kept` for rows in memory or in a file.
+//! Promises: outer order, within it inner order, also if the inner rows are in a file; an inner side that does not
+//! look at the outer frame is read once if an equality connects the sides, else twice at most while the statement may have
+//! memory for it.  Does not: choose the order of the tables, or which side is kept: that is in the plan.
 //!
 //! ```text
-//!   pass 1   inner as planned                       one outer row costs nothing extra
-//!   pass 2   inner read whole and kept, if its access does not use the outer row
-//!   pass 3…  kept rows; with an equality between both sides only those that a hash table names
+//!   inner looks at the outer row    read for each outer row
+//!   an equality between the sides   kept whole before the first outer row is joined, found by hash;
+//!                                   a lone outer row looks at the rows as they come by
+//!   otherwise                       pass 1 as planned, then kept; beyond memory read for each outer row
 //! ```
 //! Where each outer row names one inner row, outer rows are read some ahead (`outer_ahead`).
-//! What remains of the inner scan's filter and of ON is evaluated for each candidate.
+//! All of ON, and a filter that looks at the outer frame, is evaluated for each candidate.
 
-use crate::context::{Env, Halt, row_bytes};
+use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
+use crate::kept::{Hash, KeptRows, hash_of};
 use crate::outer_ahead::{OuterAhead, inner_access};
-use quintet_base::{SqlResult, Value};
+use quintet_base::Value;
+use quintet_ir::equal::{pairs_of, reads_by_outer, uses_below};
 use quintet_ir::expressions::uses_outer;
 use quintet_ir::plan::JoinKind;
-use quintet_ir::{CompareOp, Expr, Path, Plan};
-use std::collections::HashMap;
-
-/// Fewer kept rows than this are compared one by one.
-const HASH_ROWS_MIN: usize = 16;
+use quintet_ir::{Expr, Plan};
 
 /// Where a join has come to.
 pub(crate) struct JoinCursor {
@@ -34,48 +35,36 @@ pub(crate) struct JoinCursor {
     passes: u64,
     ahead: OuterAhead,
     kept: Kept,
+    /// By what inner rows are found; set when the first outer row is there.
+    keys: Option<Keys>,
     /// Whether the inner side looks at what is handed to the plan, which may be something else after a rewind.
     handed: bool,
+}
+
+/// What inner rows are found by: equal values of these, over the outer and over the inner frame.
+struct Keys {
+    outer: Vec<Expr>,
+    inner: Vec<Expr>,
+    /// The inner scan's filter looks at the outer frame: it is asked for each candidate, not where rows are kept.
+    asks_filter: bool,
 }
 
 /// The inner side's rows.
 enum Kept {
     /// Not kept (yet).
     No,
-    /// Being kept: this is the second pass.
-    Growing(Rows),
-    /// All of them; the position among the candidates of the present outer row.
-    Whole {
-        rows: Rows,
-        table: Table,
-        candidates: Candidates,
-    },
+    /// All of them, and the next candidate of the present outer row.
+    Whole { rows: Box<KeptRows>, at: At },
     /// They depend on the outer row, or do not fit.
     Never,
 }
 
-enum Table {
-    /// Nobody has asked for a third pass.
-    Untried,
-    /// Too few rows, or no equality to hash by.
-    None,
-    Hash(HashTable),
-}
-
-#[derive(Default)]
-struct Rows {
-    rows: Vec<Vec<Value>>,
-    bytes: usize,
-}
-
-enum Candidates {
-    All(usize),
-    Some(Vec<u32>, usize),
-}
-
-/// Rows of the inner side by the values of the expressions that ON compares with the outer side.
-pub(crate) struct HashTable {
-    places: HashMap<Vec<u8>, Vec<u32>>,
+#[derive(Clone, Copy)]
+enum At {
+    Every(u32),
+    Of(Hash, Option<u32>),
+    /// A NULL in the key.
+    Nowhere,
 }
 
 impl JoinCursor {
@@ -88,6 +77,7 @@ impl JoinCursor {
             passes: 0,
             ahead: OuterAhead::default(),
             kept: Kept::No,
+            keys: None,
             handed: uses_outer(inner),
         }
     }
@@ -97,8 +87,7 @@ impl JoinCursor {
         self.ahead.rewind();
         self.outer.rewind(outer, env);
         match std::mem::replace(&mut self.kept, Kept::No) {
-            Kept::Growing(rows) => env.release(rows.bytes),
-            Kept::Whole { rows, .. } if self.handed => env.release(rows.bytes),
+            Kept::Whole { rows, .. } if self.handed => rows.release(env),
             // Kept rows depend on no outer frame at all.
             kept => self.kept = kept,
         }
@@ -141,7 +130,7 @@ impl JoinCursor {
                     }
                     self.width = Some(frame.len());
                     self.matched = false;
-                    self.begin_inner(inner, on.as_ref(), env, frame)?;
+                    self.begin_inner((outer, inner), on.as_ref(), env, frame)?;
                     frame.len()
                 }
             };
@@ -164,49 +153,84 @@ impl JoinCursor {
     /// A new outer row is in the frame.
     fn begin_inner(
         &mut self,
-        inner: &Plan,
+        (outer, inner): (&Plan, &Plan),
         on: Option<&Expr>,
         env: &mut Env<'_>,
         frame: &mut Vec<Value>,
     ) -> Result<(), Halt> {
         let width = frame.len();
         self.passes += 1;
-        if self.passes > 1 {
+        if let Kept::No = self.kept {
+            let keys = match &self.keys {
+                Some(keys) => keys,
+                None => self.keys.insert(Keys::new(inner, on, width)),
+            };
+            // One outer row does without keeping.
+            let at_once = !keys.inner.is_empty() && !outer.is_short();
+            if reads_by_outer(inner, width) {
+                self.kept = Kept::Never;
+            } else if self.passes > 1 || at_once {
+                self.kept = self.keep(inner, env, frame)?;
+            }
+        }
+        if let (Kept::Whole { rows, at }, Some(keys)) = (&mut self.kept, &self.keys) {
+            *at = match keys.outer.is_empty() {
+                true => At::Every(0),
+                false => match hash_of(keys.outer.iter(), env, frame)? {
+                    Some(hash) => At::Of(hash, rows.first(hash)),
+                    None => At::Nowhere,
+                },
+            };
+        } else if self.passes > 1 {
             self.inner.rewind(inner, env);
         }
-        match &mut self.kept {
-            Kept::No if self.passes > 1 => {
-                self.kept = if access_uses_outer(inner, width) {
-                    Kept::Never
-                } else {
-                    Kept::Growing(Rows::default())
-                };
-            }
-            Kept::Whole {
-                rows,
-                table,
-                candidates,
-            } => {
-                let pairs = pairs_of(inner, on, width);
-                if matches!(table, Table::Untried) {
-                    let worth = rows.rows.len() >= HASH_ROWS_MIN && !pairs.is_empty();
-                    *table = match worth {
-                        true => Table::Hash(HashTable::build(&rows.rows, &pairs, env, frame)?),
-                        false => Table::None,
-                    };
-                }
-                *candidates = match table {
-                    Table::Untried | Table::None => Candidates::All(0),
-                    Table::Hash(table) => {
-                        let key = outer_key(&pairs, env, frame)?;
-                        let places = key.map_or_else(Vec::new, |key| table.find(&key));
-                        Candidates::Some(places, 0)
-                    }
-                };
-            }
-            _ => {}
-        }
         Ok(())
+    }
+
+    /// Reads the inner side.
+    fn keep(
+        &mut self,
+        inner: &Plan,
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+    ) -> Result<Kept, Halt> {
+        let width = frame.len();
+        let mark = env.memory_mark();
+        let mut cursor = std::mem::replace(&mut self.inner, Cursor::new(inner));
+        cursor.rewind(inner, env);
+        let Some(keys) = &self.keys else {
+            return Ok(Kept::Never);
+        };
+        let mut rows = KeptRows::new(inner, env);
+        let by_hash = !keys.inner.is_empty();
+        while next_to_keep(&mut cursor, inner, keys.asks_filter, env, frame, width)? {
+            env.tick()?;
+            let hash = match by_hash {
+                true => hash_of(keys.inner.iter(), env, frame)?,
+                false => None,
+            };
+            if by_hash && hash.is_none() {
+                continue;
+            }
+            if !by_hash && !rows.fits(&frame[width..], env) {
+                // There is nothing to find them by in a file: they are read again for each outer row.
+                frame.truncate(width);
+                drop(cursor);
+                env.memory_back(mark);
+                return Ok(Kept::Never);
+            }
+            rows.push(&frame[width..], hash, env)?;
+        }
+        frame.truncate(width);
+        rows.finish(env)?;
+        // What the inner plan has kept for itself goes with its cursor.
+        drop(cursor);
+        env.memory_back(mark);
+        env.charge(rows.bytes())?;
+        Ok(Kept::Whole {
+            rows: Box::new(rows),
+            at: At::Nowhere,
+        })
     }
 
     fn next_inner(
@@ -217,50 +241,25 @@ impl JoinCursor {
         width: usize,
     ) -> Result<bool, Halt> {
         loop {
-            match &mut self.kept {
-                Kept::No | Kept::Never => return self.inner.next(inner, env, frame, width),
-                Kept::Growing(kept) => {
-                    if !next_unfiltered(&mut self.inner, inner, env, frame, width)? {
-                        let rows = std::mem::take(kept);
-                        let candidates = Candidates::Some(Vec::new(), 0);
-                        self.kept = Kept::Whole {
-                            rows,
-                            table: Table::Untried,
-                            candidates,
-                        };
-                        return Ok(false);
-                    }
-                    let bytes = row_bytes(&frame[width..]);
-                    if env.may_charge(bytes) {
-                        kept.bytes += bytes;
-                        kept.rows.push(frame[width..].to_vec());
-                    } else {
-                        // The rest of this pass goes on without keeping, and so do all others.
-                        env.release(kept.bytes);
-                        self.kept = Kept::Never;
-                    }
+            let Kept::Whole { rows, at } = &mut self.kept else {
+                return self.inner.next(inner, env, frame, width);
+            };
+            let row = match at {
+                At::Every(next) if *next < rows.len() => {
+                    *next += 1;
+                    *next - 1
                 }
-                Kept::Whole {
-                    rows, candidates, ..
-                } => {
-                    let place = match candidates {
-                        Candidates::All(at) => {
-                            *at += 1;
-                            Some(*at - 1)
-                        }
-                        Candidates::Some(places, at) => {
-                            *at += 1;
-                            places.get(*at - 1).map(|place| *place as usize)
-                        }
-                    };
-                    let Some(row) = place.and_then(|place| rows.rows.get(place)) else {
-                        return Ok(false);
-                    };
-                    frame.truncate(width);
-                    frame.extend_from_slice(row);
+                At::Of(hash, next @ Some(_)) => {
+                    let Some(row) = *next else { return Ok(false) };
+                    *next = rows.after(row, *hash);
+                    row
                 }
-            }
-            let filter = inner_filter(inner);
+                _ => return Ok(false),
+            };
+            frame.truncate(width);
+            rows.put(row, frame)?;
+            let asked = self.keys.as_ref().is_some_and(|keys| keys.asks_filter);
+            let filter = inner_filter(inner).filter(|_| asked);
             if filter.map_or(Ok(true), |filter| env.holds(filter, frame))? {
                 return Ok(true);
             }
@@ -269,7 +268,19 @@ impl JoinCursor {
     }
 }
 
-/// The filter that is left out while the inner side is kept: that of a lone scan.
+impl Keys {
+    fn new(inner: &Plan, on: Option<&Expr>, width: usize) -> Keys {
+        let pairs = pairs_of(inner, on, width);
+        let (outer, inner_side): (Vec<&Expr>, Vec<&Expr>) = pairs.into_iter().unzip();
+        Keys {
+            outer: outer.into_iter().cloned().collect(),
+            inner: inner_side.into_iter().cloned().collect(),
+            asks_filter: inner_filter(inner).is_some_and(|filter| uses_below(filter, width)),
+        }
+    }
+}
+
+/// The filter of a lone scan.
 fn inner_filter(inner: &Plan) -> Option<&Expr> {
     match inner {
         Plan::Scan(access) => access.filter.as_ref(),
@@ -277,211 +288,19 @@ fn inner_filter(inner: &Plan) -> Option<&Expr> {
     }
 }
 
-fn next_unfiltered(
+/// The next row to keep: without the filter if that is asked later.
+fn next_to_keep(
     cursor: &mut Cursor,
     inner: &Plan,
+    asks_filter: bool,
     env: &mut Env<'_>,
     frame: &mut Vec<Value>,
     width: usize,
 ) -> Result<bool, Halt> {
     match (cursor, inner) {
-        (Cursor::Scan(cursor), Plan::Scan(access)) => {
+        (Cursor::Scan(cursor), Plan::Scan(access)) if asks_filter => {
             cursor.next_filtered(access, None, env, frame, width)
         }
         (cursor, inner) => cursor.next(inner, env, frame, width),
-    }
-}
-
-/// True if other inner rows are read for another outer row.
-fn access_uses_outer(inner: &Plan, width: usize) -> bool {
-    match inner {
-        Plan::Scan(access) => match &access.path {
-            Path::Full => false,
-            Path::Primary(ranges) | Path::Index(_, ranges) => ranges.iter().any(|range| {
-                let bounds = range
-                    .lower
-                    .iter()
-                    .chain(&range.upper)
-                    .map(|bound| &bound.value);
-                range
-                    .equal
-                    .iter()
-                    .chain(bounds)
-                    .any(|expr| uses_below(expr, width))
-            }),
-        },
-        inner => plan_uses_below(inner, width),
-    }
-}
-
-fn uses_below(expr: &Expr, width: usize) -> bool {
-    let mut columns = Vec::new();
-    expr.collect_columns(&mut columns);
-    columns.iter().any(|column| *column < width)
-}
-
-/// True if some expression of the plan looks at a frame column below `width`.
-fn plan_uses_below(plan: &Plan, width: usize) -> bool {
-    let uses = |expr: &Expr| uses_below(expr, width);
-    match plan {
-        Plan::Values { rows, .. } => rows.iter().flatten().any(uses),
-        Plan::Scan(access) => {
-            access.filter.as_ref().is_some_and(uses) || access_uses_outer(plan, width)
-        }
-        Plan::Series {
-            start, stop, step, ..
-        } => [start, stop, step].into_iter().any(uses),
-        Plan::Unnest { array } => uses(array),
-        Plan::Call { arguments, .. } => arguments.iter().any(uses),
-        // What stands in them begins at 0 again.
-        Plan::Lateral { outer, .. } => outer.iter().any(uses),
-        Plan::Lookup { values, .. } => values.iter().any(uses),
-        Plan::Join {
-            outer, inner, on, ..
-        } => {
-            on.as_ref().is_some_and(uses)
-                || plan_uses_below(outer, width)
-                || plan_uses_below(inner, width)
-        }
-        Plan::Filter { input, predicate } => uses(predicate) || plan_uses_below(input, width),
-        Plan::Project { input, exprs } => exprs.iter().any(uses) || plan_uses_below(input, width),
-        Plan::Aggregate {
-            input, keys, calls, ..
-        } => {
-            keys.iter().any(uses)
-                || calls.iter().any(|call| {
-                    call.args.iter().chain(&call.filter).any(uses)
-                        || call.order.iter().any(|key| uses(&key.expr))
-                })
-                || plan_uses_below(input, width)
-        }
-        Plan::Window {
-            input,
-            partition,
-            order,
-            calls,
-        } => {
-            partition.iter().any(uses)
-                || order.iter().any(|key| uses(&key.expr))
-                || calls
-                    .iter()
-                    .any(|call| call.exprs().chain(call.frame.offsets()).any(uses))
-                || plan_uses_below(input, width)
-        }
-        Plan::Sort { input, keys, .. } => {
-            keys.iter().any(|key| uses(&key.expr)) || plan_uses_below(input, width)
-        }
-        Plan::Limit { input, ties, .. } => {
-            ties.iter().any(|key| uses(&key.expr)) || plan_uses_below(input, width)
-        }
-        Plan::Unique { input } | Plan::Hold { input } => plan_uses_below(input, width),
-        // Locks are taken as rows come by; they must be asked for each time.
-        Plan::Lock { .. } => true,
-        Plan::With { first, then, .. } => {
-            plan_uses_below(first, width) || plan_uses_below(then, width)
-        }
-        // What a turn gives must be read again in the next one.
-        Plan::Given { turning, .. } => *turning,
-        Plan::Append { inputs } => inputs.iter().any(|input| plan_uses_below(input, width)),
-    }
-}
-
-/// `outer = inner` comparisons among what every joined row must fulfil: (outer side, inner side).
-fn pairs_of<'p>(inner: &'p Plan, on: Option<&'p Expr>, width: usize) -> Vec<(&'p Expr, &'p Expr)> {
-    let mut found = equalities(on, width);
-    found.extend(equalities(inner_filter(inner), width));
-    found
-}
-
-/// The same among the parts of one condition.
-pub(crate) fn equalities(condition: Option<&Expr>, width: usize) -> Vec<(&Expr, &Expr)> {
-    let mut found = Vec::new();
-    if let Some(condition) = condition {
-        collect_equalities(condition, width, &mut found);
-    }
-    found
-}
-
-fn collect_equalities<'p>(
-    condition: &'p Expr,
-    width: usize,
-    found: &mut Vec<(&'p Expr, &'p Expr)>,
-) {
-    match condition {
-        Expr::And(parts) => parts
-            .iter()
-            .for_each(|part| collect_equalities(part, width, found)),
-        Expr::Compare {
-            op: CompareOp::Eq,
-            left,
-            right,
-        } => {
-            for (outer, inner) in [(left, right), (right, left)] {
-                let mut columns = Vec::new();
-                inner.collect_columns(&mut columns);
-                let inside = !columns.is_empty() && columns.iter().all(|column| *column >= width);
-                columns.clear();
-                outer.collect_columns(&mut columns);
-                let plain = !outer.has_subquery() && !inner.has_subquery();
-                if inside && plain && columns.iter().all(|column| *column < width) {
-                    found.push((outer, inner));
-                    return;
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The image of the outer row for the hash table; `None`: a NULL in it, which equals nothing.
-pub(crate) fn outer_key(
-    pairs: &[(&Expr, &Expr)],
-    env: &Env<'_>,
-    frame: &[Value],
-) -> SqlResult<Option<Vec<u8>>> {
-    image(pairs.iter().map(|(outer, _)| *outer), env, frame)
-}
-
-fn image<'p>(
-    exprs: impl Iterator<Item = &'p Expr>,
-    env: &Env<'_>,
-    frame: &[Value],
-) -> SqlResult<Option<Vec<u8>>> {
-    let mut image = Vec::with_capacity(16);
-    for expr in exprs {
-        let value = env.eval_plain(expr, frame)?;
-        if value.is_null() {
-            return Ok(None);
-        }
-        crate::keys::push(&value, expr.ty(), &mut image);
-    }
-    Ok(Some(image))
-}
-
-impl HashTable {
-    /// The rows with this image.
-    pub fn find(&self, image: &[u8]) -> Vec<u32> {
-        self.places.get(image).cloned().unwrap_or_default()
-    }
-
-    pub fn build(
-        rows: &[Vec<Value>],
-        pairs: &[(&Expr, &Expr)],
-        env: &mut Env<'_>,
-        frame: &mut Vec<Value>,
-    ) -> Result<HashTable, Halt> {
-        let width = frame.len();
-        let mut places: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
-        for (place, row) in rows.iter().enumerate() {
-            frame.truncate(width);
-            frame.extend_from_slice(row);
-            env.tick()?;
-            if let Some(image) = image(pairs.iter().map(|(_, inner)| *inner), env, frame)? {
-                env.charge(image.len() + 64)?;
-                places.entry(image).or_default().push(place as u32);
-            }
-        }
-        frame.truncate(width);
-        Ok(HashTable { places })
     }
 }

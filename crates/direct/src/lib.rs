@@ -54,6 +54,7 @@ mod guard;
 mod insert;
 mod into;
 mod join;
+mod kept;
 mod keys;
 mod lean;
 mod lock;

@@ -2,21 +2,21 @@
 //!
 //! Relies on: the input of a lookup looks at nothing around it (`ir::plan`).  Promises: the input is
 //! read twice at most in a statement, however often the node is run: the first run passes its rows by,
-//! the second keeps them.  Does not: give up keeping: rows beyond the statement's memory are refused, for
-//! reading them over and over would take time without bound.
+//! the second keeps them, in a file if memory has no room for them.  Does not: give up keeping: what cannot be kept
+//! is refused, for reading it over and over would take time without bound.
 //!
 //! ```text
 //!   run 1    input ── keys = values? ──► frame
-//!   run 2    input ──► by the image of the keys, kept in the statement's memory
-//!   run 2…   the image of the values ──► rows
+//!   run 2    input ──► by the hash of the keys, kept until the statement ends
+//!   run 2…   the hash of the values ──► rows ── keys = values? ──► frame
 //! ```
 
-use crate::context::{Env, Halt, row_bytes};
+use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
+use crate::kept::{Hash, KeptRows, image_of};
 use crate::nested::Within;
 use quintet_base::{SqlResult, Value};
 use quintet_ir::{Expr, Plan};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the statement has of a lookup's input.
@@ -24,14 +24,7 @@ pub(crate) enum Kept {
     /// It has been run once.
     Seen,
     /// All of its rows.
-    Rows(Arc<Rows>),
-}
-
-/// The rows of an input by their keys.
-pub(crate) struct Rows {
-    /// Which list has the rows with keys of this image.
-    places: HashMap<Vec<u8>, usize>,
-    lists: Vec<Vec<Vec<Value>>>,
+    Rows(Arc<KeptRows>),
 }
 
 /// The keys, and what they are compared with.
@@ -48,11 +41,11 @@ pub(crate) enum LookupCursor {
         frame: Vec<Value>,
         image: Vec<u8>,
     },
-    /// Through a list of the kept rows.
+    /// Through the kept rows of a hash.
     Found {
-        rows: Arc<Rows>,
-        list: usize,
-        at: usize,
+        rows: Arc<KeptRows>,
+        image: Vec<u8>,
+        next: Option<u32>,
     },
     Over,
 }
@@ -69,7 +62,7 @@ impl LookupCursor {
     ) -> Result<bool, Halt> {
         frame.truncate(base);
         if let LookupCursor::Fresh = self {
-            *self = match image(values, env, frame)? {
+            *self = match image_of_all(values, env, frame)? {
                 None => LookupCursor::Over,
                 Some(image) => LookupCursor::begin(input, keys, image, env)?,
             };
@@ -82,7 +75,7 @@ impl LookupCursor {
                 image: wanted,
             } => {
                 while cursor.next(input, env, own, 0)? {
-                    if image(keys, env, own)?.as_ref() == Some(wanted) {
+                    if image_of_all(keys, env, own)?.as_ref() == Some(wanted) {
                         frame.extend_from_slice(own);
                         return Ok(true);
                     }
@@ -90,14 +83,18 @@ impl LookupCursor {
                 }
                 Ok(false)
             }
-            LookupCursor::Found { rows, list, at } => {
-                env.tick()?;
-                let Some(row) = rows.lists[*list].get(*at) else {
-                    return Ok(false);
-                };
-                *at += 1;
-                frame.extend_from_slice(row);
-                Ok(true)
+            LookupCursor::Found { rows, image, next } => {
+                while let Some(row) = *next {
+                    env.tick()?;
+                    *next = rows.after(row, Hash::of(image));
+                    frame.truncate(base);
+                    rows.put(row, frame)?;
+                    if image_of_all(keys, env, &frame[base..])?.as_ref() == Some(image) {
+                        return Ok(true);
+                    }
+                }
+                frame.truncate(base);
+                Ok(false)
             }
         }
     }
@@ -112,7 +109,7 @@ impl LookupCursor {
         let rows = match env.workspace.subqueries.lookups.get(&place) {
             Some(Kept::Rows(rows)) => Arc::clone(rows),
             Some(Kept::Seen) => {
-                let rows = Arc::new(Rows::read(input, keys, env)?);
+                let rows = Arc::new(read(input, keys, env)?);
                 let kept = Kept::Rows(Arc::clone(&rows));
                 env.workspace.subqueries.lookups.insert(place, kept);
                 rows
@@ -126,49 +123,35 @@ impl LookupCursor {
                 });
             }
         };
-        Ok(match rows.places.get(&image) {
-            Some(&list) => LookupCursor::Found { rows, list, at: 0 },
-            None => LookupCursor::Over,
-        })
+        let next = rows.first(Hash::of(&image));
+        Ok(LookupCursor::Found { rows, image, next })
     }
 }
 
-impl Rows {
-    fn read(input: &Plan, keys: &[Expr], env: &mut Env<'_>) -> Result<Rows, Halt> {
-        let mut rows = Rows {
-            places: HashMap::new(),
-            lists: Vec::new(),
-        };
-        let mut cursor = Cursor::new(input);
-        let mut frame = Vec::new();
-        while cursor.next(input, env, &mut frame, 0)? {
-            env.tick()?;
-            let Some(image) = image(keys, env, &frame)? else {
-                continue;
-            };
-            env.charge_kept(image.len() + row_bytes(&frame) + 48)?;
-            let next = rows.lists.len();
-            let list = *rows.places.entry(image).or_insert(next);
-            if list == next {
-                rows.lists.push(Vec::new());
-            }
-            rows.lists[list].push(frame.clone());
+/// All rows of an input whose keys have no NULL.
+fn read(input: &Plan, keys: &[Expr], env: &mut Env<'_>) -> Result<KeptRows, Halt> {
+    let mark = env.memory_mark();
+    let mut rows = KeptRows::new(input, env);
+    let mut cursor = Cursor::new(input);
+    let mut frame = Vec::new();
+    while cursor.next(input, env, &mut frame, 0)? {
+        env.tick()?;
+        if let Some(image) = image_of_all(keys, env, &frame)? {
+            rows.push(&frame, Some(Hash::of(&image)), env)?;
         }
-        Ok(rows)
     }
+    rows.finish(env)?;
+    drop(cursor);
+    env.memory_back(mark);
+    env.charge_kept(rows.bytes())?;
+    Ok(rows)
 }
 
 /// The values of expressions as one key; `None`: a NULL among them, which equals nothing.
-fn image(exprs: &[Expr], env: &mut Env<'_>, frame: &[Value]) -> SqlResult<Option<Vec<u8>>> {
+fn image_of_all(exprs: &[Expr], env: &mut Env<'_>, frame: &[Value]) -> SqlResult<Option<Vec<u8>>> {
     let mut image = Vec::with_capacity(16);
-    for expr in exprs {
-        let value = env.eval(expr, frame)?;
-        if value.is_null() {
-            return Ok(None);
-        }
-        crate::keys::push(&value, expr.ty(), &mut image);
-    }
-    Ok(Some(image))
+    let whole = image_of(exprs.iter(), env, frame, &mut image)?;
+    Ok(whole.then_some(image))
 }
 
 /// Where a lateral plan has come to.

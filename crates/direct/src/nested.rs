@@ -18,7 +18,7 @@ use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, Value};
 use quintet_ir::Need;
 use quintet_ir::routine::{Callee, Output};
-use quintet_ir::{Host, Subquery};
+use quintet_ir::{Host, Spill, Subquery};
 use quintet_tc::Txn;
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
@@ -96,6 +96,7 @@ impl Inside<'_> {
         let rows = rows.map_err(|stop| match stop {
             Stop::Blocked(wait) => Halt::Blocked(wait),
             Stop::Error(error) => Halt::Error(error),
+            Stop::Commit => Halt::Error(crate::call::no_end_here()),
         })?;
         Ok(match program.routines[routine].output {
             Output::Nothing => vec![vec![callee.nothing.clone()]],
@@ -167,6 +168,10 @@ macro_rules! ask_the_session {
             self.host.setting(name)
         }
 
+        fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {
+            self.host.notify(channel, payload)
+        }
+
         fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
             self.host.set_setting(name, value, local)
         }
@@ -231,8 +236,24 @@ macro_rules! ask_the_session {
             self.host.forget_notices(from);
         }
 
+        fn is_alone(&self) -> bool {
+            self.host.is_alone()
+        }
+
         fn is_read_only(&self) -> bool {
             self.host.is_read_only()
+        }
+
+        fn statement_memory(&self) -> usize {
+            self.host.statement_memory()
+        }
+
+        fn kept_memory(&self) -> usize {
+            self.host.kept_memory()
+        }
+
+        fn spill(&self) -> SqlResult<Box<dyn Spill>> {
+            self.host.spill()
         }
     };
 }

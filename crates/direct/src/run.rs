@@ -11,7 +11,7 @@
 //!     ├─ stale ──► (new snapshot, at once)    │
 //!     ├─ error ───────────────────────────────┤
 //!     ├─ done ──► Ready ──rows given──────────┤
-//!     └─ call ──► Calling (blocked: stays) ───┘
+//!     └─ call ──► Calling (blocked, commit: stays) ─┘
 //! ```
 
 use crate::ahead;
@@ -119,6 +119,7 @@ impl Run {
     ///
     /// # Errors
     /// [`Stop::Blocked`]: nothing of the statement remains but its locks; wait and call again.
+    /// [`Stop::Commit`]: a call wants to go on in another transaction.
     /// [`Stop::Error`]: nothing of it remains, and there is nothing more to call for.
     pub fn next(&mut self, context: &mut Context<'_>) -> Result<Option<&[Value]>, Stop> {
         if let Stage::Fresh = self.stage {
@@ -212,7 +213,7 @@ impl Run {
                     Some(values) => Call::with_values(program, values, context)?,
                     None => Call::new(program, arguments, context)?,
                 };
-                self.stage = Stage::Calling(Box::new(call));
+                self.stage = Stage::Calling(Box::new(call.outermost()));
                 return Ok(());
             }
         };

@@ -10,6 +10,8 @@
 //!                        entry ─► row key ─► get
 //! ```
 //!
+//! Where a filter has a formula, rows that it does not let through never become values.
+//!
 //! Hot path: the single point. No allocation there but the row's own.
 
 use crate::context::{Env, Halt};
@@ -17,6 +19,7 @@ use crate::keys::KeyColumns;
 use crate::rows::push_row;
 use quintet_base::{Bytes, SqlError, SqlState, Timestamp, Value};
 use quintet_dc::{Direction, KeyRange as StoreRange};
+use quintet_ir::formula::{Formula, Scope};
 use quintet_ir::{Access, Expr, KeyRange, Path};
 use quintet_tc::Scan;
 use std::collections::HashSet;
@@ -26,6 +29,8 @@ use std::ops::Bound;
 #[derive(Default)]
 pub(crate) struct ScanCursor {
     phase: Phase,
+    /// Of the access's filter, if it has one; made when the first row of a range is there.
+    formula: Option<Option<Formula>>,
 }
 
 #[derive(Default)]
@@ -88,7 +93,24 @@ impl ScanCursor {
                 },
                 Phase::Open(ranges) => match ranges.next(access, env)? {
                     Some((key, row)) => {
+                        let formula = filter.and_then(|filter| {
+                            let made = || formula_of(filter, access);
+                            self.formula.get_or_insert_with(made).as_ref()
+                        });
+                        let known = formula.and_then(|formula| {
+                            formula.holds(&Scope {
+                                row: Some(access.table.layout.open(&row).ok()?),
+                                slots: env.params,
+                                host: env.host,
+                            })
+                        });
+                        if known == Some(false) {
+                            continue;
+                        }
                         push(access, env, &key, &row, frame)?;
+                        if known == Some(true) {
+                            return Ok(true);
+                        }
                         true
                     }
                     None => {
@@ -103,6 +125,16 @@ impl ScanCursor {
             }
         }
     }
+}
+
+/// The formula of a filter over the rows of a table.
+fn formula_of(filter: &Expr, access: &Access) -> Option<Formula> {
+    let width = access.table.columns.len();
+    let columns: Vec<usize> = (0..access.offset)
+        .map(|_| usize::MAX)
+        .chain(0..width)
+        .collect();
+    Formula::new(filter, Some((&access.table, &columns)))
 }
 
 /// The key columns of the access path.

@@ -35,6 +35,7 @@ fn work(direct: &Direct, txn: &mut Txn, work: &[Work]) -> Result<(), String> {
                 error.detail.clone().unwrap_or_default()
             ),
             Stop::Blocked(_) => "blocked".to_string(),
+            Stop::Commit => "commit".to_string(),
         }
     })
 }

@@ -60,16 +60,19 @@ pub(crate) enum Event {
     Line,
     /// An answer from its batch.
     Batch,
+    /// An advisory lock.
+    Advisory,
     /// The log to be durable.
     Disk,
 }
 
 impl Event {
-    const ALL: [Event; 5] = [
+    const ALL: [Event; 6] = [
         Event::None,
         Event::Row,
         Event::Line,
         Event::Batch,
+        Event::Advisory,
         Event::Disk,
     ];
 
@@ -80,6 +83,7 @@ impl Event {
             Event::Row => Some(("Lock", "tuple")),
             Event::Line => Some(("Lock", "Line")),
             Event::Batch => Some(("Lock", "Batch")),
+            Event::Advisory => Some(("Lock", "advisory")),
             Event::Disk => Some(("IO", "WALSync")),
         }
     }

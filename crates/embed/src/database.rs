@@ -8,17 +8,21 @@
 //! DIR/LOCK      held while a process has the directory open
 //! DIR/log/      the redo log's segments
 //! DIR/store/    STORE
+//! DIR/temp/     rows of statements that memory has no room for
 //! ```
 //!
 //! System spaces: 1 catalogue records, 2 sequence counters, 3 the turn of schema changes, 4 names of
 //! key-value buckets, 5 tables as they were (`past`). Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
 
 use crate::activity::Activity;
+use crate::advisory::AdvisoryLocks;
 use crate::batches::{BatchStats, Batches};
 use crate::chains::{ChainStats, Chains};
+use crate::channels::Channels;
 use crate::classified::Levels;
 use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
+use crate::spill::SpillRoom;
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::{Condvar, Mutex};
 use quintet_base::{Durability, Level, Lsn, SpaceId, SqlError, SqlResult, Timestamp, limits};
@@ -163,6 +167,8 @@ pub(crate) struct Inner {
     pub store: Arc<dyn DataComponent>,
     pub tc: Tc,
     pub direct: Direct,
+    /// For rows of statements.
+    pub spill: Arc<SpillRoom>,
     schema: ArcSwap<Schema>,
     revisions: AtomicU64,
     /// Calls that were run again after a lost conflict.
@@ -173,7 +179,11 @@ pub(crate) struct Inner {
     pub batches: Arc<Batches>,
     /// Who is connected.
     pub activity: Arc<Activity>,
-    publishing: (Mutex<()>, Condvar),
+    pub channels: Arc<Channels>,
+    pub advisory: Arc<AdvisoryLocks>,
+    /// True while a schema change may be committed and not published yet. Set and reset by the session
+    /// that has the turn to change the schema, read by whoever has it next.
+    publishing: (Mutex<bool>, Condvar),
     /// Held while the directory is open.
     _lock: Arc<dyn DiskFile>,
 }
@@ -251,6 +261,7 @@ impl Database {
             return Err(Error::InUse(data.clone()));
         }
         let created = check_format(&*disk, data)?;
+        let spill = SpillRoom::open(&disk, data)?;
         let memory = config.memory_bytes;
         let memory = memory.saturating_sub(FIXED_BYTES).max(memory / 4);
         let store_bytes = memory / 8 * 3;
@@ -302,8 +313,11 @@ impl Database {
             durability: config.durability,
             engine: config.engine,
             direct: Direct::new(tc.clone()),
+            spill,
             schema: ArcSwap::from_pointee(schema),
             retries: AtomicU64::new(0),
+            channels: Arc::default(),
+            advisory: Arc::default(),
             chains: Arc::new(Chains::new(Arc::clone(&clock))),
             batches: Arc::new(Batches::new(config.lanes)),
             activity: Arc::default(),
@@ -430,6 +444,12 @@ impl Inner {
         self.publishing.1.notify_all();
     }
 
+    /// To be called by whoever has the turn to change the schema, before the commit that gives the turn away.
+    pub fn about_to_publish(&self) -> Unpublished<'_> {
+        *self.publishing.0.lock() = true;
+        Unpublished(self)
+    }
+
     /// A schema change is visible a moment before its schema is published; nobody may plan with the
     /// old one after that. The moment is a few instructions of the committing thread.
     pub fn wait_for_schema(&self) {
@@ -440,6 +460,25 @@ impl Inner {
         while self.schema.load().timestamp < self.tc.last_fence() {
             self.publishing.1.wait(&mut guard);
         }
+    }
+
+    /// To be called with the turn to change the schema: the turn comes with the commit of the change before,
+    /// a moment before that one is published, and not every change raises a fence to wait for.
+    pub fn wait_for_published(&self) {
+        let mut unpublished = self.publishing.0.lock();
+        while *unpublished {
+            self.publishing.1.wait(&mut unpublished);
+        }
+    }
+}
+
+/// From before a commit of a schema change until its schema is published, or the commit has failed.
+pub(crate) struct Unpublished<'a>(&'a Inner);
+
+impl Drop for Unpublished<'_> {
+    fn drop(&mut self) {
+        *self.0.publishing.0.lock() = false;
+        self.0.publishing.1.notify_all();
     }
 }
 

@@ -3,13 +3,15 @@
 //! Relies on: the session sets the times when a transaction and a statement begin.
 //! Promises: now() stands still within a transaction.  Does not: hold transaction state.
 
+use crate::channels::Channels;
 use crate::database::Schema;
 use crate::settings::Settings;
+use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState};
 use quintet_direct::Direct;
 use quintet_ir::schema::SequenceDef;
-use quintet_ir::{Need, Object, ObjectKind, Privileges};
+use quintet_ir::{Need, Object, ObjectKind, Privileges, Spill};
 use quintet_rt::{Clock, Rand};
 use quintet_sql::Who;
 use quintet_sql::command::Notice;
@@ -20,6 +22,8 @@ use std::sync::Arc;
 /// The part of a session that expressions see.
 pub(crate) struct SessionHost {
     pub direct: Direct,
+    /// For rows that a statement's memory has no room for.
+    pub spill: Arc<SpillRoom>,
     pub clock: Arc<dyn Clock>,
     pub settings: Settings,
     pub database: String,
@@ -35,8 +39,13 @@ pub(crate) struct SessionHost {
     pub rand: RefCell<Rand>,
     /// Of the transaction.
     pub read_only: bool,
+    /// The call at hand is a transaction of its own, and a CALL or DO: it may end it.
+    pub alone: bool,
     /// What set_config has been asked for: name, value, local. Done when the statement is.
     pub to_set: RefCell<Vec<(String, String, bool)>>,
+    pub channels: Arc<Channels>,
+    /// What NOTIFY has been given in this transaction: channel, payload.
+    pub said: RefCell<Vec<(String, String)>>,
     /// To be told to the client.
     pub notices: RefCell<Vec<Notice>>,
 }
@@ -117,6 +126,14 @@ impl quintet_ir::Host for SessionHost {
         let wanted = (name.to_string(), value.clone(), local);
         self.to_set.borrow_mut().push(wanted);
         Ok(value)
+    }
+
+    fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {
+        self.say(channel, payload)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.alone
     }
 
     fn user(&self) -> &str {
@@ -204,6 +221,14 @@ impl quintet_ir::Host for SessionHost {
 
     fn is_read_only(&self) -> bool {
         self.read_only
+    }
+
+    fn statement_memory(&self) -> usize {
+        self.settings.work_mem()
+    }
+
+    fn spill(&self) -> SqlResult<Box<dyn Spill>> {
+        self.spill.file()
     }
 
     fn notice(&self, severity: &'static str, message: SqlError) {

@@ -36,6 +36,8 @@ pub(crate) struct LentHost {
     pub given: RefCell<Vec<(SequenceId, i64)>>,
     pub notices: RefCell<Vec<Notice>>,
     asked: Cell<bool>,
+    /// It is a CALL or DO, which may end its transaction.
+    ends: bool,
 }
 
 impl Facts {
@@ -52,7 +54,7 @@ impl Facts {
 impl LentHost {
     /// Of a session whose statement has begun. `known`: what an earlier one was made of, good as long as no
     /// setting has changed.
-    pub fn new(host: &SessionHost, known: &mut Option<Arc<Facts>>) -> LentHost {
+    pub fn new(host: &SessionHost, known: &mut Option<Arc<Facts>>, ends: bool) -> LentHost {
         let facts = match known {
             Some(facts) if facts.settings.changes == host.settings.changes => Arc::clone(facts),
             _ => Arc::clone(known.insert(Arc::new(Facts::new(host)))),
@@ -66,6 +68,7 @@ impl LentHost {
             given: RefCell::default(),
             notices: RefCell::default(),
             asked: Cell::new(false),
+            ends,
         }
     }
 
@@ -80,6 +83,11 @@ impl LentHost {
     /// Whether the call has asked for what only its session can answer; its outcome is worth nothing then.
     pub fn has_asked_session(&self) -> bool {
         self.asked.get()
+    }
+
+    /// The call wants what only its session can do.
+    pub fn needs_session(&self) {
+        self.asked.set(true);
     }
 
     fn ask_session(&self) -> SqlError {
@@ -111,6 +119,15 @@ impl quintet_ir::Host for LentHost {
 
     fn setting(&self, name: &str) -> Option<String> {
         self.facts.settings.get(name).map(str::to_string)
+    }
+
+    fn notify(&self, _: &str, _: &str) -> SqlResult<()> {
+        Err(self.ask_session())
+    }
+
+    /// Only calls that are get into a batch.
+    fn is_alone(&self) -> bool {
+        self.ends
     }
 
     fn user(&self) -> &str {

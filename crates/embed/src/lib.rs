@@ -17,17 +17,22 @@
 //! | `activity` | who is connected, and what they do |
 //! | `batches` | calls that are run together, as one transaction |
 //! | `classified` | conflict classes of the catalogue's routines |
+//! | `channels` | LISTEN and NOTIFY |
+//! | `advisory` | advisory locks |
 //! | `past` | tables as they were, for who reads the log |
 //! | `step` | how a session answers |
 //! | `settings` | SET and SHOW |
 //! | `copy_in` | COPY's input formats |
+//! | `spill` | files for rows that a statement's memory has no room for |
 //! | `host`, `lent` | what expressions ask of a session; what a call in a batch may ask |
 
 mod activity;
+mod advisory;
 pub mod backup;
 mod batches;
 mod chains;
 pub mod changes;
+mod channels;
 mod classified;
 mod client;
 mod copy_in;
@@ -38,11 +43,13 @@ mod lent;
 mod past;
 mod session;
 mod settings;
+mod spill;
 mod step;
 
 pub use activity::Interrupt;
 pub use batches::BatchStats;
 pub use chains::ChainStats;
+pub use channels::Notification;
 pub use client::{Answer, Client, Progress};
 pub use database::{Database, DatabaseConfig, DatabaseStats, Error, OpenReport};
 pub use kv::{Bucket, CommitError, Pending, Rows, Transaction};

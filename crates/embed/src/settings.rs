@@ -5,6 +5,7 @@
 //! not ignored.  Does not: change a running transaction; the session does.
 
 use quintet_base::datetime::TimeZone;
+use quintet_base::limits::STATEMENT_MEMORY_DEFAULT;
 use quintet_base::objects::ObjectNames;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{Durability, Level, RoleId, SqlError, SqlResult, SqlState};
@@ -20,6 +21,8 @@ enum Kind {
     Bool,
     /// Milliseconds, with PostgreSQL's units.
     Milliseconds,
+    /// Kilobytes, with PostgreSQL's units; kept for SHOW with a unit.
+    Memory,
     /// A whole number.
     Integer,
     /// From which severity on messages are sent.
@@ -43,6 +46,10 @@ enum Kind {
     /// Likewise, never `none`.
     SessionUser,
 }
+
+/// Bounds of `work_mem`, as in PostgreSQL.
+const WORK_MEM_KB_MIN: u64 = 64;
+const WORK_MEM_KB_MAX: u64 = 2_147_483_647;
 
 struct Known {
     name: &'static str,
@@ -215,6 +222,13 @@ const KNOWN: &[Known] = &[
         "Bytes of an identifier.",
     ),
     known(
+        "max_index_keys",
+        "32",
+        Kind::Fixed,
+        None,
+        "Columns of an index.",
+    ),
+    known(
         "quintet.engine",
         "direct",
         Kind::Engine,
@@ -325,6 +339,13 @@ const KNOWN: &[Known] = &[
         Kind::Bool,
         None,
         "READ ONLY of this transaction.",
+    ),
+    known(
+        "work_mem",
+        "256MB",
+        Kind::Memory,
+        None,
+        "Memory of one statement; rows that a join keeps go to a file beyond it.",
     ),
     known(
         "xmloption",
@@ -509,6 +530,18 @@ impl Settings {
             }
             .to_string()),
             Kind::Milliseconds => Ok(parse_milliseconds(value).ok_or_else(invalid)?.to_string()),
+            Kind::Memory => {
+                let kilobytes = parse_kilobytes(value).ok_or_else(invalid)?;
+                if !(WORK_MEM_KB_MIN..=WORK_MEM_KB_MAX).contains(&kilobytes) {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!(
+                            "{kilobytes} kB is outside the valid range for parameter \"{name}\" ({WORK_MEM_KB_MIN} .. {WORK_MEM_KB_MAX})"
+                        ),
+                    ));
+                }
+                Ok(show_kilobytes(kilobytes))
+            }
             Kind::Integer => {
                 let number: i32 = value.trim().parse().map_err(|_| invalid())?;
                 if !(-15..=3).contains(&number) {
@@ -589,6 +622,14 @@ impl Settings {
                 Ok(self.engine.name().into())
             }
         }
+    }
+
+    /// Bytes that a statement may hold in memory.
+    pub fn work_mem(&self) -> usize {
+        let kilobytes = self.get("work_mem").and_then(parse_kilobytes);
+        kilobytes.map_or(STATEMENT_MEMORY_DEFAULT, |kilobytes| {
+            kilobytes as usize * 1024
+        })
     }
 
     /// current_user.
@@ -793,6 +834,36 @@ fn parse_milliseconds(text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
+/// `64MB`, or a number of kilobytes.
+fn parse_kilobytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let factor = match text[digits..].trim() {
+        "B" => return Some(number / 1024),
+        "" | "kB" => 1,
+        "MB" => 1 << 10,
+        "GB" => 1 << 20,
+        "TB" => 1 << 30,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+/// In the largest unit that is exact, as SHOW has it.
+fn show_kilobytes(kilobytes: u64) -> String {
+    let units = [(1 << 30, "TB"), (1 << 20, "GB"), (1 << 10, "MB")];
+    let exact = units
+        .iter()
+        .find(|(factor, _)| kilobytes.is_multiple_of(*factor));
+    match exact {
+        Some((factor, unit)) => format!("{}{unit}", kilobytes / factor),
+        None => format!("{kilobytes}kB"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -822,6 +893,25 @@ mod tests {
             Some("test"),
             "RESET goes back to the startup value"
         );
+    }
+
+    #[test]
+    fn memory_is_read_with_units_and_shown_in_the_largest_that_is_exact() {
+        let mut s = settings();
+        assert_eq!(s.work_mem(), STATEMENT_MEMORY_DEFAULT);
+        for (written, shown, bytes) in [
+            ("64", "64kB", 64 << 10),
+            ("2048", "2MB", 2 << 20),
+            (" 1536 kB ", "1536kB", 1536 << 10),
+            ("3GB", "3GB", 3 << 30),
+        ] {
+            s.set("work_mem", Some(written)).unwrap();
+            assert_eq!((s.get("work_mem"), s.work_mem()), (Some(shown), bytes));
+        }
+        for refused in ["63kB", "-1", "12 apples", "4096TB"] {
+            let error = s.set("work_mem", Some(refused)).unwrap_err();
+            assert_eq!(error.state.as_str(), "22023", "{refused}");
+        }
     }
 
     #[test]

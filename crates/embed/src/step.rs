@@ -4,6 +4,7 @@
 //! [`Pause`].  Promises: after a pause the same call goes on where it stopped.
 //! Does not: know threads or an async runtime; a pause is a plain future.
 
+use crate::advisory;
 use crate::batches::TicketWait;
 use crate::chains::TurnWait;
 use quintet_base::{SqlError, Value};
@@ -13,12 +14,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What a session waits for: another transaction's row lock, calls before it in line, a batch, room in memory, or
+/// What a session waits for: another transaction's row lock, an advisory lock, calls before it in line, a batch, room in memory, or
 /// the disk.
 pub struct Pause(pub(crate) Reason);
 
 pub(crate) enum Reason {
     Row(quintet_tc::Wait),
+    Advisory(advisory::Turn),
     Turn(TurnWait),
     /// An answer from a batch, or a lane to be run.
     Batch(TicketWait),
@@ -36,7 +38,10 @@ impl Pause {
     /// True if it is another transaction that is waited for (and not the disk): a cancel request
     /// may interrupt it.
     pub fn is_interruptible(&self) -> bool {
-        matches!(self.0, Reason::Row(_) | Reason::Turn(_) | Reason::Batch(_))
+        matches!(
+            self.0,
+            Reason::Row(_) | Reason::Advisory(_) | Reason::Turn(_) | Reason::Batch(_)
+        )
     }
 }
 
@@ -46,6 +51,7 @@ impl Future for Pause {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         match &mut self.0 {
             Reason::Row(wait) => Pin::new(wait).poll(context),
+            Reason::Advisory(turn) => Pin::new(turn).poll(context),
             Reason::Turn(wait) => Pin::new(wait).poll(context),
             Reason::Batch(wait) => Pin::new(wait).poll(context),
             Reason::Others(true) => Poll::Ready(()),

@@ -5,6 +5,7 @@
 
 use quintet_base::SqlState;
 use quintet_embed::{Answer, Client, Database, DatabaseConfig, Progress, TransactionStatus};
+use quintet_rt::threads;
 use tempfile::TempDir;
 
 fn open() -> (TempDir, Database) {
@@ -255,6 +256,36 @@ fn a_schema_change_waits_for_the_one_before_it_and_plans_again() {
     );
 }
 
+/// A change that raises no fence was published after its turn had gone to the next session, which then began with the schema
+/// before: the first table was gone until the database was opened again. sysbench, which makes its tables in several threads, found it.
+#[test]
+fn tables_made_side_by_side_are_all_there() {
+    const SESSIONS: usize = 4;
+    const TABLES: usize = 60;
+    let (_dir, db) = open();
+    let workers = (0..SESSIONS).map(|session| {
+        let mut client = db.client().unwrap();
+        threads::spawn(&format!("session-{session}"), move || {
+            for table in 0..TABLES {
+                tag(
+                    &mut client,
+                    &format!("create table t_{session}_{table} (id int)"),
+                );
+                let insert = format!("insert into t_{session}_{table} values (1)");
+                assert_eq!(tag(&mut client, &insert), "INSERT 0 1");
+            }
+        })
+    });
+    for worker in workers.collect::<Vec<_>>() {
+        worker.join().unwrap();
+    }
+    let count = rows(
+        &mut db.client().unwrap(),
+        "select count(*) from pg_class where relname like 't\\_%'",
+    );
+    assert_eq!(count, [(SESSIONS * TABLES).to_string()]);
+}
+
 #[test]
 fn a_schema_change_that_waits_can_be_cancelled() {
     let (_dir, db) = open();
@@ -450,7 +481,7 @@ fn unsupported_things_say_so() {
     let mut c = db.client().unwrap();
     for sql in [
         "create temp table t (id int)",
-        "listen x",
+        "create type mood as enum ('sad')",
         "create materialized view v as select 1",
     ] {
         assert_eq!(state(&mut c, sql), SqlState::FEATURE_NOT_SUPPORTED, "{sql}");
@@ -466,11 +497,7 @@ fn pg_settings_are_those_of_the_session() {
     let mut c = db.client().unwrap();
     c.query("set statement_timeout = '7s'; select set_config('row_security', 'off', false)")
         .unwrap();
-    let listed = rows(&mut c, "select lower(name), setting from pg_settings");
-    let mut listed: Vec<String> = listed
-        .into_iter()
-        .filter(|line| !line.starts_with("max_index_keys|"))
-        .collect();
+    let mut listed = rows(&mut c, "select lower(name), setting from pg_settings");
     let mut shown: Vec<String> = rows(&mut c, "show all")
         .into_iter()
         .map(|line| {

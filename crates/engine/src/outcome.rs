@@ -45,6 +45,9 @@ pub enum Stop<W> {
     /// Another transaction is in the way. Nothing of the statement remains; when the wait is over,
     /// ask again.
     Blocked(W),
+    /// A call wants what it has done so far to be committed, and to go on in another transaction: lend it that,
+    /// and ask again.
+    Commit,
     /// The statement failed. Nothing of it remains; the transaction may go on only from a savepoint.
     Error(SqlError),
 }

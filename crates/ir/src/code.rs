@@ -118,6 +118,10 @@ pub enum Operation {
     EndGuard,
     Raise(Box<Raise>),
     Reraise,
+    /// Of the action.
+    Commit,
+    /// Of the action.
+    Rollback,
     Fail(Box<SqlError>),
     Return(Vec<Computed>),
     ReturnNext(Vec<Expr>),
@@ -472,6 +476,12 @@ impl Writer {
             }
             Action::Reraise => {
                 self.add(Operation::Reraise);
+            }
+            Action::Commit => {
+                self.add(Operation::Commit);
+            }
+            Action::Rollback => {
+                self.add(Operation::Rollback);
             }
             Action::Fail(error) => {
                 self.add(Operation::Fail(error.clone()));

@@ -15,6 +15,7 @@ use crate::function::{Function, element};
 use crate::privilege::Need;
 use crate::routine::Callee;
 use crate::subquery::Subquery;
+use quintet_base::limits::STATEMENT_MEMORY_DEFAULT;
 use quintet_base::text_format::{FormatContext, fits_length};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
@@ -67,6 +68,16 @@ pub trait Host {
         let _ = (value, local);
         Err(SqlError::unsupported(format!("set_config of {name} here")))
     }
+    /// pg_notify(channel, payload): said when the transaction commits.
+    ///
+    /// # Errors
+    /// `22023`, `54000`; `0A000` where nobody listens.
+    fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {
+        let _ = payload;
+        Err(SqlError::unsupported(format!(
+            "pg_notify to {channel} here"
+        )))
+    }
     /// 64 random bits.
     fn random(&self) -> u64;
     /// nextval.
@@ -81,6 +92,10 @@ pub trait Host {
     fn reads_ahead(&self) -> bool {
         let value = self.setting("quintet.group_reads");
         value.is_none_or(|value| value == "on")
+    }
+    /// Whether the client's call at hand is a transaction of its own, which it may end.
+    fn is_alone(&self) -> bool {
+        false
     }
     /// Whether the transaction may write nothing.
     fn is_read_only(&self) -> bool {
@@ -97,6 +112,22 @@ pub trait Host {
     /// Takes back the messages from this one on: what raised them is undone, and will be run again.
     fn forget_notices(&self, from: usize) {
         let _ = from;
+    }
+    /// Bytes that one statement may hold in memory.
+    fn statement_memory(&self) -> usize {
+        STATEMENT_MEMORY_DEFAULT
+    }
+    /// Of these, bytes for rows that a file can take as well: a quarter is left to what cannot go there.
+    fn kept_memory(&self) -> usize {
+        let all = self.statement_memory();
+        all - all / 4
+    }
+    /// A file for rows that a statement's memory has no room for. It is gone when it is dropped.
+    ///
+    /// # Errors
+    /// `53200` if there is none to be had, `53400` if statements have too many bytes in such files already.
+    fn spill(&self) -> SqlResult<Box<dyn Spill>> {
+        Err(out_of_memory(self.statement_memory()))
     }
     /// Calls a function of the catalogue. Only an engine that runs a statement can; its expressions
     /// come with a host that asks it.
@@ -124,6 +155,33 @@ pub trait Host {
             "a subquery stands where none can be run",
         ))
     }
+}
+
+/// A file of one statement's rows. Bytes are appended, and read by where they begin.
+pub trait Spill: Send + Sync {
+    /// Appends.
+    ///
+    /// # Errors
+    /// `53400` beyond the bound on such files, `53100` and `58030` as the disk says.
+    fn append(&mut self, bytes: &[u8]) -> SqlResult<()>;
+
+    /// Fills `into` with what was appended at `offset`.
+    ///
+    /// # Errors
+    /// As the disk says.
+    fn read(&self, offset: u64, into: &mut [u8]) -> SqlResult<()>;
+}
+
+/// A statement needs more memory than one may have.
+pub fn out_of_memory(bytes: usize) -> SqlError {
+    SqlError::new(
+        SqlState::OUT_OF_MEMORY,
+        "statement needs more memory than one may have",
+    )
+    .detail(format!(
+        "Its sorts, groups and kept rows exceed {bytes} bytes."
+    ))
+    .hint("Restrict the rows with WHERE or LIMIT, add an index that gives the order, or raise work_mem.")
 }
 
 /// Evaluates an expression over a frame and the parameters.

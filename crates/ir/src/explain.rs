@@ -17,6 +17,7 @@
 mod text;
 
 use crate::aggregate::AggregateCall;
+use crate::equal::{Pair, hash_pairs};
 use crate::expr::{CompareOp, Expr};
 use crate::expressions::{each_of_node, subqueries};
 use crate::function::operator_symbol;
@@ -265,6 +266,16 @@ impl Printer {
                 ..
             } => {
                 let visible = self.visible(left, outer);
+                if *kind != JoinKind::Full
+                    && !left.is_short()
+                    && let Some(pairs) = hash_pairs(inner, on.as_ref(), visible.len())
+                {
+                    let conditions = (&pairs[..], on.as_ref());
+                    let mut node = self.hash_join(*kind, conditions, &self.visible(plan, outer));
+                    let kept = Node::new("Hash").with(self.node(inner, &visible));
+                    node.children = vec![self.node(left, outer), kept];
+                    return node;
+                }
                 let mut node = Node::new(match kind {
                     JoinKind::Inner => "Nested Loop",
                     JoinKind::Left => "Nested Loop Left Join",
@@ -371,6 +382,48 @@ impl Printer {
                 node.with(self.node(input, outer))
             }),
         }
+    }
+
+    /// A join by hash, with what its rows are found by and what else is asked.
+    fn hash_join(
+        &self,
+        kind: JoinKind,
+        (pairs, on): (&[Pair<'_>], Option<&Expr>),
+        names: &[String],
+    ) -> Node {
+        let mut node = Node::new(match kind {
+            JoinKind::Left => "Hash Left Join",
+            _ => "Hash Join",
+        });
+        let mut conditions = Vec::new();
+        for (outer, inner) in pairs {
+            conditions.push(format!(
+                "({} = {})",
+                expr_text(outer, names),
+                expr_text(inner, names)
+            ));
+        }
+        if let Some(condition) = join_conditions(conditions, " AND ") {
+            node.property("Hash Cond", &condition);
+        }
+        let parts = match on {
+            Some(Expr::And(parts)) => parts.as_slice(),
+            Some(on) => std::slice::from_ref(on),
+            None => &[],
+        };
+        let is_pair = |part: &&Expr| match part {
+            Expr::Compare { left, right, .. } => pairs.iter().any(|(outer, inner)| {
+                let same = |a: &Expr, b: &Expr| std::ptr::eq(a, b);
+                same(left, outer) && same(right, inner) || same(left, inner) && same(right, outer)
+            }),
+            _ => false,
+        };
+        let rest = parts.iter().filter(|part| !is_pair(part));
+        let rest: Vec<String> = rest.map(|part| expr_text(part, names)).collect();
+        if let Some(filter) = join_conditions(rest, " AND ") {
+            node.property("Join Filter", &filter);
+        }
+        node
     }
 
     fn scan(&self, access: &Access, outer: &[String]) -> Node {

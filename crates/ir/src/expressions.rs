@@ -306,6 +306,8 @@ pub fn each_of_operation<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'o E
         | Operation::BeginGuard { .. }
         | Operation::EndGuard
         | Operation::Reraise
+        | Operation::Commit
+        | Operation::Rollback
         | Operation::Fail(_)
         | Operation::RowCount { .. }
         | Operation::Diagnose { .. } => {}

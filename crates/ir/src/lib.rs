@@ -23,6 +23,7 @@
 //! | `ahead` | keys that are known before a call begins |
 //! | `references` | foreign keys: what a change brings about in other tables |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
+//! | `equal` | joins that are found by equal values |
 //! | `subquery` | queries inside expressions |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
 //! | `privilege` | what somebody must be allowed to do |
@@ -40,6 +41,7 @@ pub mod cast;
 pub mod code;
 pub mod condition;
 pub mod ddl;
+pub mod equal;
 pub mod eval;
 pub mod explain;
 pub mod expr;
@@ -60,7 +62,7 @@ pub mod text;
 pub mod validate;
 pub mod window;
 
-pub use eval::{Host, eval, eval_predicate, leaf};
+pub use eval::{Host, Spill, eval, eval_predicate, leaf, out_of_memory};
 pub use expr::{CompareOp, Expr};
 pub use fold::{DetachedHost, fold};
 pub use formula::{Computed, Formula};

@@ -227,6 +227,11 @@ pub enum Action {
     Raise(Box<Raise>),
     /// The error that is being handled once more.
     Reraise,
+    /// Commits what the client's call has done so far; what follows is another transaction. `2D000` where the call is
+    /// not one of its own, or a block with handlers stands around.
+    Commit,
+    /// Undoes what the client's call has done since it began, or since its last COMMIT; `2D000` as there.
+    Rollback,
     /// Fails: what stood here in the source cannot be run as the schema is.
     Fail(Box<SqlError>),
     /// Ends the routine; with its row, if it gives one.
@@ -473,6 +478,8 @@ pub fn each_step<'s>(steps: &'s [Step], see: &mut impl FnMut(&'s Step)) {
             | Action::Continue { .. }
             | Action::Raise(_)
             | Action::Reraise
+            | Action::Commit
+            | Action::Rollback
             | Action::Fail(_)
             | Action::Return(_)
             | Action::ReturnNext(_)

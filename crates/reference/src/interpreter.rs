@@ -12,7 +12,7 @@ use quintet_ir::Need;
 use quintet_ir::routine::{Callee, Output};
 use quintet_ir::statement::Body;
 use quintet_ir::{Host, Procedure, Program};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// What a procedure, or a statement, came to.
@@ -49,8 +49,13 @@ pub fn run_traced(
     trace: Option<&Trace>,
 ) -> SqlResult<Answer> {
     let shared = RefCell::new(database.clone());
+    let ending = Ending {
+        began: RefCell::new(database.clone()),
+        guards: Cell::new(0),
+    };
     let interpreter = Interpreter {
         database: &shared,
+        ending: Some(&ending),
         session,
         program: None,
         trace,
@@ -84,6 +89,16 @@ pub(crate) struct Interpreter<'a> {
     pub program: Option<&'a Arc<Program>>,
     /// Where what is touched is noted.
     pub trace: Option<&'a Trace>,
+    /// The transaction that the client's call may end; none in a function that an expression calls.
+    pub ending: Option<&'a Ending>,
+}
+
+/// A transaction that COMMIT and ROLLBACK may end.
+pub(crate) struct Ending {
+    /// The database when it began.
+    pub began: RefCell<Database>,
+    /// How many blocks with handlers are running.
+    pub guards: Cell<usize>,
 }
 
 impl Interpreter<'_> {
@@ -112,7 +127,11 @@ impl Interpreter<'_> {
             let message = format!("function {} is not linked to its caller", callee.name);
             return Err(SqlError::internal(message));
         };
-        let rows = self.call(program, number, arguments)?;
+        let inside = Interpreter {
+            ending: None,
+            ..*self
+        };
+        let rows = inside.call(program, number, arguments)?;
         Ok(match program.routines[number].output {
             Output::Nothing => vec![vec![callee.nothing.clone()]],
             Output::Row | Output::Rows => rows,
@@ -195,8 +214,16 @@ impl Host for Interpreter<'_> {
         self.session.setval(sequence, value, is_called)
     }
 
+    fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {
+        self.session.notify(channel, payload)
+    }
+
     fn process_id(&self) -> i32 {
         self.session.process_id()
+    }
+
+    fn is_alone(&self) -> bool {
+        self.session.is_alone()
     }
 
     fn is_read_only(&self) -> bool {

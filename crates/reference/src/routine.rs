@@ -42,6 +42,7 @@ pub(crate) fn call(
         count: 0,
         rows: Vec::new(),
         handled: Vec::new(),
+        guards: 0,
     };
     let after = activation.steps(&routine.body)?;
     Ok(match (routine.output, after) {
@@ -63,6 +64,8 @@ struct Activation<'a> {
     rows: Vec<Vec<Value>>,
     /// The errors that handlers are busy with, the innermost last.
     handled: Vec<SqlError>,
+    /// How many blocks with handlers are running in it.
+    guards: usize,
 }
 
 /// What is to be done after a step.
@@ -208,6 +211,7 @@ impl Activation<'_> {
                     )
                 }));
             }
+            Action::Commit | Action::Rollback => self.end_transaction(action)?,
             Action::Fail(error) => return Err(SqlError::clone(error)),
             Action::Return(row) => return Ok(After::Return(self.values(row)?)),
             Action::ReturnNext(row) => {
@@ -320,7 +324,18 @@ impl Activation<'_> {
         slots: [usize; 2],
     ) -> SqlResult<After> {
         let before = self.interpreter.database.borrow().clone();
-        let error = match self.steps(body) {
+        let all = self.interpreter.ending.map(|ending| &ending.guards);
+        let count = |more: isize| {
+            if let Some(all) = all {
+                all.set(all.get().saturating_add_signed(more));
+            }
+        };
+        count(1);
+        self.guards += 1;
+        let done = self.steps(body);
+        self.guards -= 1;
+        count(-1);
+        let error = match done {
             Ok(after) => return Ok(after),
             Err(error) => error,
         };
@@ -339,6 +354,36 @@ impl Activation<'_> {
         let after = self.steps(&handler.body);
         self.handled.pop();
         after
+    }
+
+    /// COMMIT, ROLLBACK: the database as it is becomes the one to go back to, or the other way round.
+    fn end_transaction(&self, action: &Action) -> SqlResult<()> {
+        let refuse = |message: &str| {
+            let state = SqlState::INVALID_TRANSACTION_TERMINATION;
+            Err(SqlError::new(state, message))
+        };
+        let (commits, what) = match action {
+            Action::Commit => (true, "commit"),
+            _ => (false, "roll back"),
+        };
+        let ending = self.interpreter.ending;
+        let Some(ending) = ending.filter(|_| self.interpreter.is_alone()) else {
+            return refuse("invalid transaction termination");
+        };
+        match (self.guards, ending.guards.get()) {
+            (0, 0) => {}
+            (0, _) => return refuse("invalid transaction termination"),
+            _ => return refuse(&format!("cannot {what} while a subtransaction is active")),
+        }
+        let (mut now, mut began) = (
+            self.interpreter.database.borrow_mut(),
+            ending.began.borrow_mut(),
+        );
+        match commits {
+            true => *began = now.clone(),
+            false => *now = began.clone(),
+        }
+        Ok(())
     }
 
     fn statement(&self, statement: &Statement, most: u64) -> SqlResult<crate::Answer> {

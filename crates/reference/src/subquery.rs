@@ -127,6 +127,10 @@ impl Host for Asking<'_> {
         self.0.interpreter.setting(name)
     }
 
+    fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {
+        self.0.interpreter.notify(channel, payload)
+    }
+
     fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
         self.0.interpreter.set_setting(name, value, local)
     }

@@ -283,6 +283,7 @@ impl Connection {
     async fn read(&mut self, end: usize) -> Result<(), Close> {
         self.look()?;
         if !self.copying {
+            self.pass_on().await?;
             desks::home().await;
         }
         make_room(&mut self.input, end);
@@ -298,7 +299,12 @@ impl Connection {
             tokio::select! {
                 biased;
                 read = self.io.read_buf(&mut self.input) => return self.has_read(read),
-                () = self.seat.wake.notified() => self.look()?,
+                () = self.seat.wake.notified() => {
+                    self.look()?;
+                    if !self.copying {
+                        self.pass_on().await?;
+                    }
+                }
                 () = after(limit) => return Err(Close::Fatal(SqlError::new(
                     SqlState(*b"25P03"),
                     "terminating connection due to idle-in-transaction timeout",
@@ -392,6 +398,23 @@ impl Connection {
         for notice in self.session.take_notices() {
             backend::notice(&mut self.out, &notice);
         }
+    }
+
+    /// Passes on what others have said on channels, if there is anything.
+    async fn pass_on(&mut self) -> Result<(), Close> {
+        match self.tell_notifications() {
+            true => self.flush().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Writes what others have said on channels; whether there was anything.
+    fn tell_notifications(&mut self) -> bool {
+        let notifications = self.session.take_notifications();
+        for notification in &notifications {
+            backend::notification(&mut self.out, notification);
+        }
+        !notifications.is_empty()
     }
 
     fn read_limits(&mut self) {

@@ -2,12 +2,14 @@
 //!
 //! Relies on: statements that may take long say so ([`apart`]).  Promises: a short statement is
 //! read, run and answered on one thread, without waking another; a long one runs elsewhere and
-//! delays nobody.  Does not: move a connection to another desk when its own is busy.
+//! delays nobody; a query over large tables runs on threads that stand back for all others (decision 43).
+//! Does not: move a connection to another desk when its own is busy.
 //!
 //! ```text
 //!   accept ──least busy desk──► desk 0 ◄──home──┐
 //!                               desk 1          ├── the runtime that was there before: long statements
 //!                               …     ──apart──►┘
+//!                                     ─behind──►    threads of low priority: queries over large tables
 //! ```
 //! A runtime that shares its sockets among threads hands readiness from thread to thread, and each
 //! hand-over costs about what a statement does. There is a desk for each processor and no more: whose thread has
@@ -22,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -33,6 +35,7 @@ type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 enum Place {
     Desk,
     Apart,
+    Behind,
 }
 
 thread_local! {
@@ -50,17 +53,28 @@ struct Desk {
 
 /// The desks. Clones are the same desks.
 #[derive(Clone)]
-pub(crate) struct Desks(Arc<[Desk]>);
+pub(crate) struct Desks {
+    desks: Arc<[Desk]>,
+    behind: Handle,
+}
 
 /// Ends the desks when it is dropped, and waits for their threads.
 struct Threads {
     desks: Desks,
     threads: Vec<quintet_rt::threads::JoinHandle<()>>,
+    /// What runs there ends by itself: connections are told that the server goes down.
+    behind: Option<Runtime>,
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.desks.0.iter().for_each(|desk| desk.stop.notify_one());
+        if let Some(behind) = self.behind.take() {
+            behind.shutdown_background();
+        }
+        self.desks
+            .desks
+            .iter()
+            .for_each(|desk| desk.stop.notify_one());
         for thread in self.threads.drain(..) {
             // One that panicked has ended, too; its connections are gone.
             let _ = thread.join();
@@ -91,10 +105,21 @@ impl Desks {
                 runtime.block_on(stop.notified());
             }));
         }
-        let desks = Desks(desks.into());
+        // Whoever blocks there has another thread started in his place.
+        let behind = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("behind")
+            .on_thread_start(quintet_rt::threads::stand_back)
+            .enable_all()
+            .build()?;
+        let desks = Desks {
+            desks: desks.into(),
+            behind: behind.handle().clone(),
+        };
         let threads = Threads {
             desks: desks.clone(),
             threads,
+            behind: Some(behind),
         };
         let end = tokio::spawn(async move {
             let _until_dropped = threads;
@@ -105,7 +130,7 @@ impl Desks {
 
     /// The desk with the fewest connections.
     fn choose(&self) -> &Desk {
-        let desks = self.0.iter();
+        let desks = self.desks.iter();
         desks
             .min_by_key(|desk| desk.connections.load(Ordering::Relaxed))
             .expect("there are desks")
@@ -130,6 +155,7 @@ impl Desks {
         let places = Places {
             desk: desk.runtime.clone(),
             apart: Handle::current(),
+            behind: self.behind.clone(),
         };
         go(serving, places, Place::Desk);
     }
@@ -146,6 +172,7 @@ impl Drop for Counted {
 struct Places {
     desk: Handle,
     apart: Handle,
+    behind: Handle,
 }
 
 /// Serves a connection at a place until it wants to be at the other.
@@ -153,6 +180,7 @@ fn go(mut serving: Serving, places: Places, place: Place) {
     let runtime = match place {
         Place::Desk => &places.desk,
         Place::Apart => &places.apart,
+        Place::Behind => &places.behind,
     };
     runtime.clone().spawn(async move {
         let next = poll_fn(|context| {
@@ -180,14 +208,21 @@ pub(crate) fn at_desk() -> bool {
 /// Goes where a call that may take long delays no other connection: `block_in_place` is allowed
 /// there. The connection stays until it goes [`home`].
 pub(crate) async fn apart() {
-    if at_desk() {
+    if matches!(IS.get(), Some(Place::Desk | Place::Behind)) {
         move_to(Place::Apart).await;
+    }
+}
+
+/// The same for what may wait until nobody else wants the processor.
+pub(crate) async fn behind() {
+    if matches!(IS.get(), Some(Place::Desk | Place::Apart)) {
+        move_to(Place::Behind).await;
     }
 }
 
 /// Goes back to the connection's own desk.
 pub(crate) async fn home() {
-    if IS.get() == Some(Place::Apart) {
+    if matches!(IS.get(), Some(Place::Apart | Place::Behind)) {
         move_to(Place::Desk).await;
     }
 }
@@ -255,13 +290,41 @@ mod tests {
         end.abort();
     }
 
+    /// The threads behind stand back, and a connection that was there is at its desk again afterwards.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_runs_behind_has_a_low_priority() {
+        let nice = || {
+            // Field 19; the name in field 2 may have blanks in it.
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let (_, fields) = stat.rsplit_once(") ").unwrap();
+            fields.split(' ').nth(16).unwrap().parse::<i32>().unwrap()
+        };
+        let before = nice();
+        let (desks, end) = Desks::start().unwrap();
+        let (told, heard) = mpsc::channel();
+        let (stream, _client) = sockets(1).await.pop().unwrap();
+        desks.serve(stream, move |_stream| async move {
+            let desk = nice();
+            behind().await;
+            let lowered = tokio::task::block_in_place(nice);
+            apart().await;
+            let apart = nice();
+            home().await;
+            told.send((desk, lowered, apart, nice())).unwrap();
+        });
+        let (desk, lowered, apart, home) = tokio::task::block_in_place(|| heard.recv()).unwrap();
+        assert_eq!((desk, apart, home), (before, before, before));
+        assert!(lowered > before || before >= 19, "{lowered}");
+        end.abort();
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn who_is_apart_delays_nobody() {
         let (desks, end) = Desks::start().unwrap();
         let (go_on, wait) = mpsc::channel::<()>();
         let (told, heard) = mpsc::channel();
         // Enough that some share a desk with the one that blocks.
-        let mut pairs = sockets(desks.0.len() * EACH * 2).await;
+        let mut pairs = sockets(desks.desks.len() * EACH * 2).await;
         let (blocked, _client) = pairs.pop().unwrap();
         desks.serve(blocked, |_stream| async move {
             apart().await;
@@ -287,13 +350,13 @@ mod tests {
     async fn connections_spread_over_the_desks() {
         let (desks, end) = Desks::start().unwrap();
         let mut clients = Vec::new();
-        for (stream, client) in sockets(desks.0.len() * EACH).await {
+        for (stream, client) in sockets(desks.desks.len() * EACH).await {
             clients.push(client);
             desks.serve(stream, |_stream| std::future::pending());
         }
         assert!(
             desks
-                .0
+                .desks
                 .iter()
                 .all(|desk| desk.connections.load(Ordering::Relaxed) == EACH)
         );
@@ -301,7 +364,7 @@ mod tests {
         assert!(end.await.unwrap_err().is_cancelled());
         let left = |desk: &Desk| desk.connections.load(Ordering::Relaxed);
         assert_eq!(
-            desks.0.iter().map(left).sum::<usize>(),
+            desks.desks.iter().map(left).sum::<usize>(),
             0,
             "they end with their desks"
         );

@@ -130,6 +130,12 @@ impl House for DatabaseHouse {
             }
             true
         });
+        let seat = Arc::downgrade(&guest.seat);
+        session.on_notification(move || {
+            if let Some(seat) = seat.upgrade() {
+                seat.wake.notify_one();
+            }
+        });
         guest.welcome(&session.reported_settings());
         tracing::debug!(
             process_id = guest.seat.process_id,

@@ -68,6 +68,8 @@ pub enum Command {
         /// AND CHAIN.
         chain: bool,
     },
+    /// PREPARE TRANSACTION, for which there are no places, as PostgreSQL has none unless it is told to.
+    PrepareTransaction,
     /// SAVEPOINT name.
     Savepoint(String),
     /// ROLLBACK TO name.
@@ -92,6 +94,21 @@ pub enum Command {
         /// What it is from now on.
         value: String,
     },
+    /// LISTEN channel.
+    Listen(String),
+    /// UNLISTEN channel; `None` = all.
+    Unlisten(Option<String>),
+    /// NOTIFY.
+    Notify {
+        /// Where.
+        channel: String,
+        /// What.
+        payload: String,
+    },
+    /// A SELECT of nothing but functions of advisory locks.
+    Advisory(Vec<AdvisoryCall>),
+    /// LOCK TABLE in a mode that every reader holds anyway.
+    LockTable,
     /// RESET ALL.
     ResetAll,
     /// SET TRANSACTION.
@@ -185,6 +202,32 @@ pub struct DdlPlan {
     pub work: Vec<Work>,
     /// What is run when the change is done, by the schema as it is then: CREATE TABLE AS puts its rows in.
     pub then: Option<Arc<Procedure>>,
+}
+
+/// A call of a function of advisory locks.
+#[derive(Clone, Debug)]
+pub struct AdvisoryCall {
+    /// What it does.
+    pub what: Advisory,
+    /// With others who share.
+    pub shared: bool,
+    /// Until the transaction ends.
+    pub transaction: bool,
+    /// One bigint or two integers, over the parameters.
+    pub arguments: Vec<quintet_ir::Expr>,
+}
+
+/// What is done with an advisory lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Advisory {
+    /// Waits for it.
+    Lock,
+    /// Takes it if it is free.
+    Try,
+    /// Gives it back.
+    Unlock,
+    /// Gives all of the session back.
+    UnlockAll,
 }
 
 /// COPY table (columns) FROM STDIN.

@@ -121,7 +121,7 @@ fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<O
         columns.retain(|column| table.columns[*column].generated.is_none());
     }
     let from = From::of_table(&table, &relation.relname, true);
-    let mut joined = join(&from.leaves, vec![], None)?;
+    let mut joined = join(&from.leaves, vec![], None, None)?;
     let outputs = columns.iter().map(|&number| {
         let column = &table.columns[number];
         Output {

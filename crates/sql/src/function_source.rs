@@ -1,8 +1,8 @@
 //! Functions in FROM.
 //!
 //! Relies on: `from`, `set_source`.  Promises: functions that give sets yield rows, which may depend on what
-//! stands to their left, and so do functions of the catalogue; any other function is one row, inlined.  Does not: ROWS FROM, column
-//! definitions of built-ins, WITH ORDINALITY of functions of the catalogue (0A000).
+//! stands to their left, and so do functions of the catalogue; any other function is one row, inlined; several in ROWS FROM
+//! stand side by side.  Does not: functions of several columns in ROWS FROM, column definitions of built-ins, WITH ORDINALITY of functions of the catalogue (0A000).
 
 use crate::coerce;
 use crate::expr::Binder;
@@ -12,10 +12,11 @@ use crate::planner::Planner;
 use crate::routine::{Matched, callee, callee_of_record, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::set_source::add_set;
+use crate::sets::side_by_side as side_by_side_sets;
 use crate::types;
 use crate::unnest::side_by_side;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{FuncCall, Node, RangeFunction};
+use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::function::is_function_name;
@@ -31,7 +32,7 @@ pub(crate) fn bind_function(
     start: usize,
 ) -> SqlResult<From> {
     let [function] = item.functions.as_slice() else {
-        return Err(SqlError::unsupported("ROWS FROM with several functions"));
+        return bind_several(planner, item, lateral, start);
     };
     let node = names::list(function)
         .and_then(<[Node]>::first)
@@ -117,6 +118,54 @@ pub(crate) fn bind_function(
     });
     rename_columns(planner, &mut from, item.alias.as_ref())?;
     Ok(from)
+}
+
+/// ROWS FROM: functions of one column each, side by side.
+fn bind_several(
+    planner: &Planner,
+    item: &RangeFunction,
+    lateral: &Scope,
+    start: usize,
+) -> SqlResult<From> {
+    let mut calls = Vec::with_capacity(item.functions.len());
+    for function in &item.functions {
+        let parts = names::list(function).unwrap_or_default();
+        let (Some(NodeEnum::FuncCall(call)), true) = (
+            parts.first().and_then(inner),
+            parts.iter().skip(1).all(|columns| columns.node.is_none()),
+        ) else {
+            return Err(SqlError::unsupported("ROWS FROM of this"));
+        };
+        calls.push(&**call);
+    }
+    let own: Vec<&str> = calls
+        .iter()
+        .map(|call| {
+            names::strings(&call.funcname)
+                .last()
+                .copied()
+                .unwrap_or_default()
+        })
+        .collect();
+    let given = item.alias.as_ref();
+    let mut names: Vec<Node> = given.map_or_else(Vec::new, |alias| alias.colnames.clone());
+    for name in own.iter().skip(names.len()) {
+        let sval = name.to_string();
+        let node = Some(NodeEnum::String(pg_query::protobuf::String { sval }));
+        names.push(Node { node });
+    }
+    let combined = RangeFunction {
+        functions: vec![Node {
+            node: Some(NodeEnum::FuncCall(Box::new(side_by_side_sets(&calls)))),
+        }],
+        alias: Some(Alias {
+            aliasname: alias_or(given, own.first().copied().unwrap_or_default()).to_string(),
+            colnames: names,
+        }),
+        is_rowsfrom: false,
+        ..item.clone()
+    };
+    bind_function(planner, &combined, lateral, start)
 }
 
 /// True for what PostgreSQL finds before functions of the catalogue.

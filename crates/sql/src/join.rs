@@ -3,7 +3,7 @@
 //! Relies on: `from` for leaves and conditions over the logical frame, `access` for single tables.
 //! Promises: the plan's rows are those of the joins as written; the physical frame is a
 //! permutation of the logical one and `Joined::map` says where each place went.
-//! Does not: estimate costs. The order is fixed by rule:
+//! Does not: estimate what a join of large tables costs (`order` does). Else the order is fixed by rule:
 //!
 //! 1. subqueries of exactly one row, then arrays of keys (`array_key`): what they yield is a key;
 //! 2. the inner-joined leaf with the best constant equality on a key (unique first, then the
@@ -16,6 +16,8 @@
 //! A leaf that an equality connects with what is there comes before one that nothing does. A condition is applied as
 //! soon as all that it names is there; one with a query in it after the others.
 //!
+//! A condition on nothing but one subselect or view is asked inside it, as far down as it can go (`push`).
+//!
 //! In a subquery that something is handed to, a leaf without a key is kept by what equals something that is
 //! there or is handed over (`lookup`). The optional side of an outer join may be several leaves (`group`).
 
@@ -24,6 +26,7 @@ use crate::array_key;
 use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::{is_volatile, move_columns, move_function, shift};
+use crate::sizes::Sizes;
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::Expr;
 use quintet_ir::expressions::each_of_node;
@@ -33,6 +36,10 @@ use std::collections::BTreeSet;
 
 mod group;
 mod lookup;
+mod order;
+mod push;
+
+use order::Way;
 
 /// Not placed yet.
 const NOWHERE: usize = usize::MAX;
@@ -61,7 +68,7 @@ impl Joined {
     }
 }
 
-/// Joins leaves under conditions.
+/// Joins leaves under conditions. With `sizes`, large tables are joined in the order that costs least.
 ///
 /// # Errors
 /// `0A000` for functions in FROM that depend on a left-joined table.
@@ -69,6 +76,7 @@ pub(crate) fn join(
     leaves: &[Leaf],
     conditions: Vec<Expr>,
     order: Option<Order>,
+    sizes: Option<&Sizes<'_>>,
 ) -> SqlResult<Joined> {
     let width = leaves
         .iter()
@@ -79,6 +87,8 @@ pub(crate) fn join(
     let mut conditions = conditions;
     let mut all = leaves.to_vec();
     all.extend(array_key::expand(leaves, &mut conditions, width));
+    imply(&all, &mut conditions);
+    push::push_all(&mut all, &mut conditions);
     let leaves = all.as_slice();
     let width = width + leaves.len() - known;
     let mut state = State {
@@ -92,6 +102,8 @@ pub(crate) fn join(
         used: BTreeSet::new(),
         sorted: order.is_none_or(|order| order.keys.is_empty()),
         single: true,
+        sizes,
+        defers: false,
     };
     state.place_all(order)?;
     // What names nothing at all.
@@ -124,17 +136,33 @@ struct State<'a> {
     used: BTreeSet<usize>,
     sorted: bool,
     single: bool,
+    sizes: Option<&'a Sizes<'a>>,
+    /// Conditions with queries in them wait until all leaves are there that are ordered by cost.
+    defers: bool,
 }
 
 impl State<'_> {
     fn place_all(&mut self, order: Option<Order>) -> SqlResult<()> {
         let leaves = self.leaves;
         let mut waiting: Vec<usize> = (0..leaves.len()).collect();
+        let steps = order::by_cost(self, order).unwrap_or_default();
+        self.defers = true;
+        for &(leaf, way) in &steps {
+            let first = self.plan.is_none();
+            waiting.retain(|&other| other != leaf);
+            self.place(&leaves[leaf], order.filter(|_| first), way)?;
+            // Without an order wanted there is nothing that driving could lose.
+            self.sorted &= first || way != Way::Driving || order.is_none();
+        }
+        self.defers = false;
+        if let Some((leaf, _)) = steps.last() {
+            self.filter_above(&leaves[*leaf]);
+        }
         while !waiting.is_empty() {
             let next = self.next(&waiting)?;
             let leaf = waiting.remove(next);
             let order = order.filter(|_| self.plan.is_none());
-            self.place(&leaves[leaf], order)?;
+            self.place(&leaves[leaf], order, Way::ByKey)?;
         }
         Ok(())
     }
@@ -233,7 +261,8 @@ impl State<'_> {
             .filter(|&n| match &self.pool[n] {
                 Some(condition) => {
                     let columns = columns_of(condition);
-                    !is_volatile(condition) && columns.iter().all(known)
+                    let waits = self.defers && condition.has_subquery();
+                    !waits && !is_volatile(condition) && columns.iter().all(known)
                 }
                 None => false,
             })
@@ -252,8 +281,12 @@ impl State<'_> {
         access::choose(table, leaf.offset, &conditions, usable, order)
     }
 
-    /// Puts a leaf behind what is there.
-    fn place(&mut self, leaf: &Leaf, order: Option<Order>) -> SqlResult<()> {
+    /// Puts a leaf behind what is there, or before it, if its rows drive the join.
+    fn place(&mut self, leaf: &Leaf, order: Option<Order>, way: Way) -> SqlResult<()> {
+        let drives = way == Way::Driving && self.plan.is_some();
+        if drives {
+            self.make_room(leaf.width);
+        }
         // A left join is judged by its ON alone; what else names the leaf is judged above the join.
         let mut conditions: Vec<Expr> = match &leaf.kind {
             LeafKind::Inner => self
@@ -263,7 +296,7 @@ impl State<'_> {
                 .collect(),
             LeafKind::Left(on) => on.clone(),
         };
-        let offset = self.width;
+        let offset = if drives { self.base } else { self.width };
         let kept = match self.correlated {
             true => self.lookup(leaf, &mut conditions),
             false => None,
@@ -283,7 +316,7 @@ impl State<'_> {
                     table,
                     leaf.offset,
                     &borrowed,
-                    &|place| self.is_placed(place),
+                    &|place| way == Way::ByKey && self.is_placed(place),
                     order,
                 );
                 let mut number = 0;
@@ -340,7 +373,16 @@ impl State<'_> {
             LeafKind::Inner => JoinKind::Inner,
             LeafKind::Left(_) => JoinKind::Left,
         };
+        let placed = self.width - leaf.width;
         let plan = match (self.plan.take(), kind) {
+            (Some(kept), kind) if drives => Plan::Join {
+                outer: Box::new(inner),
+                inner: Box::new(kept),
+                outer_width: leaf.width,
+                inner_width: placed - self.base,
+                kind,
+                on: condition,
+            },
             (None, JoinKind::Inner) => match condition {
                 Some(condition) => filter(inner, condition),
                 None => inner,
@@ -361,9 +403,17 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Conditions that could not be judged below a left join.
+    /// Moves what is there to behind a leaf of this width.
+    fn make_room(&mut self, width: usize) {
+        self.plan = self.plan.take().map(|plan| shift(plan, width));
+        let placed = self.map.iter_mut().filter(|place| **place != NOWHERE);
+        placed.for_each(|place| *place += width);
+        self.used = self.used.iter().map(|place| place + width).collect();
+    }
+
+    /// Conditions that could not be judged before.
     fn filter_above(&mut self, leaf: &Leaf) {
-        let now: Vec<Expr> = self
+        let mut now: Vec<Expr> = self
             .applicable(leaf)
             .into_iter()
             .filter_map(|n| self.pool[n].take())
@@ -371,6 +421,7 @@ impl State<'_> {
         if now.is_empty() {
             return;
         }
+        now.sort_by_key(Expr::has_subquery);
         let predicate = self.moved(&and(now));
         self.plan = self.plan.take().map(|plan| filter(plan, predicate));
     }
@@ -419,6 +470,43 @@ impl State<'_> {
         self.used.extend(function_columns(&plan));
         plan
     }
+}
+
+/// Adds what an OR over several tables says about one of them: `(a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4)` lets only
+/// rows of `a` through where x is 1 or 3.
+fn imply(leaves: &[Leaf], conditions: &mut Vec<Expr>) {
+    let mut implied = Vec::new();
+    for condition in conditions.iter() {
+        let Expr::Or(alternatives) = condition else {
+            continue;
+        };
+        let places = columns_of(condition);
+        for leaf in leaves {
+            let own = leaf.offset..leaf.offset + leaf.width;
+            let is_table = matches!(
+                (&leaf.source, &leaf.kind),
+                (Source::Table(_), LeafKind::Inner)
+            );
+            let some = places.iter().any(|place| own.contains(place));
+            let all = places.iter().all(|place| own.contains(place));
+            if !is_table || !some || all {
+                continue;
+            }
+            let says = |alternative: &Expr| -> Option<Expr> {
+                let mut parts = Vec::new();
+                crate::from::split(alternative.clone(), &mut parts);
+                parts.retain(|part| {
+                    let columns = columns_of(part);
+                    let inside = !columns.is_empty() && columns.iter().all(|c| own.contains(c));
+                    inside && !is_volatile(part) && !part.has_subquery()
+                });
+                (!parts.is_empty()).then(|| and(parts))
+            };
+            let parts: Option<Vec<Expr>> = alternatives.iter().map(says).collect();
+            implied.extend(parts.map(Expr::Or));
+        }
+    }
+    conditions.extend(implied);
 }
 
 fn filter(plan: Plan, predicate: Expr) -> Plan {

@@ -211,7 +211,7 @@ fn side_plan(side: &From, places: Range<usize>) -> SqlResult<Plan> {
         .collect();
     let conditions: SqlResult<Vec<Expr>> = side.conditions.iter().map(moved).collect();
     let leaves = leaves?;
-    let joined = join(&leaves, conditions?, None)?;
+    let joined = join(&leaves, conditions?, None, None)?;
     let columns = leaves.iter().flat_map(|leaf| {
         let place = |n| joined.map[leaf.offset + n];
         (0..leaf.width).map(move |n| Expr::Column(place(n), leaf.types[n]))

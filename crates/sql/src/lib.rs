@@ -22,7 +22,7 @@
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
 //! | `from`, `join_clause`, `function_source`, `unnest`, `with` | sources of rows as they are written |
-//! | `join`, `access`, `condition`, `array_key`, `rewrite` | their order and their access paths |
+//! | `join`, `sizes`, `access`, `condition`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `group`, `values`, `set_operation`, `limit`, `locking` | queries |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
 //! | `sets`, `expanded` | sets in select lists |
@@ -31,10 +31,11 @@
 //! | `role` | roles, owners and privileges |
 //! | `plpgsql` | bodies of stored procedures, as a tree |
 //! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
-//! | `utility` | statements for the session |
+//! | `utility`, `advisory`, `set_config` | statements for the session |
 //! | `script` | scripts that are read for what they define |
 
 mod access;
+mod advisory;
 mod array_key;
 mod call;
 pub mod catalog;
@@ -83,6 +84,7 @@ mod set_config;
 mod set_operation;
 mod set_source;
 mod sets;
+mod sizes;
 mod statement;
 mod stored;
 mod subquery;
@@ -104,5 +106,6 @@ pub use feed::Feed;
 pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
-pub use planner::{PlanContext, Who, plan};
+pub use planner::{PlanContext, Who, plan, plan_sized};
+pub use sizes::Sizes;
 pub use system::Known;

@@ -11,6 +11,7 @@ use crate::parse::{self, Parsed};
 use crate::rewrite::same;
 use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
 use crate::scope::{Scope, ScopeColumn};
+use crate::sizes::Sizes;
 use crate::variables::Variables;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits};
@@ -59,6 +60,8 @@ impl Who {
 /// The state of planning one statement.
 pub(crate) struct Planner<'a> {
     pub context: &'a PlanContext<'a>,
+    /// How many rows there are; not inside routines, whose plans are made once for all times.
+    pub sizes: Option<&'a Sizes<'a>>,
     source: &'a str,
     /// The schemas of the search path that are there.
     path: Vec<String>,
@@ -141,6 +144,7 @@ impl<'a> Planner<'a> {
     pub fn new(context: &'a PlanContext<'a>, source: &'a str, params: &[SqlType]) -> Planner<'a> {
         Planner {
             context,
+            sizes: None,
             source,
             path: schemas_of(context),
             uses: RefCell::default(),
@@ -275,6 +279,15 @@ impl<'a> Planner<'a> {
         self.notices.borrow_mut().push(Notice {
             severity: "NOTICE",
             message: SqlError::new(SqlState::SUCCESSFUL_COMPLETION, message),
+        });
+    }
+
+    /// A notice that something is there already.
+    pub fn notice_there(&self, state: SqlState, what: impl fmt::Display) {
+        let message = SqlError::new(state, format!("{what} already exists, skipping"));
+        self.notices.borrow_mut().push(Notice {
+            severity: "NOTICE",
+            message,
         });
     }
 
@@ -500,9 +513,23 @@ impl<'a> Planner<'a> {
         self.named_at.borrow().get(&column).copied().unwrap_or(-1)
     }
 
-    /// The statement's parameters, all decided.
+    /// The type that a client has declared for a parameter, `Unknown` if it has not.
+    pub fn declared(&self, place: usize) -> SqlType {
+        let params = self.params.borrow();
+        params.get(place).copied().unwrap_or(SqlType::Unknown)
+    }
+
+    /// The types of parameters as far as they are decided; inside a routine of its slots.
+    pub fn decided(&self) -> Vec<SqlType> {
+        self.params.borrow().clone()
+    }
+
+    /// The statement's parameters, all decided. Inside a routine others of its statements may decide.
     pub fn finish_params(&self) -> SqlResult<Vec<SqlType>> {
         let params = self.params.borrow().clone();
+        if self.variables.is_some() {
+            return Ok(params);
+        }
         match params.iter().position(|&ty| ty == SqlType::Unknown) {
             None => Ok(params),
             Some(place) => Err(SqlError::new(
@@ -584,7 +611,30 @@ fn locks_in_subquery(statement: &Statement) -> bool {
 /// # Errors
 /// Whatever is wrong with the statement, as PostgreSQL says it; `0A000` for what Quintet lacks.
 pub fn plan(parsed: &Parsed, context: &PlanContext, param_types: &[SqlType]) -> SqlResult<Planned> {
+    plan_whole(parsed, context, param_types, None)
+}
+
+/// As [`plan`], with large tables joined in the order that costs least.
+///
+/// # Errors
+/// As there.
+pub fn plan_sized(
+    parsed: &Parsed,
+    context: &PlanContext,
+    param_types: &[SqlType],
+    sizes: &Sizes<'_>,
+) -> SqlResult<Planned> {
+    plan_whole(parsed, context, param_types, Some(sizes))
+}
+
+fn plan_whole(
+    parsed: &Parsed,
+    context: &PlanContext,
+    param_types: &[SqlType],
+    sizes: Option<&Sizes<'_>>,
+) -> SqlResult<Planned> {
     let planner = Planner {
+        sizes,
         text: parsed.text(),
         ..Planner::new(context, parsed.source(), param_types)
     };

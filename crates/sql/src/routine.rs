@@ -18,7 +18,7 @@
 //! | `matching` | which routine a call means, and its arguments |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
 //! | `hold` | statements whose expressions call functions |
-//! | `changes` | WITH queries that change rows, inside a routine |
+//! | `changes` | WITH queries that change rows |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages |
@@ -53,6 +53,7 @@ pub(crate) use block::plan_do;
 pub(crate) use call::{
     Calls, any_node, callee, callee_of_record, plan_call, plan_select_of_routine,
 };
+pub(crate) use changes::{has_changes, plan_changes};
 pub(crate) use create::{find, plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use hold::hold;

@@ -171,7 +171,7 @@ fn plan_select(
         limited,
         alone: leaves.len() == 1,
     });
-    let mut joined = join(&leaves, conditions, order)?;
+    let mut joined = join(&leaves, conditions, order, planner.sizes)?;
     let collapsed = grouped || distinct || !on.is_empty() || !windows.is_empty();
     let locks = plan_locks(planner, select, &from, &joined, collapsed)?;
 

@@ -1,15 +1,18 @@
 //! Functions that return sets, in a select list.
 //!
 //! Relies on: `function_source`, which has them in FROM.  Promises: `SELECT a, f(b) FROM t` is planned as
-//! `SELECT a, x FROM t, LATERAL f(b) AS x`, which has the same rows in the same order; several `unnest` stand
-//! side by side, the shorter ones filled up with NULLs.  A set inside an expression is one that
-//! the expression is computed for each row of.  Does not: several sets of other kinds, sets under conditions, sets
-//! beside aggregates or groups: these are refused where they are bound.
+//! `SELECT a, x FROM t, LATERAL f(b) AS x`, which has the same rows in the same order; several sets stand
+//! side by side, the shorter ones filled up with NULLs: those that are no `unnest` are gathered into arrays first.
+//! A set inside an expression is one that the expression is computed for each row of.  Does not: sets under conditions,
+//! sets beside aggregates or groups: these are refused where they are bound.
 
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine::{any_node, named};
-use pg_query::protobuf::{Alias, ColumnRef, FuncCall, Node, RangeFunction, ResTarget, SelectStmt};
+use pg_query::protobuf::{
+    Alias, ColumnRef, FuncCall, LimitOption, Node, RangeFunction, ResTarget, SelectStmt,
+    SetOperation, SubLink, SubLinkType,
+};
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::aggregate::is_aggregate_name;
@@ -18,6 +21,60 @@ use quintet_ir::routine::Output;
 
 /// What the sets are called among the sources; no name that somebody would write.
 const ALIAS: &str = "?set?";
+
+/// What a set's one column is called where it is gathered into an array.
+const ROWS: &str = "?rows?";
+
+/// Sets of one column each, side by side: `unnest` of arrays of their rows.
+pub(crate) fn side_by_side(calls: &[&FuncCall]) -> FuncCall {
+    let arrays = calls.iter().map(|call| match call.args.as_slice() {
+        [array] if is_plain_unnest(call) => array.clone(),
+        _ => array_of_rows(call),
+    });
+    FuncCall {
+        funcname: vec![string("unnest".to_string())],
+        args: arrays.collect(),
+        location: calls.first().map_or(-1, |call| call.location),
+        ..FuncCall::default()
+    }
+}
+
+/// `ARRAY(SELECT x FROM call AS x)`.
+fn array_of_rows(call: &FuncCall) -> Node {
+    let named = |name: &str| Alias {
+        aliasname: name.to_string(),
+        colnames: vec![string(name.to_string())],
+    };
+    let source = RangeFunction {
+        lateral: true,
+        functions: vec![node(NodeEnum::FuncCall(Box::new(call.clone())))],
+        alias: Some(named(ROWS)),
+        ..RangeFunction::default()
+    };
+    let fields = [ROWS, ROWS].map(|name| string(name.to_string())).into();
+    let location = call.location;
+    let target = ResTarget {
+        val: Some(Box::new(node(NodeEnum::ColumnRef(ColumnRef {
+            fields,
+            location,
+        })))),
+        location,
+        ..ResTarget::default()
+    };
+    let select = SelectStmt {
+        target_list: vec![node(NodeEnum::ResTarget(Box::new(target)))],
+        from_clause: vec![node(NodeEnum::RangeFunction(source))],
+        limit_option: LimitOption::Default as i32,
+        op: SetOperation::SetopNone as i32,
+        ..SelectStmt::default()
+    };
+    node(NodeEnum::SubLink(Box::new(SubLink {
+        sub_link_type: SubLinkType::ArraySublink as i32,
+        subselect: Some(Box::new(node(NodeEnum::SelectStmt(Box::new(select))))),
+        location,
+        ..SubLink::default()
+    })))
+}
 
 /// The SELECT with its sets in FROM; `None` if there are none that can be there.
 ///
@@ -43,11 +100,7 @@ pub(crate) fn sets_in_from(
     let combined = match calls.as_slice() {
         [] => return Ok(None),
         [only] => (*only).clone(),
-        [first, ..] if calls.iter().all(|call| is_plain_unnest(call)) => FuncCall {
-            args: calls.iter().flat_map(|call| call.args.clone()).collect(),
-            ..(*first).clone()
-        },
-        _ => return Ok(None),
+        several => side_by_side(several),
     };
     let aggregates = |node: &NodeRef| match node {
         NodeRef::FuncCall(call) => names::built_in(&call.funcname).is_some_and(is_aggregate_name),

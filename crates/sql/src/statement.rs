@@ -6,7 +6,7 @@
 use crate::command::Planned;
 use crate::planner::Planner;
 use crate::{
-    copy, ddl, delete, feed, insert, output, routine, select, set_config, update, utility,
+    advisory, copy, ddl, delete, feed, insert, output, routine, select, set_config, update, utility,
 };
 use pg_query::NodeEnum;
 use quintet_base::{SqlError, SqlResult};
@@ -15,6 +15,10 @@ use quintet_ir::plan::Plan;
 
 /// Plans a statement.
 pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Planned> {
+    // In a routine whoever embeds the statement has made steps of them.
+    if planner.variables.is_none() && routine::has_changes(node) {
+        return routine::plan_changes(planner, node);
+    }
     match node {
         NodeEnum::SelectStmt(select) => {
             if let Some(planned) = ddl::select_into(planner, select)? {
@@ -24,6 +28,11 @@ pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Pl
                 return Ok(planned);
             }
             if let Some(planned) = set_config::plan_set_config(planner, select) {
+                return Ok(planned);
+            }
+            if planner.variables.is_none()
+                && let Some(planned) = advisory::plan_advisory(planner, select)?
+            {
                 return Ok(planned);
             }
             if let Some(planned) = routine::plan_select_of_routine(planner, select)? {
@@ -89,9 +98,6 @@ fn unsupported(node: &NodeEnum) -> SqlError {
         NodeEnum::CreateStatsStmt(_) => "CREATE STATISTICS",
         NodeEnum::DefineStmt(_) => "CREATE of this kind of object",
         NodeEnum::RuleStmt(_) => "CREATE RULE",
-        NodeEnum::ListenStmt(_) => "LISTEN",
-        NodeEnum::UnlistenStmt(_) => "UNLISTEN",
-        NodeEnum::NotifyStmt(_) => "NOTIFY",
         NodeEnum::LockStmt(_) => "LOCK TABLE",
         NodeEnum::LoadStmt(_) => "LOAD",
         NodeEnum::ClusterStmt(_) => "CLUSTER",

@@ -92,7 +92,7 @@ pub(crate) fn plan_target_rows(
     }
     let mut leaves = from.leaves.clone();
     leaves.extend(subqueries.take_leaves());
-    let joined = join(&leaves, conditions, None)?;
+    let joined = join(&leaves, conditions, None, None)?;
     // The target is the first leaf of the logical frame.
     if joined.map.first().is_none_or(|&place| place == 0) {
         return Ok((joined.plan, Frame { map: joined.map }));

@@ -79,12 +79,27 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
             };
             plain(Command::Nothing { checkpoint: false }, tag)
         }
+        NodeEnum::ListenStmt(statement) => {
+            plain(Command::Listen(statement.conditionname.clone()), "LISTEN")
+        }
+        NodeEnum::UnlistenStmt(statement) => {
+            let name = &statement.conditionname;
+            let channel = (!name.is_empty()).then(|| name.clone());
+            plain(Command::Unlisten(channel), "UNLISTEN")
+        }
+        NodeEnum::NotifyStmt(statement) => plain(
+            Command::Notify {
+                channel: statement.conditionname.clone(),
+                payload: statement.payload.clone(),
+            },
+            "NOTIFY",
+        ),
         NodeEnum::CheckPointStmt(_) => plain(Command::Nothing { checkpoint: true }, "CHECKPOINT"),
         NodeEnum::LockStmt(statement) => {
             // ACCESS SHARE is what every reader holds: nothing to do.
             const ACCESS_SHARE: i32 = 1;
             match statement.mode {
-                ACCESS_SHARE => plain(Command::Nothing { checkpoint: false }, "LOCK TABLE"),
+                ACCESS_SHARE => plain(Command::LockTable, "LOCK TABLE"),
                 _ => Err(SqlError::unsupported("LOCK TABLE")
                     .hint("Use SERIALIZABLE, or SELECT … FOR UPDATE on the rows.")),
             }
@@ -136,9 +151,12 @@ fn transaction(planner: &Planner, statement: &TransactionStmt) -> SqlResult<Plan
         TransStmtSavepoint => (Command::Savepoint(name), "SAVEPOINT"),
         TransStmtRelease => (Command::Release(name), "RELEASE"),
         TransStmtRollbackTo => (Command::RollbackTo(name), "ROLLBACK"),
-        TransStmtPrepare => return Err(SqlError::unsupported("PREPARE TRANSACTION")),
-        TransStmtCommitPrepared => return Err(SqlError::unsupported("COMMIT PREPARED")),
-        TransStmtRollbackPrepared => return Err(SqlError::unsupported("ROLLBACK PREPARED")),
+        TransStmtPrepare => (Command::PrepareTransaction, "PREPARE TRANSACTION"),
+        TransStmtCommitPrepared | TransStmtRollbackPrepared => {
+            let name = &statement.gid;
+            let message = format!("prepared transaction with identifier \"{name}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
         Undefined => return Err(SqlError::internal("a transaction statement of no kind")),
     };
     Ok(planner.command(command, tag))
@@ -278,13 +296,20 @@ fn backward() -> SqlError {
 fn show(planner: &Planner, name: &str) -> Planned {
     let (command, names) = match name {
         "all" => (Command::ShowAll, &["name", "setting", "description"][..]),
-        name => (Command::Show(name.to_ascii_lowercase()), &[name][..]),
+        name => (Command::Show(name.to_ascii_lowercase()), &[shown(name)][..]),
     };
     let columns = names.iter().map(|name| text_column(name)).collect();
     Planned {
         columns,
         ..planner.command(command, "SHOW")
     }
+}
+
+/// A setting's name as PostgreSQL writes it.
+fn shown(name: &str) -> &str {
+    let with_capitals = ["DateStyle", "IntervalStyle", "TimeZone"];
+    let same = |known: &&&str| known.eq_ignore_ascii_case(name);
+    with_capitals.iter().find(same).copied().unwrap_or(name)
 }
 
 /// A column of a result that the session makes.

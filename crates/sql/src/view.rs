@@ -62,7 +62,11 @@ pub(crate) fn bind_view(
     let nothing = Variables::default();
     let inside = match planner.variables {
         Some(_) => Planner::inside(&context, "", &nothing),
-        None => Planner::new(&context, "", &[]),
+        None => {
+            let mut inside = Planner::new(&context, "", &[]);
+            inside.sizes = planner.sizes;
+            inside
+        }
     };
     inside.as_deep_as(planner);
     inside.number_behind(planner);

@@ -149,6 +149,11 @@ impl Txn {
         !self.snapshot_used && self.held.is_empty() && !self.has_writes()
     }
 
+    /// True if it holds row locks, or waits for one.
+    pub fn has_locks(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// True if a lock was refused because others wait for those it holds: to run it again it must let go.
     pub fn is_deadlocked(&self) -> bool {
         self.deadlocked

@@ -6,24 +6,20 @@ declare
 begin
   open c for select * from t; -- refused: 0A000 OPEN
 end $$;
-create procedure declares() language plpgsql as $$
+create procedure goes_back() language plpgsql as $$
 declare
   n int;
-  c cursor for select id from t order by id; -- refused: 0A000 cursor
+  c scroll cursor for select id from t order by id;
 begin
-  n := 1;
+  open c;
+  fetch prior from c into n; -- refused: 0A000 FETCH
 end $$;
-create procedure fetches_rows() language plpgsql as $$
+create procedure skips() language plpgsql as $$
 declare
-  n int;
-  c cursor for select id from t order by id; -- refused: 0A000 cursor
+  c cursor for select id from t order by id;
 begin
-  open c; -- refused: 0A000 OPEN
-  loop
-    fetch c into n; -- refused: 0A000 FETCH
-    exit when not found;
-  end loop;
-  close c; -- refused: 0A000 CLOSE
+  open c;
+  move c; -- refused: 0A000 MOVE
 end $$;
 create procedure with_arguments() language plpgsql as $$
 declare
@@ -57,9 +53,9 @@ begin
 end $$;
 create procedure at_the_place() language plpgsql as $$
 declare
-  c cursor for select id from t for update; -- refused: 0A000 cursor
+  c cursor for select id from t for update;
 begin
-  for r in c loop -- refused: 0A000 cursor
+  for r in c loop
     update t set v = 1 where current of c; -- refused: 0A000 CURRENT OF
   end loop;
 end $$;

@@ -1,20 +1,7 @@
 create table t (id int primary key, v int);
-create procedure commits() language plpgsql as $$
-begin
-  insert into t values (1, 1);
-  commit; -- refused: 0A000 COMMIT
-  insert into t values (2, 2);
-end $$;
-create procedure rolls_back() language plpgsql as $$
-begin
-  insert into t values (1, 1);
-  if true then
-    rollback; -- refused: 0A000 ROLLBACK
-  end if;
-end $$;
 create procedure chains() language plpgsql as $$
 begin
-  commit and chain; -- refused: 0A000 COMMIT
+  commit and chain; -- refused: 0A000 AND CHAIN
 end $$;
 create procedure sets() language plpgsql as $$
 begin

@@ -16,14 +16,14 @@ use quintet_ir::schema::{CheckDef, PrimaryKey, TableRef};
 use quintet_ir::statement::{Body, Delete, Insert, Update};
 use quintet_ir::{
     Access, ColumnDef, CompareOp, Expr, Host, IndexDef, KeyRange, Path, Plan, Procedure,
-    SequenceDef, Statement, TableDef,
+    SequenceDef, Spill, Statement, TableDef,
 };
 use quintet_rt::{Disk, SimDisk};
 use quintet_tc::{Tc, TcConfig, Txn, Wait};
 use quintet_wal::{Wal, WalConfig};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub use Value::{Int4, Null};
 
@@ -344,6 +344,39 @@ pub struct TestHost {
     pub evaluations: Cell<i64>,
     /// Names and values.
     pub settings: Vec<(&'static str, &'static str)>,
+    /// Bytes for rows that a file can take as well.
+    pub kept_memory: Option<usize>,
+    /// There are none.
+    pub no_files: bool,
+    pub files: Arc<Files>,
+}
+
+/// Files of statements: how many were made, and how many are there.
+#[derive(Default, Debug)]
+pub struct Files {
+    pub made: AtomicUsize,
+    pub there: AtomicUsize,
+}
+
+struct MemoryFile(Vec<u8>, Arc<Files>);
+
+impl Spill for MemoryFile {
+    fn append(&mut self, bytes: &[u8]) -> SqlResult<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> SqlResult<()> {
+        let offset = offset as usize;
+        into.copy_from_slice(&self.0[offset..offset + into.len()]);
+        Ok(())
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        self.1.there.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Host for TestHost {
@@ -388,6 +421,18 @@ impl Host for TestHost {
     }
     fn process_id(&self) -> i32 {
         1
+    }
+    fn kept_memory(&self) -> usize {
+        let all = self.statement_memory();
+        self.kept_memory.unwrap_or(all - all / 4)
+    }
+    fn spill(&self) -> SqlResult<Box<dyn Spill>> {
+        if self.no_files {
+            return Err(quintet_ir::out_of_memory(self.statement_memory()));
+        }
+        self.files.made.fetch_add(1, Ordering::Relaxed);
+        self.files.there.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(MemoryFile(vec![], Arc::clone(&self.files))))
     }
 }
 
@@ -439,6 +484,7 @@ impl Call {
                 Ok(None) => return Answer::Done(rows, run.affected()),
                 Err(Stop::Blocked(wait)) => return Answer::Blocked(wait),
                 Err(Stop::Error(error)) => return Answer::Failed(error),
+                Err(Stop::Commit) => panic!("only sessions commit within a call"),
             }
         }
     }

@@ -291,6 +291,10 @@ impl Member {
                 },
                 Err(Stop::Error(error)) => break Outcome::Failed(error),
                 Err(Stop::Blocked(_)) => break Outcome::Blocked,
+                Err(Stop::Commit) => {
+                    self.job.host.needs_session();
+                    break Outcome::PutOut;
+                }
             }
         };
         let writes_avoided = || {

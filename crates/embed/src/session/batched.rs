@@ -80,7 +80,7 @@ impl Session {
         let arguments = values.collect::<SqlResult<Vec<Value>>>()?;
         let job = Job {
             procedure: Arc::clone(call),
-            host: LentHost::new(&self.host, &mut self.facts),
+            host: LentHost::new(&self.host, &mut self.facts, portal.ends_transactions()),
             cancel: Arc::clone(&self.cancel),
         };
         let asked = Asked {
@@ -175,7 +175,7 @@ impl Session {
                 self.ensure_schema(portal)?;
                 let direct = &self.host.direct;
                 let run = Run::with_arguments(direct, Arc::clone(&procedure), arguments);
-                let mut calling = self.begin_call(&procedure, portal.commits, run);
+                let mut calling = self.begin_call(&procedure, portal, run);
                 calling.keep_hold(hold);
                 portal.state = PortalState::Calling(Box::new(calling));
                 Ok(None)

@@ -7,7 +7,8 @@
 //! [`quintet_base::limits::CALL_OPTIMISTIC_RUNS`] attempts lock nothing; a later one queues for
 //! the row that the last was lost by, and has the locks of those before, so that nobody overtakes it again
 //! on those rows; the locks' queues are in the order of arrival.
-//! Does not: run anything again inside BEGIN, or after a deadlock with what it held.
+//! COMMIT in a call commits like its end does, and the call goes on in another transaction: from then on it is not
+//! run again.  Does not: run anything again inside BEGIN, or after a deadlock with what it held.
 //!
 //! ```text
 //!   run, optimistic ──► commit ──► answer
@@ -16,13 +17,14 @@
 //! ```
 
 use super::execute::{Pulled, canceled};
+use super::listening::Noted;
 use super::transaction::durability;
-use super::{Mode, Session};
+use super::{Mode, Portal, Session};
 use crate::batches::Hold;
 use crate::chains::Place;
 use crate::step::{Flow, Pause, Reason};
 use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
-use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Value};
+use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Timestamp, Value};
 use quintet_direct::{Run, translate};
 use quintet_engine::Engine;
 use quintet_ir::statement::Procedure;
@@ -41,9 +43,15 @@ pub(super) struct Calling {
     alone: bool,
     /// Its body has come to its end.
     ended: bool,
+    /// Its body has come to a COMMIT.
+    parting: bool,
+    /// Some of it is committed: it cannot be run again.
+    parted: bool,
     attempts: usize,
     /// How many notices there were before it.
     notices: usize,
+    /// What the transaction had said before it.
+    noted: Noted,
     /// To be locked before it is run again.
     contested: Option<(SpaceId, Bytes)>,
     /// Others wait until it has committed, if it was in line itself.
@@ -52,6 +60,8 @@ pub(super) struct Calling {
     hold: Option<Hold>,
     /// What becomes of it decides how others are run.
     routed: bool,
+    /// What it was planned with, once a part of it is committed.
+    schema: Timestamp,
 }
 
 impl Calling {
@@ -66,6 +76,17 @@ impl Calling {
         self.hold = None;
     }
 
+    /// It is a transaction of its own, and nothing of it remains.
+    fn may_be_run_again(&self) -> bool {
+        self.alone && !self.parted
+    }
+
+    /// What it has done so far is committed.
+    fn part(&mut self, schema: Timestamp) {
+        self.parted = true;
+        self.schema = schema;
+    }
+
     /// It was put out of a batch.
     pub fn keep_hold(&mut self, hold: Option<Hold>) {
         self.hold = hold;
@@ -73,14 +94,14 @@ impl Calling {
 }
 
 impl Session {
-    /// A call that begins with `run`. `commits`: nothing else is to follow in its transaction.
+    /// A call of a portal that begins with `run`. If the portal commits, nothing else is to follow in its transaction.
     pub(super) fn begin_call(
         &mut self,
         procedure: &Arc<Procedure>,
-        commits: bool,
+        portal: &Portal,
         run: Run,
     ) -> Calling {
-        let alone = commits && self.mode == Mode::Implicit;
+        let alone = portal.commits && self.mode == Mode::Implicit;
         let fresh = self.txn.as_mut().filter(|txn| alone && txn.is_fresh());
         let alone = fresh.is_some();
         if let Some(txn) = fresh {
@@ -89,18 +110,23 @@ impl Session {
         if alone {
             self.lock_reads_if_asked();
         }
+        self.host.alone = alone && portal.ends_transactions();
         Calling {
             procedure: Arc::clone(procedure),
             run,
             rows: VecDeque::new(),
             alone,
             ended: false,
+            parting: false,
+            parted: false,
             attempts: 0,
             notices: self.host.notices.get_mut().len(),
+            noted: self.noted(),
             contested: None,
             place: None,
             hold: None,
             routed: std::mem::take(&mut self.routed),
+            schema: Timestamp::default(),
         }
     }
 
@@ -114,7 +140,13 @@ impl Session {
             if let Some(pause) = self.lock_contested(calling)? {
                 return Ok(Some(pause));
             }
-            if !calling.ended {
+            if calling.parting && self.txn.is_none() {
+                if let Some(pause) = self.await_disk()? {
+                    return Ok(Some(pause));
+                }
+                self.begin_part(calling);
+            }
+            if !calling.ended && !calling.parting {
                 let Calling { run, rows, .. } = calling;
                 let pulled = self.pull(run, params, 0, &mut 0, &mut |row| {
                     rows.push_back(row.to_vec());
@@ -122,8 +154,9 @@ impl Session {
                 });
                 match pulled {
                     Ok(Pulled::Wait(pause)) => return Ok(Some(pause)),
+                    Ok(Pulled::Commit) => calling.parting = true,
                     Ok(_) => calling.ended = true,
-                    Err(error) if calling.alone && calling.run.is_lost() => {
+                    Err(error) if calling.may_be_run_again() && calling.run.is_lost() => {
                         self.again(calling, error)?;
                         continue;
                     }
@@ -139,7 +172,7 @@ impl Session {
             match self.check_deferred() {
                 Ok(None) => {}
                 Ok(pause) => return Ok(pause),
-                Err(error) if error.state.is_retryable() => {
+                Err(error) if error.state.is_retryable() && calling.may_be_run_again() => {
                     self.again(calling, error)?;
                     continue;
                 }
@@ -148,10 +181,17 @@ impl Session {
             let Some(txn) = self.txn.as_mut() else {
                 return Ok(None);
             };
+            let schema = txn.schema();
             match txn.commit_or_keep(durability(&self.db, &self.host)) {
                 Ok(committed) => {
                     self.publish_schema(committed.timestamp);
                     self.txn = None;
+                    if calling.parting {
+                        calling.part(schema);
+                        self.end_transaction(true);
+                        self.pending = committed.durable_at;
+                        continue;
+                    }
                     if calling.routed {
                         let lost = u32::try_from(calling.attempts).unwrap_or(u32::MAX);
                         self.db.batches.route(self.level).note(lost);
@@ -183,7 +223,7 @@ impl Session {
                         let names = self.host.schema.catalog_names();
                         translate(error, self.level, &names)
                     };
-                    if !may_do {
+                    if !may_do || !calling.may_be_run_again() {
                         self.txn = None;
                         self.end_transaction(false);
                         return Err(told);
@@ -195,6 +235,15 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// The call goes on in another transaction.
+    fn begin_part(&mut self, calling: &mut Calling) {
+        self.enter_statement();
+        self.ensure_txn(calling.schema);
+        self.lock_reads_if_asked();
+        self.host.alone = true;
+        calling.parting = false;
     }
 
     /// Gets a lost call ready to be run again, or gives up.
@@ -211,8 +260,10 @@ impl Session {
         calling.attempts += 1;
         self.db.retries.fetch_add(1, Ordering::Relaxed);
         self.host.notices.get_mut().truncate(calling.notices);
+        self.back_to(calling.noted);
         calling.rows.clear();
         calling.ended = false;
+        calling.parting = false;
         calling.run = Run::new(&self.host.direct, Arc::clone(&calling.procedure));
         match self.txn.as_mut() {
             // Others wait for what it holds, or held.

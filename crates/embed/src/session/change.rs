@@ -64,7 +64,7 @@ impl Session {
             }
         }
         // With the turn in hand the newest schema is ours to change.
-        self.db.wait_for_schema();
+        self.db.wait_for_published();
         let schema = Arc::clone(self.schema());
         let again;
         let plan = if prepared.revision == schema.revision && prepared.role == self.host.role() {
@@ -112,6 +112,7 @@ impl Session {
                 context.txn.rollback_to(mark);
                 return Err(error);
             }
+            Err(Stop::Commit) => return Err(super::execute::only_calls_commit()),
         }
         let names = schema.catalog_names();
         let level = self.level;

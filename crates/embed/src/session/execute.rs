@@ -6,7 +6,9 @@
 
 use super::change::Changed;
 use super::{Mode, Portal, PortalState, Session};
+use crate::channels::Listening;
 use crate::step::{Flow, Pause, Reason, RowSink, Step};
+use quintet_base::limits::HELD_BYTES_MAX;
 use quintet_base::{
     SqlError, SqlResult, SqlState, SqlType, Timestamp, TypeMod, Value, text_format,
 };
@@ -28,6 +30,8 @@ pub(super) enum Pulled {
     Break,
     /// Wait.
     Wait(Pause),
+    /// A call wants to go on in another transaction.
+    Commit,
 }
 
 impl Session {
@@ -72,8 +76,8 @@ impl Session {
         }
         let tag = Some(planned.tag.to_string());
         // A cursor outside of a transaction is refused for that.
-        let refused =
-            matches!(planned.command, Command::Declare { .. }) && self.mode != Mode::Explicit;
+        let refused = matches!(planned.command, Command::Declare { hold: false, .. })
+            && self.mode != Mode::Explicit;
         if !planned.needs.is_empty() && !refused {
             self.schema();
             self.host.allow(&planned.needs)?;
@@ -125,6 +129,15 @@ impl Session {
                     self.chain(level, read_only);
                 }
             }
+            Command::LockTable => self.only_in_block("LOCK TABLE")?,
+            Command::PrepareTransaction => {
+                self.rollback();
+                return Err(SqlError::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "prepared transactions are disabled",
+                )
+                .hint("Quintet has no two-phase commit."));
+            }
             Command::Savepoint(name) => self.savepoint(name.clone())?,
             Command::RollbackTo(name) => self.rollback_to(name)?,
             Command::Release(name) => self.release(name)?,
@@ -133,6 +146,15 @@ impl Session {
                 self.set(*local, name, Some(value))?;
                 let row = vec![Value::text(value)];
                 portal.state = PortalState::Rows(VecDeque::from([row]));
+                return Ok(None);
+            }
+            Command::Listen(channel) => self.listen(Listening::To(channel.clone())),
+            Command::Unlisten(Some(channel)) => self.listen(Listening::NotTo(channel.clone())),
+            Command::Unlisten(None) => self.listen(Listening::ToNothing),
+            Command::Notify { channel, payload } => self.notify(channel, payload)?,
+            Command::Advisory(_) => {
+                self.enter_statement();
+                portal.state = PortalState::Advising(Vec::new());
                 return Ok(None);
             }
             Command::ResetAll => {
@@ -193,6 +215,8 @@ impl Session {
                 self.host.given.borrow_mut().clear();
                 self.host.settings.reset_all();
                 self.set_session_user(false, None)?;
+                self.stop_listening();
+                self.owner.unlock_all(false);
             }
             Command::Prepare { name, types, text } => self.parse(name, text, types)?,
             Command::Execute { name, arguments } => {
@@ -206,7 +230,14 @@ impl Session {
                 }
             }
             Command::Deallocate(None) => self.statements.retain(|name, _| name.is_empty()),
-            Command::Declare { name, hold, query } => self.declare(portal, name, *hold, query)?,
+            Command::Declare { name, hold, query } => match hold {
+                false => self.declare(portal, name, query)?,
+                true => {
+                    if let Some(pause) = self.declare_held(portal, name, query)? {
+                        return Ok(Some(Step::Wait(pause)));
+                    }
+                }
+            },
             Command::Fetch {
                 name,
                 count,
@@ -302,13 +333,28 @@ impl Session {
         if let Some(pause) = self.leave_batch(portal)? {
             return Ok(Step::Wait(pause));
         }
+        if matches!(portal.state, PortalState::Advising(_))
+            && let Some(pause) = self.advise(portal)?
+        {
+            return Ok(Step::Wait(pause));
+        }
         let verb = portal.prepared.planned.tag;
+        // A tag counts the rows that were given since the portal was last suspended.
+        let told = portal.told;
         if let PortalState::Calling(calling) = &mut portal.state {
             let advanced = self.advance_call(calling, &portal.params);
             if let Some(pause) = advanced.inspect_err(|_| calling.let_go())? {
                 return Ok(Step::Wait(pause));
             }
-            portal.state = PortalState::Rows(std::mem::take(&mut calling.rows));
+            let mut rows = std::mem::take(&mut calling.rows);
+            // A change behind WITH queries that change rows, too, gives how many rows it changed.
+            if portal.prepared.columns.is_empty()
+                && let Some(Value::Int8(changed)) =
+                    rows.pop_front().and_then(|row| row.into_iter().next())
+            {
+                portal.rows = changed.unsigned_abs();
+            }
+            portal.state = PortalState::Rows(rows);
         }
         let (tag, pulled) = match &mut portal.state {
             PortalState::Running(run) => {
@@ -319,7 +365,7 @@ impl Session {
                     &mut portal.rows,
                     &mut |row| sink.row(row),
                 )?;
-                (run_tag(verb, run, portal.rows), pulled)
+                (run_tag(verb, run, portal.rows, told), pulled)
             }
             PortalState::CopyOut(run, copy) => {
                 let copy = Arc::clone(copy);
@@ -337,7 +383,7 @@ impl Session {
             }
             PortalState::Feeding(rows) => {
                 let pulled = self.pull_feed(rows, max_rows, &mut portal.rows, sink)?;
-                (format!("{verb} {}", portal.rows), pulled)
+                (format!("{verb} {}", portal.rows - told), pulled)
             }
             PortalState::Rows(rows) => {
                 let mut given = 0;
@@ -356,30 +402,41 @@ impl Session {
                         break;
                     }
                 }
-                let counted = verb == "SELECT" || verb == "FETCH";
+                let rows_told = portal.rows - told;
                 (
-                    if counted {
-                        format!("{verb} {}", portal.rows)
-                    } else {
-                        verb.to_string()
+                    match verb {
+                        "SELECT" | "FETCH" | "UPDATE" | "DELETE" => format!("{verb} {rows_told}"),
+                        "INSERT" => format!("INSERT 0 {rows_told}"),
+                        _ => verb.to_string(),
                     },
                     pulled,
                 )
             }
-            PortalState::Done(tag) => return Ok(Step::Done(tag.clone())),
+            PortalState::Done(tag) => {
+                let again = tag.clone().map(|tag| match verb {
+                    "SELECT" | "FETCH" => format!("{verb} 0"),
+                    _ => tag,
+                });
+                return Ok(Step::Done(again));
+            }
             PortalState::Ready
             | PortalState::Queued(_)
             | PortalState::Batched(_)
             | PortalState::Calling(_)
+            | PortalState::Advising(_)
             | PortalState::Committing(_) => {
                 return Err(SqlError::internal("a portal went on without having begun"));
             }
         };
         match pulled {
             Pulled::End => self.finish(portal, Some(tag)),
-            Pulled::Enough => Ok(Step::Suspended),
+            Pulled::Enough => {
+                portal.told = portal.rows;
+                Ok(Step::Suspended)
+            }
             Pulled::Break => Ok(Step::Yielded),
             Pulled::Wait(pause) => Ok(Step::Wait(pause)),
+            Pulled::Commit => Err(only_calls_commit()),
         }
     }
 
@@ -484,27 +541,30 @@ impl Session {
                     return Ok(Pulled::Wait(Pause(Reason::Row(wait))));
                 }
                 Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::Commit) => return Ok(Pulled::Commit),
             }
         }
     }
 
-    /// Opens the transaction for a plan, after planning again if the schema has moved since.
+    /// Opens the transaction for a plan. A schema that has moved since it was planned does no harm while what it reads and writes
+    /// is not fenced, which `tc` looks after. A schema of this transaction's own raises its fences later: there it does.
     pub(super) fn ensure_schema(&mut self, portal: &mut Portal) -> SqlResult<()> {
         self.db.wait_for_schema();
         let schema = self.schema();
-        let (revision, timestamp) = (schema.revision, schema.timestamp);
-        if portal.prepared.revision != revision {
+        let (revision, newest) = (schema.revision, schema.timestamp);
+        let planned = &portal.prepared;
+        let timestamp = if planned.revision == revision {
+            newest
+        } else if newest < Timestamp::MAX && planned.schema_timestamp < Timestamp::MAX {
+            planned.schema_timestamp
+        } else {
             return Err(SqlError::new(
                 SqlState::SERIALIZATION_FAILURE,
                 "the table definition changed while the statement was being started",
             )
             .hint("The transaction might succeed if retried."));
-        }
-        self.ensure_txn(if self.changed_schema.is_some() {
-            Timestamp::MAX
-        } else {
-            timestamp
-        });
+        };
+        self.ensure_txn(timestamp);
         Ok(())
     }
 
@@ -563,22 +623,48 @@ impl Session {
         Ok(())
     }
 
-    fn declare(
-        &mut self,
-        portal: &Portal,
-        name: &str,
-        hold: bool,
-        query: &Arc<Procedure>,
-    ) -> SqlResult<()> {
-        if hold {
-            return Err(SqlError::unsupported("DECLARE CURSOR WITH HOLD"));
-        }
+    fn declare(&mut self, portal: &Portal, name: &str, query: &Arc<Procedure>) -> SqlResult<()> {
         if self.mode != Mode::Explicit {
             return Err(SqlError::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "DECLARE CURSOR can only be used in transaction blocks",
             ));
         }
+        let cursor = self.cursor_of(portal, name, query)?;
+        self.put_portal(name, cursor);
+        Ok(())
+    }
+
+    /// DECLARE … WITH HOLD: the query is run to its end at once, and its rows are kept. `Some`: wait, and call again.
+    fn declare_held(
+        &mut self,
+        portal: &Portal,
+        name: &str,
+        query: &Arc<Procedure>,
+    ) -> SqlResult<Option<Pause>> {
+        let (mut cursor, mut rows) = match self.holding.take() {
+            Some(begun) => *begun,
+            None => (self.cursor_of(portal, name, query)?, Kept::default()),
+        };
+        loop {
+            match self.run_portal(&mut cursor, 0, &mut rows)? {
+                Step::Done(_) => break,
+                Step::Yielded | Step::Suspended => {}
+                Step::Wait(pause) => {
+                    self.holding = Some(Box::new((cursor, rows)));
+                    return Ok(Some(pause));
+                }
+                Step::CopyIn { .. } => return Err(SqlError::internal("a cursor over COPY")),
+            }
+        }
+        cursor.state = PortalState::Rows(rows.rows);
+        (cursor.rows, cursor.told, cursor.held) = (0, 0, true);
+        self.put_portal(name, cursor);
+        Ok(None)
+    }
+
+    /// A portal for a cursor's query.
+    fn cursor_of(&self, portal: &Portal, name: &str, query: &Arc<Procedure>) -> SqlResult<Portal> {
         if self.portals.contains_key(name) {
             return Err(SqlError::new(
                 SqlState::DUPLICATE_CURSOR,
@@ -600,13 +686,15 @@ impl Session {
             source,
             planned,
             revision: portal.prepared.revision,
+            schema_timestamp: portal.prepared.schema_timestamp,
             path_version: portal.prepared.path_version,
             typed: super::are_typed(&query.result),
             role: portal.prepared.role,
             short: false,
+            sizes: Vec::new(),
+            scans: Vec::new(),
         };
-        self.put_portal(name, Portal::new(Arc::new(prepared), portal.params.clone()));
-        Ok(())
+        Ok(Portal::new(Arc::new(prepared), portal.params.clone()))
     }
 
     /// FETCH and MOVE: some rows of another portal, under this one's tag.
@@ -685,6 +773,7 @@ impl Session {
         let params = portal.params.clone();
         match self.pull(&mut run, &params, 0, &mut rows, &mut |_| Ok(Flow::Continue))? {
             Pulled::Wait(pause) => return Ok(Err(pause)),
+            Pulled::Commit => return Err(only_calls_commit()),
             Pulled::End | Pulled::Enough | Pulled::Break => {}
         }
         let milliseconds = (self.host.clock.monotonic_nanos() - started) as f64 / 1e6;
@@ -765,14 +854,19 @@ impl Session {
     }
 }
 
-fn run_tag(verb: &str, run: &Run, rows: u64) -> String {
+fn run_tag(verb: &str, run: &Run, rows: u64, told: u64) -> String {
     match verb {
-        "SELECT" if run.affected() > 0 => format!("{verb} {}", run.affected()),
-        "SELECT" | "FETCH" => format!("{verb} {rows}"),
+        // CREATE TABLE AS: nothing is given, everything is inserted.
+        "SELECT" if rows == 0 => format!("{verb} {}", run.affected()),
+        "SELECT" | "FETCH" => format!("{verb} {}", rows - told),
         "INSERT" => format!("INSERT 0 {}", run.affected()),
         "UPDATE" | "DELETE" => format!("{verb} {}", run.affected()),
         _ => verb.to_string(),
     }
+}
+
+pub(super) fn only_calls_commit() -> SqlError {
+    SqlError::internal("something that is no call of its own wanted to commit")
 }
 
 pub(super) fn canceled() -> SqlError {
@@ -780,6 +874,36 @@ pub(super) fn canceled() -> SqlError {
         SqlState::QUERY_CANCELED,
         "canceling statement due to user request",
     )
+}
+
+/// The rows of a cursor WITH HOLD.
+#[derive(Default)]
+pub(super) struct Kept {
+    rows: VecDeque<Vec<Value>>,
+    bytes: usize,
+}
+
+impl RowSink for Kept {
+    fn columns(&mut self, _: &[quintet_ir::OutputColumn]) {}
+
+    fn row(&mut self, values: &[Value]) -> Result<Flow, SqlError> {
+        let texts = values
+            .iter()
+            .map(|value| value.as_str().map_or(0, str::len));
+        self.bytes += size_of_val(values) + texts.sum::<usize>();
+        if self.bytes > HELD_BYTES_MAX {
+            let message = "the rows of a cursor WITH HOLD take too much memory";
+            return Err(SqlError::new(SqlState::OUT_OF_MEMORY, message));
+        }
+        self.rows.push_back(values.to_vec());
+        Ok(Flow::Continue)
+    }
+
+    fn copy_begin(&mut self, _: usize, _: &quintet_sql::command::CopyFormat) {}
+
+    fn copy_data(&mut self, _: &[u8]) -> Flow {
+        Flow::Continue
+    }
 }
 
 /// MOVE looks at rows and returns none.

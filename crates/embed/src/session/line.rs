@@ -70,7 +70,7 @@ impl Session {
         }
         self.ensure_schema(portal)?;
         let run = Run::new(&self.host.direct, Arc::clone(&procedure));
-        let calling = self.begin_call(&procedure, portal.commits, run);
+        let calling = self.begin_call(&procedure, portal, run);
         portal.state = PortalState::Calling(Box::new(calling));
         Ok(())
     }
@@ -225,7 +225,7 @@ impl Session {
         self.ensure_txn(schema);
         let procedure = call_of(portal)?;
         let run = Run::with_arguments(&self.host.direct, Arc::clone(&procedure), arguments);
-        let mut calling = self.begin_call(&procedure, portal.commits, run);
+        let mut calling = self.begin_call(&procedure, portal, run);
         calling.hold(place);
         portal.state = PortalState::Calling(Box::new(calling));
         Ok(())

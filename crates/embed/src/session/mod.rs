@@ -13,6 +13,8 @@
 //! | `batched` | calls that are run in batches |
 //! | `transaction` | begin, commit, roll back, savepoints, failure |
 //! | `change` | schema changes |
+//! | `listening` | LISTEN, NOTIFY |
+//! | `advising` | advisory locks |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
 //! | `feed` | what the database tells of itself as rows |
@@ -27,6 +29,7 @@
 //! ```
 
 mod activity;
+mod advising;
 mod batched;
 mod call;
 mod change;
@@ -35,10 +38,13 @@ mod execute;
 mod feed;
 mod identity;
 mod line;
+mod listening;
 mod objects;
 mod transaction;
 
 use crate::activity::{Present, State, Who as Shown};
+use crate::advisory::Owner;
+use crate::channels::{Ear, Listening, Notification};
 use crate::database::{Inner, Schema};
 use crate::host::SessionHost;
 use crate::lent::Facts;
@@ -47,18 +53,23 @@ use crate::step::{RowSink, Step, TransactionStatus};
 use batched::Batched;
 use call::Calling;
 use copy::CopyInto;
+use execute::Kept;
 use feed::FeedRows;
 use line::Queued;
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::{Lsn, RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{
+    Lsn, RoleId, SpaceId, SqlError, SqlResult, SqlState, SqlType, Timestamp, Value,
+};
 use quintet_direct::Run;
+use quintet_ir::expressions::each_node_of_statement;
 use quintet_ir::statement::OutputColumn;
+use quintet_ir::{Path, Plan, Statement};
 use quintet_rt::Rand;
 use quintet_sql::command::{Command, CopyTo, Notice, Planned};
-use quintet_sql::{Parsed, PlanContext};
+use quintet_sql::{Parsed, PlanContext, Sizes};
 use quintet_tc::{Mark, Txn};
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +105,8 @@ pub struct Prepared {
     planned: Planned,
     /// Of the schema it was planned with; planned again when that moves.
     revision: u64,
+    /// When that schema was committed; [`Timestamp::MAX`] if it was this transaction's own.
+    schema_timestamp: Timestamp,
     /// Of the search path it was planned with; the same.
     path_version: u64,
     /// Some column's values are written by its type alone; see [`RowSink::typed`].
@@ -101,6 +114,22 @@ pub struct Prepared {
     /// Whose statement it was when it was planned.
     role: RoleId,
     short: bool,
+    /// How many rows the tables had that the plan was made for; planned again when they have many more, or fewer.
+    sizes: Vec<(SpaceId, u64)>,
+    /// Tables that a query reads from one end to the other; empty for what locks or writes.
+    scans: Vec<SpaceId>,
+}
+
+/// The tables that a query reads from one end to the other.
+fn scanned(statement: &Statement) -> Vec<SpaceId> {
+    let mut found = Vec::new();
+    let mut locks = !matches!(statement, Statement::Query(_));
+    each_node_of_statement(statement, &mut |plan| match plan {
+        Plan::Scan(access) if matches!(access.path, Path::Full) => found.push(access.table.space),
+        Plan::Lock { .. } | Plan::Call { .. } => locks = true,
+        _ => {}
+    });
+    if locks { Vec::new() } else { found }
 }
 
 impl Prepared {
@@ -117,6 +146,16 @@ struct Source {
     /// As the client declared them, `Unknown` where it did not.
     declared: Arc<[SqlType]>,
 }
+
+/// A plan is made again when a table has so many times the rows that it was made for, or that share of them;
+/// orders of joins hardly change within this.
+const SIZE_FACTOR: u64 = 4;
+
+/// Tables of fewer rows are as good as one another.
+const ROWS_FEW: u64 = 5_000;
+
+/// Rows that take some ten milliseconds to read.
+const ROWS_HEAVY: u64 = 50_000;
 
 /// Interrupts what a session is doing; may be called from any thread.
 #[derive(Clone, Debug)]
@@ -157,7 +196,12 @@ struct Portal {
     announce: bool,
     /// Last statement of a simple query: commits an implicit transaction before it is answered.
     commits: bool,
+    /// Given so far.
     rows: u64,
+    /// Of these, as many as had been given when it was last suspended.
+    told: u64,
+    /// A cursor WITH HOLD, which the end of a transaction leaves alone.
+    held: bool,
 }
 
 enum PortalState {
@@ -168,6 +212,8 @@ enum PortalState {
     /// A call that is in line for a batch, or in one.
     Batched(Box<Batched>),
     Calling(Box<Calling>),
+    /// Calls of functions of advisory locks, with what those before gave.
+    Advising(Vec<Value>),
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
     Rows(VecDeque<Vec<Value>>),
     CopyOut(Box<Run>, Arc<CopyTo>),
@@ -187,6 +233,7 @@ enum Mode {
 
 struct Savepoint {
     name: String,
+    noted: listening::Noted,
     mark: Option<Mark>,
     schema: Option<Arc<Schema>>,
 }
@@ -235,6 +282,17 @@ pub struct Session {
     known_settings: u64,
     /// When the statement at hand began, until somebody has asked; 0 after that.
     begun_at: i64,
+    /// What it hears on the channels that it listens to.
+    ear: Arc<Ear>,
+    listening: BTreeSet<String>,
+    /// What the transaction wants to hear from its commit on.
+    to_listen: Vec<Listening>,
+    /// What was committed, and is told when it is durable.
+    outgoing: Vec<Notification>,
+    /// Of advisory locks.
+    owner: Owner,
+    /// A cursor WITH HOLD whose query waits for something.
+    holding: Option<Box<(Portal, Kept)>>,
 }
 
 impl Session {
@@ -262,6 +320,7 @@ impl Session {
         let present = db.activity.enter(options.process_id, shown, &cancel, now);
         let host = SessionHost {
             direct: db.direct.own(),
+            spill: Arc::clone(&db.spill),
             clock: Arc::clone(&db.clock),
             database: options.database,
             process_id: present.slot.number,
@@ -272,10 +331,14 @@ impl Session {
             rand: RefCell::new(Rand::from_os()),
             notices: RefCell::default(),
             to_set: RefCell::default(),
+            channels: Arc::clone(&db.channels),
+            said: RefCell::default(),
             settings,
             read_only: false,
+            alone: false,
         };
         let level = host.settings.level("default_transaction_isolation");
+        let owner = db.advisory.owner();
         let mut session = Session {
             db,
             known_settings: host.settings.changes,
@@ -303,6 +366,12 @@ impl Session {
             present,
             shown: State::Idle,
             begun_at: 0,
+            ear: Arc::default(),
+            listening: BTreeSet::new(),
+            to_listen: Vec::new(),
+            outgoing: Vec::new(),
+            owner,
+            holding: None,
         };
         session.know_objects();
         for (_, role) in roles {
@@ -474,6 +543,22 @@ impl Session {
             .is_none_or(|portal| portal.prepared.short)
     }
 
+    /// True if running the portal reads large tables from one end to the other, and others wait for nothing that the
+    /// session holds: it may well let short statements go first.
+    pub fn is_heavy(&self, portal: &str) -> bool {
+        let Some(portal) = self.portals.get(portal) else {
+            return false;
+        };
+        let scans = portal.prepared.scans.iter();
+        let rows: u64 = scans.map(|space| self.db.tc.records(*space)).sum();
+        let holds_nothing = || {
+            self.txn
+                .as_ref()
+                .is_none_or(|txn| !txn.has_writes() && !txn.has_locks())
+        };
+        rows >= ROWS_HEAVY && holds_nothing()
+    }
+
     /// Runs a portal; `max_rows` 0 means all. Call it again after `Wait` and `Yielded`, and when more
     /// rows are wanted after `Suspended`.
     ///
@@ -532,6 +617,7 @@ impl Session {
     /// An error went to the client: the open transaction fails, the implicit one is undone.
     pub fn fail(&mut self) {
         self.copy = None;
+        self.holding = None;
         self.fail_transaction();
         self.show_running();
         self.show_idle();
@@ -696,7 +782,13 @@ impl Session {
             database: &self.host.database,
             format: &self.host.settings.format,
         };
-        let planned = quintet_sql::plan(&source.parsed, &context, &source.declared)?;
+        let count = |space| self.db.tc.records(space);
+        let sizes = Sizes::new(&count);
+        let planned = quintet_sql::plan_sized(&source.parsed, &context, &source.declared, &sizes)?;
+        let scans = match &planned.command {
+            Command::Run(procedure) => procedure.statement().map_or_else(Vec::new, scanned),
+            _ => Vec::new(),
+        };
         let short = match &planned.command {
             Command::Run(procedure) => procedure.is_short(),
             Command::Ddl(_)
@@ -715,9 +807,12 @@ impl Session {
             source,
             planned,
             revision: schema.revision,
+            schema_timestamp: schema.timestamp,
             path_version: self.host.settings.path_version,
             role: self.host.role(),
             short,
+            sizes: sizes.asked(),
+            scans,
         }))
     }
 
@@ -726,6 +821,7 @@ impl Session {
         if prepared.revision == self.schema().revision
             && prepared.path_version == self.host.settings.path_version
             && prepared.role == self.host.role()
+            && self.is_sized(&prepared)
         {
             return Ok(prepared);
         }
@@ -746,6 +842,15 @@ impl Session {
             self.statements.insert(name.to_string(), Arc::clone(&again));
         }
         Ok(again)
+    }
+
+    /// Whether tables have about as many rows as the plan was made for.
+    fn is_sized(&self, prepared: &Prepared) -> bool {
+        prepared.sizes.iter().all(|&(space, then)| {
+            let now = self.db.tc.records(space);
+            let (less, more) = (then.min(now), then.max(now));
+            more < ROWS_FEW || more / SIZE_FACTOR <= less
+        })
     }
 
     /// The schema statements are planned with: this transaction's own, else the newest committed.
@@ -794,6 +899,11 @@ impl Session {
 }
 
 impl Portal {
+    /// It is a statement whose routine may say COMMIT and ROLLBACK, if it is a transaction of its own.
+    fn ends_transactions(&self) -> bool {
+        matches!(self.prepared.planned.tag, "CALL" | "DO")
+    }
+
     fn new(prepared: Arc<Prepared>, params: Vec<Value>) -> Portal {
         Portal {
             prepared,
@@ -804,6 +914,8 @@ impl Portal {
             announce: false,
             commits: false,
             rows: 0,
+            told: 0,
+            held: false,
         }
     }
 }

@@ -13,6 +13,7 @@ use quintet_base::{ConstraintId, Durability, SqlError, SqlResult, SqlState, Time
 use quintet_direct::{Context, Stop, translate};
 use quintet_sql::command::{Notice, TransactionModes};
 use quintet_tc::Error as TcError;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Session {
@@ -34,6 +35,7 @@ impl Session {
             begun => begun,
         };
         self.host.statement_time = now;
+        self.host.alone = false;
         if self.mode == Mode::Idle {
             self.mode = Mode::Implicit;
             self.host.transaction_time = now;
@@ -105,6 +107,7 @@ impl Session {
         }
         if self.txn.is_none() {
             self.end_transaction(true);
+            self.say();
             return Ok(None);
         }
         match self.check_deferred() {
@@ -120,9 +123,12 @@ impl Session {
             return Ok(None);
         };
         let durability = durability(&self.db, &self.host);
+        let changed = self.changed_schema.as_ref().map(|_| Arc::clone(&self.db));
+        let unpublished = changed.as_ref().map(|db| db.about_to_publish());
         match txn.commit(durability) {
             Ok(committed) => {
                 self.publish_schema(committed.timestamp);
+                drop(unpublished);
                 self.txn = None;
                 self.end_transaction(true);
                 self.pending = committed.durable_at;
@@ -158,6 +164,7 @@ impl Session {
             Ok(()) => Ok(None),
             Err(Stop::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(Stop::Error(error)) => Err(error),
+            Err(Stop::Commit) => Err(super::execute::only_calls_commit()),
         }
     }
 
@@ -187,11 +194,13 @@ impl Session {
 
     pub(super) fn await_disk(&mut self) -> SqlResult<Option<Pause>> {
         let Some(lsn) = self.pending else {
+            self.say();
             return Ok(None);
         };
         let log = &self.db.log;
         if log.durable() >= lsn {
             self.pending = None;
+            self.say();
             return Ok(None);
         }
         if log.is_poisoned() {
@@ -220,6 +229,8 @@ impl Session {
     pub(super) fn end_transaction(&mut self, kept: bool) {
         self.ends += 1;
         self.mode = Mode::Idle;
+        self.end_listening(kept);
+        self.owner.unlock_all(true);
         self.savepoints.clear();
         self.changed_schema = None;
         if let Some(before) = self.settings_before.take()
@@ -233,8 +244,9 @@ impl Session {
             let _ = self.host.settings.set(&name, Some(&value));
         }
         if !self.portals.is_empty() {
-            self.portals
-                .retain(|_, portal| matches!(portal.state, super::PortalState::Rows(_)));
+            self.portals.retain(|_, portal| {
+                portal.held || matches!(portal.state, super::PortalState::Rows(_))
+            });
         }
     }
 
@@ -255,8 +267,10 @@ impl Session {
     pub(super) fn savepoint(&mut self, name: String) -> SqlResult<()> {
         self.only_in_block("SAVEPOINT")?;
         let mark = self.txn.as_ref().map(|txn| txn.mark());
+        let noted = self.noted();
         self.savepoints.push(Savepoint {
             name,
+            noted,
             mark,
             schema: self.changed_schema.clone(),
         });
@@ -275,6 +289,8 @@ impl Session {
             (_, None) => {}
         }
         self.changed_schema = savepoint.schema.clone();
+        let noted = savepoint.noted;
+        self.back_to(noted);
         self.mode = Mode::Explicit;
         Ok(())
     }
@@ -298,7 +314,7 @@ impl Session {
             })
     }
 
-    fn only_in_block(&self, what: &str) -> SqlResult<()> {
+    pub(super) fn only_in_block(&self, what: &str) -> SqlResult<()> {
         match self.mode {
             Mode::Explicit | Mode::Failed => Ok(()),
             Mode::Idle | Mode::Implicit => Err(SqlError::new(

@@ -5,7 +5,7 @@
 
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
-use quintet_base::SqlType::{Bool, Float8, Int4, Name, NameArray, Oid, Text, Uuid};
+use quintet_base::SqlType::{Bool, Float8, Int4, Name, NameArray, Oid, Text, Uuid, Void};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlResult, SqlState, SqlType, TypeMod, Value, types};
 
@@ -95,6 +95,12 @@ fn set_config(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     }
 }
 
+fn notify(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let [channel, payload] = [args[0], args[1]].map(|text| text.as_str().unwrap_or_default());
+    host.notify(channel, payload)?;
+    Ok(Value::text(""))
+}
+
 fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Int4(host.process_id()))
 }
@@ -148,6 +154,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("current_setting", &[Text], Text, setting).stable(),
     new("current_setting", &[Text, Bool], Text, setting).stable(),
     new("set_config", &[Text, Text, Bool], Text, set_config)
+        .volatile()
+        .lenient(),
+    new("pg_notify", &[Text, Text], Void, notify)
         .volatile()
         .lenient(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),

@@ -313,6 +313,8 @@ impl Reader<'_> {
             "guard" => self.guard(&mut items)?,
             "raise" => Action::Raise(Box::new(self.raise(&mut items)?)),
             "reraise" => Action::Reraise,
+            "commit" => Action::Commit,
+            "rollback" => Action::Rollback,
             "fail" => Action::Fail(Box::new(failure(&mut items)?)),
             "return" => return Ok(Action::Return(self.exprs(items)?)),
             "return-next" => return Ok(Action::ReturnNext(self.exprs(items)?)),

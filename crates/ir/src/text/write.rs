@@ -174,6 +174,8 @@ fn action(action: &Action) -> Form {
         }
         Action::Raise(raise) => raised(raise),
         Action::Reraise => Form::list("reraise", []),
+        Action::Commit => Form::list("commit", []),
+        Action::Rollback => Form::list("rollback", []),
         Action::Fail(error) => Form::list("fail", failure(error)),
         Action::Return(row) => Form::list("return", exprs(row)),
         Action::ReturnNext(row) => Form::list("return-next", exprs(row)),

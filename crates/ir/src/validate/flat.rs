@@ -115,6 +115,8 @@ impl Walk<'_> {
             | Operation::Raise(_)
             | Operation::ReturnNext(_)
             | Operation::ReturnQuery(_)
+            | Operation::Commit
+            | Operation::Rollback
             | Operation::RowCount { .. }
             | Operation::Diagnose { .. } => vec![(on, heights)],
         })

@@ -219,7 +219,7 @@ impl Checker<'_> {
                 let mut values = raise.options.iter().map(|(_, value)| value);
                 values.try_for_each(|value| self.expr(value, &[]))
             }
-            Action::Reraise | Action::Fail(_) => Ok(()),
+            Action::Reraise | Action::Fail(_) | Action::Commit | Action::Rollback => Ok(()),
             Action::Return(row) => {
                 self.each(row, &[])?;
                 match body.routine.output {

@@ -25,6 +25,8 @@ pub struct Case {
     /// Transactions of calls.
     calls: Vec<Vec<Vec<Value>>>,
     level: Level,
+    /// The fast executor keeps rows in files.
+    keeps_in_files: bool,
 }
 
 /// What can be seen of a run, in words.
@@ -57,6 +59,7 @@ impl Case {
             routines,
             calls,
             level,
+            keeps_in_files: seed % 2 == 1,
         }
     }
 
@@ -94,7 +97,8 @@ impl Case {
             let mut txn = engine::begin(direct, self.level);
             let mut failed = false;
             for params in calls {
-                let listener = Listener::default();
+                let mut listener = Listener::default();
+                listener.keeps_in_files = self.keeps_in_files;
                 let result = engine::run(direct, &mut txn, &procedure, params, &listener);
                 failed = result.is_err();
                 seen.push(outcome(result.map(|(rows, _)| rows), &listener));

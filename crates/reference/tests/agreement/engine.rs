@@ -46,6 +46,7 @@ pub fn run(
             Ok(None) => return Ok((rows, run.affected())),
             Err(Stop::Error(error)) => return Err(error),
             Err(Stop::Blocked(_)) => panic!("there is nobody to wait for"),
+            Err(Stop::Commit) => panic!("no routine here says COMMIT"),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use quintet_base::text_format::FormatContext;
 use quintet_base::{SequenceId, SqlError, SqlResult};
-use quintet_ir::Host;
 use quintet_ir::fold::DetachedHost;
+use quintet_ir::{Host, Spill};
 use std::cell::{Cell, RefCell};
 
 /// See the module.
@@ -12,6 +12,24 @@ pub struct Listener {
     detached: DetachedHost,
     sequence: Cell<i64>,
     pub told: RefCell<Vec<(&'static str, SqlError)>>,
+    /// Rows that a file can take are kept in one.
+    pub keeps_in_files: bool,
+}
+
+/// A file of one statement's rows.
+struct MemoryFile(Vec<u8>);
+
+impl Spill for MemoryFile {
+    fn append(&mut self, bytes: &[u8]) -> SqlResult<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> SqlResult<()> {
+        let offset = offset as usize;
+        into.copy_from_slice(&self.0[offset..offset + into.len()]);
+        Ok(())
+    }
 }
 
 impl Host for Listener {
@@ -56,8 +74,18 @@ impl Host for Listener {
     fn process_id(&self) -> i32 {
         1
     }
+    fn is_alone(&self) -> bool {
+        true
+    }
     fn notice(&self, severity: &'static str, message: SqlError) {
         self.told.borrow_mut().push((severity, message));
+    }
+    fn kept_memory(&self) -> usize {
+        let all = self.statement_memory();
+        if self.keeps_in_files { 0 } else { all }
+    }
+    fn spill(&self) -> SqlResult<Box<dyn Spill>> {
+        Ok(Box::new(MemoryFile(Vec::new())))
     }
     fn notices(&self) -> usize {
         self.told.borrow().len()

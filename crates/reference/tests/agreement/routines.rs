@@ -249,7 +249,7 @@ impl<'a> Author<'a> {
         self.steps = self.steps.saturating_sub(1);
         let line = self.dice.below(50) as u32;
         let nested = self.around.len() + self.handling < 3 && self.steps > 0;
-        let action = match self.dice.below(43) {
+        let action = match self.dice.below(44) {
             0..=3 => self.assign(),
             4..=19 => self.run(),
             20 | 21 if nested => self.branches(),
@@ -293,6 +293,7 @@ impl<'a> Author<'a> {
                 _ => self.perform_of_functions(),
             },
             41 => self.give(),
+            42 if self.dice.one_in(4) => Action::Rollback,
             _ => self.run(),
         };
         if !self.dice.one_in(3) && may_fail(&action) {
@@ -966,6 +967,7 @@ fn may_fail(action: &Action) -> bool {
             | Action::Assign { .. }
             | Action::AssignElement { .. }
             | Action::Call { .. }
+            | Action::Rollback
     )
 }
 

@@ -109,6 +109,7 @@ impl Connection {
             self.formats
                 .retain(|portal| self.session.portal_columns(portal).is_ok());
         }
+        self.tell_notifications();
         backend::ready(&mut self.out, status);
         self.answered = true;
         Ok(())
@@ -202,8 +203,10 @@ impl Connection {
             // Somebody waits for the answers to what came before.
             self.flush().await?;
         }
-        if !short {
-            desks::apart().await;
+        match short {
+            true => {}
+            false if self.session.is_heavy(portal) => desks::behind().await,
+            false => desks::apart().await,
         }
         self.lock_timed_out = false;
         let watchdog = self

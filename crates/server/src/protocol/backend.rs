@@ -14,6 +14,7 @@
 //! E Error, N Notice   (u8 field, text)*, 0          G H CopyIn/OutResponse  u8 format, u16 n, n × u16
 //! 1 ParseComplete  2 BindComplete  3 CloseComplete  n NoData  s PortalSuspended
 //! I EmptyQuery     d CopyData bytes                 c CopyDone
+//! A Notification   i32 process id, text channel, text payload
 //! ```
 //!
 //! Hot path: DataRow, CommandComplete and ReadyForQuery go straight into the buffer; there is no
@@ -23,7 +24,7 @@ use super::frontend::Format;
 use quintet_base::error::ErrorObject;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value, binary_format};
-use quintet_embed::TransactionStatus;
+use quintet_embed::{Notification, TransactionStatus};
 use quintet_ir::statement::OutputColumn;
 use quintet_sql::command::{CopyFormat, CopyKind, Notice};
 
@@ -129,6 +130,15 @@ pub fn key_data(out: &mut Vec<u8>, process_id: i32, secret: [u8; 4]) {
     let at = begin(out, b'K');
     out.extend_from_slice(&process_id.to_be_bytes());
     out.extend_from_slice(&secret);
+    end(out, at);
+}
+
+/// NotificationResponse.
+pub fn notification(out: &mut Vec<u8>, notification: &Notification) {
+    let at = begin(out, b'A');
+    out.extend_from_slice(&notification.process_id.to_be_bytes());
+    text(out, &notification.channel);
+    text(out, &notification.payload);
     end(out, at);
 }
 

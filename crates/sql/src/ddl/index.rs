@@ -1,9 +1,9 @@
 //! CREATE INDEX, and the removal of an index.
 //!
 //! Relies on: `draft`.  Promises: the index is filled before the change is seen.  Accepts and
-//! ignores: CONCURRENTLY, storage parameters, the pattern operator classes (text compares by bytes
-//! here anyway). DESC and NULLS FIRST are kept and shown; entries ascend, and are read in either
-//! direction.  Does not: expressions, partial indexes, INCLUDE (0A000).
+//! ignores: CONCURRENTLY, USING hash, INCLUDE (a row is read whole anyway), storage parameters, the pattern operator
+//! classes (text compares by bytes here anyway). DESC and NULLS FIRST are kept and shown; entries ascend, and are read in either
+//! direction.  Does not: expressions, partial indexes (0A000).
 
 use super::constraint::refuse_key_type;
 use super::foreign_key::{Going, release};
@@ -19,18 +19,22 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{IndexElem, IndexStmt};
 use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
+use quintet_ir::schema::TableDef;
 
 pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE INDEX";
     let relation = required(statement.relation.as_ref())?;
     let table = target_table(planner, relation)?;
     planner.must_own_table(table.id)?;
-    let what = if !matches!(statement.access_method.as_str(), "" | "btree") {
+    for node in &statement.index_including_params {
+        if let Some(NodeEnum::IndexElem(element)) = inner(node) {
+            column_of(&table, element)?;
+        }
+    }
+    let what = if !matches!(statement.access_method.as_str(), "" | "btree" | "hash") {
         Some(format!("an index USING {}", statement.access_method))
     } else if statement.where_clause.is_some() {
         Some("a partial index (WHERE)".to_string())
-    } else if !statement.index_including_params.is_empty() {
-        Some("INCLUDE".to_string())
     } else if statement.nulls_not_distinct {
         Some("NULLS NOT DISTINCT".to_string())
     } else if !statement.table_space.is_empty() && statement.table_space != "pg_default" {
@@ -48,11 +52,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
             return Err(SqlError::internal("an index over nothing"));
         };
         refuse_element(element)?;
-        let number = table.column(&element.name).ok_or_else(|| {
-            let message = format!("column \"{}\" does not exist", element.name);
-            SqlError::new(SqlState::UNDEFINED_COLUMN, message)
-        })?;
-        columns.push(number);
+        columns.push(column_of(&table, element)?);
         directions.push(direction(element.ordering(), element.nulls_ordering()));
     }
     let mut draft = Draft::new(planner);
@@ -69,7 +69,10 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     } else {
         let name = &statement.idxname;
         if statement.if_not_exists && planner.catalog().relation(&table.schema, name).is_some() {
-            planner.notice(format!("relation \"{name}\" already exists, skipping"));
+            planner.notice_there(
+                SqlState::DUPLICATE_TABLE,
+                format_args!("relation \"{name}\""),
+            );
             return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
         }
         draft.take_name(&table.schema, name)?;
@@ -94,6 +97,14 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     let index = table.indexes.len() - 1;
     draft.work(Work::BuildIndex { table, index });
     draft.finish(TAG)
+}
+
+/// The number of the column that an element names.
+fn column_of(table: &TableDef, element: &IndexElem) -> SqlResult<usize> {
+    table.column(&element.name).ok_or_else(|| {
+        let message = format!("column \"{}\" does not exist", element.name);
+        SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+    })
 }
 
 fn refuse_element(element: &IndexElem) -> SqlResult<()> {

@@ -270,10 +270,11 @@ pub(super) fn create(planner: &Planner, statement: &CreateSeqStmt) -> SqlResult<
             .relation(schema, &relation.relname)
             .is_some()
     {
-        planner.notice(format!(
-            "relation \"{}\" already exists, skipping",
-            relation.relname
-        ));
+        let name = &relation.relname;
+        planner.notice_there(
+            SqlState::DUPLICATE_TABLE,
+            format_args!("relation \"{name}\""),
+        );
         return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
     }
     let options = read(planner, &statement.options)?;

@@ -33,10 +33,11 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
             .relation(schema, &relation.relname)
             .is_some()
     {
-        planner.notice(format!(
-            "relation \"{}\" already exists, skipping",
-            relation.relname
-        ));
+        let name = &relation.relname;
+        planner.notice_there(
+            SqlState::DUPLICATE_TABLE,
+            format_args!("relation \"{name}\""),
+        );
         return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
     }
     let mut draft = Draft::new(planner);

@@ -56,7 +56,10 @@ fn make(
     let schema = creation_schema(planner, relation)?.to_string();
     let name = &relation.relname;
     if if_not_exists && planner.catalog().relation(&schema, name).is_some() {
-        planner.notice(format!("relation \"{name}\" already exists, skipping"));
+        planner.notice_there(
+            SqlState::DUPLICATE_TABLE,
+            format_args!("relation \"{name}\""),
+        );
         return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
     }
     let apart = Planner::new(planner.context, planner.source(), &[]);

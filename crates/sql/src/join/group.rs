@@ -43,6 +43,8 @@ impl State<'_> {
             used: BTreeSet::new(),
             sorted: true,
             single: true,
+            sizes: None,
+            defers: false,
         };
         state.place_all(None)?;
         let rest: Vec<Expr> = state.pool.iter_mut().filter_map(Option::take).collect();

@@ -3,7 +3,7 @@
 //! Relies on: `tokens`.  Promises: the parser has no catalogue, so every type in a DECLARE section
 //! is replaced before it sees it, by `int` for what has a single value and by `record` for what
 //! has fields; a name that is no type of PostgreSQL's is taken for a table's. Lines stay what they
-//! are. `#option` lines and cursors are refused here, the former because the parser would print.
+//! are. `#option` lines are refused here because the parser would print.
 //! Does not: find the scope of a section; `read` meets them in order.
 //!
 //! A section begins at the word DECLARE where a statement can begin. SQL may have a column of that
@@ -68,6 +68,8 @@ pub(crate) struct Item {
 pub(crate) enum ItemKind {
     /// Another name of something.
     Alias(Vec<String>),
+    /// A cursor: the tokens of its query.
+    Cursor(Range<usize>),
     /// A variable.
     Variable(Box<Declared>),
 }
@@ -183,8 +185,18 @@ fn item(
         true => at + 1,
         false => at,
     };
-    if tokens.is(at, "cursor") || (tokens.is(cursor, "scroll") && tokens.is(cursor + 1, "cursor")) {
-        return Err(Failure::unsupported("a cursor", tokens.start(at)));
+    let cursor = cursor + usize::from(tokens.is(cursor, "scroll"));
+    if tokens.is(cursor, "cursor") {
+        if tokens.is(cursor + 1, "(") {
+            let what = "a cursor with parameters";
+            return Err(Failure::unsupported(what, tokens.start(at)));
+        }
+        if !tokens.is_any(cursor + 1, &["for", "is"]) {
+            return Ok(None);
+        }
+        let query = cursor + 2..tokens.find_outside(cursor + 2, &[";"]);
+        let end = query.end;
+        return Ok((!query.is_empty()).then_some((ItemKind::Cursor(query), end)));
     }
     let constant = tokens.is(at, "constant");
     let start = at + usize::from(constant);

@@ -287,6 +287,22 @@ impl Printer<'_> {
                 line(&format!("{} {target} in {query}", head(label, "for")))?;
                 self.statements(f, body, depth + 1)
             }
+            ForCursor {
+                label,
+                variable,
+                cursor,
+                body,
+            } => {
+                let (variable, cursor) = (self.name(*variable), self.name(*cursor));
+                line(&format!("{} {variable} in {cursor}", head(label, "for")))?;
+                self.statements(f, body, depth + 1)
+            }
+            Open(cursor) => line(&format!("open {}", self.name(*cursor))),
+            Fetch { cursor, target } => {
+                let target = self.row_target(target);
+                line(&format!("fetch {} into {target}", self.name(*cursor)))
+            }
+            Close(cursor) => line(&format!("close {}", self.name(*cursor))),
             ForEach {
                 label,
                 target,
@@ -322,6 +338,8 @@ impl Printer<'_> {
                 let stacked = if *stacked { "stacked " } else { "" };
                 line(&format!("get {stacked}diagnostics {}", items.join(", ")))
             }
+            Commit => line("commit"),
+            Rollback => line("rollback"),
             Null => line("null"),
         }
     }

@@ -9,7 +9,7 @@ use super::json::Json;
 use super::raise;
 use super::tokens::Tokens;
 use super::tree::{
-    Block, Body, Branch, Declaration, Exception, Handler, Header, IntoClause, Statement,
+    Block, Body, Branch, DataType, Declaration, Exception, Handler, Header, IntoClause, Statement,
     StatementKind, Target, Variable, VariableKind, VariableNumber,
 };
 use super::walk::Walk;
@@ -58,6 +58,13 @@ pub(crate) fn body(
         variables: walk.variables,
         block,
     })
+}
+
+/// True for a FETCH of the one row that comes next.
+fn is_next(fetch: Json) -> bool {
+    fetch.number("direction") == 0
+        && fetch.number("how_many") == 1
+        && fetch.expression("expr").is_none()
 }
 
 fn variable(name: &str, line: u32, kind: VariableKind) -> Variable {
@@ -134,6 +141,14 @@ impl Walk<'_> {
                         name: item.name,
                         of: found.variable,
                     });
+                }
+                ItemKind::Cursor(query) => {
+                    let line = self.tokens.line(item.token);
+                    let query = self.text_between(query.start, query.end);
+                    let kind = VariableKind::Cursor(query);
+                    let number = self.claim(variable(&item.name, line, kind))?;
+                    self.scope.declare(&item.name, number);
+                    declarations.push(Declaration::Variable(number));
                 }
                 ItemKind::Variable(declared) => {
                     if let Some(name) = &declared.collation
@@ -219,9 +234,8 @@ impl Walk<'_> {
             });
         }
         let label = match node.kind {
-            "stmt_loop" | "stmt_while" | "stmt_fori" | "stmt_fors" | "stmt_foreach_a" => {
-                self.label(node)?
-            }
+            "stmt_loop" | "stmt_while" | "stmt_fori" | "stmt_fors" | "stmt_forc"
+            | "stmt_foreach_a" => self.label(node)?,
             _ => None,
         };
         let line = self.line_of(node)?;
@@ -247,6 +261,25 @@ impl Walk<'_> {
             }
             "stmt_fori" => self.for_integer(node, label)?,
             "stmt_fors" => self.for_query(node, label)?,
+            "stmt_forc" => self.for_cursor(node, label)?,
+            "stmt_open" => {
+                self.take("open")?;
+                self.skip_to(&[";"])?;
+                StatementKind::Open(self.target(node.number("curvar"))?.variable)
+            }
+            "stmt_fetch" => {
+                self.take("fetch")?;
+                self.skip_to(&[";"])?;
+                StatementKind::Fetch {
+                    cursor: self.target(node.number("curvar"))?.variable,
+                    target: self.row_target(node.node("target"))?,
+                }
+            }
+            "stmt_close" => {
+                self.take("close")?;
+                self.skip_to(&[";"])?;
+                StatementKind::Close(self.target(node.number("curvar"))?.variable)
+            }
             "stmt_foreach_a" => self.for_each(node, label)?,
             "stmt_exit" => self.exit(node)?,
             "stmt_return" | "stmt_return_next" | "stmt_return_query" => self.returns(node)?,
@@ -266,6 +299,16 @@ impl Walk<'_> {
             }
             "stmt_execsql" => self.sql(node)?,
             "stmt_perform" => self.perform(node)?,
+            "stmt_commit" => {
+                self.take("commit")?;
+                self.skip_to(&[";"])?;
+                StatementKind::Commit
+            }
+            "stmt_rollback" => {
+                self.take("rollback")?;
+                self.skip_to(&[";"])?;
+                StatementKind::Rollback
+            }
             "stmt_call" => StatementKind::Call(self.text(node.expression("expr"))?),
             _ => return Err(self.differ()),
         };
@@ -279,13 +322,19 @@ impl Walk<'_> {
             "stmt_dynexecute" => "EXECUTE of a text",
             "stmt_dynfors" => "FOR over EXECUTE of a text",
             "stmt_return_query" if node.node("dynquery").is_some() => "RETURN QUERY EXECUTE",
-            "stmt_forc" => "FOR over a cursor",
-            "stmt_open" => "OPEN of a cursor",
+            "stmt_forc" if node.expression("argquery").is_some() => {
+                "FOR over a cursor with parameters"
+            }
+            "stmt_open"
+                if ["query", "dynquery", "argquery"]
+                    .iter()
+                    .any(|part| node.node(part).is_some()) =>
+            {
+                "OPEN of a cursor without its query"
+            }
             "stmt_fetch" if node.flag("is_move") => "MOVE of a cursor",
-            "stmt_fetch" => "FETCH of a cursor",
-            "stmt_close" => "CLOSE of a cursor",
-            "stmt_commit" => "COMMIT in a routine",
-            "stmt_rollback" => "ROLLBACK in a routine",
+            "stmt_fetch" if !is_next(node) => "FETCH in this direction",
+            "stmt_commit" | "stmt_rollback" if node.flag("chain") => "AND CHAIN in a routine",
             "stmt_call" if !node.flag("is_call") => "DO in a routine",
             "stmt_foreach_a" if node.number("slice") > 0 => "FOREACH with SLICE",
             _ => return Ok(()),
@@ -498,6 +547,30 @@ impl Walk<'_> {
             label,
             target,
             query,
+            body,
+        })
+    }
+
+    fn for_cursor(&mut self, node: Json, label: Option<String>) -> Result<StatementKind, Failure> {
+        self.take("for")?;
+        let (token, names) = (self.at, dotted(self.tokens, self.at).0);
+        let [name] = names.as_slice() else {
+            let what = "a qualified name of a loop variable";
+            return Err(Failure::unsupported(what, self.offset()));
+        };
+        self.skip_to(&["in"])?;
+        self.skip_to(&["loop"])?;
+        self.take("loop")?;
+        let cursor = self.target(node.number("curvar"))?.variable;
+        let kind = VariableKind::Declared(DataType::Record);
+        let mut record = variable(name, self.tokens.line(token), kind);
+        record.fields = true;
+        let number = self.claim(record)?;
+        let body = self.repeated(label.as_deref(), Some((name, number)), node)?;
+        Ok(StatementKind::ForCursor {
+            label,
+            variable: number,
+            cursor,
             body,
         })
     }

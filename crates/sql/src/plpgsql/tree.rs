@@ -164,6 +164,8 @@ pub(crate) struct Variable {
 pub(crate) enum VariableKind {
     /// DECLARE.
     Declared(DataType),
+    /// DECLARE of a cursor, with its query.
+    Cursor(SqlText),
     /// A parameter: the one with this number from 0.
     Parameter(usize),
     /// `found`: a boolean, false at first.
@@ -343,6 +345,28 @@ pub(crate) enum StatementKind {
         /// What to repeat.
         body: Vec<Statement>,
     },
+    /// FOR over the rows of a cursor.
+    ForCursor {
+        /// Its label.
+        label: Option<String>,
+        /// Its own record, in scope in the body only.
+        variable: VariableNumber,
+        /// Which cursor.
+        cursor: VariableNumber,
+        /// What to repeat.
+        body: Vec<Statement>,
+    },
+    /// OPEN of a cursor that has its query.
+    Open(VariableNumber),
+    /// FETCH of the next row.
+    Fetch {
+        /// Of which cursor.
+        cursor: VariableNumber,
+        /// Where the row goes.
+        target: RowTarget,
+    },
+    /// CLOSE.
+    Close(VariableNumber),
     /// FOREACH over the elements of an array.
     ForEach {
         /// Its label.
@@ -401,6 +425,10 @@ pub(crate) enum StatementKind {
         /// What goes where.
         items: Vec<(Target, Diagnostic)>,
     },
+    /// COMMIT.
+    Commit,
+    /// ROLLBACK.
+    Rollback,
     /// NULL.
     Null,
 }

@@ -1,25 +1,120 @@
-//! WITH over changes, inside routines: `WITH x AS (UPDATE … RETURNING …) SELECT … FROM x`.
+//! WITH over changes: `WITH x AS (UPDATE … RETURNING …) SELECT … FROM x`.
 //!
 //! Relies on: `embed`.  Promises: a change is a step before the statement; the rows that it returns are kept in
-//! arrays, a column each, and the statement reads them by `unnest`.  Does not: run a change beside a
+//! arrays, a column each, and the statement reads them by `unnest`. What a client sends is a routine of its own, whose
+//! arguments are the statement's parameters.  Does not: run a change beside a
 //! statement that reads the table it changes: PostgreSQL shows it the state before, and here it would see
 //! what has been written. That is refused.
 
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
+use super::link::Linker;
+use crate::command::{self, Command};
 use crate::names::inner;
+use crate::planner::Planner;
+use crate::variables::Variables;
 use pg_query::protobuf::{
     Alias, ColumnRef, CommonTableExpr, FuncCall, Node, ParamRef, RangeFunction, ResTarget,
     SelectStmt, WithClause,
 };
 use pg_query::{NodeEnum, NodeRef};
-use quintet_base::{SqlError, SqlResult, SqlType, Value};
-use quintet_ir::Expr;
-use quintet_ir::routine::{Action, Into};
+use quintet_base::limits::PARAMETERS_MAX;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::routine::{Action, Into, Output, Slot};
+use quintet_ir::statement::{Body, Procedure};
+use quintet_ir::{Expr, Routine, Statement};
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A client's statement with WITH queries that change rows.
+///
+/// # Errors
+/// What planning its parts says; `0A000` if the statement reads a table that one of them changes.
+pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<command::Planned> {
+    let tag = match node {
+        NodeEnum::SelectStmt(_) => "SELECT",
+        NodeEnum::InsertStmt(_) => "INSERT",
+        NodeEnum::UpdateStmt(_) => "UPDATE",
+        _ => "DELETE",
+    };
+    let mut variables = Variables::default();
+    for number in 0..parameters_of(node) {
+        let ty = planner.declared(number);
+        variables.add_slot(Slot::hidden(ty), quintet_base::TypeMod::NONE);
+        variables.numbered.push(Some(number));
+    }
+    let arguments = variables.slots.len();
+    let mut linker = Linker::behind(1);
+    let mut at = Embedding {
+        context: planner.context,
+        variables,
+        linker: &mut linker,
+        steps: Vec::new(),
+        line: 0,
+        needs: Vec::new(),
+        may_write: true,
+    };
+    let source = planner.source();
+    let planned = at.changes_first(source, node.clone(), |at, node| at.plan(source, node))?;
+    let counts = tag != "SELECT" && planned.columns.is_empty();
+    let output = at.last(planned.statement, counts);
+    let Embedding {
+        variables, steps, ..
+    } = at;
+    let params: Vec<SqlType> = variables.slots[..arguments]
+        .iter()
+        .map(|slot| slot.ty)
+        .collect();
+    if let Some(place) = params.iter().position(|ty| *ty == SqlType::Unknown) {
+        let message = format!("could not determine data type of parameter ${}", place + 1);
+        return Err(SqlError::new(SqlState::INDETERMINATE_DATATYPE, message));
+    }
+    let routine = Routine {
+        name: "WITH".to_string(),
+        slots: variables.slots,
+        arguments,
+        strict: false,
+        found: None,
+        body: steps,
+        output,
+    };
+    let program = linker.finish(vec![routine], planner.context)?;
+    let procedure = Procedure {
+        body: Body::Call {
+            program: Arc::new(program),
+            arguments: params
+                .iter()
+                .enumerate()
+                .map(|(n, ty)| Expr::Param(n, *ty))
+                .collect(),
+        },
+        params: params.clone(),
+        result: planned.columns.clone(),
+    };
+    Ok(command::Planned {
+        params,
+        columns: planned.columns,
+        ..planner.command(Command::Run(Arc::new(procedure)), tag)
+    })
+}
+
+/// How many parameters a statement has, by the highest number in it.
+fn parameters_of(node: &NodeEnum) -> usize {
+    let highest = Cell::new(0);
+    any_node(node, &|node| {
+        if let NodeRef::ParamRef(parameter) = node {
+            highest.set(highest.get().max(parameter.number));
+        }
+        false
+    });
+    usize::try_from(highest.get())
+        .unwrap_or(0)
+        .min(PARAMETERS_MAX)
+}
 
 /// Whether a statement has a WITH query that changes rows.
-pub(super) fn has_changes(node: &NodeEnum) -> bool {
+pub(crate) fn has_changes(node: &NodeEnum) -> bool {
     let ctes = with_clause(node).map_or(&[][..], |with| &with.ctes);
     ctes.iter().filter_map(common_table).any(is_change)
 }
@@ -66,8 +161,16 @@ fn changed_table(table: &CommonTableExpr) -> Option<&str> {
     relation.map(|relation| relation.relname.as_str())
 }
 
-/// Whether a tree names a table.
+/// Whether a tree names a table. Where an INSERT puts its rows it reads nothing, unless it looks for conflicts.
 fn reads(node: &NodeEnum, tables: &BTreeSet<String>) -> bool {
+    if let NodeEnum::InsertStmt(insert) = node
+        && insert.on_conflict_clause.is_none()
+        && insert.relation.is_some()
+    {
+        let mut source = insert.clone();
+        source.relation = None;
+        return reads(&NodeEnum::InsertStmt(source), tables);
+    }
     any_node(node, &|node| match node {
         NodeRef::RangeVar(table) => tables.contains(&table.relname),
         _ => false,
@@ -121,6 +224,21 @@ impl Embedding<'_, '_> {
             true => Err(read_and_changed()),
             false => Ok(()),
         }
+    }
+
+    /// The last step of a client's statement: its rows are the result, or how many rows it has changed is the one
+    /// value of the result (`counts`).
+    fn last(&mut self, statement: Statement, counts: bool) -> Output {
+        if !counts {
+            self.add(Action::ReturnQuery(statement));
+            return Output::Rows;
+        }
+        let slot = self.variables.hidden(SqlType::Int8);
+        let into = Into::default();
+        self.add(Action::Run { statement, into });
+        self.add(Action::RowCount { slot });
+        self.add(Action::Return(vec![Expr::Param(slot, SqlType::Int8)]));
+        Output::Row
     }
 
     /// Makes a change, and the query that gives the rows that it returned.

@@ -267,7 +267,12 @@ impl Embedding<'_, '_> {
         refuse_schema_change(node)?;
         let planned = plan_statement(&planner, node)?;
         planner.calls.link(self.linker);
-        self.keep_needs(planner.take_needs());
+        let (needs, types) = (planner.take_needs(), planner.decided());
+        self.keep_needs(needs);
+        // Of a client's parameters the first use decides the type.
+        for (slot, ty) in self.variables.slots.iter_mut().zip(types) {
+            slot.ty = ty;
+        }
         match planned.command {
             Command::Run(procedure) => match &procedure.body {
                 Body::Statement(statement) => {

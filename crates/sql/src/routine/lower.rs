@@ -9,6 +9,7 @@
 
 mod assign;
 mod control;
+mod cursor;
 mod declare;
 mod raise;
 
@@ -16,13 +17,14 @@ use super::embed::{Embedding, Planned};
 use super::link::Linker;
 use super::signature::Signature;
 use crate::planner::PlanContext;
-use crate::plpgsql::{self, Block, Statement, StatementKind};
+use crate::plpgsql::{self, Block, Statement, StatementKind, VariableNumber};
 use crate::variables::{Shape, Variables};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::plan::Plan;
 use quintet_ir::routine::{Action, Handler, Output, Raise, RaiseState, Severity, Slot, Step};
 use quintet_ir::statement::{OutputColumn, Statement as IrStatement};
 use quintet_ir::{Expr, Routine};
+use std::collections::BTreeMap;
 
 /// A routine being made.
 struct Lowering<'c, 'l, 't> {
@@ -35,6 +37,10 @@ struct Lowering<'c, 'l, 't> {
     nesting: usize,
     /// At which nesting a record has got its fields, by its number.
     shaped_at: Vec<Option<usize>>,
+    /// Cursors that have been declared so far.
+    cursors: BTreeMap<VariableNumber, cursor::Cursor>,
+    /// The slot of FOUND.
+    found: usize,
     /// Whether a row variable has got a value, in the order of the text, by its number.
     assigned: Vec<bool>,
 }
@@ -83,6 +89,8 @@ pub(crate) fn routine(
         around: Vec::new(),
         nesting: 0,
         shaped_at: vec![None; tree.body.variables.len()],
+        cursors: BTreeMap::new(),
+        found,
         assigned: vec![false; tree.body.variables.len()],
     };
     lowering.at.add(Action::Assign {
@@ -349,6 +357,17 @@ impl Lowering<'_, '_, '_> {
     fn statement(&mut self, kind: &StatementKind) -> SqlResult<()> {
         match kind {
             StatementKind::Null => Ok(()),
+            StatementKind::Open(cursor) => self.open(*cursor),
+            StatementKind::Fetch { cursor, target } => self.fetch(*cursor, target),
+            StatementKind::Close(cursor) => self.close(*cursor),
+            StatementKind::ForCursor {
+                label,
+                variable,
+                cursor,
+                body,
+            } => self.for_cursor(label.as_deref(), *variable, *cursor, body),
+            StatementKind::Commit => self.ends_transaction(Action::Commit),
+            StatementKind::Rollback => self.ends_transaction(Action::Rollback),
             StatementKind::Block(block) => self.block(block),
             StatementKind::Assign { target, value } => self.assign(target, value),
             StatementKind::If {
@@ -424,6 +443,18 @@ impl Lowering<'_, '_, '_> {
                 self.fail(SqlState::NO_RETURN_STATEMENT, message);
             }
             Output::Rows | Output::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// COMMIT and ROLLBACK are for procedures.
+    fn ends_transaction(&mut self, action: Action) -> SqlResult<()> {
+        match self.signature.procedure {
+            true => self.at.add(action),
+            false => {
+                let state = SqlState::INVALID_TRANSACTION_TERMINATION;
+                self.fail(state, "invalid transaction termination");
+            }
         }
         Ok(())
     }

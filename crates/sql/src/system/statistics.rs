@@ -103,6 +103,25 @@ pub(super) const RELATIONS: &[Definition] = &[
         rows: |planner| indexes(planner, INDEX_IO.len()),
     },
     Definition {
+        name: "pg_stat_archiver",
+        columns: &["archived_count", "failed_count"],
+        rows: |_| vec![vec![Value::Int8(0); 2]],
+    },
+    Definition {
+        name: "pg_stat_bgwriter",
+        columns: &[
+            "checkpoints_timed",
+            "checkpoints_req",
+            "buffers_checkpoint",
+            "buffers_clean",
+            "maxwritten_clean",
+            "buffers_backend",
+            "buffers_backend_fsync",
+            "buffers_alloc",
+        ],
+        rows: |_| vec![vec![Value::Int8(0); 8]],
+    },
+    Definition {
         name: "pg_stat_database",
         columns: &[
             "datid",

@@ -21,6 +21,10 @@ impl Lowering<'_, '_, '_> {
                 Declaration::Variable(number) => {
                     let variable = &self.tree.body.variables[number.0];
                     self.at.line = variable.line;
+                    if let VariableKind::Cursor(_) = &variable.kind {
+                        self.declare_cursor(*number)?;
+                        continue;
+                    }
                     // Its own name is not in sight of its default.
                     let VariableKind::Declared(ty) = &variable.kind else {
                         return Err(SqlError::internal("a block declares what is there already"));

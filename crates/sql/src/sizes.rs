@@ -1,0 +1,169 @@
+//! About how many rows there are: of tables as the engine counts them, of plans and conditions as their form suggests.
+//!
+//! Relies on: who plans, for the counts of tables. Promises: what was asked is remembered, so that a plan can be made
+//! again when tables have grown; the same counts give the same estimates. Does not: know how values are spread: a
+//! condition lets the share through that its form does.
+
+use quintet_base::SpaceId;
+use quintet_ir::function::Volatility;
+use quintet_ir::plan::{Access, JoinKind, Path, Plan, Turns};
+use quintet_ir::schema::TableDef;
+use quintet_ir::{CompareOp, Expr};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Rows of what nobody has counted.
+const ROWS_UNKNOWN: f64 = 1000.0;
+
+/// Values of a column of which nothing is known.
+const VALUES_UNKNOWN: f64 = 200.0;
+
+/// Counts of tables' rows, by the tables' spaces; they need be about right only.
+pub struct Sizes<'a> {
+    count: &'a dyn Fn(SpaceId) -> u64,
+    asked: RefCell<BTreeMap<SpaceId, u64>>,
+}
+
+impl<'a> Sizes<'a> {
+    /// Counts as this function gives them.
+    pub fn new(count: &'a dyn Fn(SpaceId) -> u64) -> Sizes<'a> {
+        Sizes {
+            count,
+            asked: RefCell::default(),
+        }
+    }
+
+    /// What has been asked, and what the answers were.
+    pub fn asked(self) -> Vec<(SpaceId, u64)> {
+        self.asked.into_inner().into_iter().collect()
+    }
+
+    /// Rows of a table.
+    pub(crate) fn table(&self, table: &TableDef) -> f64 {
+        let space = table.space;
+        let rows = *self
+            .asked
+            .borrow_mut()
+            .entry(space)
+            .or_insert_with(|| (self.count)(space));
+        (rows as f64).max(1.0)
+    }
+
+    /// Rows of a plan.
+    pub(crate) fn plan(&self, plan: &Plan) -> f64 {
+        let rows = match plan {
+            Plan::Values { rows, .. } => rows.len() as f64,
+            Plan::Scan(access) => self.access(access),
+            Plan::Series { .. } | Plan::Call { .. } | Plan::Given { .. } => ROWS_UNKNOWN,
+            Plan::Unnest { .. } => 10.0,
+            Plan::Join {
+                outer,
+                inner,
+                kind,
+                on,
+                ..
+            } => {
+                let (outer, inner) = (self.plan(outer), self.plan(inner));
+                let joined = match on {
+                    // Most joins find the one row that a row of the longer side refers to.
+                    Some(_) => outer.max(inner),
+                    None if inner <= 1.0 => outer,
+                    None => outer * inner,
+                };
+                match kind {
+                    JoinKind::Inner => joined,
+                    JoinKind::Left => joined.max(outer),
+                    JoinKind::Full => joined.max(outer).max(inner),
+                }
+            }
+            Plan::Filter { input, predicate } => self.plan(input) * share(predicate),
+            Plan::Aggregate { keys, .. } if keys.is_empty() => 1.0,
+            Plan::Aggregate { input, .. } => self.plan(input) / 5.0,
+            Plan::Unique { input } => self.plan(input) / 2.0,
+            Plan::Limit { input, limit, .. } => match limit {
+                Some(Expr::Const(value, _)) => {
+                    let limit = value.as_i64().map_or(f64::MAX, |limit| limit as f64);
+                    self.plan(input).min(limit)
+                }
+                _ => self.plan(input),
+            },
+            Plan::Lateral { input, .. }
+            | Plan::Hold { input }
+            | Plan::Project { input, .. }
+            | Plan::Window { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Lock { input, .. } => self.plan(input),
+            Plan::Lookup { input, keys, .. } => {
+                self.plan(input) / VALUES_UNKNOWN.powi(keys.len().min(2) as i32)
+            }
+            Plan::With {
+                then,
+                turns: Turns::Once,
+                ..
+            } => self.plan(then),
+            Plan::With { first, .. } => self.plan(first) * 10.0,
+            Plan::Append { inputs } => inputs.iter().map(|input| self.plan(input)).sum(),
+        };
+        rows.max(1.0)
+    }
+
+    fn access(&self, access: &Access) -> f64 {
+        let rows = self.table(&access.table);
+        let filter = access.filter.as_ref().map_or(1.0, share);
+        let found = match &access.path {
+            Path::Full => rows,
+            Path::Primary(ranges) | Path::Index(_, ranges) => {
+                let each = |range: &quintet_ir::KeyRange| {
+                    let ends = range.lower.iter().chain(&range.upper).count() as i32;
+                    rows / VALUES_UNKNOWN.powi(range.equal.len().min(4) as i32) * 0.3f64.powi(ends)
+                };
+                ranges.iter().map(each).sum::<f64>().min(rows)
+            }
+        };
+        found * filter
+    }
+}
+
+/// The share of rows for which a condition is true.
+pub(crate) fn share(condition: &Expr) -> f64 {
+    match condition {
+        Expr::And(parts) => parts.iter().map(share).product(),
+        Expr::Or(parts) => 1.0 - parts.iter().map(|part| 1.0 - share(part)).product::<f64>(),
+        Expr::Not(input) => 1.0 - share(input),
+        Expr::Compare { op, .. } => match op {
+            CompareOp::Eq => 0.04,
+            CompareOp::Ne => 0.96,
+            _ => 0.35,
+        },
+        Expr::IsNull { negated, .. } | Expr::IsTruth { negated, .. } => match negated {
+            true => 0.95,
+            false => 0.05,
+        },
+        Expr::InList { list, negated, .. } => {
+            let found = (list.len() as f64 * 0.04).min(0.5);
+            if *negated { 1.0 - found } else { found }
+        }
+        Expr::Quantified { .. } => 0.2,
+        Expr::Call { function, .. } if function.volatility != Volatility::Volatile => {
+            match function.name {
+                "!~~" | "!~~*" | "!~" | "!~*" => 0.9,
+                _ => 0.1,
+            }
+        }
+        _ => 0.5,
+    }
+}
+
+/// How many values a column of a table has, of so many rows.
+pub(crate) fn values_of(table: &TableDef, column: usize, rows: f64) -> f64 {
+    let primary = table.primary_key.iter().map(|key| key.columns.as_slice());
+    let unique = table.indexes.iter().filter(|index| index.unique);
+    let keys = primary.chain(unique.map(|index| index.columns.as_slice()));
+    let known = keys.filter_map(|columns| match columns {
+        [only] if *only == column => Some(rows),
+        // The rows of one are few, as lines of an order.
+        [first, _] if *first == column => Some(rows / 4.0),
+        _ => None,
+    });
+    known.fold(VALUES_UNKNOWN.min(rows), f64::max).max(1.0)
+}
