@@ -70,7 +70,7 @@ def pgx_runs_to_the_end_and_the_tables_agree():
 
 
 def to_the_end(client):
-    amount = 30_000 if Options.thorough else 400
+    amount = 30_000 if Options.thorough else 300
     with server() as s:
         database = ["127.0.0.1", s.port, "quintet"]
         scale = [WAREHOUSES, ITEMS, CUSTOMERS]

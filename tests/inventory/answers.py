@@ -29,13 +29,19 @@ def ask(running, case, database):
     answers = []
     for one in case.statements:
         try:
-            answers.append(script.run(wire, one))
+            answers.append([named(line, running) for line in script.run(wire, one)])
         except (ConnectionError, TimeoutError) as error:
             # The rest is asked anew: one end of a connection must not hide what comes later.
             answers.append([f"no answer: {error}"])
             wire = Wire("127.0.0.1", running.port, **{**SETTINGS, "database": database, **case.startup})
     wire.close()
     return answers
+
+
+def named(line, running):
+    """A line without what is another's in the next run: where the server's files are, and its port."""
+    line = line.replace(str(running.data), "DATA")
+    return "  port | PORT" + line.removeprefix(f"  port | {running.port}") if line.startswith(f"  port | {running.port} ") else line
 
 
 def written(case, answers):

@@ -16,10 +16,10 @@
 use crate::condition::{Condition, Over};
 use crate::deeds::Effect;
 use crate::footprint::{Footprint, Mark};
-use crate::paths::Paths;
+use crate::paths::{Paths, number_of};
 use crate::rule::{Cause, Granularity, Rule};
 use quintet_base::conflict::{ConflictKey, MAX_MODES, Mode, Modes, Space};
-use quintet_base::{TableId, Value};
+use quintet_base::{SpaceId, SqlType, TableId, Value};
 use quintet_ir::TableDef;
 use quintet_ir::schema::TableRef;
 use std::collections::BTreeMap;
@@ -341,6 +341,33 @@ impl Classes {
         let routine = &self.routines[routine];
         let keys = routine.keys.iter();
         keys.map(|key| (&routine.footprint.marks[key.mark], key.standing))
+    }
+
+    /// Where the rows of a key are, and how their keys begin: as far as the key says, and its columns are whole
+    /// numbers, of which alone parts can be read.
+    pub fn place_of(&self, key: &ConflictKey) -> Option<(SpaceId, Vec<u8>)> {
+        let order = self.orders.get(key.space.0 as usize)?;
+        let table = &order.table;
+        let (space, columns) = match (order.index, &table.primary_key) {
+            (Some(index), _) => (table.indexes[index].space, &*table.indexes[index].columns),
+            (None, Some(primary)) => (table.space, &*primary.columns),
+            (None, None) => (table.space, &[][..]),
+        };
+        let mut bytes = Vec::new();
+        for (part, column) in key.path().iter().zip(columns) {
+            let number = number_of(*part);
+            let value = match table.columns[*column].ty {
+                SqlType::Int2 => i16::try_from(number).ok().map(Value::Int2),
+                SqlType::Int4 => i32::try_from(number).ok().map(Value::Int4),
+                SqlType::Int8 => Some(Value::Int8(number)),
+                _ => None,
+            };
+            let Some(value) = value else {
+                break;
+            };
+            quintet_base::key::encode(&value, &mut bytes);
+        }
+        Some((space, bytes))
     }
 
     /// What a space is called: a table, or one of its unique indexes.

@@ -362,6 +362,17 @@ fn hashed_bytes(bytes: impl AsRef<[u8]>) -> u64 {
     chunks.fold(bytes.len() as u64, |hash, word| mixed(hash ^ word))
 }
 
+/// The whole number that a part was made of, where it was one.
+pub(crate) fn number_of(part: u64) -> i64 {
+    // The steps of `mixed` backwards, with the multiplicative inverses of its factors.
+    let part = part ^ (part >> 31) ^ (part >> 62);
+    let part = part.wrapping_mul(0x3196_42B2_D24D_8EC3);
+    let part = part ^ (part >> 27) ^ (part >> 54);
+    let part = part.wrapping_mul(0x96DE_1B17_3F11_9089);
+    let part = part ^ (part >> 30) ^ (part >> 60);
+    part.wrapping_sub(0x9E37_79B9_7F4A_7C15) as i64
+}
+
 /// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): every bit of the input moves every bit of
 /// the result.
 fn mixed(number: u64) -> u64 {
@@ -369,4 +380,18 @@ fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     number ^ (number >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_whole_number_can_be_read() {
+        let all = [0, 1, -1, 77, i64::MAX, i64::MIN, 1 << 31, -(1 << 40)];
+        for number in all {
+            let part = hashed(&Value::Int8(number), SqlType::Int8);
+            assert_eq!(number_of(part), number);
+        }
+    }
 }

@@ -26,7 +26,7 @@ use crate::event::{Effect, Event};
 use crate::held::Held;
 use crate::index::Index;
 use crate::workers::{Age, Workers};
-use quintet_base::conflict::Modes;
+use quintet_base::conflict::{ConflictKey, Modes};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Orders calls, and says when and where each is run.
@@ -151,6 +151,20 @@ impl Scheduler {
         }
         after.extend(seen.into_iter().map(|(_, id)| id));
         after
+    }
+
+    /// Of a call that waits, a key that meets one of those it comes directly after: what it waits for. None if it
+    /// waits for none, or for what only holds a place.
+    pub fn met(&self, call: CallId) -> Option<ConflictKey> {
+        let call = &self.calls[self.calls.find(call)?];
+        let mut before = call.before.iter().filter_map(|of| self.calls.get(*of));
+        before.find_map(|before| {
+            let meets = |key: &&ConflictKey| {
+                let mut others = before.keys.iter();
+                others.any(|other| key.meets(other, &self.config.modes))
+            };
+            call.keys.iter().find(meets).copied()
+        })
     }
 
     /// The last place that was given to a write set.

@@ -13,12 +13,13 @@
 //!
 //! Lock order: the map of slots, then a slot; both are leaves otherwise.
 
+use crate::contention::Label;
 use crate::session::Prepared;
 use parking_lot::{Mutex, RwLock};
-use quintet_base::{RoleId, TxnId};
+use quintet_base::{RoleId, Timestamp, TxnId};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Sessions that come with no number of their own get them from here up, far from those of connections.
@@ -89,6 +90,44 @@ impl Event {
     }
 }
 
+/// Where a session stands in a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stand {
+    /// In none.
+    Nowhere,
+    /// Its call is in the line of chains, waiting or under way.
+    Line { line: usize, call: u64 },
+    /// Its call is to be in a batch of this line.
+    Batch { line: usize },
+    /// It runs a batch of this line, or a call that was put out of one, for which others wait.
+    Leads { line: usize },
+}
+
+impl Stand {
+    /// As a number: kind, line, call.
+    fn packed(self) -> u64 {
+        match self {
+            Stand::Nowhere => 0,
+            Stand::Line { line, call } => call << 3 | (line as u64) << 2 | 1,
+            Stand::Batch { line } => (line as u64) << 2 | 2,
+            Stand::Leads { line } => (line as u64) << 2 | 3,
+        }
+    }
+
+    fn unpacked(packed: u64) -> Stand {
+        let line = (packed >> 2 & 1) as usize;
+        match packed & 3 {
+            1 => Stand::Line {
+                line,
+                call: packed >> 3,
+            },
+            2 => Stand::Batch { line },
+            3 => Stand::Leads { line },
+            _ => Stand::Nowhere,
+        }
+    }
+}
+
 /// What others want of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interrupt {
@@ -127,10 +166,20 @@ pub(crate) struct Slot {
     pub client: Option<SocketAddr>,
     pub opened: i64,
     pub shown: Mutex<Shown>,
-    /// An [`Event`]. Written by the session, read by who looks; nothing hangs on their order.
+    /// An [`Event`], and since when. Written by the session, read by who looks; nothing hangs on their order.
     event: AtomicU8,
+    since: AtomicI64,
     /// Number of its transaction, 0 for none; the same.
     txn: AtomicU64,
+    /// A [`Stand`]; the same.
+    stand: AtomicU64,
+    /// The [`Label`] of what it runs; the same.
+    label: AtomicU32,
+    /// Its last commit, and whose that was; the same: who looks asks for a commit that has just been.
+    committed: AtomicU64,
+    committed_label: AtomicU32,
+    /// Its number among the owners of advisory locks. Set by the session, once.
+    pub owner: OnceLock<u64>,
     pub cancel: Arc<AtomicBool>,
     /// Set by the door, once.
     pub interrupted: OnceLock<Interrupted>,
@@ -138,13 +187,45 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// It waits, or does not any more.
-    pub fn waits(&self, event: Event) {
+    pub fn waits(&self, event: Event, since: i64) {
+        self.since.store(since, Ordering::Relaxed);
         self.event.store(event as u8, Ordering::Relaxed);
     }
 
     /// What it waits for.
     pub fn event(&self) -> Event {
         Event::ALL[usize::from(self.event.load(Ordering::Relaxed))]
+    }
+
+    /// Since when it waits.
+    pub fn since(&self) -> i64 {
+        self.since.load(Ordering::Relaxed)
+    }
+
+    /// It stands here from now on.
+    pub fn stands(&self, stand: Stand) {
+        self.stand.store(stand.packed(), Ordering::Relaxed);
+    }
+
+    /// Where it stands.
+    pub fn stand(&self) -> Stand {
+        Stand::unpacked(self.stand.load(Ordering::Relaxed))
+    }
+
+    /// It runs something of this name from now on.
+    pub fn is_labelled(&self, label: Label) {
+        self.label.store(label.0, Ordering::Relaxed);
+    }
+
+    /// What it runs, or has run in the transaction that is open.
+    pub fn label(&self) -> Label {
+        Label(self.label.load(Ordering::Relaxed))
+    }
+
+    /// It has committed.
+    pub fn has_committed(&self, timestamp: Timestamp, label: Label) {
+        self.committed_label.store(label.0, Ordering::Relaxed);
+        self.committed.store(timestamp.0, Ordering::Relaxed);
     }
 
     /// It has this transaction from now on.
@@ -233,7 +314,13 @@ impl Activity {
                 application_name: who.application_name,
             }),
             event: AtomicU8::new(Event::None as u8),
+            since: AtomicI64::new(0),
             txn: AtomicU64::new(0),
+            stand: AtomicU64::new(0),
+            label: AtomicU32::new(0),
+            committed: AtomicU64::new(0),
+            committed_label: AtomicU32::new(0),
+            owner: OnceLock::new(),
             cancel: Arc::clone(cancel),
             interrupted: OnceLock::new(),
         });
@@ -247,6 +334,36 @@ impl Activity {
     /// All sessions, by their numbers.
     pub fn slots(&self) -> Vec<Arc<Slot>> {
         self.slots.read().values().cloned().collect()
+    }
+
+    /// What the session runs that has this transaction, if one has.
+    pub fn label_of_txn(&self, txn: TxnId) -> Label {
+        let slots = self.slots.read();
+        let mut slots = slots.values();
+        let found = slots.find(|slot| slot.txn() == Some(txn));
+        found.map_or(Label::default(), |slot| slot.label())
+    }
+
+    /// Whose commit this was, if the session has not committed another since.
+    pub fn label_of_commit(&self, timestamp: Timestamp) -> Label {
+        let slots = self.slots.read();
+        let mut slots = slots.values();
+        let is_it = |slot: &&Arc<Slot>| slot.committed.load(Ordering::Relaxed) == timestamp.0;
+        let label = slots
+            .find(is_it)
+            .map(|slot| slot.committed_label.load(Ordering::Relaxed));
+        Label(label.unwrap_or(0))
+    }
+
+    /// What the first session runs whose call in a line is one of these.
+    pub fn label_in_line(&self, line: usize, is_it: impl Fn(u64) -> bool) -> Label {
+        let slots = self.slots.read();
+        let mut slots = slots.values();
+        let found = slots.find(|slot| match slot.stand() {
+            Stand::Line { line: its, call } => its == line && is_it(call),
+            _ => false,
+        });
+        found.map_or(Label::default(), |slot| slot.label())
     }
 
     /// The session of this number.
@@ -274,6 +391,23 @@ mod tests {
             application_name: String::new(),
         };
         activity.enter(number, who, &Arc::default(), 0)
+    }
+
+    #[test]
+    fn a_stand_is_read_as_it_was_written() {
+        let stands = [
+            Stand::Nowhere,
+            Stand::Line { line: 1, call: 77 },
+            Stand::Line {
+                line: 0,
+                call: 1 << 60,
+            },
+            Stand::Batch { line: 1 },
+            Stand::Leads { line: 0 },
+        ];
+        for stand in stands {
+            assert_eq!(Stand::unpacked(stand.packed()), stand);
+        }
     }
 
     #[test]

@@ -124,7 +124,42 @@ impl Locked {
     }
 }
 
+/// A key that is locked, for who wants to know who waits for whom.
+pub(crate) struct KeyView {
+    pub key: Key,
+    /// Owners, and whether they share it; each once for each way.
+    pub holders: Vec<(u64, bool)>,
+    pub line: Vec<KeyWaiter>,
+}
+
+/// Somebody who stands in line.
+pub(crate) struct KeyWaiter {
+    pub owner: u64,
+    pub shared: bool,
+    /// Owners whom he waits for.
+    pub before: Vec<u64>,
+}
+
 impl AdvisoryLocks {
+    /// All keys that are locked, as they are at one moment.
+    pub fn views(&self) -> Vec<KeyView> {
+        let keys = self.keys.lock();
+        let view = |(key, locked): (&Key, &Locked)| {
+            let waiter = |waiting: &Waiting| KeyWaiter {
+                owner: waiting.owner,
+                shared: waiting.way.shared,
+                before: locked.before(waiting.owner, waiting.way.shared),
+            };
+            let holders = locked.holders.keys();
+            KeyView {
+                key: *key,
+                holders: holders.map(|(owner, way)| (*owner, way.shared)).collect(),
+                line: locked.line.iter().map(waiter).collect(),
+            }
+        };
+        keys.iter().map(view).collect()
+    }
+
     /// Somebody new who may hold locks.
     pub fn owner(self: &Arc<Self>) -> Owner {
         Owner {
@@ -163,6 +198,11 @@ fn closes_ring(keys: &HashMap<Key, Locked>, key: Key, owner: u64, shared: bool) 
 }
 
 impl Owner {
+    /// As views name it.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Locks, or says that somebody else has it.
     pub fn try_lock(&mut self, key: Key, way: Way) -> bool {
         self.in_transaction |= way.transaction;

@@ -27,6 +27,7 @@ mod ticket;
 pub(crate) use lane::Leader;
 pub(crate) use ticket::{Answer, Asked, Job, Landed, Ticket, TicketWait};
 
+use crate::activity::Stand;
 use crate::chains::line_of;
 use parking_lot::Mutex;
 use quintet_base::Level;
@@ -226,12 +227,25 @@ impl Drop for Hold {
 }
 
 impl Seat {
+    /// Where its session stands, for others to see.
+    pub fn stand(&self) -> Stand {
+        Stand::Batch { line: self.line }
+    }
+
+    /// The same while it runs what others wait for.
+    pub fn leads(&self) -> Stand {
+        Stand::Leads { line: self.line }
+    }
+
     /// Runs a lane, if there is one to run; `true`: it did.
     pub fn lead(&self, leader: &Leader<'_>) -> bool {
         let Some(lane) = self.batches.take(self.line) else {
             return false;
         };
+        leader.slot.stands(self.leads());
         lane::lead(leader, (&self.batches, self.line), lane);
+        leader.slot.stands(self.stand());
+        leader.slot.runs(None);
         true
     }
 

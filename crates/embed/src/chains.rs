@@ -42,6 +42,7 @@ mod turn;
 
 pub(crate) use turn::{Turn, TurnWait};
 
+use crate::activity::Stand;
 use parking_lot::Mutex;
 use quintet_base::Level;
 use quintet_base::conflict::{ConflictKey, Modes};
@@ -97,6 +98,8 @@ struct Line {
 /// Calls of one level, planned with one catalogue.
 struct Epoch {
     revision: u64,
+    /// The number of its first call.
+    first: u64,
     scheduler: Scheduler,
     /// Calls that wait.
     turns: HashMap<CallId, Arc<Turn>>,
@@ -109,6 +112,33 @@ pub(crate) enum NoPlace {
     Stale,
     /// Too many are in line.
     Refused(Refusal),
+}
+
+/// Which calls of a line one waits for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// These, which it comes directly after.
+    Calls(Vec<u64>),
+    /// All before this one: they are of an older catalogue.
+    Below(u64),
+}
+
+impl Before {
+    /// Whether this is one of them, if it is in line.
+    pub fn has(&self, call: u64) -> bool {
+        match self {
+            Before::Calls(calls) => calls.contains(&call),
+            Before::Below(first) => call < *first,
+        }
+    }
+}
+
+/// What a call that waits in line has met.
+pub(crate) struct Met {
+    /// A key of its own, of the catalogue of this revision.
+    pub key: ConflictKey,
+    pub revision: u64,
+    pub before: Before,
 }
 
 /// A call's place in line; given up when dropped.
@@ -178,6 +208,36 @@ impl Chains {
         self.unclassed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Which calls one of this line waits for; `None`: it does not wait.
+    pub fn before(&self, line: usize, call: u64) -> Option<Before> {
+        let line = self.lines[line].lock();
+        let call = CallId(call);
+        let mut epochs = line.epochs.iter();
+        let place = epochs.position(|epoch| epoch.turns.contains_key(&call))?;
+        let epoch = &line.epochs[place];
+        Some(match epoch.scheduler.has_workers() {
+            true => {
+                let after = epoch.scheduler.after(call).into_iter();
+                Before::Calls(after.map(|call| call.0).collect())
+            }
+            false => Before::Below(epoch.first),
+        })
+    }
+
+    /// What a call of this line that waits has met; `None`: it does not wait, or waits for no key.
+    pub fn met(&self, line: usize, call: u64) -> Option<Met> {
+        let before = self.before(line, call)?;
+        let line = self.lines[line].lock();
+        let call = CallId(call);
+        let mut epochs = line.epochs.iter();
+        let epoch = epochs.find(|epoch| epoch.turns.contains_key(&call))?;
+        Some(Met {
+            key: epoch.scheduler.met(call)?,
+            revision: epoch.revision,
+            before,
+        })
+    }
+
     /// Counters of all lines.
     pub fn stats(&self) -> ChainStats {
         let mut sum = ChainStats {
@@ -212,7 +272,8 @@ impl Line {
                 // So that there are never more epochs than calls.
                 self.epochs
                     .pop_back_if(|last| last.scheduler.pending() == 0);
-                self.epochs.push_back(Epoch::new(revision, modes));
+                let first = self.last + 1;
+                self.epochs.push_back(Epoch::new(revision, first, modes));
                 self.take_over(woken);
             }
         }
@@ -275,9 +336,10 @@ impl Line {
 
 impl Epoch {
     /// Without a worker.
-    fn new(revision: u64, modes: &Modes) -> Epoch {
+    fn new(revision: u64, first: u64, modes: &Modes) -> Epoch {
         Epoch {
             revision,
+            first,
             scheduler: Scheduler::new(Config::new(modes.clone())),
             turns: HashMap::new(),
         }
@@ -308,6 +370,14 @@ impl Epoch {
 }
 
 impl Place {
+    /// Where it stands, for others to see.
+    pub fn stand(&self) -> Stand {
+        Stand::Line {
+            line: self.line,
+            call: self.call.0,
+        }
+    }
+
     /// What the call still has to wait for.
     pub fn turn(&self) -> Option<&Arc<Turn>> {
         self.turn.as_ref().filter(|turn| !turn.has_come())

@@ -8,7 +8,7 @@
 use crate::chains::line_of;
 use quintet_analysis::{Classes, Footprint, Granularity, Rule};
 use quintet_base::conflict::{ConflictKey, Modes};
-use quintet_base::{Level, Value};
+use quintet_base::{Level, SpaceId, Value};
 use quintet_ir::Program;
 use quintet_sql::Catalog;
 use std::collections::BTreeMap;
@@ -105,6 +105,11 @@ impl Classified {
         let mut keys = Vec::with_capacity(16);
         self.classes.keys_of(number, arguments, &mut keys);
         keys
+    }
+
+    /// See [`Classes::place_of`].
+    pub fn place_of(&self, key: &ConflictKey) -> Option<(SpaceId, Vec<u8>)> {
+        self.classes.place_of(key)
     }
 
     /// What keys are of: tables and unique indexes with how many keys each has.

@@ -20,6 +20,7 @@ use crate::batches::{BatchStats, Batches};
 use crate::chains::{ChainStats, Chains};
 use crate::channels::Channels;
 use crate::classified::Levels;
+use crate::contention::Contention;
 use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
 use crate::spill::SpillRoom;
@@ -184,6 +185,8 @@ pub(crate) struct Inner {
     /// True while a schema change may be committed and not published yet. Set and reset by the session
     /// that has the turn to change the schema, read by whoever has it next.
     publishing: (Mutex<bool>, Condvar),
+    /// What was in the way of whom.
+    pub contention: Contention,
     /// Held while the directory is open.
     _lock: Arc<dyn DiskFile>,
 }
@@ -321,6 +324,7 @@ impl Database {
             chains: Arc::new(Chains::new(Arc::clone(&clock))),
             batches: Arc::new(Batches::new(config.lanes)),
             activity: Arc::default(),
+            contention: Contention::default(),
             revisions: AtomicU64::new(2),
             publishing: Default::default(),
             _lock: lock,

@@ -15,6 +15,7 @@
 //! | `client` | [`Client`]: send text, get rows
 //! | `chains` | the line that calls wait in, if they are run as chains |
 //! | `activity` | who is connected, and what they do |
+//! | `contention`, `advice`, `whereabouts` | what is in the way, what to do about it, and where that is |
 //! | `batches` | calls that are run together, as one transaction |
 //! | `classified` | conflict classes of the catalogue's routines |
 //! | `channels` | LISTEN and NOTIFY |
@@ -27,6 +28,7 @@
 //! | `host`, `lent` | what expressions ask of a session; what a call in a batch may ask |
 
 mod activity;
+mod advice;
 mod advisory;
 pub mod backup;
 mod batches;
@@ -35,6 +37,7 @@ pub mod changes;
 mod channels;
 mod classified;
 mod client;
+mod contention;
 mod copy_in;
 mod database;
 mod host;
@@ -45,6 +48,7 @@ mod session;
 mod settings;
 mod spill;
 mod step;
+mod whereabouts;
 
 pub use activity::Interrupt;
 pub use batches::BatchStats;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_base::SqlState;
+use quintet_base::{SqlState, Value};
 use quintet_embed::{Answer, Client, Database, DatabaseConfig, Progress, TransactionStatus};
 use quintet_rt::threads;
 use tempfile::TempDir;
@@ -254,6 +254,46 @@ fn a_schema_change_waits_for_the_one_before_it_and_plans_again() {
         ),
         ["id"]
     );
+}
+
+/// Clients send numbers as int8 whatever the column is. Ranges over an int or smallint key then read the whole table; sysbench found it.
+/// Each comparison must find what it finds without the key, at the edges of the column's type and beyond them.
+#[test]
+fn a_range_over_a_narrow_key_with_wide_parameters_uses_the_key() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    for (ty, edge) in [
+        ("smallint", i64::from(i16::MAX)),
+        ("int", i64::from(i32::MAX)),
+    ] {
+        let stored = [-edge - 1, -edge, -1, 0, 1, edge - 1, edge];
+        let values = stored.map(|value| format!("({value})")).join(", ");
+        tag(&mut c, &format!("create table {ty}s (a {ty} primary key)"));
+        tag(&mut c, &format!("insert into {ty}s values {values}"));
+        for op in ["<", "<=", ">", ">="] {
+            let select =
+                |left: &str| format!("select a from {ty}s where {left} {op} $1::int8 order by a");
+            let [by_key, by_scan, plan] =
+                ["key", "scan", "plan"].map(|of| format!("{of} {ty} {op}"));
+            c.prepare(&by_key, &select("a")).unwrap();
+            c.prepare(&by_scan, &select("a + 0::int8")).unwrap();
+            c.prepare(&plan, &format!("explain {}", select("a")))
+                .unwrap();
+            let plan = c.execute(&plan, vec![Value::Int8(0)]).unwrap().text_rows();
+            let plan = format!("{plan:?}");
+            assert!(plan.contains("Index Cond"), "{plan}");
+            let near = stored.iter().flat_map(|value| value - 2..=value + 2);
+            for value in near
+                .chain([i64::MIN, i64::MAX])
+                .map(Value::Int8)
+                .chain([Value::Null])
+            {
+                let mut rows =
+                    |name: &str| c.execute(name, vec![value.clone()]).unwrap().text_rows();
+                assert_eq!(rows(&by_key), rows(&by_scan), "{ty} {op} {value:?}");
+            }
+        }
+    }
 }
 
 /// A change that raises no fence was published after its turn had gone to the next session, which then began with the schema

@@ -57,7 +57,8 @@ fn collect_equalities<'p>(condition: &'p Expr, width: usize, found: &mut Vec<Pai
                 columns.clear();
                 outer.collect_columns(&mut columns);
                 let plain = !outer.has_subquery() && !inner.has_subquery();
-                if inside && plain && columns.iter().all(|column| *column < width) {
+                let outside = !columns.is_empty() && columns.iter().all(|column| *column < width);
+                if inside && outside && plain {
                     found.push((outer, inner));
                     return;
                 }

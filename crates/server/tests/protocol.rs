@@ -389,7 +389,7 @@ async fn a_portal_gives_as_many_rows_as_asked_for_and_goes_on() {
     ];
     assert_eq!(
         client.ask(&bytes.concat()).await,
-        "1 2 D(1) D(2) s D(3) D(4) s D(5) C(SELECT 5) \
+        "1 2 D(1) D(2) s D(3) D(4) s D(5) C(SELECT 1) \
          E(ERROR 34000 cursor \"nowhere\" does not exist) Z(I)"
     );
     // Within a block a portal lives across Sync, and keeps its formats.
@@ -440,7 +440,7 @@ async fn limits_count_rows_across_pauses_for_the_network() {
         (first.matches("D(").count(), second.matches("D(").count()),
         (300, 200)
     );
-    assert!(second.ends_with("C(SELECT 500) Z(I)"));
+    assert!(second.ends_with("C(SELECT 200) Z(I)"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

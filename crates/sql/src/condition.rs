@@ -112,13 +112,19 @@ impl Reader<'_> {
         if !self.is_key(right) {
             return None;
         }
-        let value = side.value(right, op == CompareOp::Eq)?;
+        let exact = side.value(right, op == CompareOp::Eq);
         if side.recheck && op != CompareOp::Eq {
             return None;
         }
+        // A bound that may have been moved to the nearest value of the column's type includes that one.
+        let moved = exact.is_none();
+        let value = match exact {
+            Some(value) => value,
+            None => side.clamped(op, right)?,
+        };
         let bound = |inclusive| KeyBound {
             value: value.clone(),
-            inclusive,
+            inclusive: inclusive || moved,
         };
         let part = match op {
             CompareOp::Eq => Part::Equal(value),
@@ -132,7 +138,7 @@ impl Reader<'_> {
             number,
             column: side.column,
             part,
-            recheck: side.recheck,
+            recheck: side.recheck || (moved && matches!(op, CompareOp::Gt | CompareOp::Lt)),
         })
     }
 
@@ -249,39 +255,75 @@ impl Side {
             _ => None,
         }
     }
+
+    /// A wider integer, not known yet, as a bound of the column's type: the nearest value that the type has, or NULL (of which nothing is on
+    /// either side) if nothing of the type is on the side asked for. To be used with that value included.
+    fn clamped(&self, op: CompareOp, other: &Expr) -> Option<Expr> {
+        use SqlType::*;
+        let (Int2 | Int4, Int4 | Int8) = (self.from, self.to) else {
+            return None;
+        };
+        let other = strip_relabel(other);
+        if matches!(other, Expr::Const(..)) {
+            return None;
+        }
+        let (min, max) = limits(self.from);
+        let (beyond, end, within, far) = match op {
+            CompareOp::Gt | CompareOp::Ge => (CompareOp::Lt, min, CompareOp::Le, max),
+            CompareOp::Lt | CompareOp::Le => (CompareOp::Gt, max, CompareOp::Ge, min),
+            CompareOp::Eq | CompareOp::Ne => return None,
+        };
+        let nearest = convert_constant(&Value::Int8(end), Int8, self.from)?;
+        let branches = vec![
+            (compare(beyond, other, end), Expr::Const(nearest, self.from)),
+            (compare(within, other, far), cast(other, self.from)),
+        ];
+        Some(Expr::Case {
+            branches,
+            otherwise: None,
+            ty: self.from,
+        })
+    }
 }
 
 /// A wider integer as a narrower one, NULL (which no key equals) where it does not fit.
 fn narrow(expr: &Expr, to: SqlType) -> Expr {
-    let wide = expr.ty();
-    let (min, max) = match to {
-        SqlType::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
-    };
-    let limit = |value: i64| {
-        let value = convert_constant(&Value::Int8(value), SqlType::Int8, wide);
-        Box::new(Expr::Const(value.unwrap_or_default(), wide))
-    };
-    let compare = |op, bound| Expr::Compare {
-        op,
-        left: Box::new(expr.clone()),
-        right: limit(bound),
-    };
+    let (min, max) = limits(to);
+    let fits = and(vec![
+        compare(CompareOp::Ge, expr, min),
+        compare(CompareOp::Le, expr, max),
+    ]);
     Expr::Case {
-        branches: vec![(
-            and(vec![
-                compare(CompareOp::Ge, min),
-                compare(CompareOp::Le, max),
-            ]),
-            Expr::Cast {
-                input: Box::new(expr.clone()),
-                to,
-                modifier: TypeMod::NONE,
-                explicit: false,
-            },
-        )],
+        branches: vec![(fits, cast(expr, to))],
         otherwise: None,
         ty: to,
+    }
+}
+
+fn limits(of: SqlType) -> (i64, i64) {
+    match of {
+        SqlType::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
+    }
+}
+
+/// An integer compared with a constant of its own type.
+fn compare(op: CompareOp, expr: &Expr, constant: i64) -> Expr {
+    let wide = expr.ty();
+    let value = convert_constant(&Value::Int8(constant), SqlType::Int8, wide);
+    Expr::Compare {
+        op,
+        left: Box::new(expr.clone()),
+        right: Box::new(Expr::Const(value.unwrap_or_default(), wide)),
+    }
+}
+
+fn cast(expr: &Expr, to: SqlType) -> Expr {
+    Expr::Cast {
+        input: Box::new(expr.clone()),
+        to,
+        modifier: TypeMod::NONE,
+        explicit: false,
     }
 }
 

@@ -13,7 +13,7 @@
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists |
 //! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
 //! | `system/statistics` | pg_stat_…, without figures |
-//! | `system/live` | pg_stat_activity: rows made when a statement runs |
+//! | `system/live` | pg_stat_activity, pg_locks, quintet_…: rows made when a statement runs |
 //! | `system/views` | pg_tables, pg_indexes, information_schema's tables and columns |
 //! | `system/schema` | the constraints of information_schema |
 //! | `system/describe` | what functions say of an object: `pg_get_indexdef` and the like |

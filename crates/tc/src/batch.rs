@@ -72,6 +72,7 @@ impl Txn {
         assert!(!self.finished, "a finished transaction cannot commit");
         self.never_waits = true;
         let result = crate::commit::commit(self, durability);
+        let result = result.inspect_err(|error| self.note_lost(error));
         self.never_waits = false;
         match result {
             Ok(committed) => {

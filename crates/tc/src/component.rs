@@ -8,11 +8,12 @@ use crate::compactor::Compactor;
 use crate::config::TcStats;
 use crate::error::{Error, PostFailure};
 use crate::generations::Settled;
+use crate::locks::LockView;
 use crate::shared::PENDING;
 pub(crate) use crate::shared::{Handle, Shared};
 use crate::transaction::Txn;
 use crate::warm::{WarmStep, WarmThread, Warmed};
-use quintet_base::{Durability, Level, Lsn, SpaceId, Timestamp};
+use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -154,6 +155,16 @@ impl Tc {
             Some((records, false)) => records.max(self.shared.store.records(space)),
             None => self.shared.store.records(space),
         }
+    }
+
+    /// The locks that are held at the moment.
+    pub fn locks(&self) -> Vec<LockView> {
+        self.shared.locks.views()
+    }
+
+    /// The lock of a row, if it is held.
+    pub fn lock_of(&self, space: SpaceId, key: &Bytes) -> Option<LockView> {
+        self.shared.locks.view(&(space, key.clone()))
     }
 
     /// Counters.

@@ -50,6 +50,36 @@ pub enum WaitPolicy {
 
 pub(crate) type LockKey = (SpaceId, Bytes);
 
+/// A lock, for who wants to know who waits for whom.
+#[derive(Clone, Debug)]
+pub struct LockView {
+    /// Of which space.
+    pub space: SpaceId,
+    /// The row's key; empty: the space as a whole.
+    pub key: Bytes,
+    /// Who has it.
+    pub holders: Vec<(TxnId, Strength)>,
+    /// Who waits for it, in order.
+    pub queue: Vec<(TxnId, Strength)>,
+}
+
+impl LockView {
+    /// Whom a transaction in the queue waits for: holders, and those before it, that it cannot share with. Empty
+    /// if it does not wait here.
+    pub fn blockers(&self, txn: TxnId) -> Vec<TxnId> {
+        let place = self.queue.iter().position(|(waiter, _)| *waiter == txn);
+        let Some(place) = place else {
+            return Vec::new();
+        };
+        let strength = self.queue[place].1;
+        let before = self.holders.iter().chain(&self.queue[..place]);
+        let conflicts = |(other, held): &&(TxnId, Strength)| {
+            *other != txn && (strength == Strength::Exclusive || *held == Strength::Exclusive)
+        };
+        before.filter(conflicts).map(|(other, _)| *other).collect()
+    }
+}
+
 struct Waiter {
     txn: TxnId,
     strength: Strength,
@@ -106,6 +136,16 @@ impl Lock {
             Some((_, held)) if strength == Strength::Exclusive => *held = strength,
             Some(_) => {}
             None => self.holders.push((txn, strength)),
+        }
+    }
+
+    fn view(&self, (space, key): &LockKey) -> LockView {
+        let queue = self.queue.iter();
+        LockView {
+            space: *space,
+            key: key.clone(),
+            holders: self.holders.clone(),
+            queue: queue.map(|waiter| (waiter.txn, waiter.strength)).collect(),
         }
     }
 
@@ -307,6 +347,24 @@ impl LockTable {
         false
     }
 
+    /// All locks: each as it was at one moment, together of no one moment.
+    pub fn views(&self) -> Vec<LockView> {
+        let mut views = Vec::new();
+        for shard in &self.shards {
+            if shard.count.load(Ordering::Relaxed) > 0 {
+                let locks = shard.locks.lock();
+                views.extend(locks.iter().map(|(key, lock)| lock.view(key)));
+            }
+        }
+        views
+    }
+
+    /// One of them, if somebody holds it.
+    pub fn view(&self, key: &LockKey) -> Option<LockView> {
+        let locks = self.shard(key).locks.lock();
+        locks.get(key).map(|lock| lock.view(key))
+    }
+
     /// Number of transactions that wait.
     pub fn waiting(&self) -> usize {
         self.waiting.lock().len()
@@ -425,6 +483,27 @@ mod tests {
             "locks are forgotten"
         );
         assert_eq!(table.waiting(), 0);
+    }
+
+    #[test]
+    fn who_waits_is_seen_to_wait_for_those_it_cannot_pass() {
+        let table = LockTable::new();
+        assert!(table.view(&key("a")).is_none() && table.views().is_empty());
+        assert_eq!(ask(&table, 1, "a", Shared), "granted");
+        assert_eq!(ask(&table, 2, "a", Shared), "granted");
+        assert_eq!(ask(&table, 3, "a", Exclusive), "waits");
+        assert_eq!(ask(&table, 4, "a", Shared), "waits");
+        assert_eq!(ask(&table, 5, "b", Exclusive), "granted");
+        let view = table.view(&key("a")).unwrap();
+        let blockers = |txn| view.blockers(TxnId(txn)).iter().map(|txn| txn.0).collect();
+        let found: [Vec<u64>; 4] = [1, 3, 4, 5].map(blockers);
+        assert_eq!(found, [vec![], vec![1, 2], vec![3], vec![]]);
+        assert_eq!(table.views().len(), 2);
+        table.release(TxnId(1), &key("a"));
+        table.release(TxnId(2), &key("a"));
+        let view = table.view(&key("a")).unwrap();
+        assert!(view.blockers(TxnId(3)).is_empty(), "it has it");
+        assert_eq!(view.blockers(TxnId(4)), [TxnId(3)]);
     }
 
     #[test]

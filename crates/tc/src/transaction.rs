@@ -52,6 +52,17 @@ pub struct KeptSnapshot(pub(crate) Arc<Snapshot>);
 /// Something of the user's, of which a transaction knows nothing.
 pub type Attached = Arc<dyn Any + Send + Sync>;
 
+/// What a transaction has lost by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lost {
+    /// In which space.
+    pub space: SpaceId,
+    /// Which row's.
+    pub key: Bytes,
+    /// Who has committed it first; `None`: nobody, waiting for it would have closed a ring.
+    pub winner: Option<Timestamp>,
+}
+
 /// The answer to a commit.
 #[derive(Debug)]
 pub struct Committed {
@@ -82,6 +93,8 @@ pub struct Txn {
     waited: bool,
     /// A lock was refused because waiting for it would have closed a ring.
     deadlocked: bool,
+    /// Set where a conflict is met; see [`Txn::take_lost`].
+    lost: RefCell<Option<Lost>>,
     pub(crate) reads: RefCell<ReadSet>,
     /// What is read now is not remembered: something else keeps it true ([`Txn::look_aside`]).
     pub(crate) aside: bool,
@@ -116,6 +129,7 @@ impl Txn {
             held: Vec::new(),
             waited: false,
             deadlocked: false,
+            lost: RefCell::default(),
             reads: RefCell::new(reads),
             aside: false,
             newest_read: Cell::new(Timestamp::ZERO),
@@ -157,6 +171,34 @@ impl Txn {
     /// True if a lock was refused because others wait for those it holds: to run it again it must let go.
     pub fn is_deadlocked(&self) -> bool {
         self.deadlocked
+    }
+
+    /// The row that it queued up for last, for who has just been told to wait.
+    pub fn awaited(&self) -> Option<(SpaceId, &Bytes)> {
+        let last = self.held.last().filter(|_| self.waited);
+        last.map(|(space, key)| (*space, key))
+    }
+
+    /// What it has lost by since this was last asked, if one row is to blame: what errors do not say any more when
+    /// they have come to the client.
+    pub fn take_lost(&self) -> Option<Lost> {
+        self.lost.take()
+    }
+
+    pub(crate) fn note_lost(&self, error: &Error) {
+        if let Error::Conflict {
+            space,
+            key: Some(key),
+            winner,
+            ..
+        } = error
+        {
+            self.lost.replace(Some(Lost {
+                space: *space,
+                key: key.clone(),
+                winner: Some(*winner),
+            }));
+        }
     }
 
     /// The age of the schema that it goes by.
@@ -479,7 +521,7 @@ impl Txn {
             (Err(Error::Conflict { .. } | Error::SnapshotTooOld), Level::ReadCommitted) => {
                 Err(Error::Stale)
             }
-            (result, _) => result,
+            (result, _) => result.inspect_err(|error| self.note_lost(error)),
         }
     }
 
@@ -499,7 +541,15 @@ impl Txn {
                 return Err(Error::Blocked(wait));
             }
             Err(error) => {
-                self.deadlocked |= matches!(error, Error::Deadlock);
+                if matches!(error, Error::Deadlock) {
+                    self.deadlocked = true;
+                    let (space, key) = key;
+                    self.lost.replace(Some(Lost {
+                        space,
+                        key,
+                        winner: None,
+                    }));
+                }
                 return Err(error);
             }
         }
@@ -612,6 +662,7 @@ impl Txn {
     pub fn commit(&mut self, durability: Durability) -> Result<Committed, Error> {
         assert!(!self.finished, "a finished transaction cannot commit");
         let result = crate::commit::commit(self, durability);
+        let result = result.inspect_err(|error| self.note_lost(error));
         if !matches!(result, Err(Error::Blocked(_))) {
             self.finish();
         }
@@ -626,6 +677,7 @@ impl Txn {
     pub fn commit_or_keep(&mut self, durability: Durability) -> Result<Committed, Error> {
         assert!(!self.finished, "a finished transaction cannot commit");
         let result = crate::commit::commit(self, durability);
+        let result = result.inspect_err(|error| self.note_lost(error));
         let keeps = matches!(
             result,
             Err(Error::Blocked(_) | Error::Conflict { .. } | Error::SnapshotTooOld)

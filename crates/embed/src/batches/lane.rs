@@ -17,11 +17,13 @@
 
 use super::ticket::{Answer, Job, Landed, Shared, Ticket};
 use super::{Batches, Counters, Hold};
+use crate::activity::Slot;
+use crate::contention::Label;
 use quintet_base::limits::BATCH_WRITES_BYTES_MAX;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, SqlError, Value};
 use quintet_direct::{Context, Direct, Run, Stop};
 use quintet_queue::{Lane, LaneId, Priority};
-use quintet_tc::{BatchRefused, Error as TcError, Txn};
+use quintet_tc::{BatchRefused, Error as TcError, Lost, Txn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,6 +35,12 @@ pub(crate) struct Leader<'l> {
     pub direct: &'l Direct,
     /// Of the line.
     pub level: Level,
+    /// Others see him run it.
+    pub slot: &'l Slot,
+    /// Told what a batch was lost by, whose calls it had, and since when it ran; says when it was.
+    pub lost: &'l dyn Fn(Lost, Label, i64) -> i64,
+    /// When his statement began.
+    pub now: i64,
 }
 
 /// A call of the batch.
@@ -90,6 +98,8 @@ impl Running<'_> {
     /// Runs the calls until what is left of them is committed. Gives what answers have to wait for.
     fn commit(&mut self, leader: &Leader<'_>, counters: &Counters) -> Option<Lsn> {
         let mut txn = leader.direct.begin(leader.level);
+        leader.slot.runs(Some(txn.id()));
+        let mut since = leader.now;
         if let Some(first) = self.members.first() {
             txn.use_schema(first.ticket.asked().schema.timestamp);
         }
@@ -104,6 +114,7 @@ impl Running<'_> {
                     if members.any(|member| !member.outcome.is_elsewhere()) {
                         add(&counters.batches, 1);
                     }
+                    leader.slot.has_committed(committed.timestamp, self.label());
                     return committed.durable_at;
                 }
                 Err(refused) => refused,
@@ -112,6 +123,9 @@ impl Running<'_> {
                 BatchRefused::Contested(rows) if !rows.is_empty() => avoided.extend(rows),
                 BatchRefused::Lost(error) => {
                     add(&counters.lost, 1);
+                    if let Some(lost) = txn.take_lost() {
+                        since = (leader.lost)(lost, self.label(), since);
+                    }
                     if let TcError::Conflict {
                         space,
                         key: Some(key),
@@ -136,6 +150,12 @@ impl Running<'_> {
         }
         self.end_all(|| Outcome::Blocked);
         None
+    }
+
+    /// Of the first call, or of those that are alike: what commits and losses of the batch are counted by.
+    fn label(&self) -> Label {
+        let first = self.members.first();
+        first.map_or(Label::default(), |member| member.job.label)
     }
 
     fn end_all(&mut self, outcome: impl Fn() -> Outcome) {

@@ -5,6 +5,7 @@
 //! Does not: know lines or lanes.
 
 use super::Hold;
+use crate::contention::Label;
 use crate::database::Schema;
 use crate::lent::LentHost;
 use parking_lot::Mutex;
@@ -21,6 +22,8 @@ use std::task::{Context, Poll, Waker};
 /// What is to be run.
 pub(crate) struct Job {
     pub procedure: Arc<Procedure>,
+    /// What its conflicts are counted by.
+    pub label: Label,
     pub host: LentHost,
     /// Set by whoever wants the call to end.
     pub cancel: Arc<AtomicBool>,

@@ -5,7 +5,8 @@
 //! their rights, those of `pg_read_all_stats`, or is a superuser.  Does not: show what runs inside a call.
 
 use super::{Mode, Portal, Session};
-use crate::activity::{Event, Interrupt, Slot, State};
+use crate::activity::{Event, Interrupt, Slot, Stand, State};
+use crate::contention::Label;
 use crate::database::{Inner, Schema};
 use crate::step::{Pause, Reason, Step};
 use quintet_base::value::Array;
@@ -14,7 +15,7 @@ use quintet_sql::role::READ_ALL_STATS;
 use std::sync::Arc;
 
 /// pg_database's number of the database.
-const DATABASE: u32 = 5;
+pub(super) const DATABASE: u32 = 5;
 
 /// What is told of a statement that is none of the role's business.
 const HIDDEN: &str = "<insufficient privilege>";
@@ -25,6 +26,10 @@ impl Session {
         let now = self.host.clock.now_micros();
         self.begun_at = now;
         self.shown = State::Active;
+        if portal.prepared.label != Label::default() && portal.prepared.label != self.label {
+            self.label = portal.prepared.label;
+            self.present.slot.is_labelled(self.label);
+        }
         let mut shown = self.present.slot.shown.lock();
         shown.state = State::Active;
         shown.changed = now;
@@ -57,6 +62,7 @@ impl Session {
         if self.txn.is_none() {
             slot.runs(None);
         }
+        slot.stands(Stand::Nowhere);
         let mut shown = slot.shown.lock();
         shown.state = state;
         shown.changed = self.host.clock.now_micros();
@@ -71,14 +77,15 @@ impl Session {
     }
 
     /// The session goes on, after a wait if there was one.
-    pub(super) fn show_running(&self) {
+    pub(super) fn show_running(&mut self) {
         if self.present.slot.event() != Event::None {
-            self.present.slot.waits(Event::None);
+            self.present.slot.waits(Event::None, 0);
+            self.note_waited();
         }
     }
 
     /// A step came out; it may be a wait.
-    pub(super) fn show_step(&self, step: &SqlResult<Step>) {
+    pub(super) fn show_step(&mut self, step: &SqlResult<Step>) {
         if let Ok(Step::Wait(Pause(reason))) = step {
             let event = match reason {
                 Reason::Row(_) => Event::Row,
@@ -88,7 +95,13 @@ impl Session {
                 Reason::Disk(_) => Event::Disk,
                 Reason::Others(_) => return,
             };
-            self.present.slot.waits(event);
+            // Commits wait for the disk; nobody asks since when.
+            let since = match event {
+                Event::Disk => 0,
+                _ => self.host.clock.now_micros(),
+            };
+            self.present.slot.waits(event, since);
+            self.note_waiting(event, since);
         }
     }
 
@@ -119,6 +132,9 @@ impl Asker<'_> {
                 let slots = self.db.activity.slots();
                 Some(slots.iter().map(|slot| self.activity(slot)).collect())
             }
+            "pg_locks" => Some(self.locks()),
+            "quintet_waits" => Some(self.waits()),
+            "quintet_contention" => Some(self.contention()),
             _ => None,
         }
     }
@@ -140,7 +156,7 @@ impl Asker<'_> {
             }
             "pg_cancel_backend" => Some(self.interrupt(number(), Interrupt::Cancel)?),
             "pg_terminate_backend" => Some(self.interrupt(number(), Interrupt::Terminate)?),
-            _ => None,
+            _ => self.wait_function(name, arguments)?,
         })
     }
 

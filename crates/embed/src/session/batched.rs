@@ -15,6 +15,7 @@
 use super::{Mode, Portal, PortalState, Session};
 use crate::batches::{Answer, Asked, Job, Landed, Leader, NotTaken, Seat, Ticket};
 use crate::classified::Class;
+use crate::contention::{Incident, Kind};
 use crate::lent::LentHost;
 use crate::step::{Pause, Reason};
 use quintet_base::{Level, SqlError, SqlResult, Value};
@@ -80,6 +81,7 @@ impl Session {
         let arguments = values.collect::<SqlResult<Vec<Value>>>()?;
         let job = Job {
             procedure: Arc::clone(call),
+            label: self.label,
             host: LentHost::new(&self.host, &mut self.facts, portal.ends_transactions()),
             cancel: Arc::clone(&self.cancel),
         };
@@ -92,6 +94,7 @@ impl Session {
         let batches = &self.db.batches;
         match batches.submit(classes.modes(), Ticket::new(asked, job)) {
             Ok(seat) => {
+                self.present.slot.stands(seat.stand());
                 let batched = Batched {
                     seat,
                     waited: false,
@@ -133,6 +136,22 @@ impl Session {
             let leader = Leader {
                 direct: &self.host.direct,
                 level: level_of_line(self.level),
+                slot: &self.present.slot,
+                lost: &|lost, label, since| {
+                    let now = self.host.clock.now_micros();
+                    let winner = lost.winner.unwrap_or_default();
+                    let incident = Incident {
+                        kind: Kind::Retry,
+                        space: lost.space,
+                        key: lost.key,
+                        label,
+                        other: self.db.activity.label_of_commit(winner),
+                        lost_micros: u64::try_from(now - since).unwrap_or(0),
+                    };
+                    self.db.contention.note(incident, now);
+                    now
+                },
+                now: self.host.statement_time,
             };
             if !batched.seat.lead(&leader) {
                 let wait = batched.seat.ticket.wait();
@@ -172,10 +191,14 @@ impl Session {
                     return Err(SqlError::internal("who is put out was not in line"));
                 };
                 let arguments = batched.seat.ticket.asked().arguments.clone();
+                let batched_in = batched.seat.leads();
                 self.ensure_schema(portal)?;
                 let direct = &self.host.direct;
                 let run = Run::with_arguments(direct, Arc::clone(&procedure), arguments);
                 let mut calling = self.begin_call(&procedure, portal, run);
+                if hold.is_some() {
+                    self.present.slot.stands(batched_in);
+                }
                 calling.keep_hold(hold);
                 portal.state = PortalState::Calling(Box::new(calling));
                 Ok(None)

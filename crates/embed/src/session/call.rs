@@ -22,6 +22,7 @@ use super::transaction::durability;
 use super::{Mode, Portal, Session};
 use crate::batches::Hold;
 use crate::chains::Place;
+use crate::contention::Kind;
 use crate::step::{Flow, Pause, Reason};
 use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
 use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Timestamp, Value};
@@ -48,6 +49,8 @@ pub(super) struct Calling {
     /// Some of it is committed: it cannot be run again.
     parted: bool,
     attempts: usize,
+    /// When the attempt at hand began.
+    since: i64,
     /// How many notices there were before it.
     notices: usize,
     /// What the transaction had said before it.
@@ -120,6 +123,7 @@ impl Session {
             parting: false,
             parted: false,
             attempts: 0,
+            since: self.host.statement_time,
             notices: self.host.notices.get_mut().len(),
             noted: self.noted(),
             contested: None,
@@ -185,6 +189,7 @@ impl Session {
             match txn.commit_or_keep(durability(&self.db, &self.host)) {
                 Ok(committed) => {
                     self.publish_schema(committed.timestamp);
+                    self.note_committed(committed.timestamp);
                     self.txn = None;
                     if calling.parting {
                         calling.part(schema);
@@ -258,6 +263,7 @@ impl Session {
             )));
         }
         calling.attempts += 1;
+        calling.since = self.note_lost(Kind::Retry, calling.since);
         self.db.retries.fetch_add(1, Ordering::Relaxed);
         self.host.notices.get_mut().truncate(calling.notices);
         self.back_to(calling.noted);

@@ -693,6 +693,7 @@ impl Session {
             short: false,
             sizes: Vec::new(),
             scans: Vec::new(),
+            label: portal.prepared.label,
         };
         Ok(Portal::new(Arc::new(prepared), portal.params.clone()))
     }

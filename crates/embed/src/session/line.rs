@@ -108,6 +108,7 @@ impl Session {
         let chains = &self.db.chains;
         match chains.submit(self.level, schema.revision, classes.modes(), keys) {
             Ok(place) => {
+                self.present.slot.stands(place.stand());
                 portal.state = PortalState::Queued(Box::new(Queued { place, arguments }));
                 Ok(Asked::InLine)
             }

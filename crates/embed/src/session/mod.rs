@@ -18,7 +18,8 @@
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
 //! | `feed` | what the database tells of itself as rows |
-//! | `activity` | what a session shows of itself, and sees of others |
+//! | `activity`, `waits` | what a session shows of itself, and sees of others; who waits for whom |
+//! | `harm` | what it tells of waits and lost conflicts |
 //!
 //! ```text
 //!            statement outside BEGIN            BEGIN
@@ -36,15 +37,18 @@ mod change;
 mod copy;
 mod execute;
 mod feed;
+mod harm;
 mod identity;
 mod line;
 mod listening;
 mod objects;
 mod transaction;
+mod waits;
 
 use crate::activity::{Present, State, Who as Shown};
 use crate::advisory::Owner;
 use crate::channels::{Ear, Listening, Notification};
+use crate::contention::{Incident, Label};
 use crate::database::{Inner, Schema};
 use crate::host::SessionHost;
 use crate::lent::Facts;
@@ -62,7 +66,7 @@ use quintet_base::{
 };
 use quintet_direct::Run;
 use quintet_ir::expressions::each_node_of_statement;
-use quintet_ir::statement::OutputColumn;
+use quintet_ir::statement::{Body, OutputColumn};
 use quintet_ir::{Path, Plan, Statement};
 use quintet_rt::Rand;
 use quintet_sql::command::{Command, CopyTo, Notice, Planned};
@@ -114,6 +118,8 @@ pub struct Prepared {
     /// Whose statement it was when it was planned.
     role: RoleId,
     short: bool,
+    /// What its conflicts are counted by.
+    label: Label,
     /// How many rows the tables had that the plan was made for; planned again when they have many more, or fewer.
     sizes: Vec<(SpaceId, u64)>,
     /// Tables that a query reads from one end to the other; empty for what locks or writes.
@@ -272,8 +278,9 @@ pub struct Session {
     facts: Option<Arc<Facts>>,
     /// What becomes of the call that is about to begin is to be told to its level's route.
     routed: bool,
-    /// The version of the search path that names of objects are told by.
+    /// The version of the search path that names of objects are told by, and the role that is told of sessions.
     known_path: u64,
+    known_role: RoleId,
     /// As others see it.
     present: Present,
     /// What they see it do.
@@ -293,6 +300,10 @@ pub struct Session {
     owner: Owner,
     /// A cursor WITH HOLD whose query waits for something.
     holding: Option<Box<(Portal, Kept)>>,
+    /// Of what it runs, or has run last in the transaction that is open.
+    label: Label,
+    /// A wait that has begun, and when.
+    waited: Option<(Incident, i64)>,
 }
 
 impl Session {
@@ -339,6 +350,8 @@ impl Session {
         };
         let level = host.settings.level("default_transaction_isolation");
         let owner = db.advisory.owner();
+        // Nobody has set it before.
+        let _ = present.slot.owner.set(owner.number());
         let mut session = Session {
             db,
             known_settings: host.settings.changes,
@@ -363,6 +376,7 @@ impl Session {
             facts: None,
             routed: false,
             known_path: 0,
+            known_role: role,
             present,
             shown: State::Idle,
             begun_at: 0,
@@ -372,6 +386,8 @@ impl Session {
             outgoing: Vec::new(),
             owner,
             holding: None,
+            label: Label::default(),
+            waited: None,
         };
         session.know_objects();
         for (_, role) in roles {
@@ -580,6 +596,9 @@ impl Session {
         let ends = self.ends;
         let result = self.run_portal(&mut taken, max_rows, sink);
         self.show_step(&result);
+        if let Err(error) = &result {
+            self.note_error(error);
+        }
         let over = matches!(result, Ok(Step::Done(_)) | Err(_)) && self.ends != ends;
         if !over {
             self.portals.insert(name, taken);
@@ -800,7 +819,9 @@ impl Session {
             Command::Execute { .. } | Command::Fetch { .. } | Command::Nothing { .. } => false,
             _ => true,
         };
+        let label = self.label_of(&planned);
         Ok(Arc::new(Prepared {
+            label,
             params: planned.params.clone(),
             typed: are_typed(&planned.columns),
             columns: planned.columns.clone(),
@@ -814,6 +835,24 @@ impl Session {
             sizes: sizes.asked(),
             scans,
         }))
+    }
+
+    /// What conflicts of a statement are counted by: a routine's name, or the kind of statement. None of what
+    /// touches no row.
+    fn label_of(&self, planned: &Planned) -> Label {
+        let contention = &self.db.contention;
+        match &planned.command {
+            Command::Run(procedure) => match &procedure.body {
+                Body::Call { program, .. } => {
+                    let name = program.routines.first().map_or("", |routine| &routine.name);
+                    let name = name.split('(').next().unwrap_or_default();
+                    contention.label(name, true)
+                }
+                Body::Statement(_) => contention.label(planned.tag, false),
+            },
+            Command::Ddl(_) | Command::CopyFrom(_) => contention.label(planned.tag, false),
+            _ => Label::default(),
+        }
     }
 
     /// The statement planned with the present schema; planned again if that has moved.
@@ -863,7 +902,10 @@ impl Session {
             None => self.db.refresh(known),
         }
         let moved = Arc::as_ptr(known) != before;
-        if moved || self.known_path != self.host.settings.path_version {
+        let settings = &self.host.settings;
+        // A role that was taken goes back with its transaction.
+        let role = settings.identity.current();
+        if moved || self.known_path != settings.path_version || self.known_role != role {
             self.know_objects();
         }
         &self.host.schema

@@ -70,6 +70,7 @@ impl Session {
             database: self.host.database.clone(),
         };
         self.known_path = self.host.settings.path_version;
+        self.known_role = self.host.role();
         self.host.settings.know(ObjectNames::of(Arc::new(objects)));
     }
 }

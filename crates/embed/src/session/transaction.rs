@@ -129,6 +129,7 @@ impl Session {
             Ok(committed) => {
                 self.publish_schema(committed.timestamp);
                 drop(unpublished);
+                self.note_committed(committed.timestamp);
                 self.txn = None;
                 self.end_transaction(true);
                 self.pending = committed.durable_at;
@@ -142,11 +143,17 @@ impl Session {
             Err(TcError::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(error) => {
                 let error = translate(error, self.level, &self.host.schema.catalog_names());
+                self.note_error(&error);
                 self.txn = None;
                 self.end_transaction(false);
                 Err(error)
             }
         }
+    }
+
+    /// Others may ask whose commit it was that they have lost to.
+    pub(super) fn note_committed(&self, timestamp: Timestamp) {
+        self.present.slot.has_committed(timestamp, self.label);
     }
 
     /// Checks what was put off until the commit. `Some`: wait, and call again.

@@ -6,9 +6,10 @@
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{
-    Bool, Int4, Int8, Name, Numeric as Decimal, Oid, RegClass, RegNamespace, RegProc, RegProcedure,
-    RegRole, RegType, Text, Unknown,
+    Bool, Int4, Int4Array, Int8, Name, Numeric as Decimal, Oid, RegClass, RegNamespace, RegProc,
+    RegProcedure, RegRole, RegType, Text, Unknown,
 };
+use quintet_base::value::Array;
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Value};
 
 fn yes(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
@@ -195,6 +196,23 @@ privileges! {
     "pg_has_role";
 }
 
+fn no_sessions(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Array(Box::new(Array {
+        element: Int4,
+        values: Vec::new(),
+    })))
+}
+
+/// A function that tells of the moment.
+macro_rules! now {
+    ($name:literal ($($arg:ident),*) $result:ident) => {
+        new($name, &[$($arg),*], $result, |args, host| {
+            host.format().objects.describe($name, args)
+        })
+        .volatile()
+    };
+}
+
 /// Asks a session to stop; who asks for one that is not there is warned.
 fn signal(name: &str, args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let told = host.format().objects.describe(name, args)?;
@@ -214,6 +232,16 @@ fn terminate(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
+    now!("pg_blocking_pids"(Int4) Int4Array),
+    now!("pg_isolation_test_session_is_blocked"(Int4, Int4Array) Bool),
+    new(
+        "pg_safe_snapshot_blocking_pids",
+        &[Int4],
+        Int4Array,
+        no_sessions,
+    )
+    .volatile(),
+    now!("quintet_contention_reset"() Text),
     new("pg_cancel_backend", &[Int4], Bool, cancel).volatile(),
     new("pg_terminate_backend", &[Int4], Bool, terminate).volatile(),
     new("pg_get_expr", &[Text, Oid], Text, first).stable(),

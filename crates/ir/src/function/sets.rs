@@ -418,7 +418,24 @@ fn no_ancestors(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(array(RegClass, Vec::new()))
 }
 
+fn contention_report(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let objects = &host.format().objects;
+    Ok(match objects.describe("quintet_contention_report", &[])? {
+        Value::Null => array(Text, Vec::new()),
+        lines => lines,
+    })
+}
+
 static SETS: &[SetFunction] = &[
+    set(
+        new(
+            "quintet_contention_report",
+            &[],
+            TextArray,
+            contention_report,
+        ),
+        ONE_TEXT,
+    ),
     set(
         new(
             "pg_partition_ancestors",

@@ -22,6 +22,7 @@ use quintet_ir::expressions::{ranges, uses_outer};
 use quintet_ir::plan::Path;
 use quintet_ir::schema::TableRef;
 use quintet_ir::{CompareOp, Expr};
+use std::collections::BTreeMap;
 
 /// Most leaves whose orders are all looked at.
 const LEAVES_MAX: usize = 10;
@@ -158,18 +159,21 @@ impl Search {
                 keys: keys_of(state, leaf(part), &set_of, inner),
             })
             .collect();
+        let caps = values_of_keys(state, inner, &parts);
         let mut links = Vec::new();
         let values = |place: usize| {
             let part = owner(place)?;
             let leaf = leaf(part);
-            match &leaf.source {
+            let known = match &leaf.source {
                 Source::Table(table) => {
                     let column = place - leaf.offset;
                     (column < table.columns.len())
                         .then(|| values_of(table, column, parts[part].all))
                 }
                 _ => None,
-            }
+            };
+            let cap = caps.get(&place).copied();
+            known.map(|known| known.min(cap.unwrap_or(known)))
         };
         // Those with queries in them are asked of what all of the others have let through.
         let asked = || {
@@ -314,6 +318,43 @@ impl Search {
             .product();
         rest * whole.map_or(1.0, |key| 1.0 / key.rows)
     }
+}
+
+/// How many values the columns have at most that equalities connect with the only column of a unique key: as many as
+/// the key's table has rows.
+fn values_of_keys(state: &State<'_>, inner: &[usize], parts: &[Part]) -> BTreeMap<usize, f64> {
+    let mut caps = BTreeMap::new();
+    for (&number, part) in inner.iter().zip(parts) {
+        let leaf = &state.leaves[number];
+        if let Source::Table(table) = &leaf.source {
+            let primary = table.primary_key.iter().map(|key| &key.columns);
+            let indexes = table.indexes.iter().filter(|index| index.unique);
+            for columns in primary.chain(indexes.map(|index| &index.columns)) {
+                if let [only] = columns.as_slice() {
+                    caps.insert(leaf.offset + only, part.all);
+                }
+            }
+        }
+    }
+    // From column to column, as far as equalities lead.
+    for _ in inner {
+        for condition in state.pool.iter().flatten() {
+            if let Expr::Compare {
+                op: CompareOp::Eq,
+                left,
+                right,
+            } = condition
+                && let (Expr::Column(one, _), Expr::Column(other, _)) = (&**left, &**right)
+            {
+                let cap = [one, other].into_iter().filter_map(|place| caps.get(place));
+                if let Some(least) = cap.copied().reduce(f64::min) {
+                    caps.insert(*one, least);
+                    caps.insert(*other, least);
+                }
+            }
+        }
+    }
+    caps
 }
 
 /// The share of a table's rows that is read: less than all if its own conditions are a range of a key.

@@ -367,6 +367,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "Client Connection Defaults / Statement Behavior",
         "bool",
     ),
+    ("work_mem", "Resource Usage / Memory", "integer"),
     (
         "xmloption",
         "Client Connection Defaults / Statement Behavior",

@@ -10,7 +10,12 @@ use quintet_ir::Expr;
 use quintet_ir::function::sets::{LIVE_ROWS, RECORD_FIELD};
 use quintet_ir::plan::Plan;
 
-const LIVE: [&str; 1] = ["pg_stat_activity"];
+const LIVE: [&str; 4] = [
+    "pg_stat_activity",
+    "pg_locks",
+    "quintet_waits",
+    "quintet_contention",
+];
 
 /// The plan for a relation's rows; `None`: it is none of these.
 pub(super) fn plan(layout: &Layout) -> Option<Plan> {

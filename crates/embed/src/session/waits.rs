@@ -1,0 +1,400 @@
+//! Who waits for whom: pg_locks, pg_blocking_pids, quintet_waits; and what is in the way: quintet_contention.
+//!
+//! Relies on: the slots of sessions, the lock table, the lines and batches, each looked at by itself.  Promises: a wait
+//! that stands still while it is looked at is told with those that keep it waiting, in all engines.  Does not:
+//! tell keys, which are data, to whom pg_read_all_stats is not given; nor one moment of all.
+//!
+//! | wait | for whom |
+//! |---|---|
+//! | of a row | who has its lock, and who is before it in the lock's queue, where they cannot share |
+//! | in line | the calls that it comes directly after, or those of an older catalogue |
+//! | of an advisory lock | who has it, and who is before it in its line, where they cannot share |
+//! | of a batch | who runs a batch of its line, or a call that was put out of one |
+
+use super::activity::Asker;
+use crate::activity::{Event, Slot, Stand};
+use crate::advice::report;
+use crate::advisory::{Key, KeyView};
+use crate::contention::Told;
+use crate::whereabouts::{Whereabouts, whereabouts};
+use quintet_base::value::Array;
+use quintet_base::{Bytes, SpaceId, SqlError, SqlResult, SqlState, SqlType, TxnId, Value};
+use quintet_sql::role::READ_ALL_STATS;
+use quintet_tc::{LockView, Strength};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
+
+/// A session that waits.
+struct Waiting {
+    slot: Arc<Slot>,
+    kind: &'static str,
+    /// Of a row's lock.
+    row: Option<(SpaceId, Bytes)>,
+    /// Of an advisory lock.
+    advisory: Option<Key>,
+    strength: Strength,
+    /// Numbers of sessions; 0: somebody who is no session.
+    blockers: Vec<i32>,
+}
+
+impl Asker<'_> {
+    /// Sessions that wait, with those they wait for.
+    fn waiting(&self) -> Vec<Waiting> {
+        let slots = self.db.activity.slots();
+        let locks = self.db.tc.locks();
+        let numbers = numbers_of(&slots);
+        let mut waiting = Vec::new();
+        for slot in &slots {
+            let found = match slot.event() {
+                Event::None | Event::Disk => None,
+                Event::Row => row_wait(slot, &locks, &numbers),
+                Event::Line => self.line_wait(slot, &slots),
+                Event::Batch => batch_wait(slot, &slots),
+                Event::Advisory => advisory_wait(slot, &self.db.advisory.views(), &slots),
+            };
+            waiting.extend(found);
+        }
+        waiting
+    }
+
+    fn line_wait(&self, slot: &Arc<Slot>, slots: &[Arc<Slot>]) -> Option<Waiting> {
+        let Stand::Line { line, call } = slot.stand() else {
+            return None;
+        };
+        let before = self.db.chains.before(line, call)?;
+        let is_before = |other: &&Arc<Slot>| match other.stand() {
+            Stand::Line { line: its, call } if its == line => before.has(call),
+            _ => false,
+        };
+        Some(Waiting {
+            kind: "line",
+            row: None,
+            advisory: None,
+            strength: Strength::Exclusive,
+            blockers: slots.iter().filter(is_before).map(|s| s.number).collect(),
+            slot: Arc::clone(slot),
+        })
+    }
+
+    /// In the order of pg_locks' columns.
+    pub(super) fn locks(&self) -> Vec<Vec<Value>> {
+        let slots = self.db.activity.slots();
+        let numbers = numbers_of(&slots);
+        let since: HashMap<i32, i64> = slots
+            .iter()
+            .filter(|slot| slot.event() == Event::Row)
+            .map(|slot| (slot.number, slot.since()))
+            .collect();
+        let mut rows = Vec::new();
+        for lock in self.db.tc.locks() {
+            let held = lock.holders.iter().map(|held| (held, true));
+            let queued = lock.queue.iter().map(|queued| (queued, false));
+            for ((txn, strength), granted) in held.chain(queued) {
+                let number = numbers.get(txn).copied();
+                let since = number.filter(|_| !granted).and_then(|n| since.get(&n));
+                rows.push(self.lock_row(&lock, (*txn, number), *strength, since.copied(), granted));
+            }
+        }
+        let number = |owner: u64| owner_of(&slots, owner).map(|slot| slot.number);
+        for view in self.db.advisory.views() {
+            for (owner, shared) in &view.holders {
+                rows.push(advisory_row(view.key, number(*owner), *shared, None, true));
+            }
+            for waiter in &view.line {
+                let since = owner_of(&slots, waiter.owner).map(|slot| slot.since());
+                let row = advisory_row(view.key, number(waiter.owner), waiter.shared, since, false);
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    fn lock_row(
+        &self,
+        lock: &LockView,
+        (txn, number): (TxnId, Option<i32>),
+        strength: Strength,
+        since: Option<i64>,
+        granted: bool,
+    ) -> Vec<Value> {
+        let place = whereabouts(&self.schema.catalog, lock.space, &lock.key);
+        let whole = lock.key.is_empty();
+        // Not where the row is, but the same for the same row, so that who holds it can be joined to who waits.
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one((lock.space, &lock.key));
+        let mode = match (whole, strength) {
+            (true, Strength::Exclusive) => "AccessExclusiveLock",
+            (true, Strength::Shared) => "RowExclusiveLock",
+            (false, Strength::Exclusive) => "ExclusiveLock",
+            (false, Strength::Shared) => "RowShareLock",
+        };
+        let unless_whole = |value: Value| if whole { Value::Null } else { value };
+        vec![
+            Value::text(if whole { "relation" } else { "tuple" }),
+            Value::Oid(super::activity::DATABASE),
+            place.map_or(Value::Null, |place| Value::Oid(place.number)),
+            unless_whole(Value::Int4((hash >> 33) as i32)),
+            unless_whole(Value::Int2((hash & 0x7fff) as i16)),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::text(format!("{}/{}", number.unwrap_or(0), txn.0)),
+            number.map_or(Value::Null, Value::Int4),
+            Value::text(mode),
+            Value::Bool(granted),
+            Value::Bool(false),
+            since.map_or(Value::Null, Value::TimestampTz),
+        ]
+    }
+
+    /// In the order of quintet_waits' columns.
+    pub(super) fn waits(&self) -> Vec<Vec<Value>> {
+        let mut rows = Vec::new();
+        for waiting in self.waiting() {
+            let row = waiting.row.as_ref();
+            let place = row
+                .and_then(|(space, key)| whereabouts(&self.schema.catalog, *space, key.as_ref()));
+            let is_lock = row.is_some() || waiting.advisory.is_some();
+            let mode = is_lock.then_some(match waiting.strength {
+                Strength::Exclusive => "exclusive",
+                Strength::Shared => "shared",
+            });
+            let blockers: Vec<Option<i32>> = match waiting.blockers.is_empty() {
+                true => vec![None],
+                false => waiting.blockers.iter().copied().map(Some).collect(),
+            };
+            for blocker in blockers {
+                let blocker = blocker.filter(|number| *number != 0);
+                let mut cells = vec![
+                    Value::Int4(waiting.slot.number),
+                    blocker.map_or(Value::Null, Value::Int4),
+                    Value::text(waiting.kind),
+                ];
+                cells.extend(match waiting.advisory.filter(|_| self.sees_keys()) {
+                    Some(Key::One(number)) => [Value::Null, Value::text(number.to_string())],
+                    Some(Key::Two(a, b)) => [Value::Null, Value::text(format!("({a}, {b})"))],
+                    None => self.place_cells(place.as_ref()),
+                });
+                cells.push(mode.map_or(Value::Null, Value::text));
+                cells.push(Value::TimestampTz(waiting.slot.since()));
+                rows.push(cells);
+            }
+        }
+        rows
+    }
+
+    /// Relation and key.
+    fn place_cells(&self, place: Option<&Whereabouts>) -> [Value; 2] {
+        let relation = place.map_or(Value::Null, |place| Value::Oid(place.number));
+        let row = place.and_then(|place| place.row.as_deref());
+        let key = row.filter(|_| self.sees_keys());
+        [relation, key.map_or(Value::Null, Value::text)]
+    }
+
+    fn sees_keys(&self) -> bool {
+        let roles = self.schema.catalog.roles();
+        roles.has_privileges_of(self.role, READ_ALL_STATS)
+    }
+
+    /// Whom a session waits for.
+    fn blockers(&self, number: i32) -> Vec<i32> {
+        let waiting = self.waiting();
+        let found = waiting
+            .into_iter()
+            .find(|waiting| waiting.slot.number == number);
+        found.map_or(Vec::new(), |waiting| waiting.blockers)
+    }
+
+    /// In the order of quintet_contention's columns.
+    pub(super) fn contention(&self) -> Vec<Vec<Value>> {
+        let milliseconds = |micros: u64| Value::Float8(micros as f64 / 1e3);
+        let row = |told: Told| {
+            let place = whereabouts(&self.schema.catalog, told.space, &told.key);
+            let [relation, key] = self.place_cells(place.as_ref());
+            let other = told.other.map(|other| Value::text(&*other.text));
+            vec![
+                Value::text(told.kind.name()),
+                relation,
+                key,
+                Value::text(&*told.procedure.text),
+                other.unwrap_or(Value::Null),
+                Value::Int8(i64::try_from(told.events).unwrap_or(i64::MAX)),
+                milliseconds(told.lost_micros),
+                milliseconds(told.excess_micros),
+                Value::TimestampTz(told.last),
+            ]
+        };
+        self.db.contention.told().into_iter().map(row).collect()
+    }
+
+    fn report(&self) -> Vec<String> {
+        let sees = self.sees_keys();
+        let place = |told: &Told| {
+            let place = whereabouts(&self.schema.catalog, told.space, &told.key);
+            match place {
+                None => "a relation that is gone".to_string(),
+                Some(Whereabouts { name, row, .. }) => match row.filter(|_| sees) {
+                    Some(row) => format!("{name} {row}"),
+                    None => name,
+                },
+            }
+        };
+        report(&self.db.contention.told(), place)
+    }
+
+    /// What a function about waits says; `None`: it is no such function.
+    ///
+    /// # Errors
+    /// `42501` for who may not forget.
+    pub(super) fn wait_function(
+        &self,
+        name: &str,
+        arguments: &[&Value],
+    ) -> SqlResult<Option<Value>> {
+        let number = arguments.first().and_then(|value| value.as_i64());
+        let number = number.and_then(|number| i32::try_from(number).ok());
+        Ok(Some(match name {
+            "pg_blocking_pids" => {
+                let mut blockers = self.blockers(number.unwrap_or(0));
+                blockers.sort_unstable();
+                blockers.dedup();
+                integers(blockers)
+            }
+            "pg_isolation_test_session_is_blocked" => {
+                let blockers = self.blockers(number.unwrap_or(0));
+                let asked = match arguments.get(1) {
+                    Some(Value::Array(array)) => array.values.as_slice(),
+                    _ => &[],
+                };
+                let mut asked = asked.iter().filter_map(|value| value.as_i64());
+                Value::Bool(asked.any(|asked| blockers.iter().any(|b| i64::from(*b) == asked)))
+            }
+            "quintet_contention_reset" => {
+                if !self.schema.catalog.roles().is_superuser(self.role) {
+                    return Err(SqlError::new(
+                        SqlState::INSUFFICIENT_PRIVILEGE,
+                        "permission denied for function quintet_contention_reset",
+                    ));
+                }
+                self.db.contention.reset();
+                Value::Text("".into())
+            }
+            "quintet_contention_report" => Value::Array(Box::new(Array {
+                element: SqlType::Text,
+                values: self.report().iter().map(Value::text).collect(),
+            })),
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// Sessions by the transactions that they have.
+fn numbers_of(slots: &[Arc<Slot>]) -> HashMap<TxnId, i32> {
+    let of = |slot: &Arc<Slot>| Some((slot.txn()?, slot.number));
+    slots.iter().filter_map(of).collect()
+}
+
+fn row_wait(
+    slot: &Arc<Slot>,
+    locks: &[LockView],
+    numbers: &HashMap<TxnId, i32>,
+) -> Option<Waiting> {
+    let txn = slot.txn()?;
+    let is_in = |lock: &&LockView| lock.queue.iter().any(|(waiter, _)| *waiter == txn);
+    // None: it has been granted, and goes on.
+    let lock = locks.iter().find(is_in)?;
+    let own = lock.queue.iter().find(|(waiter, _)| *waiter == txn)?;
+    let blockers = lock.blockers(txn).into_iter();
+    Some(Waiting {
+        slot: Arc::clone(slot),
+        kind: "row",
+        row: Some((lock.space, lock.key.clone())),
+        advisory: None,
+        strength: own.1,
+        blockers: blockers
+            .map(|txn| numbers.get(&txn).copied().unwrap_or(0))
+            .collect(),
+    })
+}
+
+fn batch_wait(slot: &Arc<Slot>, slots: &[Arc<Slot>]) -> Option<Waiting> {
+    let Stand::Batch { line } = slot.stand() else {
+        return None;
+    };
+    let runs = |other: &&Arc<Slot>| other.stand() == Stand::Leads { line };
+    Some(Waiting {
+        slot: Arc::clone(slot),
+        kind: "batch",
+        row: None,
+        advisory: None,
+        strength: Strength::Exclusive,
+        blockers: slots.iter().filter(runs).map(|s| s.number).collect(),
+    })
+}
+
+fn owner_of(slots: &[Arc<Slot>], owner: u64) -> Option<&Arc<Slot>> {
+    slots.iter().find(|slot| slot.owner.get() == Some(&owner))
+}
+
+fn advisory_wait(slot: &Arc<Slot>, views: &[KeyView], slots: &[Arc<Slot>]) -> Option<Waiting> {
+    let owner = *slot.owner.get()?;
+    let mut lines = views
+        .iter()
+        .flat_map(|view| view.line.iter().map(|waiter| (view.key, waiter)));
+    // None: it has been granted, and goes on.
+    let (key, waiter) = lines.find(|(_, waiter)| waiter.owner == owner)?;
+    let before = waiter.before.iter();
+    let blockers = before.filter_map(|owner| Some(owner_of(slots, *owner)?.number));
+    Some(Waiting {
+        slot: Arc::clone(slot),
+        kind: "advisory",
+        row: None,
+        advisory: Some(key),
+        strength: match waiter.shared {
+            true => Strength::Shared,
+            false => Strength::Exclusive,
+        },
+        blockers: blockers.collect(),
+    })
+}
+
+/// In the order of pg_locks' columns, with the parts of the key where PostgreSQL has them.
+fn advisory_row(
+    key: Key,
+    number: Option<i32>,
+    shared: bool,
+    since: Option<i64>,
+    granted: bool,
+) -> Vec<Value> {
+    let (class, object, kind) = match key {
+        Key::One(number) => ((number >> 32) as u32, number as u32, 1),
+        Key::Two(a, b) => (a as u32, b as u32, 2),
+    };
+    vec![
+        Value::text("advisory"),
+        Value::Oid(super::activity::DATABASE),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Oid(class),
+        Value::Oid(object),
+        Value::Int2(kind),
+        Value::text(format!("{}/0", number.unwrap_or(0))),
+        number.map_or(Value::Null, Value::Int4),
+        Value::text(if shared { "ShareLock" } else { "ExclusiveLock" }),
+        Value::Bool(granted),
+        Value::Bool(false),
+        since.map_or(Value::Null, Value::TimestampTz),
+    ]
+}
+
+fn integers(values: Vec<i32>) -> Value {
+    Value::Array(Box::new(Array {
+        element: SqlType::Int4,
+        values: values.into_iter().map(Value::Int4).collect(),
+    }))
+}
