@@ -76,7 +76,7 @@ def a_hot_row(engine):
         threads = [threading.Thread(target=call, args=[number], daemon=True) for number in range(4)]
         for thread in threads:
             thread.start()
-        found = "select relation::text, key, procedure, other from quintet_contention limit 1"
+        found = "select relation::text, key from quintet_contention limit 1"
         try:
             # Somebody who holds the row while his client thinks, until that shows.
             with s.connect() as teller:
@@ -93,12 +93,13 @@ def a_hot_row(engine):
             for thread in threads:
                 thread.join(60)
         equal(wrong, [])
-        ((relation, key, procedure, other),) = rows(c, found)
-        equal((relation, key, procedure), ("hot", "id = 7", "bump"), engine)
-        check(other in ("UPDATE", "bump"), engine, other)
+        # Who lost most to whom is a matter of luck: the callers wait for each other as well.
+        equal(rows(c, found), [("hot", "id = 7")], engine)
+        met = rows(c, "select procedure, other from quintet_contention where key = 'id = 7'")
+        check(any(procedure == "bump" for procedure, _ in met), engine, met)
+        check(all(other in ("UPDATE", "bump", None) for _, other in met), engine, met)
         report = [line for (line,) in rows(c, "select * from quintet_contention_report()")]
         check(report[0].startswith("hot id = 7: "), engine, report)
-        check(any("UPDATE in a transaction of several statements" in line for line in report), engine, report)
 
 
 if not Options.reference:
