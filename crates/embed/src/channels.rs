@@ -73,6 +73,14 @@ impl Channels {
         }
     }
 
+    /// Where `ear` listens, by name.
+    pub fn of(&self, ear: &Arc<Ear>) -> BTreeSet<String> {
+        let listeners = self.listeners.lock();
+        let listens = |there: &[Arc<Ear>]| there.iter().any(|other| Arc::ptr_eq(other, ear));
+        let names = listeners.iter().filter(|(_, there)| listens(there));
+        names.map(|(name, _)| name.clone()).collect()
+    }
+
     /// Refuses what some listener has no room for.
     ///
     /// # Errors

@@ -39,6 +39,7 @@ mod encoding;
 pub(crate) mod float;
 mod format;
 pub(crate) mod json;
+mod keywords;
 mod like;
 pub(crate) use like::like;
 mod math;

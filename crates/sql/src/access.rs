@@ -81,9 +81,8 @@ pub(crate) fn choose(
     }
     let mut best = every_row(table, offset, order);
     let mut keys: Vec<(Option<usize>, &[usize], bool)> = Vec::new();
-    if let Some(key) = &table.primary_key {
-        keys.push((None, &key.columns, true));
-    }
+    let row_key = table.key_columns();
+    keys.push((None, &row_key, true));
     for (number, index) in table.indexes.iter().enumerate() {
         keys.push((Some(number), &index.columns, index.unique));
     }

@@ -107,8 +107,13 @@ pub enum Command {
     },
     /// A SELECT of nothing but functions of advisory locks.
     Advisory(Vec<AdvisoryCall>),
-    /// LOCK TABLE in a mode that every reader holds anyway.
-    LockTable,
+    /// LOCK TABLE.
+    LockTable {
+        /// Nobody else commits to these until the transaction ends. None: a mode that keeps nobody out.
+        tables: Vec<TableRef>,
+        /// NOWAIT was not said.
+        waits: bool,
+    },
     /// RESET ALL.
     ResetAll,
     /// SET TRANSACTION.
@@ -140,20 +145,13 @@ pub enum Command {
     /// DEALLOCATE name; `None` = ALL.
     Deallocate(Option<String>),
     /// DECLARE name CURSOR FOR query.
-    Declare {
-        /// Portal name.
-        name: String,
-        /// WITH HOLD.
-        hold: bool,
-        /// The query.
-        query: Arc<Procedure>,
-    },
-    /// FETCH or MOVE forward.
+    Declare(Declare),
+    /// FETCH or MOVE.
     Fetch {
         /// Portal name.
         name: String,
-        /// How many rows; `None` = ALL.
-        count: Option<u64>,
+        /// Which rows.
+        way: Way,
         /// MOVE: do not return them.
         discard: bool,
     },
@@ -180,6 +178,32 @@ pub enum Command {
         /// CHECKPOINT.
         checkpoint: bool,
     },
+}
+
+/// A cursor to be.
+#[derive(Clone, Debug)]
+pub struct Declare {
+    /// Portal name.
+    pub name: String,
+    /// WITH HOLD.
+    pub hold: bool,
+    /// SCROLL: it may go back.
+    pub scroll: bool,
+    /// The query.
+    pub query: Arc<Procedure>,
+}
+
+/// Which rows FETCH and MOVE take, from where the cursor stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// The next ones, so many; `None` = all. 0: the one it stands on.
+    Forward(Option<u64>),
+    /// Those before, in reverse.
+    Backward(Option<u64>),
+    /// The one with this number; counted from the end if it is negative.
+    Absolute(i64),
+    /// The one so many places on.
+    Relative(i64),
 }
 
 /// Modes in BEGIN and SET TRANSACTION.

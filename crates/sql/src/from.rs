@@ -418,13 +418,14 @@ pub(crate) fn rename_columns(
         return Ok(());
     };
     let new = names::strings(&alias.colnames);
-    if new.len() > table.columns.len() {
+    let there = table.shown().count();
+    if new.len() > there {
         return Err(planner.error(
             SqlState::INVALID_COLUMN_REFERENCE,
             format!(
                 "table \"{}\" has {} columns available but {} columns specified",
                 alias.aliasname,
-                table.columns.len(),
+                there,
                 new.len()
             ),
             -1,

@@ -104,7 +104,7 @@ fn expand_star(
     let table = binder
         .scope
         .table(binder.planner, schema, table, location)?;
-    into.extend(table.columns.iter().map(target));
+    into.extend(table.shown().map(target));
     Ok(())
 }
 

@@ -19,6 +19,7 @@
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
 //! | `hold` | statements whose expressions call functions |
 //! | `changes` | WITH queries that change rows |
+//! | `merge` | MERGE |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages |
@@ -34,6 +35,7 @@ mod hold;
 mod link;
 mod lower;
 mod matching;
+mod merge;
 mod query;
 mod signature;
 

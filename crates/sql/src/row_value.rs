@@ -126,7 +126,7 @@ impl Binder<'_, '_> {
         let Some(table) = self.scope.tables.iter().find(|table| table.name == *name) else {
             return Ok(None);
         };
-        let fields = table.columns.iter().map(|column| {
+        let fields = table.shown().map(|column| {
             if let Expr::Column(place, _) = column.expr {
                 self.planner.name_column(place, -1);
             }

@@ -36,8 +36,23 @@ pub(crate) struct Scope {
     pub visible: Vec<(usize, usize)>,
 }
 
+/// The name of a table's hidden row id: SQL has no way to write it.
+pub(crate) const ROW_ID: &str = "";
+
+impl ScopeColumn {
+    /// It is the row id, which only statements that Quintet makes itself name.
+    pub fn is_hidden(&self) -> bool {
+        self.name == ROW_ID
+    }
+}
+
 impl ScopeTable {
-    /// A table's visible columns with their frame at `offset`.
+    /// What `*` stands for.
+    pub fn shown(&self) -> impl Iterator<Item = &ScopeColumn> {
+        self.columns.iter().filter(|column| !column.is_hidden())
+    }
+
+    /// A table's visible columns with their frame at `offset`, and its row id.
     pub fn of_table(
         table: &TableDef,
         name: &str,
@@ -50,10 +65,16 @@ impl ScopeTable {
             modifier: column.modifier,
             origin: Some((table.id, number as u16 + 1)),
         });
+        let row_id = table.rowid_column().map(|place| ScopeColumn {
+            name: ROW_ID.to_string(),
+            expr: Expr::Column(offset + place, SqlType::Int8),
+            modifier: TypeMod::NONE,
+            origin: None,
+        });
         ScopeTable {
             name: name.to_string(),
             schema: schema.map(str::to_string),
-            columns: columns.collect(),
+            columns: columns.chain(row_id).collect(),
         }
     }
 }
@@ -79,8 +100,10 @@ impl Scope {
     /// Puts a table in sight, all its columns visible.
     pub fn add(&mut self, table: ScopeTable) {
         let number = self.tables.len();
+        let columns = table.columns.iter().enumerate();
+        let shown = columns.filter(|(_, column)| !column.is_hidden());
         self.visible
-            .extend((0..table.columns.len()).map(|column| (number, column)));
+            .extend(shown.map(|(column, _)| (number, column)));
         self.tables.push(table);
     }
 

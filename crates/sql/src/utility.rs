@@ -2,10 +2,10 @@
 //!
 //! Relies on: the parser's tree.  Promises: what PostgreSQL accepts is told apart; settings are
 //! passed on by name for the session to judge.  Accepts and does nothing: VACUUM, ANALYZE (here
-//! both are the engine's own business), LOCK TABLE in the modes that readers take.
+//! both are the engine's own business), LOCK TABLE in the modes that readers and writers take.
 //! Does not: know what state the session is in.
 
-use crate::command::{Command, Planned, TransactionModes};
+use crate::command::{Command, Declare, Planned, TransactionModes, Way};
 use crate::copy;
 use crate::names::{self, inner, required};
 use crate::parse::deparse;
@@ -16,11 +16,11 @@ use crate::{output, types};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     ConstraintsSetStmt, DeclareCursorStmt, DefElem, DiscardMode, ExplainStmt, FetchDirection,
-    FetchStmt, Node, PrepareStmt, TransactionStmt, TransactionStmtKind, VariableSetKind,
+    FetchStmt, LockStmt, Node, PrepareStmt, TransactionStmt, TransactionStmtKind, VariableSetKind,
     VariableSetStmt,
 };
 use quintet_base::{Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
-use quintet_ir::{OutputColumn, Statement};
+use quintet_ir::{Object, ObjectKind, OutputColumn, Privileges, Statement};
 use std::sync::Arc;
 
 /// Plans a session command; `None` if the statement is none.
@@ -95,17 +95,42 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
             "NOTIFY",
         ),
         NodeEnum::CheckPointStmt(_) => plain(Command::Nothing { checkpoint: true }, "CHECKPOINT"),
-        NodeEnum::LockStmt(statement) => {
-            // ACCESS SHARE is what every reader holds: nothing to do.
-            const ACCESS_SHARE: i32 = 1;
-            match statement.mode {
-                ACCESS_SHARE => plain(Command::LockTable, "LOCK TABLE"),
-                _ => Err(SqlError::unsupported("LOCK TABLE")
-                    .hint("Use SERIALIZABLE, or SELECT … FOR UPDATE on the rows.")),
-            }
-        }
+        NodeEnum::LockStmt(statement) => lock_table(planner, statement).map(Some),
         _ => Ok(None),
     }
+}
+
+fn lock_table(planner: &Planner, statement: &LockStmt) -> SqlResult<Planned> {
+    // As PostgreSQL's numbers of lock modes.
+    const ACCESS_SHARE: i32 = 1;
+    const ROW_EXCLUSIVE: i32 = 3;
+    let changes = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
+    let any_of = match statement.mode {
+        ACCESS_SHARE => Privileges::SELECT | changes | Privileges::INSERT,
+        mode if mode <= ROW_EXCLUSIVE => changes | Privileges::INSERT,
+        _ => changes,
+    };
+    let mut tables = Vec::new();
+    for node in &statement.relations {
+        let Some(NodeEnum::RangeVar(relation)) = inner(node) else {
+            continue;
+        };
+        let table = crate::from::target_table(planner, relation)?;
+        let object = Object {
+            kind: ObjectKind::Table,
+            number: table.id.0,
+        };
+        let role = planner.context.user.role;
+        planner.catalog().allow_any(role, object, any_of)?;
+        tables.push(table);
+    }
+    // Who reads or writes holds nothing that the modes up to ROW EXCLUSIVE would keep out.
+    let closes = statement.mode > ROW_EXCLUSIVE;
+    let command = Command::LockTable {
+        tables: if closes { tables } else { Vec::new() },
+        waits: !statement.nowait,
+    };
+    Ok(planner.command(command, "LOCK TABLE"))
 }
 
 fn set_constraints(planner: &Planner, statement: &ConstraintsSetStmt) -> SqlResult<Command> {
@@ -253,9 +278,6 @@ fn declare(planner: &Planner, statement: &DeclareCursorStmt) -> SqlResult<Planne
     if options & BINARY != 0 {
         return Err(SqlError::unsupported("BINARY CURSOR"));
     }
-    if options & SCROLL != 0 {
-        return Err(SqlError::unsupported("SCROLL CURSOR"));
-    }
     let Some(NodeEnum::SelectStmt(select)) = statement.query.as_deref().and_then(inner) else {
         return Err(SqlError::unsupported(
             "a cursor over a statement that is no SELECT",
@@ -264,33 +286,36 @@ fn declare(planner: &Planner, statement: &DeclareCursorStmt) -> SqlResult<Planne
     let query = plan_query(planner, select, None)?;
     let columns = output::publish(query.outputs);
     let procedure = planner.procedure(Statement::Query(query.plan), columns)?;
-    let command = Command::Declare {
+    let command = Command::Declare(Declare {
         name: statement.portalname.clone(),
         hold: options & HOLD != 0,
+        scroll: options & SCROLL != 0,
         query: Arc::new(procedure),
-    };
+    });
     Ok(planner.command(command, "DECLARE CURSOR"))
 }
 
 fn fetch(planner: &Planner, statement: &FetchStmt) -> SqlResult<Planned> {
-    let all = statement.how_many == i64::MAX;
-    let count = match statement.direction() {
-        FetchDirection::FetchForward if all => None,
-        FetchDirection::FetchForward => {
-            Some(u64::try_from(statement.how_many).map_err(|_| backward())?)
+    let many = statement.how_many;
+    // ALL is the greatest number.
+    let count = (many != i64::MAX).then_some(many.unsigned_abs());
+    let way = match (statement.direction(), many < 0) {
+        (FetchDirection::FetchForward, false) | (FetchDirection::FetchBackward, true) => {
+            Way::Forward(count)
         }
-        _ => return Err(backward()),
+        (FetchDirection::FetchForward, true) | (FetchDirection::FetchBackward, false) => {
+            Way::Backward(count)
+        }
+        (FetchDirection::FetchAbsolute, _) => Way::Absolute(many),
+        (FetchDirection::FetchRelative, _) => Way::Relative(many),
+        (FetchDirection::Undefined, _) => return Err(SqlError::internal("FETCH of no direction")),
     };
     let command = Command::Fetch {
         name: statement.portalname.clone(),
-        count,
+        way,
         discard: statement.ismove,
     };
     Ok(planner.command(command, if statement.ismove { "MOVE" } else { "FETCH" }))
-}
-
-fn backward() -> SqlError {
-    SqlError::unsupported("FETCH other than forward")
 }
 
 fn show(planner: &Planner, name: &str) -> Planned {

@@ -84,6 +84,24 @@ impl Variables {
         self.blocks.pop();
     }
 
+    /// A block with a variable for each of these slots begins; what [`Variables::leave_row`] wants to know.
+    pub fn enter_row(&mut self, label: &str, fields: &[(String, usize)]) -> usize {
+        let before = self.shapes.len();
+        self.enter(Some(label));
+        for (name, slot) in fields {
+            let variable = self.shapes.len();
+            self.shapes.push(Shape::Scalar(*slot));
+            self.declare(name, variable);
+        }
+        before
+    }
+
+    /// That block ends.
+    pub fn leave_row(&mut self, before: usize) {
+        self.leave();
+        self.shapes.truncate(before);
+    }
+
     /// Puts a variable in sight of the innermost block.
     pub fn declare(&mut self, name: &str, variable: usize) {
         if let Some(block) = self.blocks.last_mut() {

@@ -98,8 +98,14 @@ fn describe(planned: &Planned) -> Vec<String> {
             lines.push(format!("COPY TO {:?}", copy.format));
             lines.extend(copy.query.statement().into_iter().flat_map(explain));
         }
-        Command::Declare { name, hold, query } => {
-            lines.push(format!("DECLARE {name} hold {hold}"));
+        Command::Declare(cursor) => {
+            let quintet_sql::command::Declare {
+                name,
+                hold,
+                scroll,
+                query,
+            } = cursor;
+            lines.push(format!("DECLARE {name} hold {hold} scroll {scroll}"));
             lines.extend(query.statement().into_iter().flat_map(explain));
         }
         Command::Explain { analyze, inner } => {

@@ -615,7 +615,8 @@ impl Txn {
 
     /// Closes a space: until this transaction ends, commits of others that wrote to it wait. What
     /// this transaction reads there from now on is therefore what it will find at its own commit;
-    /// at READ COMMITTED it gets a new snapshot for that. For schema changes that read every row.
+    /// at READ COMMITTED, and if no statement has used its snapshot, it gets a new one for that. For schema changes that
+    /// read every row, and for LOCK TABLE.
     ///
     /// # Errors
     /// [`Error::Blocked`] (another transaction has closed it; call again), [`Error::Deadlock`],
@@ -626,7 +627,7 @@ impl Txn {
             self.shared.close_space(space, self.id);
             self.closed.push(space);
         }
-        if self.level == Level::ReadCommitted {
+        if self.level == Level::ReadCommitted || !self.snapshot_used {
             self.renew_snapshot();
             return Ok(());
         }

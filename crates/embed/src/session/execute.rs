@@ -8,14 +8,13 @@ use super::change::Changed;
 use super::{Mode, Portal, PortalState, Session};
 use crate::channels::Listening;
 use crate::step::{Flow, Pause, Reason, RowSink, Step};
-use quintet_base::limits::HELD_BYTES_MAX;
 use quintet_base::{
     SqlError, SqlResult, SqlState, SqlType, Timestamp, TypeMod, Value, text_format,
 };
 use quintet_direct::{Context, Run, Stop};
 use quintet_ir::statement::{Body, Procedure};
 use quintet_ir::{Expr, Host, Statement};
-use quintet_sql::command::{Command, Planned};
+use quintet_sql::command::{Command, Declare, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -76,8 +75,10 @@ impl Session {
         }
         let tag = Some(planned.tag.to_string());
         // A cursor outside of a transaction is refused for that.
-        let refused = matches!(planned.command, Command::Declare { hold: false, .. })
-            && self.mode != Mode::Explicit;
+        let refused = matches!(
+            planned.command,
+            Command::Declare(Declare { hold: false, .. })
+        ) && self.mode != Mode::Explicit;
         if !planned.needs.is_empty() && !refused {
             self.schema();
             self.host.allow(&planned.needs)?;
@@ -129,7 +130,11 @@ impl Session {
                     self.chain(level, read_only);
                 }
             }
-            Command::LockTable => self.only_in_block("LOCK TABLE")?,
+            Command::LockTable { tables, waits } => {
+                if let Some(pause) = self.lock_tables(portal, tables, *waits)? {
+                    return Ok(Some(Step::Wait(pause)));
+                }
+            }
             Command::PrepareTransaction => {
                 self.rollback();
                 return Err(SqlError::new(
@@ -230,20 +235,13 @@ impl Session {
                 }
             }
             Command::Deallocate(None) => self.statements.retain(|name, _| name.is_empty()),
-            Command::Declare { name, hold, query } => match hold {
-                false => self.declare(portal, name, query)?,
-                true => {
-                    if let Some(pause) = self.declare_held(portal, name, query)? {
-                        return Ok(Some(Step::Wait(pause)));
-                    }
+            Command::Declare(cursor) => {
+                if let Some(pause) = self.declare(portal, cursor)? {
+                    return Ok(Some(Step::Wait(pause)));
                 }
-            },
-            Command::Fetch {
-                name,
-                count,
-                discard,
-            } => {
-                return self.fetch(portal, name, *count, *discard, sink).map(Some);
+            }
+            Command::Fetch { name, way, discard } => {
+                return self.fetch(portal, (name, *way, *discard), sink);
             }
             Command::Close(Some(name)) => {
                 if self.portals.remove(name).is_none() {
@@ -405,12 +403,19 @@ impl Session {
                 let rows_told = portal.rows - told;
                 (
                     match verb {
-                        "SELECT" | "FETCH" | "UPDATE" | "DELETE" => format!("{verb} {rows_told}"),
+                        "SELECT" | "FETCH" | "UPDATE" | "DELETE" | "MERGE" => {
+                            format!("{verb} {rows_told}")
+                        }
                         "INSERT" => format!("INSERT 0 {rows_told}"),
                         _ => verb.to_string(),
                     },
                     pulled,
                 )
+            }
+            PortalState::Scroll(scroll) => {
+                // Who runs it by its name reads on from where it stands.
+                portal.state = PortalState::Rows(scroll.rest());
+                return self.go_on(portal, max_rows, sink);
             }
             PortalState::Done(tag) => {
                 let again = tag.clone().map(|tag| match verb {
@@ -441,7 +446,7 @@ impl Session {
     }
 
     /// The command is done. The last statement of a simple query commits before it says so.
-    fn finish(&mut self, portal: &mut Portal, tag: Option<String>) -> SqlResult<Step> {
+    pub(super) fn finish(&mut self, portal: &mut Portal, tag: Option<String>) -> SqlResult<Step> {
         let wanted = self.host.to_set.take();
         for (name, value, local) in wanted {
             self.set(local, &name, Some(&value))?;
@@ -623,121 +628,6 @@ impl Session {
         Ok(())
     }
 
-    fn declare(&mut self, portal: &Portal, name: &str, query: &Arc<Procedure>) -> SqlResult<()> {
-        if self.mode != Mode::Explicit {
-            return Err(SqlError::new(
-                SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                "DECLARE CURSOR can only be used in transaction blocks",
-            ));
-        }
-        let cursor = self.cursor_of(portal, name, query)?;
-        self.put_portal(name, cursor);
-        Ok(())
-    }
-
-    /// DECLARE … WITH HOLD: the query is run to its end at once, and its rows are kept. `Some`: wait, and call again.
-    fn declare_held(
-        &mut self,
-        portal: &Portal,
-        name: &str,
-        query: &Arc<Procedure>,
-    ) -> SqlResult<Option<Pause>> {
-        let (mut cursor, mut rows) = match self.holding.take() {
-            Some(begun) => *begun,
-            None => (self.cursor_of(portal, name, query)?, Kept::default()),
-        };
-        loop {
-            match self.run_portal(&mut cursor, 0, &mut rows)? {
-                Step::Done(_) => break,
-                Step::Yielded | Step::Suspended => {}
-                Step::Wait(pause) => {
-                    self.holding = Some(Box::new((cursor, rows)));
-                    return Ok(Some(pause));
-                }
-                Step::CopyIn { .. } => return Err(SqlError::internal("a cursor over COPY")),
-            }
-        }
-        cursor.state = PortalState::Rows(rows.rows);
-        (cursor.rows, cursor.told, cursor.held) = (0, 0, true);
-        self.put_portal(name, cursor);
-        Ok(None)
-    }
-
-    /// A portal for a cursor's query.
-    fn cursor_of(&self, portal: &Portal, name: &str, query: &Arc<Procedure>) -> SqlResult<Portal> {
-        if self.portals.contains_key(name) {
-            return Err(SqlError::new(
-                SqlState::DUPLICATE_CURSOR,
-                format!("cursor \"{name}\" already exists"),
-            ));
-        }
-        let source = portal.prepared.source.clone();
-        let planned = Planned {
-            command: Command::Run(Arc::clone(query)),
-            params: portal.prepared.params.clone(),
-            columns: query.result.clone(),
-            tag: "FETCH",
-            notices: Vec::new(),
-            needs: Arc::clone(&portal.prepared.planned.needs),
-        };
-        let prepared = super::Prepared {
-            params: planned.params.clone(),
-            columns: planned.columns.clone(),
-            source,
-            planned,
-            revision: portal.prepared.revision,
-            schema_timestamp: portal.prepared.schema_timestamp,
-            path_version: portal.prepared.path_version,
-            typed: super::are_typed(&query.result),
-            role: portal.prepared.role,
-            short: false,
-            sizes: Vec::new(),
-            scans: Vec::new(),
-            label: portal.prepared.label,
-        };
-        Ok(Portal::new(Arc::new(prepared), portal.params.clone()))
-    }
-
-    /// FETCH and MOVE: some rows of another portal, under this one's tag.
-    fn fetch(
-        &mut self,
-        portal: &mut Portal,
-        name: &str,
-        count: Option<u64>,
-        discard: bool,
-        sink: &mut dyn RowSink,
-    ) -> SqlResult<Step> {
-        let announce = std::mem::take(&mut portal.announce);
-        let Some((key, mut inner)) = self.portals.remove_entry(name) else {
-            return Err(super::no_portal(name));
-        };
-        if announce && !discard {
-            sink.columns(&inner.prepared.columns);
-        }
-        let before = inner.rows;
-        let result = if count == Some(0) {
-            Ok(Step::Suspended)
-        } else {
-            let most = count.map_or(0, |count| count as usize);
-            let mut quiet = Discard;
-            let sink: &mut dyn RowSink = if discard { &mut quiet } else { sink };
-            self.run_portal(&mut inner, most, sink)
-        };
-        let given = inner.rows - before;
-        self.portals.insert(key, inner);
-        match result? {
-            Step::Done(_) | Step::Suspended => {
-                let verb = if discard { "MOVE" } else { "FETCH" };
-                portal.rows += given;
-                self.finish(portal, Some(format!("{verb} {}", portal.rows)))
-            }
-            other => {
-                portal.rows += given;
-                Ok(other)
-            }
-        }
-    }
-
     /// EXPLAIN's lines, or a wait if ANALYZE met a lock.
     fn explain(
         &mut self,
@@ -875,51 +765,4 @@ pub(super) fn canceled() -> SqlError {
         SqlState::QUERY_CANCELED,
         "canceling statement due to user request",
     )
-}
-
-/// The rows of a cursor WITH HOLD.
-#[derive(Default)]
-pub(super) struct Kept {
-    rows: VecDeque<Vec<Value>>,
-    bytes: usize,
-}
-
-impl RowSink for Kept {
-    fn columns(&mut self, _: &[quintet_ir::OutputColumn]) {}
-
-    fn row(&mut self, values: &[Value]) -> Result<Flow, SqlError> {
-        let texts = values
-            .iter()
-            .map(|value| value.as_str().map_or(0, str::len));
-        self.bytes += size_of_val(values) + texts.sum::<usize>();
-        if self.bytes > HELD_BYTES_MAX {
-            let message = "the rows of a cursor WITH HOLD take too much memory";
-            return Err(SqlError::new(SqlState::OUT_OF_MEMORY, message));
-        }
-        self.rows.push_back(values.to_vec());
-        Ok(Flow::Continue)
-    }
-
-    fn copy_begin(&mut self, _: usize, _: &quintet_sql::command::CopyFormat) {}
-
-    fn copy_data(&mut self, _: &[u8]) -> Flow {
-        Flow::Continue
-    }
-}
-
-/// MOVE looks at rows and returns none.
-struct Discard;
-
-impl RowSink for Discard {
-    fn columns(&mut self, _: &[quintet_ir::OutputColumn]) {}
-
-    fn row(&mut self, _: &[Value]) -> Result<Flow, SqlError> {
-        Ok(Flow::Continue)
-    }
-
-    fn copy_begin(&mut self, _: usize, _: &quintet_sql::command::CopyFormat) {}
-
-    fn copy_data(&mut self, _: &[u8]) -> Flow {
-        Flow::Continue
-    }
 }

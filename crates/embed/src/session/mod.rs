@@ -13,8 +13,10 @@
 //! | `batched` | calls that are run in batches |
 //! | `transaction` | begin, commit, roll back, savepoints, failure |
 //! | `change` | schema changes |
+//! | `cursors` | DECLARE, FETCH, MOVE |
 //! | `listening` | LISTEN, NOTIFY |
 //! | `advising` | advisory locks |
+//! | `locking` | LOCK TABLE |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
 //! | `feed` | what the database tells of itself as rows |
@@ -35,12 +37,14 @@ mod batched;
 mod call;
 mod change;
 mod copy;
+mod cursors;
 mod execute;
 mod feed;
 mod harm;
 mod identity;
 mod line;
 mod listening;
+mod locking;
 mod objects;
 mod transaction;
 mod waits;
@@ -57,7 +61,7 @@ use crate::step::{RowSink, Step, TransactionStatus};
 use batched::Batched;
 use call::Calling;
 use copy::CopyInto;
-use execute::Kept;
+use cursors::{Kept, Scroll};
 use feed::FeedRows;
 use line::Queued;
 use quintet_base::text_format::{self, FormatContext};
@@ -222,6 +226,8 @@ enum PortalState {
     Advising(Vec<Value>),
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
     Rows(VecDeque<Vec<Value>>),
+    /// A cursor with SCROLL.
+    Scroll(Scroll),
     CopyOut(Box<Run>, Arc<CopyTo>),
     Feeding(FeedRows),
     /// The command is done; its transaction is being committed.
@@ -298,7 +304,7 @@ pub struct Session {
     outgoing: Vec<Notification>,
     /// Of advisory locks.
     owner: Owner,
-    /// A cursor WITH HOLD whose query waits for something.
+    /// A cursor WITH HOLD or with SCROLL whose query waits for something.
     holding: Option<Box<(Portal, Kept)>>,
     /// Of what it runs, or has run last in the transaction that is open.
     label: Label,

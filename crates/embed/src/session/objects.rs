@@ -6,15 +6,18 @@
 
 use super::Session;
 use super::activity::Asker;
+use crate::channels::Ear;
 use crate::database::{Inner, Schema};
 use quintet_base::objects::{ObjectNames, Objects};
 use quintet_base::text_format::FormatContext;
+use quintet_base::value::Array;
 use quintet_base::{SqlResult, SqlType, Value};
 use quintet_sql::{Known, PlanContext, Who};
 use std::sync::{Arc, Weak};
 
 struct SessionObjects {
     db: Weak<Inner>,
+    ear: Arc<Ear>,
     schema: Arc<Schema>,
     path: String,
     user: Who,
@@ -46,6 +49,13 @@ impl Objects for SessionObjects {
 
     fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value> {
         if let Some(db) = self.db.upgrade() {
+            if function == "pg_listening_channels" {
+                let names = db.channels.of(&self.ear).into_iter().map(Value::text);
+                return Ok(Value::Array(Box::new(Array {
+                    element: SqlType::Text,
+                    values: names.collect(),
+                })));
+            }
             let asker = Asker {
                 db: &db,
                 schema: &self.schema,
@@ -64,6 +74,7 @@ impl Session {
     pub(super) fn know_objects(&mut self) {
         let objects = SessionObjects {
             db: Arc::downgrade(&self.db),
+            ear: Arc::clone(&self.ear),
             schema: Arc::clone(&self.host.schema),
             path: self.host.settings.path().to_string(),
             user: self.host.who(),

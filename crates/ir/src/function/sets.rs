@@ -13,8 +13,8 @@ use super::{
 };
 use crate::eval::Host;
 use quintet_base::SqlType::{
-    self, Bool, Int4, Int4Array, Int8, Int8Array, Interval as Span, Json as Plain, JsonArray,
-    Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Record, RecordArray, RegClass,
+    self, Bool, Int4, Int4Array, Int8, Int8Array, InternalChar, Interval as Span, Json as Plain,
+    JsonArray, Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Record, RecordArray, RegClass,
     RegClassArray, Text, TextArray, Timestamp, TimestampArray, TimestampTz, TimestampTzArray,
     Unknown,
 };
@@ -76,7 +76,7 @@ fn record(fields: Vec<Value>) -> Value {
     array(Record, fields)
 }
 
-fn records(rows: Vec<Vec<Value>>) -> SqlResult<Value> {
+pub(super) fn records(rows: Vec<Vec<Value>>) -> SqlResult<Value> {
     Ok(array(Record, rows.into_iter().map(record).collect()))
 }
 
@@ -418,6 +418,14 @@ fn no_ancestors(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(array(RegClass, Vec::new()))
 }
 
+fn listening_channels(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let objects = &host.format().objects;
+    Ok(match objects.describe("pg_listening_channels", &[])? {
+        Value::Null => array(Text, Vec::new()),
+        names => names,
+    })
+}
+
 fn contention_report(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let objects = &host.format().objects;
     Ok(match objects.describe("quintet_contention_report", &[])? {
@@ -427,6 +435,25 @@ fn contention_report(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
 }
 
 static SETS: &[SetFunction] = &[
+    set(
+        new(
+            "pg_get_keywords",
+            &[],
+            RecordArray,
+            super::keywords::keywords,
+        ),
+        &[
+            ("word", Text),
+            ("catcode", InternalChar),
+            ("barelabel", Bool),
+            ("catdesc", Text),
+            ("baredesc", Text),
+        ],
+    ),
+    set(
+        new("pg_listening_channels", &[], TextArray, listening_channels),
+        ONE_TEXT,
+    ),
     set(
         new(
             "quintet_contention_report",

@@ -27,7 +27,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A client's statement with WITH queries that change rows.
+/// A client's statement with WITH queries that change rows, or a MERGE.
 ///
 /// # Errors
 /// What planning its parts says; `0A000` if the statement reads a table that one of them changes.
@@ -36,6 +36,7 @@ pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<comm
         NodeEnum::SelectStmt(_) => "SELECT",
         NodeEnum::InsertStmt(_) => "INSERT",
         NodeEnum::UpdateStmt(_) => "UPDATE",
+        NodeEnum::MergeStmt(_) => "MERGE",
         _ => "DELETE",
     };
     let mut variables = Variables::default();
@@ -56,9 +57,15 @@ pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<comm
         may_write: true,
     };
     let source = planner.source();
-    let planned = at.changes_first(source, node.clone(), |at, node| at.plan(source, node))?;
-    let counts = tag != "SELECT" && planned.columns.is_empty();
-    let output = at.last(planned.statement, counts);
+    let (output, columns) = if let NodeEnum::MergeStmt(merge) = node {
+        let count = at.merge(source, merge)?;
+        at.add(Action::Return(vec![Expr::Param(count, SqlType::Int8)]));
+        (Output::Row, Vec::new())
+    } else {
+        let planned = at.changes_first(source, node.clone(), |at, node| at.plan(source, node))?;
+        let counts = tag != "SELECT" && planned.columns.is_empty();
+        (at.last(planned.statement, counts), planned.columns)
+    };
     let Embedding {
         variables, steps, ..
     } = at;
@@ -71,7 +78,7 @@ pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<comm
         return Err(SqlError::new(SqlState::INDETERMINATE_DATATYPE, message));
     }
     let routine = Routine {
-        name: "WITH".to_string(),
+        name: if tag == "MERGE" { tag } else { "WITH" }.to_string(),
         slots: variables.slots,
         arguments,
         strict: false,
@@ -90,11 +97,11 @@ pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<comm
                 .collect(),
         },
         params: params.clone(),
-        result: planned.columns.clone(),
+        result: columns.clone(),
     };
     Ok(command::Planned {
         params,
-        columns: planned.columns,
+        columns,
         ..planner.command(Command::Run(Arc::new(procedure)), tag)
     })
 }
@@ -113,8 +120,11 @@ fn parameters_of(node: &NodeEnum) -> usize {
         .min(PARAMETERS_MAX)
 }
 
-/// Whether a statement has a WITH query that changes rows.
+/// Whether a statement is planned as a routine: a MERGE, or one that has a WITH query that changes rows.
 pub(crate) fn has_changes(node: &NodeEnum) -> bool {
+    if let NodeEnum::MergeStmt(_) = node {
+        return true;
+    }
     let ctes = with_clause(node).map_or(&[][..], |with| &with.ctes);
     ctes.iter().filter_map(common_table).any(is_change)
 }

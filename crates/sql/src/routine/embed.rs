@@ -60,6 +60,15 @@ impl Embedding<'_, '_> {
         });
     }
 
+    /// A step of the line at hand, for a sequence that is not added to.
+    pub fn step(&self, action: Action) -> Step {
+        Step {
+            line: self.line,
+            action,
+            needs: None,
+        }
+    }
+
     /// What the next step needs, if anything.
     fn take_needs(&mut self) -> Option<Needs> {
         let needs = std::mem::take(&mut self.needs);
@@ -247,6 +256,9 @@ impl Embedding<'_, '_> {
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
             }
         };
+        if let NodeEnum::MergeStmt(merge) = &node {
+            return self.merged(source, merge);
+        }
         if has_changes(&node) {
             return self.changes_first(source, node, |this, node| this.plan(source, node));
         }

@@ -1,0 +1,310 @@
+//! Cursors: DECLARE, FETCH, MOVE.
+//!
+//! Relies on: `execute` runs a portal.  Promises: a cursor is a portal; one WITH HOLD or with SCROLL has run to its end when it is declared, and
+//! its rows are kept, so that it can go either way.  Does not: go back over a cursor that was declared
+//! without SCROLL (55000), where PostgreSQL does so for queries whose plans can.
+
+use super::{Mode, Portal, PortalState, Session};
+use crate::step::{Flow, Pause, RowSink, Step};
+use quintet_base::limits::HELD_BYTES_MAX;
+use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_ir::statement::Procedure;
+use quintet_sql::command::{Command, Declare, Planned, Way};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A cursor that may go back: its rows, and where it stands. 0 is before the first of them, one more than
+/// there are is behind the last.
+pub(super) struct Scroll {
+    rows: Vec<Vec<Value>>,
+    at: usize,
+}
+
+impl Scroll {
+    /// Goes that way; the rows that it meets, in their order.
+    fn go(&mut self, way: Way) -> VecDeque<Vec<Value>> {
+        let (met, at) = steps(self.at, self.rows.len(), way);
+        self.at = at;
+        met.into_iter()
+            .map(|number| self.rows[number - 1].clone())
+            .collect()
+    }
+
+    /// The rows that are ahead, which are its no longer.
+    pub fn rest(&mut self) -> VecDeque<Vec<Value>> {
+        let from = self.at.min(self.rows.len());
+        self.rows.split_off(from).into()
+    }
+}
+
+/// From a place among `rows` rows, numbered from 1: the rows that are met, and the place afterwards.
+fn steps(at: usize, rows: usize, way: Way) -> (Vec<usize>, usize) {
+    let end = rows + 1;
+    let alone = |at: usize| {
+        let is_row = (1..end).contains(&at);
+        (is_row.then_some(at).into_iter().collect(), at)
+    };
+    let count =
+        |count: Option<u64>| count.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    match way {
+        Way::Forward(Some(0)) | Way::Backward(Some(0)) => alone(at),
+        Way::Forward(most) => {
+            let to = at
+                .saturating_add(count(most).unwrap_or(usize::MAX))
+                .min(end);
+            ((at + 1..=to.min(rows)).collect(), to)
+        }
+        Way::Backward(most) => {
+            let to = at.saturating_sub(count(most).unwrap_or(usize::MAX));
+            ((to.max(1)..at).rev().collect(), to)
+        }
+        Way::Absolute(place) => {
+            let from = if place < 0 { end } else { 0 };
+            alone(moved(from, place, end))
+        }
+        Way::Relative(by) => alone(moved(at, by, end)),
+    }
+}
+
+fn moved(at: usize, by: i64, end: usize) -> usize {
+    let distance = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
+    match by < 0 {
+        true => at.saturating_sub(distance),
+        false => at.saturating_add(distance).min(end),
+    }
+}
+
+impl Session {
+    /// DECLARE. `Some`: wait, and call again.
+    pub(super) fn declare(
+        &mut self,
+        portal: &Portal,
+        cursor: &Declare,
+    ) -> SqlResult<Option<Pause>> {
+        if !cursor.hold && self.mode != Mode::Explicit {
+            return Err(SqlError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "DECLARE CURSOR can only be used in transaction blocks",
+            ));
+        }
+        match cursor.hold || cursor.scroll {
+            true => self.declare_whole(portal, cursor),
+            false => {
+                let made = self.cursor_of(portal, &cursor.name, &cursor.query)?;
+                self.put_portal(&cursor.name, made);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The query is run to its end at once, and its rows are kept.
+    fn declare_whole(&mut self, portal: &Portal, wanted: &Declare) -> SqlResult<Option<Pause>> {
+        let (mut cursor, mut rows) = match self.holding.take() {
+            Some(begun) => *begun,
+            None => (
+                self.cursor_of(portal, &wanted.name, &wanted.query)?,
+                Kept::default(),
+            ),
+        };
+        loop {
+            match self.run_portal(&mut cursor, 0, &mut rows)? {
+                Step::Done(_) => break,
+                Step::Yielded | Step::Suspended => {}
+                Step::Wait(pause) => {
+                    self.holding = Some(Box::new((cursor, rows)));
+                    return Ok(Some(pause));
+                }
+                Step::CopyIn { .. } => return Err(SqlError::internal("a cursor over COPY")),
+            }
+        }
+        cursor.state = match wanted.scroll {
+            true => PortalState::Scroll(Scroll {
+                rows: rows.rows.into(),
+                at: 0,
+            }),
+            false => PortalState::Rows(rows.rows),
+        };
+        (cursor.rows, cursor.told, cursor.held) = (0, 0, wanted.hold);
+        self.put_portal(&wanted.name, cursor);
+        Ok(None)
+    }
+
+    /// A portal for a cursor's query.
+    fn cursor_of(&self, portal: &Portal, name: &str, query: &Arc<Procedure>) -> SqlResult<Portal> {
+        if self.portals.contains_key(name) {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_CURSOR,
+                format!("cursor \"{name}\" already exists"),
+            ));
+        }
+        let source = portal.prepared.source.clone();
+        let planned = Planned {
+            command: Command::Run(Arc::clone(query)),
+            params: portal.prepared.params.clone(),
+            columns: query.result.clone(),
+            tag: "FETCH",
+            notices: Vec::new(),
+            needs: Arc::clone(&portal.prepared.planned.needs),
+        };
+        let prepared = super::Prepared {
+            params: planned.params.clone(),
+            columns: planned.columns.clone(),
+            source,
+            planned,
+            revision: portal.prepared.revision,
+            schema_timestamp: portal.prepared.schema_timestamp,
+            path_version: portal.prepared.path_version,
+            typed: super::are_typed(&query.result),
+            role: portal.prepared.role,
+            short: false,
+            sizes: Vec::new(),
+            scans: Vec::new(),
+            label: portal.prepared.label,
+        };
+        Ok(Portal::new(Arc::new(prepared), portal.params.clone()))
+    }
+
+    /// FETCH and MOVE: some rows of another portal, under this one's tag. `None`: they are this portal's own now.
+    pub(super) fn fetch(
+        &mut self,
+        portal: &mut Portal,
+        (name, way, discard): (&str, Way, bool),
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Option<Step>> {
+        let verb = if discard { "MOVE" } else { "FETCH" };
+        let Some(inner) = self.portals.get_mut(name) else {
+            return Err(super::no_portal(name));
+        };
+        if let PortalState::Scroll(scroll) = &mut inner.state {
+            let rows = scroll.go(way);
+            if discard {
+                let tag = format!("{verb} {}", rows.len());
+                return self.finish(portal, Some(tag)).map(Some);
+            }
+            if std::mem::take(&mut portal.announce) {
+                sink.columns(&inner.prepared.columns);
+            }
+            portal.state = PortalState::Rows(rows);
+            return Ok(None);
+        }
+        let Way::Forward(count) = way else {
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cursor can only scan forward",
+            )
+            .hint("Declare it with SCROLL option to enable backward scan."));
+        };
+        let announce = std::mem::take(&mut portal.announce);
+        let Some((key, mut inner)) = self.portals.remove_entry(name) else {
+            return Err(super::no_portal(name));
+        };
+        if announce && !discard {
+            sink.columns(&inner.prepared.columns);
+        }
+        let before = inner.rows;
+        let result = if count == Some(0) {
+            Ok(Step::Suspended)
+        } else {
+            let most = count.map_or(0, |count| count as usize);
+            let mut quiet = Discard;
+            let sink: &mut dyn RowSink = if discard { &mut quiet } else { sink };
+            self.run_portal(&mut inner, most, sink)
+        };
+        let given = inner.rows - before;
+        self.portals.insert(key, inner);
+        match result? {
+            Step::Done(_) | Step::Suspended => {
+                portal.rows += given;
+                let tag = Some(format!("{verb} {}", portal.rows));
+                self.finish(portal, tag).map(Some)
+            }
+            other => {
+                portal.rows += given;
+                Ok(Some(other))
+            }
+        }
+    }
+}
+
+/// The rows of a cursor that has run to its end.
+#[derive(Default)]
+pub(super) struct Kept {
+    rows: VecDeque<Vec<Value>>,
+    bytes: usize,
+}
+
+impl RowSink for Kept {
+    fn columns(&mut self, _: &[quintet_ir::OutputColumn]) {}
+
+    fn row(&mut self, values: &[Value]) -> Result<Flow, SqlError> {
+        let texts = values
+            .iter()
+            .map(|value| value.as_str().map_or(0, str::len));
+        self.bytes += size_of_val(values) + texts.sum::<usize>();
+        if self.bytes > HELD_BYTES_MAX {
+            let message = "the rows of a cursor WITH HOLD or with SCROLL take too much memory";
+            return Err(SqlError::new(SqlState::OUT_OF_MEMORY, message));
+        }
+        self.rows.push_back(values.to_vec());
+        Ok(Flow::Continue)
+    }
+
+    fn copy_begin(&mut self, _: usize, _: &quintet_sql::command::CopyFormat) {}
+
+    fn copy_data(&mut self, _: &[u8]) -> Flow {
+        Flow::Continue
+    }
+}
+
+/// MOVE looks at rows and returns none.
+struct Discard;
+
+impl RowSink for Discard {
+    fn columns(&mut self, _: &[quintet_ir::OutputColumn]) {}
+
+    fn row(&mut self, _: &[Value]) -> Result<Flow, SqlError> {
+        Ok(Flow::Continue)
+    }
+
+    fn copy_begin(&mut self, _: usize, _: &quintet_sql::command::CopyFormat) {}
+
+    fn copy_data(&mut self, _: &[u8]) -> Flow {
+        Flow::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_goes_as_postgresql_s_does() {
+        // (way, rows met, place afterwards), one after the other, over three rows.
+        let script: [(Way, &[usize], usize); 17] = [
+            (Way::Backward(Some(1)), &[], 0),
+            (Way::Forward(Some(2)), &[1, 2], 2),
+            (Way::Forward(Some(0)), &[2], 2),
+            (Way::Backward(Some(1)), &[1], 1),
+            (Way::Forward(Some(2)), &[2, 3], 3),
+            (Way::Forward(Some(1)), &[], 4),
+            (Way::Relative(0), &[], 4),
+            (Way::Backward(Some(2)), &[3, 2], 2),
+            (Way::Absolute(-1), &[3], 3),
+            (Way::Absolute(-4), &[], 0),
+            (Way::Absolute(3), &[3], 3),
+            (Way::Relative(-2), &[1], 1),
+            (Way::Absolute(9), &[], 4),
+            (Way::Backward(None), &[3, 2, 1], 0),
+            (Way::Forward(None), &[1, 2, 3], 4),
+            (Way::Relative(i64::MIN), &[], 0),
+            (Way::Absolute(i64::MAX), &[], 4),
+        ];
+        let mut at = 0;
+        for (number, (way, rows, place)) in script.into_iter().enumerate() {
+            let found = steps(at, 3, way);
+            assert_eq!(found, (rows.to_vec(), place), "step {number}");
+            at = found.1;
+        }
+        assert_eq!(steps(1, 0, Way::Backward(None)), (vec![], 0));
+    }
+}
