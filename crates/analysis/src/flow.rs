@@ -160,6 +160,7 @@ impl<'p> Walk<'p> {
             | Action::ForRow { .. }
             | Action::ForElement { .. } => self.turns(action),
             Action::Block { body } => self.block(body),
+            Action::OneState { body } => self.steps(body),
             Action::Exit { depth, when } | Action::Continue { depth, when } => {
                 self.leave(action, *depth, when.as_ref());
             }

@@ -205,6 +205,7 @@ pub(crate) fn assigned(steps: &[Step]) -> BTreeSet<usize> {
         Action::If { .. }
         | Action::Loop { .. }
         | Action::Block { .. }
+        | Action::OneState { .. }
         | Action::Exit { .. }
         | Action::Continue { .. }
         | Action::Raise(_)

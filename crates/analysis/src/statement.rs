@@ -341,18 +341,9 @@ fn columns(access: &Access) -> Vec<usize> {
 }
 
 /// The statement of a step.
-fn of_action(action: &Action) -> Option<&Statement> {
-    match action {
-        Action::Run { statement, .. }
-        | Action::ForRow { statement, .. }
-        | Action::ReturnQuery(statement) => Some(statement),
-        _ => None,
-    }
-}
-
 /// Shows the tables that a step touches by itself, and whether it writes.
 pub(crate) fn touched(action: &Action, see: &mut dyn FnMut(&TableRef, bool)) {
-    let Some(statement) = of_action(action) else {
+    let Some(statement) = action.statement() else {
         return;
     };
     each_node_of_statement(statement, &mut |plan| {
@@ -415,7 +406,7 @@ pub(crate) fn called<'a>(action: &'a Action, see: &mut dyn FnMut(&'a Callee)) {
         }
         _ => {}
     }
-    if let Some(statement) = of_action(action) {
+    if let Some(statement) = action.statement() {
         each_of_statement(statement, &mut |expr, _| callees(expr, &mut found));
         sources(source(statement), &mut |callee| found.push(callee));
     }

@@ -398,6 +398,8 @@ impl Call {
             Operation::EndGuard => {
                 at.guards.pop();
             }
+            Operation::BeginState => context.txn.begin_state(),
+            Operation::EndState => context.txn.end_state(),
             Operation::Raise(raise) => raise::raise(raise, &at.slots, context)?,
             Operation::Reraise => {
                 let handled = at.guards.iter().rev().find_map(|guard| guard.handled());
@@ -544,10 +546,15 @@ impl Call {
         mut error: SqlError,
         context: &mut Context<'_>,
     ) -> Result<(), Stop> {
+        // No handler stands among the parts of a statement.
+        context.txn.end_state();
         while let Some(at) = self.activations.last_mut() {
             let routine = &program.routines[at.routine];
             let code = &program.code()[at.routine];
-            error = error.within(&where_in(routine, code, at.place));
+            // What a client's statement was made into has no name.
+            if !routine.name.is_empty() {
+                error = error.within(&where_in(routine, code, at.place));
+            }
             while let Some(mut guard) = at.guards.pop() {
                 let Some(handling) = guard.take(code, error.state) else {
                     continue;

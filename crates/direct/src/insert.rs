@@ -108,9 +108,12 @@ pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result
     if asks(insert) {
         return inserter.insert_together(env);
     }
-    if reads_table(&insert.source, &insert.table) {
+    if env.txn.has_state() || reads_table(&insert.source, &insert.table) {
         // What the statement adds must not be found by its own source.
-        for frame in collect(&insert.source, env)? {
+        env.txn.show_state();
+        let frames = collect(&insert.source, env)?;
+        env.txn.show_present();
+        for frame in frames {
             inserter.insert(&frame, env)?;
         }
         return Ok(inserter.written);
@@ -158,6 +161,7 @@ impl Inserter<'_> {
     /// that no query there looks at the table.
     fn insert_together(mut self, env: &mut Env<'_>) -> Result<Written, Halt> {
         let mut rows = Vec::new();
+        env.txn.show_state();
         for frame in collect(&self.insert.source, env)? {
             let row = self.row(&frame, env)?;
             env.charge(row_bytes(&row))?;
@@ -172,6 +176,7 @@ impl Inserter<'_> {
             returned = before.rows;
             self.returns = false;
         }
+        env.txn.show_present();
         for row in rows {
             self.insert_row(row, env)?;
         }

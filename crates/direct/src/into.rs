@@ -10,7 +10,7 @@ use crate::lock::runs_whole;
 use crate::run::{Restarts, run_whole, stop_outside_a_run};
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::routine::Into;
-use quintet_ir::{Expr, Routine, Statement};
+use quintet_ir::{Expr, Plan, Routine, Statement};
 
 /// Runs a statement and leaves its first row in `frame`; a query is not read further than INTO must know. Says how many rows there were, or were changed.
 pub(crate) fn first_row(
@@ -23,23 +23,12 @@ pub(crate) fn first_row(
     match statement {
         Statement::Query(plan) if !runs_whole(plan) => {
             context.txn.begin_statement();
-            let mut cursor = Cursor::new(plan);
+            context.txn.show_state();
             let mut env = Env::new(context, workspace);
             env.release_all();
-            let mut next = |env: &mut Env<'_>, frame: &mut Vec<Value>| {
-                cursor.next(plan, env, frame, 0).map_err(stop_outside_a_run)
-            };
-            if !next(&mut env, frame)? {
-                return Ok(0);
-            }
-            let mut found = 1;
-            if into.strict || into.targets.is_empty() {
-                let mut other = Vec::new();
-                while (found == 1 || into.targets.is_empty()) && next(&mut env, &mut other)? {
-                    found += 1;
-                }
-            }
-            Ok(found)
+            let found = first_of(plan, &mut env, frame, into);
+            context.txn.show_present();
+            found
         }
         _ => {
             let wanted = match (into.targets.is_empty(), into.strict) {
@@ -56,6 +45,30 @@ pub(crate) fn first_row(
     }
 }
 
+/// Reads a query as far as INTO must know; its first row is in `frame`.
+fn first_of(
+    plan: &Plan,
+    env: &mut Env<'_>,
+    frame: &mut Vec<Value>,
+    into: &Into,
+) -> Result<u64, Stop> {
+    let mut cursor = Cursor::new(plan);
+    let mut next = |env: &mut Env<'_>, frame: &mut Vec<Value>| {
+        cursor.next(plan, env, frame, 0).map_err(stop_outside_a_run)
+    };
+    if !next(env, frame)? {
+        return Ok(0);
+    }
+    let mut found = 1;
+    if into.strict || into.targets.is_empty() {
+        let mut other = Vec::new();
+        while (found == 1 || into.targets.is_empty()) && next(env, &mut other)? {
+            found += 1;
+        }
+    }
+    Ok(found)
+}
+
 /// Runs a statement and shows its rows, at most so many; a query is not read further.
 /// Says how many there were, or were changed.
 pub(crate) fn each_row(
@@ -69,6 +82,7 @@ pub(crate) fn each_row(
     match statement {
         Statement::Query(plan) if !runs_whole(plan) => {
             context.txn.begin_statement();
+            context.txn.show_state();
             let mut cursor = Cursor::new(plan);
             let mut env = Env::new(context, workspace);
             env.release_all();
@@ -82,6 +96,7 @@ pub(crate) fn each_row(
                 found += 1;
                 see(frame)?;
             }
+            context.txn.show_present();
             Ok(found)
         }
         _ => {

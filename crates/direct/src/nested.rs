@@ -82,6 +82,7 @@ impl Inside<'_> {
         };
         let mut workspace = self.workspace.inside(stack);
         let snapshot = self.txn.keep_snapshot();
+        let state = self.txn.leave_state();
         let mut context = Context {
             txn: self.txn,
             host,
@@ -93,6 +94,7 @@ impl Inside<'_> {
             .map_err(Stop::Error)
             .and_then(|mut call| call.run(program, around.direct, &mut context, &mut workspace));
         self.txn.return_to_snapshot(snapshot);
+        self.txn.return_to_state(state);
         let rows = rows.map_err(|stop| match stop {
             Stop::Blocked(wait) => Halt::Blocked(wait),
             Stop::Error(error) => Halt::Error(error),

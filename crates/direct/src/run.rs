@@ -198,6 +198,8 @@ impl Run {
 
     /// Leaves `Fresh`, or fails, or is blocked and stays there.
     fn begin(&mut self, context: &mut Context<'_>) -> Result<(), Stop> {
+        // A call that was given up while it waited may have left one.
+        context.txn.end_state();
         let procedure = Arc::clone(&self.procedure);
         let statement = match &procedure.body {
             Body::Statement(Statement::Query(plan)) if !runs_whole(plan) => {
@@ -311,7 +313,9 @@ fn run_once(
     match statement {
         Statement::Query(plan) => {
             env.whole_rows = true;
+            env.txn.show_state();
             let rows = collect_some(plan, env, wanted)?;
+            env.txn.show_present();
             Ok(Written {
                 count: rows.len() as u64,
                 rows,

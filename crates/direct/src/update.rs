@@ -62,6 +62,9 @@ impl<'s> Source<'s> {
                 env.charge(key.len() + 48)?;
                 seen.insert(key.clone());
             }
+            if env.txn.is_ahead(self.table.space, &key) {
+                continue;
+            }
             lock_key(self.table, self.table.space, &key, env)?;
             return Ok(Some(key));
         }
@@ -76,13 +79,14 @@ pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt
     let width = table.frame_width();
     let asks = has_subquery(&update.source, update.returning.as_deref())
         || (update.assignments.iter()).any(|(_, value)| value.has_subquery());
-    let at_once = !asks && stays_in_place(update);
+    let at_once = !asks && stays_in_place(update) && !env.txn.has_state();
     if at_once && keeps_entries(update) {
         return patch(update, env);
     }
     let mut source = Source::new(&update.source, table);
     let mut kept: Vec<(Change, Vec<Value>)> = Vec::new();
     let mut written = Written::default();
+    env.txn.show_state();
     while let Some(old_key) = source.next(env)? {
         let frame = &source.frame;
         let new = assigned(table, &frame[..width], &update.assignments, frame, env)?;
@@ -111,6 +115,7 @@ pub(crate) fn update(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt
             kept.push((change, joined));
         }
     }
+    env.txn.show_present();
     if calls_functions(&update.source) {
         for (change, _) in &kept {
             refuse_changed(table, &change.old_key, &change.old, "updated", env)?;
@@ -223,9 +228,10 @@ pub(crate) fn delete(delete: &Delete, env: &mut Env<'_>) -> Result<Written, Halt
     let table = &*delete.table;
     let mut source = Source::new(&delete.source, table);
     let asks = has_subquery(&delete.source, delete.returning.as_deref());
-    let at_once = !asks && source.seen.is_none();
+    let at_once = !asks && source.seen.is_none() && !env.txn.has_state();
     let mut kept: Vec<(Bytes, Vec<Value>)> = Vec::new();
     let mut written = Written::default();
+    env.txn.show_state();
     while let Some(key) = source.next(env)? {
         if at_once {
             remove(table, &key, &source.frame, env)?;
@@ -236,6 +242,7 @@ pub(crate) fn delete(delete: &Delete, env: &mut Env<'_>) -> Result<Written, Halt
         }
         written.add(delete.returning.as_deref(), &source.frame, env)?;
     }
+    env.txn.show_present();
     let calls = calls_functions(&delete.source);
     for (key, row) in kept {
         if calls {

@@ -116,6 +116,9 @@ pub enum Operation {
     },
     /// The guarded part is over, or its handler is.
     EndGuard,
+    /// Statements up to the matching `EndState` see the state of now.
+    BeginState,
+    EndState,
     Raise(Box<Raise>),
     Reraise,
     /// Of the action.
@@ -174,14 +177,22 @@ impl Code {
             }
         }
         let wanted = |slot: usize| seen.contains(&slot) || routine.slots[slot].not_null;
+        let mut in_state = false;
         for operation in &mut self.operations {
-            if let Operation::Run {
-                statement,
-                into,
-                plain,
-                flat,
-                sweep,
-            } = operation
+            match operation {
+                Operation::BeginState => in_state = true,
+                Operation::EndState => in_state = false,
+                _ => {}
+            }
+            // Flat forms read what has been written last.
+            if !in_state
+                && let Operation::Run {
+                    statement,
+                    into,
+                    plain,
+                    flat,
+                    sweep,
+                } = operation
             {
                 *flat = flattened(statement, into, *plain, wanted).map(Box::new);
                 let single = !into.strict && !into.targets.is_empty();
@@ -452,6 +463,11 @@ impl Writer {
                 });
                 self.steps(body);
                 self.end_leavable();
+            }
+            Action::OneState { body } => {
+                self.add(Operation::BeginState);
+                self.steps(body);
+                self.add(Operation::EndState);
             }
             Action::Exit { depth, when } => self.when(when.as_ref(), |writer| {
                 let number = writer.around.len() - 1 - depth;

@@ -305,6 +305,8 @@ pub fn each_of_operation<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'o E
         | Operation::NextElement { .. }
         | Operation::BeginGuard { .. }
         | Operation::EndGuard
+        | Operation::BeginState
+        | Operation::EndState
         | Operation::Reraise
         | Operation::Commit
         | Operation::Rollback

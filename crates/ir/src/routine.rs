@@ -199,6 +199,13 @@ pub enum Action {
         /// What.
         body: Vec<Step>,
     },
+    /// The parts of one statement: each of them sees the state in which the body began, and changes no row that a part
+    /// before it has changed. Keys that must be their own see everything, and so does what a part calls. Only `Assign`,
+    /// `AssignElement`, `Run`, `If`, `ForRow`, `RowCount`, `ReturnQuery` and `Fail` stand in it.
+    OneState {
+        /// The parts.
+        body: Vec<Step>,
+    },
     /// Goes on behind an enclosing loop or labelled block.
     Exit {
         /// Which; see the module.
@@ -373,6 +380,12 @@ impl RaiseOption {
 }
 
 impl Program {
+    /// True if it is no routine of the catalogue, but the steps of one statement.
+    pub fn is_nameless(&self) -> bool {
+        let first = self.routines.first();
+        first.is_some_and(|routine| routine.name.is_empty())
+    }
+
     /// A program whose calls begin at the first routine.
     pub fn new(routines: Vec<Routine>) -> Program {
         Program::of_catalog(routines, BTreeMap::new())
@@ -463,7 +476,8 @@ pub fn each_step<'s>(steps: &'s [Step], see: &mut impl FnMut(&'s Step)) {
             | Action::ForInteger { body, .. }
             | Action::ForRow { body, .. }
             | Action::ForElement { body, .. }
-            | Action::Block { body } => each_step(body, see),
+            | Action::Block { body }
+            | Action::OneState { body } => each_step(body, see),
             Action::Guard { body, handlers, .. } => {
                 each_step(body, see);
                 for handler in handlers {
@@ -486,6 +500,18 @@ pub fn each_step<'s>(steps: &'s [Step], see: &mut impl FnMut(&'s Step)) {
             | Action::ReturnQuery(_)
             | Action::RowCount { .. }
             | Action::Diagnose { .. } => {}
+        }
+    }
+}
+
+impl Action {
+    /// The statement of SQL that a step runs itself.
+    pub fn statement(&self) -> Option<&Statement> {
+        match self {
+            Action::Run { statement, .. }
+            | Action::ForRow { statement, .. }
+            | Action::ReturnQuery(statement) => Some(statement),
+            _ => None,
         }
     }
 }

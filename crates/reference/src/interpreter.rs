@@ -61,7 +61,7 @@ pub fn run_traced(
         trace,
     };
     let answer = match &procedure.body {
-        Body::Statement(statement) => interpreter.statement(statement, params, u64::MAX)?,
+        Body::Statement(statement) => interpreter.statement(statement, params, (u64::MAX, None))?,
         Body::Call { program, arguments } => {
             let values = interpreter.values(arguments, &[], params)?;
             let mut rows = interpreter.call(program, 0, values)?;

@@ -25,6 +25,8 @@ pub(crate) struct Run<'r> {
     pub params: &'r [Value],
     /// The tables as it found them.
     pub before: Database,
+    /// They are older than the statement, which is a part of another one.
+    pub is_part: bool,
     /// What WITH keeps, by number.
     pub given: RefCell<BTreeMap<usize, Vec<Vec<Value>>>>,
     /// What is handed to the query in an expression, or the lateral plan, at hand.
@@ -477,6 +479,7 @@ impl Run<'_> {
             interpreter: self.interpreter,
             params: self.params,
             before: self.before.clone(),
+            is_part: self.is_part,
             given: self.given.clone(),
             handed,
         }

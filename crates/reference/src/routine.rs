@@ -6,6 +6,7 @@
 //! FOUND is set by statements, and by loops with a number of turns when they end: whether there was a
 //! turn. Leaving such a loop early says TRUE.
 
+use crate::database::Database;
 use crate::interpreter::Interpreter;
 use crate::raise;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -43,6 +44,7 @@ pub(crate) fn call(
         rows: Vec::new(),
         handled: Vec::new(),
         guards: 0,
+        state: None,
     };
     let after = activation.steps(&routine.body)?;
     Ok(match (routine.output, after) {
@@ -66,6 +68,8 @@ struct Activation<'a> {
     handled: Vec<SqlError>,
     /// How many blocks with handlers are running in it.
     guards: usize,
+    /// What the parts of one statement see.
+    state: Option<Database>,
 }
 
 /// What is to be done after a step.
@@ -187,6 +191,13 @@ impl Activation<'_> {
             Action::Block { body } => {
                 let after = self.steps(body)?;
                 return Ok(after.outside().unwrap_or(After::On));
+            }
+            Action::OneState { body } => {
+                let now = self.interpreter.database.borrow().clone();
+                self.state = Some(now);
+                let after = self.steps(body);
+                self.state = None;
+                return after;
             }
             Action::Exit { depth, when } => {
                 if self.is_wanted(when.as_ref())? {
@@ -387,7 +398,9 @@ impl Activation<'_> {
     }
 
     fn statement(&self, statement: &Statement, most: u64) -> SqlResult<crate::Answer> {
-        self.interpreter.statement(statement, &self.slots, most)
+        let state = self.state.as_ref();
+        self.interpreter
+            .statement(statement, &self.slots, (most, state))
     }
 
     /// The targets over a row; NULLs without one.

@@ -18,12 +18,12 @@ use quintet_ir::{Expr, Host, Plan, TableDef};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Interpreter<'_> {
-    /// Runs a statement; of a query at most so many rows.
+    /// Runs a statement; of a query at most so many rows. It sees the state that is given, or the present one.
     pub fn statement(
         &self,
         statement: &Statement,
         params: &[Value],
-        most: u64,
+        (most, state): (u64, Option<&Database>),
     ) -> SqlResult<Answer> {
         if self.is_read_only() && statement.is_write() {
             return Err(SqlError::new(
@@ -38,7 +38,8 @@ impl Interpreter<'_> {
         let run = Run {
             interpreter: *self,
             params,
-            before: before.clone(),
+            before: state.unwrap_or(&before).clone(),
+            is_part: state.is_some(),
             given: Default::default(),
             handed: Vec::new(),
         };
@@ -97,6 +98,13 @@ impl Run<'_> {
             })
         })?;
         Ok(answer)
+    }
+
+    /// Whether a part of the same statement has changed a row already.
+    fn is_changed(&self, table: &TableDef, seen: &[Value]) -> bool {
+        let database = self.interpreter.database.borrow();
+        let now = database.row(table, &Key::of_row(table, seen));
+        self.is_part && !now.is_some_and(|now| is_same(now, seen))
     }
 
     fn insert(&self, insert: &Insert) -> SqlResult<Answer> {
@@ -217,7 +225,7 @@ impl Run<'_> {
         let mut seen = BTreeSet::new();
         self.frames(&update.source, &[], &mut |frame| {
             let (old, joined) = frame.split_at(width);
-            if seen.insert(Key::of_row(table, old)) {
+            if seen.insert(Key::of_row(table, old)) && !self.is_changed(table, old) {
                 let new = self.assigned(old, &update.assignments, frame)?;
                 self.check_row(table, &new)?;
                 changes.push(Change {
@@ -244,6 +252,9 @@ impl Run<'_> {
         let mut rows = BTreeMap::new();
         self.frames(&delete.source, &[], &mut |frame| {
             let row = frame[..width].to_vec();
+            if self.is_changed(table, &row) {
+                return Ok(Wish::More);
+            }
             if rows.insert(Key::of_row(table, &row), row).is_none() {
                 self.written(&delete.returning, frame, &mut answer)?;
             }
@@ -334,7 +345,7 @@ fn refuse_changed(
     found: &[Value],
     what: &str,
 ) -> SqlResult<()> {
-    let same = |now: &Vec<Value>| now.iter().zip(found).all(|(a, b)| a.order(b).is_eq());
+    let same = |now: &Vec<Value>| is_same(now, found);
     if database.row(table, key).is_some_and(same) {
         return Ok(());
     }
@@ -345,6 +356,10 @@ fn refuse_changed(
         SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
         message,
     ))
+}
+
+fn is_same(now: &[Value], then: &[Value]) -> bool {
+    now.iter().zip(then).all(|(a, b)| a.order(b).is_eq())
 }
 
 /// `21000` if the statement has written the row before.

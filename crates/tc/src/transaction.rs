@@ -109,6 +109,8 @@ pub struct Txn {
     pub(crate) attached: Vec<Attached>,
     /// Spaces that nobody else may commit to until this transaction ends.
     closed: Vec<SpaceId>,
+    /// What the parts of one statement read their transaction's own writes at.
+    state: Option<usize>,
     pub(crate) finished: bool,
 }
 
@@ -139,6 +141,7 @@ impl Txn {
             dropped: Vec::new(),
             attached: Vec::new(),
             closed: Vec::new(),
+            state: None,
             finished: false,
         }
     }
@@ -261,6 +264,54 @@ impl Txn {
         self.dropped.truncate(mark.dropped);
         self.attached.truncate(mark.attached);
         self.writes.rollback_to(mark.undo);
+    }
+
+    /// The parts of one statement follow: each can read what has been written as it is now
+    /// ([`Txn::show_state`]).
+    pub fn begin_state(&mut self) {
+        self.state = Some(self.writes.mark());
+    }
+
+    /// They are over.
+    pub fn end_state(&mut self) {
+        self.writes.show_present();
+        self.state = None;
+    }
+
+    /// Whether a part of a statement is run.
+    pub fn has_state(&self) -> bool {
+        self.state.is_some()
+    }
+
+    /// Of its own writes it reads the state's from here on, and may write nothing, until
+    /// [`Txn::show_present`] or [`Txn::rollback_to`]. Nothing happens where no state has begun.
+    pub fn show_state(&mut self) {
+        if let Some(mark) = self.state {
+            self.writes.show_past(mark);
+        }
+    }
+
+    /// It reads what it has written last.
+    pub fn show_present(&mut self) {
+        self.writes.show_present();
+    }
+
+    /// While a state is shown: whether the transaction has written the row after it.
+    pub fn is_ahead(&self, space: SpaceId, key: &[u8]) -> bool {
+        self.state.is_some() && self.writes.is_ahead(hash(space, key), space, key)
+    }
+
+    /// Something else begins in the midst of a part: it sees and writes the present. What
+    /// [`Txn::return_to_state`] wants to know.
+    pub fn leave_state(&mut self) -> Option<usize> {
+        self.writes.show_present();
+        self.state.take()
+    }
+
+    /// The part goes on reading where it was.
+    pub fn return_to_state(&mut self, left: Option<usize>) {
+        self.state = left;
+        self.show_state();
     }
 
     /// What follows was planned with a schema of this age. Spaces that were fenced after it can no
@@ -697,6 +748,7 @@ impl Txn {
             self.shared.open_space(space);
         }
         self.writes.clear();
+        self.state = None;
         self.optimistic = false;
         self.fenced.clear();
         self.dropped.clear();

@@ -17,6 +17,7 @@
 use hashbrown::HashTable;
 use quintet_base::{SpaceId, Timestamp};
 use std::cell::{Cell, OnceCell};
+use std::collections::HashMap;
 use std::ops::Bound;
 
 /// The next transaction of a thread takes over the memory of one that has written no more.
@@ -43,6 +44,8 @@ pub(crate) struct WriteSet {
     live: usize,
     /// Bytes of their values.
     value_bytes: usize,
+    /// The past is shown: what is there in truth of each row that was written since.
+    present: HashMap<u32, State>,
 }
 
 /// A space that was written to.
@@ -175,10 +178,35 @@ impl WriteSet {
 
     /// Takes back what was written since the mark.
     pub fn rollback_to(&mut self, mark: usize) {
+        self.show_present();
         while self.undo.len() > mark {
             let (number, before) = self.undo.pop().expect("longer than the mark");
             self.set(number, before);
         }
+    }
+
+    /// Shows everything as it was at a mark, until [`WriteSet::show_present`]. Nothing is to be written meanwhile.
+    pub fn show_past(&mut self, mark: usize) {
+        self.show_present();
+        for at in (mark..self.undo.len()).rev() {
+            let (number, before) = self.undo[at];
+            let now = self.rows[number as usize].state;
+            self.present.entry(number).or_insert(now);
+            self.set(number, before);
+        }
+    }
+
+    /// Shows everything as it is.
+    pub fn show_present(&mut self) {
+        for (number, state) in std::mem::take(&mut self.present) {
+            self.set(number, state);
+        }
+    }
+
+    /// Whether a key was written after what is shown.
+    pub fn is_ahead(&self, hash: u64, space: SpaceId, key: &[u8]) -> bool {
+        let number = || self.number(hash, space, key);
+        !self.present.is_empty() && number().is_some_and(|n| self.present.contains_key(&n))
     }
 
     /// Whether its memory is little enough to be kept for another transaction.
@@ -193,6 +221,7 @@ impl WriteSet {
         self.numbers.clear();
         self.spaces.clear();
         self.undo.clear();
+        self.present.clear();
         self.marked.set(false);
         self.live = 0;
         self.value_bytes = 0;
@@ -218,6 +247,7 @@ impl WriteSet {
         schema: Timestamp,
         value: Option<&[u8]>,
     ) {
+        debug_assert!(self.present.is_empty(), "nothing is written in the past");
         match self.spaces.iter_mut().find(|known| known.space == space) {
             Some(known) => known.schema = schema.min(known.schema),
             None => self.spaces.push(Written {
@@ -437,6 +467,19 @@ mod tests {
                         let value = vec![rand.below(256) as u8; rand.below(5) as usize];
                         writes.write(place, Timestamp(1), Some(&value));
                         model.insert((space, key.clone()), Some(value));
+                    }
+                }
+                if let Some((mark, before)) = marks.get(rand.below(4) as usize) {
+                    writes.show_past(*mark);
+                    assert_eq!(shown(&writes), *before);
+                    assert_eq!(writes.len(), before.len());
+                    let changed =
+                        before.get(&(space, key.clone())) != model.get(&(space, key.clone()));
+                    let ahead = writes.is_ahead(place.0, place.1, place.2);
+                    assert!(ahead || !changed, "what is another was written");
+                    match rand.below(2) {
+                        0 => writes.show_present(),
+                        _ => writes.rollback_to(writes.undo.len()),
                     }
                 }
                 let got = writes.get(place.0, place.1, place.2);

@@ -12,6 +12,7 @@ use quintet_base::{
     SqlError, SqlResult, SqlState, SqlType, Timestamp, TypeMod, Value, text_format,
 };
 use quintet_direct::{Context, Run, Stop};
+use quintet_ir::routine::each_step;
 use quintet_ir::statement::{Body, Procedure};
 use quintet_ir::{Expr, Host, Statement};
 use quintet_sql::command::{Command, Declare, Planned};
@@ -641,6 +642,21 @@ impl Session {
         let mut lines = Vec::new();
         match &procedure.body {
             Body::Statement(statement) => lines.extend(quintet_ir::explain::explain(statement)),
+            // A statement that was made into steps.
+            Body::Call { program, .. } if program.is_nameless() => {
+                lines.push(format!("{}, step by step", inner.tag));
+                let body = program.routines.first().map_or(&[][..], |made| &made.body);
+                each_step(body, &mut |step| {
+                    if let Some(statement) = step.action.statement() {
+                        let plan = quintet_ir::explain::explain(statement);
+                        let nested = plan.iter().enumerate().map(|(number, line)| match number {
+                            0 => format!("  ->  {line}"),
+                            _ => format!("      {line}"),
+                        });
+                        lines.extend(nested);
+                    }
+                });
+            }
             Body::Call { program, .. } => {
                 let name = program.routines.first().map_or("", |routine| &routine.name);
                 let name = name.split('(').next().unwrap_or_default();

@@ -849,6 +849,10 @@ impl Session {
         let contention = &self.db.contention;
         match &planned.command {
             Command::Run(procedure) => match &procedure.body {
+                // A statement that was made into steps.
+                Body::Call { program, .. } if program.is_nameless() => {
+                    contention.label(planned.tag, false)
+                }
                 Body::Call { program, .. } => {
                     let name = program.routines.first().map_or("", |routine| &routine.name);
                     let name = name.split('(').next().unwrap_or_default();

@@ -302,6 +302,11 @@ impl Reader<'_> {
                     body: self.steps(items)?,
                 });
             }
+            "one-state" => {
+                return Ok(Action::OneState {
+                    body: self.steps(items)?,
+                });
+            }
             "exit" => Action::Exit {
                 depth: items.number("a depth")?,
                 when: self.maybe_expr(&mut items)?,

@@ -150,6 +150,7 @@ fn action(action: &Action) -> Form {
             body: turns,
         } => Form::list("for-element", [slot(*each), expr(array), body(turns)]),
         Action::Block { body } => Form::list("block", steps(body)),
+        Action::OneState { body } => Form::list("one-state", steps(body)),
         Action::Exit { depth, when } => Form::list(
             "exit",
             [count(*depth)].into_iter().chain(when.as_ref().map(expr)),

@@ -101,6 +101,7 @@ impl Walk<'_> {
                 let handlers = handlers.iter().map(|(_, handler)| (*handler, guarded));
                 handlers.chain([(on, guarded)]).collect()
             }
+            Operation::BeginState | Operation::EndState => vec![(on, heights)],
             Operation::EndGuard => {
                 let Some(guards) = guards.checked_sub(1) else {
                     return self.fault(place, "the end of no guard");

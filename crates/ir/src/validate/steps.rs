@@ -41,9 +41,24 @@ fn ends(steps: &[Step]) -> bool {
         }
         Action::Loop { .. } | Action::Exit { when: None, .. } => true,
         Action::Continue { when: None, .. } => true,
-        Action::Block { body } => ends(body),
+        Action::Block { body } | Action::OneState { body } => ends(body),
         _ => false,
     })
+}
+
+/// Whether a step may stand in [`Action::OneState`].
+fn is_part(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Assign { .. }
+            | Action::AssignElement { .. }
+            | Action::Run { .. }
+            | Action::If { .. }
+            | Action::ForRow { .. }
+            | Action::RowCount { .. }
+            | Action::ReturnQuery(_)
+            | Action::Fail(_)
+    )
 }
 
 /// What stands around a step.
@@ -180,6 +195,18 @@ impl Checker<'_> {
                 self.turns(turns, Around::Loop, body)
             }
             Action::Block { body: steps } => self.turns(steps, Around::Block, body),
+            Action::OneState { body: steps } => {
+                let mut stranger = None;
+                crate::routine::each_step(steps, &mut |step| {
+                    if !is_part(&step.action) {
+                        stranger = Some(format!("{:?} is no part of a statement", step.action));
+                    }
+                });
+                match stranger {
+                    Some(fault) => self.fault(fault),
+                    None => self.steps(steps, body),
+                }
+            }
             Action::Exit { depth, when } => {
                 self.when(when.as_ref())?;
                 self.wants(*depth < body.around.len(), || {

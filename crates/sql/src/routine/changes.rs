@@ -2,15 +2,15 @@
 //!
 //! Relies on: `embed`.  Promises: a change is a step before the statement; the rows that it returns are kept in
 //! arrays, a column each, and the statement reads them by `unnest`. What a client sends is a routine of its own, whose
-//! arguments are the statement's parameters.  Does not: run a change beside a
-//! statement that reads the table it changes: PostgreSQL shows it the state before, and here it would see
-//! what has been written. That is refused.
+//! arguments are the statement's parameters. All of them see the state in which the statement began, and none changes a
+//! row that one before it has changed (`Action::OneState`).  Does not: run the parts side by side, as PostgreSQL does: of two
+//! that change the same row the one that stands first does it.
 
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
 use super::link::Linker;
 use crate::command::{self, Command};
-use crate::names::inner;
+use crate::names::{inner, required};
 use crate::planner::Planner;
 use crate::variables::Variables;
 use pg_query::protobuf::{
@@ -21,7 +21,7 @@ use pg_query::{NodeEnum, NodeRef};
 use quintet_base::limits::PARAMETERS_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::routine::{Action, Into, Output, Slot};
-use quintet_ir::statement::{Body, Procedure};
+use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Expr, Routine, Statement};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// A client's statement with WITH queries that change rows, or a MERGE.
 ///
 /// # Errors
-/// What planning its parts says; `0A000` if the statement reads a table that one of them changes.
+/// What planning its parts says.
 pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<command::Planned> {
     let tag = match node {
         NodeEnum::SelectStmt(_) => "SELECT",
@@ -62,9 +62,7 @@ pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<comm
         at.add(Action::Return(vec![Expr::Param(count, SqlType::Int8)]));
         (Output::Row, Vec::new())
     } else {
-        let planned = at.changes_first(source, node.clone(), |at, node| at.plan(source, node))?;
-        let counts = tag != "SELECT" && planned.columns.is_empty();
-        (at.last(planned.statement, counts), planned.columns)
+        at.client_changes(source, node.clone(), tag != "SELECT")?
     };
     let Embedding {
         variables, steps, ..
@@ -78,7 +76,7 @@ pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<comm
         return Err(SqlError::new(SqlState::INDETERMINATE_DATATYPE, message));
     }
     let routine = Routine {
-        name: if tag == "MERGE" { tag } else { "WITH" }.to_string(),
+        name: String::new(),
         slots: variables.slots,
         arguments,
         strict: false,
@@ -187,36 +185,108 @@ fn reads(node: &NodeEnum, tables: &BTreeSet<String>) -> bool {
     })
 }
 
+/// What a statement in a routine came to.
+enum Given {
+    /// A query of its rows.
+    Rows(Node),
+    /// The slot with their number.
+    Count(usize),
+}
+
 impl Embedding<'_, '_> {
-    /// The statement without its WITH queries that change rows, which become steps; `finish` plans what is left
-    /// while the arrays are in sight.
-    pub(super) fn changes_first(
-        &mut self,
-        source: &str,
-        mut node: NodeEnum,
-        finish: impl FnOnce(&mut Self, &NodeEnum) -> SqlResult<Planned>,
-    ) -> SqlResult<Planned> {
+    /// A statement in a routine with WITH queries that change rows. They become steps before it; if the parts must see one
+    /// state, so does the statement itself, and what is left of it is a query of the rows it gave.
+    pub(super) fn with_changes(&mut self, source: &str, mut node: NodeEnum) -> SqlResult<Planned> {
         let known = self.variables.numbered.len();
-        let made = self.make_changes(source, &mut node);
-        let planned = made.and_then(|()| finish(self, &node));
+        let made = self.apart(|this| match this.make_changes(source, &mut node)? {
+            false => Ok(None),
+            true => {
+                let planned = this.plan(source, &node)?;
+                if !planned.columns.is_empty() {
+                    return this.keep_rows(planned).map(Given::Rows).map(Some);
+                }
+                let into = Into::default();
+                let statement = planned.statement;
+                this.add(Action::Run { statement, into });
+                let slot = this.variables.hidden(SqlType::Int8);
+                this.add(Action::RowCount { slot });
+                Ok(Some(Given::Count(slot)))
+            }
+        });
+        let planned = made.and_then(|(given, steps)| match given {
+            None => {
+                self.steps.extend(steps);
+                self.plan(source, &node)
+            }
+            Some(given) => {
+                self.add(Action::OneState { body: steps });
+                match given {
+                    Given::Count(slot) => self.as_many_rows(slot),
+                    Given::Rows(rows) => self.plan(source, required(inner(&rows))?),
+                }
+            }
+        });
         self.variables.numbered.truncate(known);
         planned
     }
 
-    fn make_changes(&mut self, source: &str, node: &mut NodeEnum) -> SqlResult<()> {
+    /// A statement that gives as many rows, of no columns, as a slot (bigint) says: FOUND and ROW_COUNT hear of them.
+    pub(super) fn as_many_rows(&mut self, slot: usize) -> SqlResult<Planned> {
+        let known = self.variables.numbered.len();
+        self.variables.numbered.push(Some(slot));
+        let rows = format!("SELECT FROM generate_series(1, ${})", known + 1);
+        let planned = self.statement(&rows);
+        self.variables.numbered.truncate(known);
+        planned
+    }
+
+    /// A client's statement: all of it is steps.
+    fn client_changes(
+        &mut self,
+        source: &str,
+        mut node: NodeEnum,
+        counts: bool,
+    ) -> SqlResult<(Output, Vec<OutputColumn>)> {
+        let known = self.variables.numbered.len();
+        let made = self.apart(|this| {
+            let one_state = this.make_changes(source, &mut node)?;
+            let planned = this.plan(source, &node)?;
+            let counts = counts && planned.columns.is_empty();
+            Ok((
+                one_state,
+                this.last(planned.statement, counts),
+                counts,
+                planned.columns,
+            ))
+        });
+        self.variables.numbered.truncate(known);
+        let ((one_state, output, counts, columns), mut steps) = made?;
+        // The row of a count is returned behind the parts.
+        let end = if counts { steps.pop() } else { None };
+        match one_state {
+            true => self.add(Action::OneState { body: steps }),
+            false => self.steps.extend(steps),
+        }
+        self.steps.extend(end);
+        Ok((output, columns))
+    }
+
+    /// Adds the steps of the WITH queries that change rows, and puts queries of what they returned in their
+    /// places. True: a part reads what one before it changes.
+    fn make_changes(&mut self, source: &str, node: &mut NodeEnum) -> SqlResult<bool> {
         let Some(with) = with_clause_mut(node) else {
-            return Ok(());
+            return Ok(false);
         };
+        let catalog = self.context.catalog;
         let mut changed = BTreeSet::new();
+        let mut one_state = false;
         let mut before: Vec<Node> = Vec::new();
         for table in &mut with.ctes {
             let Some(NodeEnum::CommonTableExpr(query)) = table.node.as_mut() else {
                 continue;
             };
-            if let Some(inside) = query.ctequery.as_deref().and_then(inner)
-                && reads(inside, &changed)
-            {
-                return Err(read_and_changed());
+            if let Some(inside) = query.ctequery.as_deref().and_then(inner) {
+                one_state |= reads(inside, &changed);
             }
             if let Some(name) = changed_table(query).map(str::to_string) {
                 let mut change = query.ctequery.as_deref().and_then(inner).cloned();
@@ -226,14 +296,13 @@ impl Embedding<'_, '_> {
                     let rows = self.change(source, change)?;
                     query.ctequery = Some(Box::new(rows));
                 }
+                // What a view reads is not seen here: any may read the table.
+                changed.extend(catalog.views().map(|view| view.name.clone()));
                 changed.insert(name);
             }
             before.push(table.clone());
         }
-        match others_read(node, &changed) {
-            true => Err(read_and_changed()),
-            false => Ok(()),
-        }
+        Ok(one_state || others_read(node, &changed))
     }
 
     /// The last step of a client's statement: its rows are the result, or how many rows it has changed is the one
@@ -253,13 +322,20 @@ impl Embedding<'_, '_> {
 
     /// Makes a change, and the query that gives the rows that it returned.
     fn change(&mut self, source: &str, change: &NodeEnum) -> SqlResult<Node> {
-        let Planned { statement, columns } = self.plan(source, change)?;
-        if columns.is_empty() {
+        let planned = self.plan(source, change)?;
+        if planned.columns.is_empty() {
             let into = Into::default();
+            let statement = planned.statement;
             self.add(Action::Run { statement, into });
             // Who names it is told that there are no columns.
             return Ok(wrap(NodeEnum::SelectStmt(Box::default())));
         }
+        self.keep_rows(planned)
+    }
+
+    /// Keeps the rows that a statement gives in arrays; the query that gives them again.
+    fn keep_rows(&mut self, planned: Planned) -> SqlResult<Node> {
+        let Planned { statement, columns } = planned;
         let count = self.variables.hidden(SqlType::Int4);
         let here = Expr::Param(count, SqlType::Int4);
         self.add(Action::Assign {
@@ -346,10 +422,6 @@ fn give(change: &mut NodeEnum, before: &[Node]) -> SqlResult<()> {
         _ => {}
     }
     Ok(())
-}
-
-fn read_and_changed() -> SqlError {
-    SqlError::unsupported("a WITH query that changes a table which the statement uses elsewhere")
 }
 
 fn wrap(node: NodeEnum) -> Node {

@@ -260,7 +260,7 @@ impl Embedding<'_, '_> {
             return self.merged(source, merge);
         }
         if has_changes(&node) {
-            return self.changes_first(source, node, |this, node| this.plan(source, node));
+            return self.with_changes(source, node);
         }
         if let NodeEnum::SelectStmt(select) = &node
             && is_bare(select)

@@ -76,6 +76,12 @@ impl Embedding<'_, '_> {
         let clauses = clauses(&planner, merge)?;
         let from = required(merge.source_relation.as_deref())?;
         let alias = name_of(&planner, from)?;
+        if alias == about.target {
+            let message = format!("name \"{alias}\" specified more than once");
+            return Err(planner
+                .error(SqlState::DUPLICATE_ALIAS, message, -1)
+                .detail("The name is used both as MERGE target table and data source."));
+        }
         let query = about.pairs(&clauses, from, &alias);
         let Planned { statement, columns } = self.plan(source, &query)?;
 
@@ -147,12 +153,7 @@ impl Embedding<'_, '_> {
     /// As [`Embedding::merge`].
     pub(super) fn merged(&mut self, source: &str, merge: &MergeStmt) -> SqlResult<Planned> {
         let count = self.merge(source, merge)?;
-        let known = self.variables.numbered.len();
-        self.variables.numbered.push(Some(count));
-        let rows = format!("SELECT FROM generate_series(1, ${})", known + 1);
-        let planned = self.statement(&rows);
-        self.variables.numbered.truncate(known);
-        planned
+        self.as_many_rows(count)
     }
 
     /// A change, and how many rows it changed.
