@@ -21,7 +21,8 @@ pub struct Database {
 /// Rows are the table's frame: its columns, and the row id behind them if there is no primary key.
 #[derive(Clone, Debug, Default)]
 struct Table {
-    rows: BTreeMap<Key, Vec<Value>>,
+    /// A row that is written is another one, whatever is in it.
+    rows: BTreeMap<Key, Arc<Vec<Value>>>,
     row_ids: i64,
 }
 
@@ -33,21 +34,48 @@ impl Database {
     /// The rows of a table in the order of their keys, as its frame.
     pub fn rows(&self, table: &TableDef) -> impl Iterator<Item = &Vec<Value>> {
         let table = self.tables.get(&table.space);
-        table.into_iter().flat_map(|table| table.rows.values())
+        let rows = table.into_iter().flat_map(|table| table.rows.values());
+        rows.map(Arc::as_ref)
     }
 
     pub(crate) fn row(&self, table: &TableDef, key: &Key) -> Option<&Vec<Value>> {
-        self.tables.get(&table.space)?.rows.get(key)
+        self.tables
+            .get(&table.space)?
+            .rows
+            .get(key)
+            .map(Arc::as_ref)
+    }
+
+    /// Whether a row is the same one in both.
+    pub(crate) fn is_unwritten(&self, since: &Database, table: &TableDef, key: &Key) -> bool {
+        let [then, now] =
+            [since, self].map(|database| database.tables.get(&table.space)?.rows.get(key));
+        match (then, now) {
+            (Some(then), Some(now)) => Arc::ptr_eq(then, now),
+            (then, now) => then.is_none() && now.is_none(),
+        }
     }
 
     /// A row goes where its key says.
     pub(crate) fn put(&mut self, table: &TableDef, row: Vec<Value>) {
         let key = Key::of_row(table, &row);
-        self.table(table).rows.insert(key, row);
+        self.table(table).rows.insert(key, Arc::new(row));
     }
 
     pub(crate) fn remove(&mut self, table: &TableDef, key: &Key) {
         self.table(table).rows.remove(key);
+    }
+
+    /// Everything is as it was; but numbers of rows that were given out are not given out again.
+    pub(crate) fn back_to(&mut self, before: Database) {
+        let after = std::mem::replace(self, before);
+        for (space, table) in after.tables {
+            let row_ids = table.row_ids;
+            let known = self.tables.entry(space).or_default();
+            if known.row_ids < row_ids {
+                Arc::make_mut(known).row_ids = row_ids;
+            }
+        }
     }
 
     /// A number that no row of the table has.

@@ -60,23 +60,15 @@ pub fn run_traced(
         program: None,
         trace,
     };
-    let answer = match &procedure.body {
-        Body::Statement(statement) => interpreter.statement(statement, params, (u64::MAX, None))?,
-        Body::Call { program, arguments } => {
-            let values = interpreter.values(arguments, &[], params)?;
-            let mut rows = interpreter.call(program, 0, values)?;
-            // Strict, and called with a NULL: a row of NULLs.
-            for row in rows.iter_mut().filter(|row| row.is_empty()) {
-                row.resize(procedure.result.len(), Value::Null);
-            }
-            Answer {
-                count: rows.len() as u64,
-                rows,
-            }
+    let answer = interpreter.procedure(procedure, params);
+    match answer {
+        Ok(_) => *database = shared.into_inner(),
+        Err(_) => {
+            let before = std::mem::replace(database, shared.into_inner());
+            database.back_to(before);
         }
-    };
-    *database = shared.into_inner();
-    Ok(answer)
+    }
+    answer
 }
 
 /// The database and the session, as the statements of one routine see them.
@@ -102,6 +94,25 @@ pub(crate) struct Ending {
 }
 
 impl Interpreter<'_> {
+    /// Runs a procedure, whatever becomes of it.
+    fn procedure(&self, procedure: &Procedure, params: &[Value]) -> SqlResult<Answer> {
+        Ok(match &procedure.body {
+            Body::Statement(statement) => self.statement(statement, params, (u64::MAX, None))?,
+            Body::Call { program, arguments } => {
+                let values = self.values(arguments, &[], params)?;
+                let mut rows = self.call(program, 0, values)?;
+                // Strict, and called with a NULL: a row of NULLs.
+                for row in rows.iter_mut().filter(|row| row.is_empty()) {
+                    row.resize(procedure.result.len(), Value::Null);
+                }
+                Answer {
+                    count: rows.len() as u64,
+                    rows,
+                }
+            }
+        })
+    }
+
     /// Calls a routine of a program: a row for each that it gives.
     pub fn call(
         &self,

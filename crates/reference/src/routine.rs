@@ -357,7 +357,7 @@ impl Activation<'_> {
         let Some(handler) = handlers.iter().find(takes) else {
             return Err(error);
         };
-        *self.interpreter.database.borrow_mut() = before;
+        self.interpreter.database.borrow_mut().back_to(before);
         let [state, message] = slots;
         self.slots[state] = Value::text(error.state.as_str());
         self.slots[message] = Value::text(error.message.as_str());
@@ -392,7 +392,7 @@ impl Activation<'_> {
         );
         match commits {
             true => *began = now.clone(),
-            false => *now = began.clone(),
+            false => now.back_to(began.clone()),
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ impl Interpreter<'_> {
             Statement::Delete(delete) => run.delete(delete),
         };
         if answer.is_err() {
-            *self.database.borrow_mut() = before;
+            self.database.borrow_mut().back_to(before);
         }
         answer
     }
@@ -103,8 +103,8 @@ impl Run<'_> {
     /// Whether a part of the same statement has changed a row already.
     fn is_changed(&self, table: &TableDef, seen: &[Value]) -> bool {
         let database = self.interpreter.database.borrow();
-        let now = database.row(table, &Key::of_row(table, seen));
-        self.is_part && !now.is_some_and(|now| is_same(now, seen))
+        let key = Key::of_row(table, seen);
+        self.is_part && !database.is_unwritten(&self.before, table, &key)
     }
 
     fn insert(&self, insert: &Insert) -> SqlResult<Answer> {
@@ -345,7 +345,7 @@ fn refuse_changed(
     found: &[Value],
     what: &str,
 ) -> SqlResult<()> {
-    let same = |now: &Vec<Value>| is_same(now, found);
+    let same = |now: &Vec<Value>| now.iter().zip(found).all(|(a, b)| a.order(b).is_eq());
     if database.row(table, key).is_some_and(same) {
         return Ok(());
     }
@@ -356,10 +356,6 @@ fn refuse_changed(
         SqlState::TRIGGERED_DATA_CHANGE_VIOLATION,
         message,
     ))
-}
-
-fn is_same(now: &[Value], then: &[Value]) -> bool {
-    now.iter().zip(then).all(|(a, b)| a.order(b).is_eq())
 }
 
 /// `21000` if the statement has written the row before.

@@ -93,6 +93,16 @@ pub const MISTAKES: &[Mistake] = &[
             }
         });
     }),
+    ("the parts of a statement see one another", |routines| {
+        steps(routines, |step| {
+            if let Action::OneState { body } = &mut step.action {
+                step.action = Action::If {
+                    branches: Vec::new(),
+                    otherwise: std::mem::take(body),
+                };
+            }
+        });
+    }),
     ("a strict routine is run with a NULL", |routines| {
         for routine in routines {
             routine.strict = false;

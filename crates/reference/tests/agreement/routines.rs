@@ -249,7 +249,7 @@ impl<'a> Author<'a> {
         self.steps = self.steps.saturating_sub(1);
         let line = self.dice.below(50) as u32;
         let nested = self.around.len() + self.handling < 3 && self.steps > 0;
-        let action = match self.dice.below(44) {
+        let action = match self.dice.below(45) {
             0..=3 => self.assign(),
             4..=19 => self.run(),
             20 | 21 if nested => self.branches(),
@@ -294,6 +294,13 @@ impl<'a> Author<'a> {
             },
             41 => self.give(),
             42 if self.dice.one_in(4) => Action::Rollback,
+            43 if nested => {
+                let parts = self.dice.between(2, 4);
+                let body = (0..parts).map(|_| step(self.run()));
+                Action::OneState {
+                    body: body.collect(),
+                }
+            }
             _ => self.run(),
         };
         if !self.dice.one_in(3) && may_fail(&action) {
@@ -967,6 +974,7 @@ fn may_fail(action: &Action) -> bool {
             | Action::Assign { .. }
             | Action::AssignElement { .. }
             | Action::Call { .. }
+            | Action::OneState { .. }
             | Action::Rollback
     )
 }

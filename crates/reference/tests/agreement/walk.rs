@@ -30,7 +30,8 @@ fn each(steps: &mut [Step], change: &mut dyn FnMut(&mut Step)) {
             | Action::ForInteger { body, .. }
             | Action::ForRow { body, .. }
             | Action::ForElement { body, .. }
-            | Action::Block { body } => each(body, change),
+            | Action::Block { body }
+            | Action::OneState { body } => each(body, change),
             Action::Guard { body, handlers, .. } => {
                 each(body, change);
                 for handler in handlers {

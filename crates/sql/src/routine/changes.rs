@@ -277,7 +277,7 @@ impl Embedding<'_, '_> {
         let Some(with) = with_clause_mut(node) else {
             return Ok(false);
         };
-        let catalog = self.context.catalog;
+        let (catalog, recursive) = (self.context.catalog, with.recursive);
         let mut changed = BTreeSet::new();
         let mut one_state = false;
         let mut before: Vec<Node> = Vec::new();
@@ -292,7 +292,7 @@ impl Embedding<'_, '_> {
                 let mut change = query.ctequery.as_deref().and_then(inner).cloned();
                 if let Some(change) = change.as_mut() {
                     // It sees the queries before it.
-                    give(change, &before)?;
+                    give(change, &before, recursive)?;
                     let rows = self.change(source, change)?;
                     query.ctequery = Some(Box::new(rows));
                 }
@@ -401,7 +401,7 @@ fn others_read(node: &NodeEnum, changed: &BTreeSet<String>) -> bool {
 }
 
 /// Puts WITH queries in sight of a change.
-fn give(change: &mut NodeEnum, before: &[Node]) -> SqlResult<()> {
+fn give(change: &mut NodeEnum, before: &[Node], recursive: bool) -> SqlResult<()> {
     if before.is_empty() {
         return Ok(());
     }
@@ -412,7 +412,7 @@ fn give(change: &mut NodeEnum, before: &[Node]) -> SqlResult<()> {
     }
     let with = Some(WithClause {
         ctes: before.to_vec(),
-        recursive: false,
+        recursive,
         location: -1,
     });
     match change {
