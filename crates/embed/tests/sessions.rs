@@ -422,6 +422,100 @@ fn a_deadlock_ends_one_of_the_two() {
 }
 
 #[test]
+fn a_locked_table_stays_as_it_is_for_others_commits_and_readers_go_on() {
+    for level in ["read committed", "repeatable read", "serializable"] {
+        let (_dir, db) = open();
+        let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+        c.query("create table t (id int primary key, v int); insert into t values (1, 0), (2, 0)")
+            .unwrap();
+        assert_eq!(
+            state(&mut c, "lock table t in share mode"),
+            SqlState::NO_ACTIVE_SQL_TRANSACTION
+        );
+        // Its snapshot is taken with the lock.
+        c.query(&format!("begin isolation level {level}")).unwrap();
+        d.query("update t set v = 1 where id = 1").unwrap();
+        c.query("lock table t in share mode").unwrap();
+        assert_eq!(rows(&mut c, "select sum(v) from t"), ["1"]);
+        assert_eq!(rows(&mut d, "select sum(v) from t"), ["1"]);
+        d.query("begin; lock t in row exclusive mode; commit")
+            .unwrap();
+        assert_eq!(
+            state(&mut d, "begin; lock t in exclusive mode nowait"),
+            SqlState::LOCK_NOT_AVAILABLE
+        );
+        d.query("rollback").unwrap();
+        let Progress::Waiting(pause) = d.start("update t set v = v + 10 where id = 1").unwrap()
+        else {
+            panic!("must wait");
+        };
+        assert_eq!(rows(&mut c, "select sum(v) from t"), ["1"], "{level}");
+        c.query("update t set v = 5 where id = 2; commit").unwrap();
+        pause.wait();
+        finish(&mut d);
+        assert_eq!(rows(&mut d, "select v from t order by id"), ["11", "5"]);
+    }
+}
+
+#[test]
+fn a_lock_on_a_table_waits_for_the_one_before_it() {
+    let (_dir, db) = open();
+    let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+    c.query("create table t (id int primary key); create table u (id int primary key)")
+        .unwrap();
+    c.query("begin; lock t, u").unwrap();
+    d.query("begin").unwrap();
+    let Progress::Waiting(pause) = d.start("lock u").unwrap() else {
+        panic!("must wait");
+    };
+    c.query("insert into t values (1); insert into u values (1); commit")
+        .unwrap();
+    pause.wait();
+    finish(&mut d);
+    assert_eq!(rows(&mut d, "select count(*) from u"), ["1"]);
+    d.query("insert into u values (2); rollback").unwrap();
+    // A ring of two ends one.
+    c.query("begin; lock t").unwrap();
+    d.query("begin; lock u").unwrap();
+    let Progress::Waiting(pause) = c.start("lock u").unwrap() else {
+        panic!("must wait");
+    };
+    assert_eq!(state(&mut d, "lock t"), SqlState::DEADLOCK_DETECTED);
+    d.query("rollback").unwrap();
+    pause.wait();
+    finish(&mut c);
+    c.query("insert into u values (3); commit").unwrap();
+    assert_eq!(rows(&mut d, "select id from u order by id"), ["1", "3"]);
+}
+
+#[test]
+fn a_statement_given_up_while_it_waits_leaves_nothing_of_its_state() {
+    let (_dir, db) = open();
+    let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+    c.query("create table t (id int primary key, v int); insert into t values (1, 0), (2, 0)")
+        .unwrap();
+    d.query("begin; update t set v = 9 where id = 2").unwrap();
+    c.query("begin; insert into t values (3, 0); savepoint s")
+        .unwrap();
+    let sql = "with a as (update t set v = 1 where id = 1) update t set v = 2 where id = 2";
+    let Progress::Waiting(_) = c.start(sql).unwrap() else {
+        panic!("must wait");
+    };
+    c.session().cancel_handle().cancel();
+    match c.resume() {
+        Err(error) => assert_eq!(error.state, SqlState::QUERY_CANCELED),
+        Ok(_) => panic!("was cancelled"),
+    }
+    c.query("rollback to s; insert into t values (4, 0); update t set v = v + 5 where id > 2")
+        .unwrap();
+    assert_eq!(
+        rows(&mut c, "select id, v from t where id <> 2 order by id"),
+        ["1|0", "3|5", "4|5"]
+    );
+    c.query("commit").unwrap();
+}
+
+#[test]
 fn settings_follow_the_transaction() {
     let (_dir, db) = open();
     let mut c = db.client().unwrap();
