@@ -268,6 +268,8 @@ pub(crate) struct Who {
 #[derive(Default)]
 pub(crate) struct Activity {
     slots: RwLock<BTreeMap<i32, Arc<Slot>>>,
+    /// Sessions that ever were.
+    opened: AtomicU64,
 }
 
 /// A session's slot; given back when dropped.
@@ -277,6 +279,11 @@ pub(crate) struct Present {
 }
 
 impl Activity {
+    /// How many sessions there have been.
+    pub fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
     /// A session begins. `number`: how it is to be called; 0, or one that is taken: it gets another.
     pub fn enter(
         self: &Arc<Activity>,
@@ -285,6 +292,7 @@ impl Activity {
         cancel: &Arc<AtomicBool>,
         now: i64,
     ) -> Present {
+        self.opened.fetch_add(1, Ordering::Relaxed);
         let mut slots = self.slots.write();
         let number = match number {
             wanted if wanted != 0 && !slots.contains_key(&wanted) => wanted,

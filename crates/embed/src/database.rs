@@ -174,6 +174,8 @@ pub(crate) struct Inner {
     revisions: AtomicU64,
     /// Calls that were run again after a lost conflict.
     pub retries: AtomicU64,
+    /// Transactions that were undone.
+    pub rollbacks: AtomicU64,
     /// Calls in line, of sessions whose engine is the chain.
     pub chains: Arc<Chains>,
     /// Calls in batches, of sessions whose engine is the queue.
@@ -319,6 +321,7 @@ impl Database {
             spill,
             schema: ArcSwap::from_pointee(schema),
             retries: AtomicU64::new(0),
+            rollbacks: AtomicU64::new(0),
             channels: Arc::default(),
             advisory: Arc::default(),
             chains: Arc::new(Chains::new(Arc::clone(&clock))),

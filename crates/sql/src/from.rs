@@ -25,7 +25,7 @@ use crate::view::{bind_view, why_not_updatable};
 use crate::with::bind_with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, Node, RangeSubselect, RangeVar, SelectStmt};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Privileges};
@@ -348,10 +348,10 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
         let columns: Vec<Output> = system
             .columns
             .iter()
-            .map(|&(name, ty)| Output {
+            .map(|&(name, ty, modifier)| Output {
                 name: name.to_string(),
                 ty,
-                modifier: TypeMod::NONE,
+                modifier,
                 origin: None,
             })
             .collect();

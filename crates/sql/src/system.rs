@@ -39,7 +39,7 @@ pub(crate) use routines::descriptions;
 use crate::catalog::Catalog;
 use crate::planner::Planner;
 use layout::Layout;
-use quintet_base::{RoutineId, SequenceId, SqlType, TableId, Value};
+use quintet_base::{RoutineId, SequenceId, SqlType, TableId, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::plan::Plan;
 
@@ -65,7 +65,7 @@ pub(crate) const DATABASE: u32 = 5;
 /// A relation's columns and rows.
 pub(crate) struct SystemRelation {
     pub schema: &'static str,
-    pub columns: Vec<(&'static str, SqlType)>,
+    pub columns: Vec<(&'static str, SqlType, TypeMod)>,
     pub plan: Plan,
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
         columns: layout
             .columns
             .iter()
-            .map(|column| (column.name, column.ty))
+            .map(|column| (column.name, column.ty, column.modifier))
             .collect(),
         plan,
     })

@@ -13,6 +13,7 @@ use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_sql::role::READ_ALL_STATS;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// pg_database's number of the database.
 pub(super) const DATABASE: u32 = 5;
@@ -133,6 +134,7 @@ impl Asker<'_> {
                 Some(slots.iter().map(|slot| self.activity(slot)).collect())
             }
             "pg_locks" => Some(self.locks()),
+            "pg_stat_database" => Some(vec![self.statistics()]),
             "quintet_waits" => Some(self.waits()),
             "quintet_contention" => Some(self.contention()),
             _ => None,
@@ -158,6 +160,29 @@ impl Asker<'_> {
             "pg_terminate_backend" => Some(self.interrupt(number(), Interrupt::Terminate)?),
             _ => self.wait_function(name, arguments)?,
         })
+    }
+
+    /// In the order of pg_stat_database's columns: what is not counted is 0, or NULL where PostgreSQL may say so.
+    fn statistics(&self) -> Vec<Value> {
+        let tc = self.db.tc.stats();
+        let count = |count: u64| Value::Int8(i64::try_from(count).unwrap_or(i64::MAX));
+        let slots = self.db.activity.slots();
+        let database = slots.first().map_or("", |slot| &*slot.database);
+        let mut row = vec![
+            Value::Oid(DATABASE),
+            Value::text(database),
+            Value::Int4(i32::try_from(slots.len()).unwrap_or(i32::MAX)),
+            count(tc.commits + tc.read_only),
+            count(self.db.rollbacks.load(Ordering::Relaxed)),
+        ];
+        // Blocks, rows, conflicts with a standby's replay, temporary files, deadlocks.
+        row.resize(15, Value::Int8(0));
+        row.extend([Value::Null, Value::Null]);
+        row.extend([const { Value::Float8(0.0) }; 5]);
+        row.push(count(self.db.activity.opened()));
+        row.resize(26, Value::Int8(0));
+        row.push(Value::Null);
+        row
     }
 
     fn may_see(&self, of: RoleId) -> bool {
@@ -245,7 +270,7 @@ impl Asker<'_> {
     }
 }
 
-fn records(rows: Vec<Vec<Value>>) -> Value {
+pub(super) fn records(rows: Vec<Vec<Value>>) -> Value {
     let record = |values: Vec<Value>| {
         Value::Array(Box::new(Array {
             element: SqlType::Record,

@@ -217,6 +217,7 @@ impl Session {
                     ));
                 }
                 self.statements.clear();
+                self.prepared.clear();
                 self.portals.clear();
                 self.host.given.borrow_mut().clear();
                 self.host.settings.reset_all();
@@ -224,7 +225,13 @@ impl Session {
                 self.stop_listening();
                 self.owner.unlock_all(false);
             }
-            Command::Prepare { name, types, text } => self.parse(name, text, types)?,
+            Command::Prepare { name, types, text } => {
+                self.parse(name, text, types)?;
+                let params = self.statement(name)?.params.clone();
+                let now = (self.host.transaction_time, true);
+                let sent = portal.prepared.text();
+                self.prepared.add(name, sent, &params, now);
+            }
             Command::Execute { name, arguments } => {
                 self.bind_execute(portal, name, arguments)?;
                 let inner = Arc::clone(&portal.prepared);
@@ -234,8 +241,12 @@ impl Session {
                 if self.statements.remove(name).is_none() {
                     return Err(super::no_statement(name));
                 }
+                self.prepared.remove(name);
             }
-            Command::Deallocate(None) => self.statements.retain(|name, _| name.is_empty()),
+            Command::Deallocate(None) => {
+                self.statements.retain(|name, _| name.is_empty());
+                self.prepared.clear();
+            }
             Command::Declare(cursor) => {
                 if let Some(pause) = self.declare(portal, cursor)? {
                     return Ok(Some(Step::Wait(pause)));

@@ -19,6 +19,7 @@
 //! | `locking` | LOCK TABLE |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
+//! | `prepared` | what a session has prepared, as it sees it |
 //! | `feed` | what the database tells of itself as rows |
 //! | `activity`, `waits` | what a session shows of itself, and sees of others; who waits for whom |
 //! | `harm` | what it tells of waits and lost conflicts |
@@ -46,6 +47,7 @@ mod line;
 mod listening;
 mod locking;
 mod objects;
+mod prepared;
 mod transaction;
 mod waits;
 
@@ -64,6 +66,7 @@ use copy::CopyInto;
 use cursors::{Kept, Scroll};
 use feed::FeedRows;
 use line::Queued;
+use prepared::PreparedNames;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{
     Lsn, RoleId, SpaceId, SqlError, SqlResult, SqlState, SqlType, Timestamp, Value,
@@ -256,6 +259,8 @@ pub struct Session {
     host: SessionHost,
     cancel: Arc<AtomicBool>,
     statements: HashMap<String, Arc<Prepared>>,
+    /// Those with names, as the session sees them.
+    prepared: PreparedNames,
     portals: HashMap<String, Portal>,
     /// Plans of simple-protocol statements by normalized text; `None`: must be planned from the text.
     plans: HashMap<String, Option<Arc<Prepared>>>,
@@ -364,6 +369,7 @@ impl Session {
             host,
             cancel,
             statements: HashMap::new(),
+            prepared: PreparedNames::default(),
             portals: HashMap::new(),
             plans: HashMap::new(),
             texts: HashMap::new(),
@@ -463,6 +469,7 @@ impl Session {
             let known = Arc::clone(known);
             self.refuse_if_failed(&known.source)?;
             let prepared = self.current(known, None)?;
+            self.note_prepared(name, sql, &prepared.params);
             self.statements.insert(name.to_string(), prepared);
             return Ok(());
         }
@@ -489,8 +496,16 @@ impl Session {
             }
             self.texts.insert(sql.to_string(), Arc::clone(&prepared));
         }
+        self.note_prepared(name, sql, &prepared.params);
         self.statements.insert(name.to_string(), prepared);
         Ok(())
+    }
+
+    fn note_prepared(&self, name: &str, sql: &str, params: &[SqlType]) {
+        if !name.is_empty() {
+            let now = (self.host.clock.now_micros(), false);
+            self.prepared.add(name, sql, params, now);
+        }
     }
 
     /// A statement by name.
@@ -615,6 +630,7 @@ impl Session {
     /// Forgets a statement; an unknown name is fine.
     pub fn close_statement(&mut self, name: &str) {
         self.statements.remove(name);
+        self.prepared.remove(name);
     }
 
     /// Forgets a portal; an unknown name is fine.

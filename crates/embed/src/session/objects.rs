@@ -5,7 +5,8 @@
 //! that know it may outlive the database.
 
 use super::Session;
-use super::activity::Asker;
+use super::activity::{Asker, records};
+use super::prepared::PreparedNames;
 use crate::channels::Ear;
 use crate::database::{Inner, Schema};
 use quintet_base::objects::{ObjectNames, Objects};
@@ -18,6 +19,7 @@ use std::sync::{Arc, Weak};
 struct SessionObjects {
     db: Weak<Inner>,
     ear: Arc<Ear>,
+    prepared: PreparedNames,
     schema: Arc<Schema>,
     path: String,
     user: Who,
@@ -48,6 +50,10 @@ impl Objects for SessionObjects {
     }
 
     fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value> {
+        let asked = arguments.first().and_then(|name| name.as_str());
+        if (function, asked) == ("live()", Some("pg_prepared_statements")) {
+            return Ok(records(self.prepared.rows()));
+        }
         if let Some(db) = self.db.upgrade() {
             if function == "pg_listening_channels" {
                 let names = db.channels.of(&self.ear).into_iter().map(Value::text);
@@ -75,6 +81,7 @@ impl Session {
         let objects = SessionObjects {
             db: Arc::downgrade(&self.db),
             ear: Arc::clone(&self.ear),
+            prepared: self.prepared.clone(),
             schema: Arc::clone(&self.host.schema),
             path: self.host.settings.path().to_string(),
             user: self.host.who(),

@@ -228,6 +228,9 @@ impl Session {
 
     /// Undoes what is open.
     pub(super) fn rollback(&mut self) {
+        if self.txn.is_some() {
+            self.db.rollbacks.fetch_add(1, Ordering::Relaxed);
+        }
         self.txn = None;
         self.end_transaction(false);
     }

@@ -328,6 +328,10 @@ impl<'c> Known<'c> {
     /// A comment. Without a class, of whatever has the number.
     fn comment(&self, number: u32, class: Option<&str>, column: i32) -> Option<String> {
         let class = class.map(|name| super::relation_oid("pg_catalog", name).unwrap_or(0));
+        let (extension, said) = super::fixed::PLPGSQL;
+        if number == extension && class.is_none_or(|class| class == super::fixed::PG_EXTENSION) {
+            return Some(said.to_string());
+        }
         let record = self.context.catalog.comments(number)?;
         let is_it = |entry: &&crate::records::CommentRecord| {
             entry.column == column && class.is_none_or(|class| entry.class == class)

@@ -174,7 +174,7 @@ pub(super) const RELATIONS: &[Definition] = &[
         ],
         rows: |_| {
             vec![vec![
-                oid(13_563),
+                oid(PLPGSQL.0),
                 text("plpgsql"),
                 oid(OWNER),
                 oid(PG_CATALOG),
@@ -184,6 +184,11 @@ pub(super) const RELATIONS: &[Definition] = &[
         },
     },
 ];
+
+/// The one extension's number, and what is said of it.
+pub(super) const PLPGSQL: (u32, &str) = (13_563, "PL/pgSQL procedural language");
+/// Number of the relation `pg_extension`, which comments on it name.
+pub(super) const PG_EXTENSION: u32 = 3079;
 
 /// Every type that has an OID below the users'.
 fn all_types() -> impl Iterator<Item = SqlType> {

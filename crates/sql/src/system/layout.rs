@@ -4,7 +4,7 @@
 //! PostgreSQL 15 may ask for is there, with its columns in their order.  Does not: know rows.
 
 use quintet_base::value::Array;
-use quintet_base::{SqlType, Value};
+use quintet_base::{SqlType, TypeMod, Value};
 use std::sync::LazyLock;
 
 /// A relation.
@@ -21,6 +21,7 @@ pub(super) struct Layout {
 pub(super) struct Column {
     pub name: &'static str,
     pub ty: SqlType,
+    pub modifier: TypeMod,
     pub not_null: bool,
 }
 
@@ -87,6 +88,11 @@ fn column(word: &'static str) -> Column {
     let (name, ty) = word.split_once(':').expect("a name and a type");
     let not_null = ty.ends_with('!');
     let ty = ty.trim_end_matches('!');
+    // `varchar(3)`: four bytes of length count.
+    let (ty, modifier) = match ty.trim_end_matches(')').split_once('(') {
+        Some((ty, width)) => (ty, TypeMod(width.parse::<i32>().expect("a width") + 4)),
+        None => (ty, TypeMod::NONE),
+    };
     let found = match ty.strip_prefix('_') {
         Some(element) => SqlType::from_name(element).and_then(SqlType::array_of),
         None => SqlType::from_name(ty),
@@ -94,6 +100,7 @@ fn column(word: &'static str) -> Column {
     Column {
         name,
         ty: found.unwrap_or_else(|| panic!("the type of {word} is known")),
+        modifier,
         not_null,
     }
 }

@@ -10,8 +10,10 @@ use quintet_ir::Expr;
 use quintet_ir::function::sets::{LIVE_ROWS, RECORD_FIELD};
 use quintet_ir::plan::Plan;
 
-const LIVE: [&str; 4] = [
+const LIVE: [&str; 6] = [
     "pg_stat_activity",
+    "pg_stat_database",
+    "pg_prepared_statements",
     "pg_locks",
     "quintet_waits",
     "quintet_contention",

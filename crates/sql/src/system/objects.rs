@@ -166,7 +166,13 @@ pub(super) const RELATIONS: &[Definition] = &[
         name: "pg_description",
         columns: &["objoid", "classoid", "objsubid", "description"],
         rows: |planner| {
-            let mut rows = Vec::new();
+            let (number, said) = super::fixed::PLPGSQL;
+            let mut rows = vec![vec![
+                oid(number),
+                oid(super::fixed::PG_EXTENSION),
+                Value::Int4(0),
+                text(said),
+            ]];
             for (number, record) in planner.catalog().all_comments() {
                 rows.extend(record.entries.iter().map(|entry| {
                     vec![

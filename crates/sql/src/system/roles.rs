@@ -39,8 +39,8 @@ pub(super) const RELATIONS: &[Definition] = &[
                     flag(role.create_role),
                     flag(role.create_db),
                     flag(role.login),
-                    flag(false),
-                    flag(role.superuser),
+                    flag(is_first(role)),
+                    flag(is_first(role)),
                     Value::Int4(role.connection_limit),
                     role.verifier.as_deref().map_or(Value::Null, text),
                     until(role),
@@ -90,8 +90,8 @@ pub(super) const RELATIONS: &[Definition] = &[
                     oid(role.id.0),
                     flag(role.create_db),
                     flag(role.superuser),
-                    flag(false),
-                    flag(role.superuser),
+                    flag(is_first(role)),
+                    flag(is_first(role)),
                     text("********"),
                     until(role),
                     Value::Null,
@@ -101,6 +101,11 @@ pub(super) const RELATIONS: &[Definition] = &[
         },
     },
 ];
+
+/// The role that a database begins with has every right there is, also those that nothing here asks for.
+fn is_first(role: &RoleRecord) -> bool {
+    role.id.0 == super::OWNER
+}
 
 fn until(role: &RoleRecord) -> Value {
     role.valid_until.map_or(Value::Null, Value::TimestampTz)
@@ -117,11 +122,11 @@ pub(super) fn roles(planner: &Planner) -> Vec<Vec<Value>> {
             flag(role.create_role),
             flag(role.create_db),
             flag(role.login),
-            flag(false),
+            flag(is_first(role)),
             Value::Int4(role.connection_limit),
             text("********"),
             until(role),
-            flag(role.superuser),
+            flag(is_first(role)),
             Value::Null,
         ]
     };

@@ -3,11 +3,13 @@
 //! Relies on: the catalogue.  Promises: one row per routine of the users', one per language they may be written
 //! in.  Does not: list built-in functions; a routine whose types have gone is left out until they are back.
 
+use super::print::quoted;
 use super::{Definition, OWNER, flag, oid, schema_oid, short, text};
 use crate::parse;
 use crate::planner::Planner;
 use crate::plpgsql::{Header, ParameterMode, Returns, Volatility};
 use crate::routine::{Signature, StoredRoutine};
+use pg_query::NodeEnum;
 use quintet_base::types::format_type;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, TypeMod, Value};
@@ -280,7 +282,7 @@ pub(crate) fn descriptions(planner: &Planner, function: &str) -> Option<Vec<(u32
         "pg_get_function_result" => |routine| result_text(&routine.header, &routine.signature),
         // Bodies are kept as they were written, in prosrc.
         "pg_get_function_sqlbody" => |_| None,
-        "pg_get_functiondef" => |routine| Some(routine.stored.record.text.clone()),
+        "pg_get_functiondef" => |routine| Some(definition(routine)),
         _ => return None,
     };
     let routines = described(planner);
@@ -289,6 +291,49 @@ pub(crate) fn descriptions(planner: &Planner, function: &str) -> Option<Vec<(u32
         Some((routine.stored.record.id.0, text))
     });
     Some(pairs.collect())
+}
+
+/// CREATE OR REPLACE of a routine, in PostgreSQL's layout; a body without quotes (BEGIN ATOMIC) as it was written.
+fn definition(routine: &Described) -> String {
+    let record = &routine.stored.record;
+    if has_unquoted_body(&record.text) {
+        return record.text.clone();
+    }
+    let (kind, mut tag) = match routine.signature.procedure {
+        true => ("PROCEDURE", "$procedure$".to_string()),
+        false => ("FUNCTION", "$function$".to_string()),
+    };
+    let result = result_text(&routine.header, &routine.signature);
+    let result = result.map_or(String::new(), |result| format!(" RETURNS {result}\n"));
+    let mut options = String::new();
+    options.push_str(match routine.header.volatility {
+        Volatility::Immutable => " IMMUTABLE",
+        Volatility::Stable => " STABLE",
+        Volatility::Volatile => "",
+    });
+    if routine.signature.strict {
+        options.push_str(" STRICT");
+    }
+    if !options.is_empty() {
+        options.push('\n');
+    }
+    while routine.body.contains(&tag) {
+        tag.insert(tag.len() - 1, 'x');
+    }
+    format!(
+        "CREATE OR REPLACE {kind} {}.{}({})\n{result} LANGUAGE {}\n{options}AS {tag}{}{tag}\n",
+        quoted(&record.schema),
+        quoted(&record.name),
+        arguments_text(routine, true),
+        routine.language,
+        routine.body,
+    )
+}
+
+fn has_unquoted_body(text: &str) -> bool {
+    let parsed = parse::parse(text).unwrap_or_default();
+    let mut nodes = parsed.into_iter().filter_map(parse::Parsed::into_node);
+    nodes.any(|node| matches!(node, NodeEnum::CreateFunctionStmt(made) if made.sql_body.is_some()))
 }
 
 /// `a integer, INOUT b text DEFAULT 'x'::text`.

@@ -4,7 +4,7 @@
 //! anything; the figures are 0 and the times NULL (the server's own are at its metrics door).
 
 use super::objects::all_indexes;
-use super::{DATABASE, Definition, oid, text};
+use super::{Definition, oid, text};
 use crate::planner::Planner;
 use quintet_base::Value;
 
@@ -120,29 +120,6 @@ pub(super) const RELATIONS: &[Definition] = &[
             "buffers_alloc",
         ],
         rows: |_| vec![vec![Value::Int8(0); 8]],
-    },
-    Definition {
-        name: "pg_stat_database",
-        columns: &[
-            "datid",
-            "datname",
-            "xact_commit",
-            "xact_rollback",
-            "blks_read",
-            "blks_hit",
-            "tup_returned",
-            "tup_fetched",
-            "tup_inserted",
-            "tup_updated",
-            "tup_deleted",
-            "conflicts",
-            "deadlocks",
-        ],
-        rows: |planner| {
-            let mut row = vec![oid(DATABASE), text(planner.context.database)];
-            row.resize(13, Value::Int8(0));
-            vec![row]
-        },
     },
 ];
 
