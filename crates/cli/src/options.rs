@@ -44,6 +44,9 @@ pub struct Options {
     /// Batches that run side by side at most, with the engines queue and auto [default: one for each processor]
     #[arg(long, env = "QUINTET_LANES", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub lanes: Option<u16>,
+    /// How far back the past can be read (`SET quintet.as_of`), at most 24h; 0: not at all [default: 0]
+    #[arg(long, env = "QUINTET_HISTORY", value_name = "TIME")]
+    pub history: Option<Span>,
     /// Directory that keeps the log when it is needed no more, to restore a backup to a later moment and for
     /// `quintet changes` [default: none]
     #[arg(long, env = "QUINTET_LOG_ARCHIVE", value_name = "DIR")]
@@ -132,6 +135,8 @@ pub struct Settings {
     pub engine: Engine,
     /// See [`Options::lanes`].
     pub lanes: Option<u16>,
+    /// See [`Options::history`].
+    pub history: Span,
     /// Where, how much and how long the log is kept.
     pub archive: Option<ArchiveConfig>,
     /// See [`Options::http`].
@@ -208,6 +213,7 @@ impl Options {
             durability: self.durability.or(lower.durability),
             engine: self.engine.or(lower.engine),
             lanes: self.lanes.or(lower.lanes),
+            history: self.history.or(lower.history),
             log_archive: self.log_archive.or(lower.log_archive),
             log_archive_size: self.log_archive_size.or(lower.log_archive_size),
             log_archive_age: self.log_archive_age.or(lower.log_archive_age),
@@ -299,6 +305,7 @@ impl Options {
             durability: self.durability.unwrap_or_default(),
             engine: self.engine.unwrap_or_default(),
             lanes: self.lanes,
+            history: history(self.history)?,
             archive,
             http: self.http,
             max_connections,
@@ -317,6 +324,18 @@ impl Options {
 }
 
 /// Splits NAME:PASSWORD at the first colon; passwords may hold more of them.
+/// The longest that may be asked for: snapshots so old hold much.
+const HISTORY_MAX: Span = Span(24 * 60 * 60 * 1000);
+
+fn history(asked: Option<Span>) -> Result<Span, Exit> {
+    match asked.unwrap_or(Span(0)) {
+        Span(length) if length > HISTORY_MAX.0 => {
+            Err(Exit::new(Code::Usage, "history is 24h at most"))
+        }
+        length => Ok(length),
+    }
+}
+
 fn user(line: &str) -> Result<(String, String), Exit> {
     match line.split_once(':') {
         Some((name, password)) if !name.is_empty() && !password.is_empty() => {
@@ -377,6 +396,7 @@ mod tests {
         durability = "async"
         engine = "chain"
         lanes = 2
+        history = "10min"
         log_archive = "/var/lib/quintet-log"
         log_archive_size = "64GiB"
         log_archive_age = "168h"
@@ -412,6 +432,7 @@ mod tests {
         assert_eq!(settings.durability, Durability::Async);
         assert_eq!(settings.engine, Engine::Chain);
         assert_eq!(settings.lanes, Some(2));
+        assert_eq!(settings.history, Span(600_000));
         assert_eq!(settings.tls, Some(("c.pem".into(), "k.pem".into())));
         assert_eq!(settings.users[0], ("ann".into(), "se:cret".into()));
         assert_eq!(settings.users[2], ("carl".into(), "y".into()));

@@ -22,6 +22,7 @@ use quintet_embed::{Database, DatabaseConfig, OpenReport, Recovery, RecoveryProg
 use quintet_server::{Server, ServerConfig, TlsFiles};
 use std::io::Write;
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// `quintet serve`.
@@ -36,6 +37,7 @@ pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
         durability: settings.durability,
         engine: settings.engine,
         archive: settings.archive.clone(),
+        history: Duration::from_millis(settings.history.0),
         ..DatabaseConfig::new(&settings.data)
     };
     if let Some(lanes) = settings.lanes {

@@ -10,7 +10,7 @@ use crate::work;
 use quintet_base::{Level, SqlResult};
 use quintet_ir::SequenceDef;
 use quintet_ir::ddl::Work;
-use quintet_tc::{Tc, Txn};
+use quintet_tc::{KeptSnapshot, Tc, Txn};
 use std::sync::Arc;
 
 /// The direct engine. Clones share it.
@@ -58,6 +58,11 @@ impl Direct {
     /// Begins a transaction.
     pub fn begin(&self, level: Level) -> Txn {
         self.shared().tc.begin(level)
+    }
+
+    /// Begins a transaction that reads what was kept.
+    pub fn begin_at(&self, kept: &KeptSnapshot) -> Txn {
+        self.shared().tc.begin_at(kept)
     }
 
     /// The next value of a sequence. Not part of any transaction: a value once given is never given

@@ -21,6 +21,7 @@ use crate::chains::{ChainStats, Chains};
 use crate::channels::Channels;
 use crate::classified::Levels;
 use crate::contention::Contention;
+use crate::history::{self, History};
 use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
 use crate::spill::SpillRoom;
@@ -44,6 +45,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Version of the directory's format; another one is refused.
 pub(crate) const FORMAT: &str = "quintet 1\n";
@@ -79,6 +81,8 @@ pub struct DatabaseConfig {
     pub engine: Engine,
     /// Batches that run side by side at most, for each level.
     pub lanes: usize,
+    /// How far back the past can be read (`quintet.as_of`); zero: not at all.
+    pub history: Duration,
 }
 
 impl DatabaseConfig {
@@ -94,6 +98,7 @@ impl DatabaseConfig {
             posting: Posting::default(),
             engine: Engine::default(),
             lanes: quintet_tc::replay_lanes(),
+            history: Duration::ZERO,
         }
     }
 }
@@ -189,6 +194,8 @@ pub(crate) struct Inner {
     publishing: (Mutex<bool>, Condvar),
     /// What was in the way of whom.
     pub contention: Contention,
+    /// Moments that can be read.
+    pub history: History,
     /// Held while the directory is open.
     _lock: Arc<dyn DiskFile>,
 }
@@ -239,6 +246,7 @@ impl Database {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let (database, report) = Database::recover_on(disk, Arc::new(RealClock), config, progress)?;
         database.inner.tc.warm_in_background(warmed);
+        history::keep(&database.inner);
         Ok((database, report))
     }
 
@@ -328,6 +336,7 @@ impl Database {
             batches: Arc::new(Batches::new(config.lanes)),
             activity: Arc::default(),
             contention: Contention::default(),
+            history: History::new(config.history),
             revisions: AtomicU64::new(2),
             publishing: Default::default(),
             _lock: lock,

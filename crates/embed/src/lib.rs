@@ -40,6 +40,7 @@ mod client;
 mod contention;
 mod copy_in;
 mod database;
+mod history;
 mod host;
 mod kv;
 mod lent;

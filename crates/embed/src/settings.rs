@@ -4,6 +4,7 @@
 //! a custom one (it has a dot), or refused with 42704; a value that Quintet cannot honour is refused,
 //! not ignored.  Does not: change a running transaction; the session does.
 
+use crate::history::AsOf;
 use quintet_base::datetime::TimeZone;
 use quintet_base::limits::STATEMENT_MEMORY_DEFAULT;
 use quintet_base::objects::ObjectNames;
@@ -41,6 +42,8 @@ enum Kind {
     SynchronousCommit,
     /// direct, chain, queue, auto or locking.
     Engine,
+    /// A moment of the past.
+    AsOf,
     /// A role that the session has looked up, or `none`.
     Role,
     /// Likewise, never `none`.
@@ -243,6 +246,13 @@ const KNOWN: &[Known] = &[
         "Whether the reads of a call are announced to storage before it begins.",
     ),
     known(
+        "quintet.as_of",
+        "",
+        Kind::AsOf,
+        None,
+        "The moment of the past that transactions read (-10s, or a timestamp); nothing: the present.",
+    ),
+    known(
         "row_security",
         "on",
         Kind::Bool,
@@ -410,6 +420,8 @@ pub(crate) struct Settings {
     initial: BTreeMap<String, String>,
     pub format: FormatContext,
     pub engine: Engine,
+    /// What transactions read, if not the present.
+    pub as_of: Option<AsOf>,
     pub identity: Identity,
     /// Names that changed since they were last reported.
     changed: Vec<&'static str>,
@@ -438,6 +450,7 @@ impl Settings {
             initial: BTreeMap::new(),
             format: FormatContext::default(),
             engine,
+            as_of: None,
             identity: Identity::new(user, role),
             changed: Vec::new(),
             changes: 0,
@@ -615,6 +628,14 @@ impl Settings {
                 "off" | "false" | "no" | "0" => Ok("off".into()),
                 _ => Err(invalid()),
             },
+            Kind::AsOf => {
+                self.as_of = AsOf::parse(value, &self.format).map_err(|error| {
+                    invalid()
+                        .detail(error.message.clone())
+                        .hint("Give a timestamp, or a time before now as in -10s.")
+                })?;
+                Ok(value.to_string())
+            }
             Kind::Engine => {
                 self.engine = Engine::parse(value).map_err(|_| {
                     invalid().hint("Available values: direct, chain, queue, auto, locking.")

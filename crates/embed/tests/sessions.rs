@@ -648,3 +648,92 @@ fn pg_settings_are_those_of_the_session() {
         "{listed:?}"
     );
 }
+
+#[test]
+fn the_past_is_read_as_it_was_as_far_as_it_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = DatabaseConfig {
+        history: std::time::Duration::from_secs(60),
+        ..DatabaseConfig::new(dir.path())
+    };
+    let (db, _) = Database::open(config).unwrap();
+    let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+    let rest = || std::thread::sleep(std::time::Duration::from_millis(400));
+    c.query("create table t (id int primary key, v int); insert into t values (1, 0), (2, 0)")
+        .unwrap();
+    c.query("create function total() returns bigint language sql as 'select sum(v) from t'")
+        .unwrap();
+    rest();
+    let before = rows(&mut c, "select now()").remove(0);
+    for turn in 1..=200 {
+        d.query(&format!(
+            "update t set v = {turn}; insert into t values (100 + {turn}, 0)"
+        ))
+        .unwrap();
+    }
+    rest();
+    db.compact().unwrap();
+    d.query("delete from t where id > 150; update t set v = -1")
+        .unwrap();
+    let seen = "select count(*), sum(v) from t";
+    assert_eq!(rows(&mut d, seen), ["52|-52"]);
+    c.query(&format!("set quintet.as_of = '{before}'")).unwrap();
+    assert_eq!(rows(&mut c, seen), ["2|0"]);
+    assert_eq!(rows(&mut c, "select total()"), ["0"]);
+    assert_eq!(rows(&mut c, "select v from t where id = 2"), ["0"]);
+    for sql in [
+        "update t set v = 1",
+        "insert into t values (9, 9)",
+        "create table u (a int)",
+    ] {
+        assert_eq!(
+            state(&mut c, sql),
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+            "{sql}"
+        );
+    }
+    c.query("reset quintet.as_of; begin; set local quintet.as_of = '-300ms'")
+        .unwrap();
+    assert_eq!(rows(&mut c, seen), ["202|40200"]);
+    d.query("update t set v = -2").unwrap();
+    assert_eq!(rows(&mut c, seen), ["202|40200"]);
+    c.query("commit").unwrap();
+    assert_eq!(rows(&mut c, seen), ["52|-104"]);
+    for (value, wanted) in [
+        ("-2 min", SqlState::INVALID_PARAMETER_VALUE),
+        ("2999-01-01", SqlState::INVALID_PARAMETER_VALUE),
+    ] {
+        c.query(&format!("set quintet.as_of = '{value}'")).unwrap();
+        assert_eq!(state(&mut c, seen), wanted, "{value}");
+    }
+    for value in ["yesterday or so", "-1 mon"] {
+        let sql = format!("set quintet.as_of = '{value}'");
+        assert_eq!(state(&mut c, &sql), SqlState::INVALID_PARAMETER_VALUE);
+    }
+    // Tables are there as they were, also those that are gone.
+    c.query("reset quintet.as_of; alter table t alter v type bigint; alter table t rename v to w")
+        .unwrap();
+    c.query("create table u (a int); create index on t (w); delete from t")
+        .unwrap();
+    c.query(&format!("set quintet.as_of = '{before}'")).unwrap();
+    assert_eq!(rows(&mut c, seen), ["2|0"]);
+    assert_eq!(state(&mut c, "select * from u"), SqlState::UNDEFINED_TABLE);
+    d.query("drop function total; drop table t; vacuum")
+        .unwrap();
+    db.compact().unwrap();
+    assert_eq!(rows(&mut c, seen), ["2|0"]);
+    assert_eq!(rows(&mut c, "select total()"), ["0"]);
+    c.query("reset quintet.as_of").unwrap();
+    assert_eq!(state(&mut c, seen), SqlState::UNDEFINED_TABLE);
+    assert_eq!(rows(&mut c, "select * from u"), [""; 0]);
+    drop((c, d));
+    db.close().unwrap();
+    drop(db);
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let mut c = db.client().unwrap();
+    c.query("set quintet.as_of = '-1s'").unwrap();
+    assert_eq!(
+        state(&mut c, "select * from u"),
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE
+    );
+}

@@ -11,7 +11,8 @@ use crate::generations::Settled;
 use crate::locks::LockView;
 use crate::shared::PENDING;
 pub(crate) use crate::shared::{Handle, Shared};
-use crate::transaction::Txn;
+use crate::snapshot::Snapshot;
+use crate::transaction::{KeptSnapshot, Txn};
 use crate::warm::{WarmStep, WarmThread, Warmed};
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use std::sync::Arc;
@@ -58,6 +59,18 @@ impl Tc {
     pub fn begin(&self, level: Level) -> Txn {
         let handle = &self.handles[HANDLE.with(|handle| *handle)];
         Txn::new(Arc::clone(handle), level)
+    }
+
+    /// The present, to be read later ([`Tc::begin_at`]). What it sees is kept as for a transaction that goes on.
+    pub fn keep(&self) -> KeptSnapshot {
+        KeptSnapshot(Arc::new(Snapshot::of_the_end(&self.shared)))
+    }
+
+    /// Begins a transaction of [`Level::Snapshot`] that reads at what was kept. It is not to write: whatever was
+    /// committed since is a conflict.
+    pub fn begin_at(&self, kept: &KeptSnapshot) -> Txn {
+        let handle = &self.handles[HANDLE.with(|handle| *handle)];
+        Txn::at(Arc::clone(handle), kept)
     }
 
     /// What a snapshot taken now reads at: every commit that has been answered is at or below.

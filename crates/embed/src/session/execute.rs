@@ -84,6 +84,14 @@ impl Session {
             self.schema();
             self.host.allow(&planned.needs)?;
         }
+        if self.host.settings.as_of.is_some() && reads_tables(&planned.command) {
+            self.enter_past()?;
+            if self.past.is_some() && portal.prepared.revision != self.schema().revision {
+                portal.prepared = self.current(Arc::clone(&portal.prepared), None)?;
+                let again = Arc::clone(&portal.prepared);
+                return self.start(portal, &again.planned, sink);
+            }
+        }
         match &planned.command {
             Command::Empty => return self.finish(portal, None).map(Some),
             Command::Run(procedure) => {
@@ -770,6 +778,20 @@ impl Session {
         }
         self.host.settings.set(name, value)
     }
+}
+
+/// Whether a command begins a transaction that looks at tables, or changes them.
+fn reads_tables(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Run(_)
+            | Command::Ddl(_)
+            | Command::CopyFrom(_)
+            | Command::CopyTo(_)
+            | Command::Declare(_)
+            | Command::Explain { .. }
+            | Command::LockTable { .. }
+    )
 }
 
 fn run_tag(verb: &str, run: &Run, rows: u64, told: u64) -> String {

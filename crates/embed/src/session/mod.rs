@@ -273,6 +273,8 @@ pub struct Session {
     savepoints: Vec<Savepoint>,
     /// The schema as this transaction has changed it.
     changed_schema: Option<Arc<Schema>>,
+    /// The schema of the moment that this transaction reads.
+    past: Option<Arc<Schema>>,
     /// A commit that is in memory and waits for the disk.
     pending: Option<Lsn>,
     /// Settings as they were when the transaction first changed one.
@@ -378,6 +380,7 @@ impl Session {
             level,
             savepoints: Vec::new(),
             changed_schema: None,
+            past: None,
             pending: None,
             settings_before: None,
             local_settings: Vec::new(),
@@ -918,11 +921,26 @@ impl Session {
         })
     }
 
-    /// The schema statements are planned with: this transaction's own, else the newest committed.
+    /// The schema statements are planned with: this transaction's own, that of the moment it reads, else the
+    /// newest committed.
     fn schema(&mut self) -> &Arc<Schema> {
+        // A statement is planned before its transaction begins.
+        let ahead = match self.host.settings.as_of {
+            Some(as_of) if self.txn.is_none() => {
+                let now = self.host.clock.now_micros();
+                let moment = self.db.history.at(as_of, now);
+                moment.ok().map(|moment| moment.schema)
+            }
+            _ => None,
+        };
         let known = &mut self.host.schema;
         let before = Arc::as_ptr(known);
-        match &self.changed_schema {
+        match self
+            .changed_schema
+            .as_ref()
+            .or(self.past.as_ref())
+            .or(ahead.as_ref())
+        {
             Some(changed) if Arc::ptr_eq(changed, known) => {}
             Some(changed) => *known = Arc::clone(changed),
             None => self.db.refresh(known),

@@ -56,6 +56,27 @@ impl Session {
         self.txn.get_or_insert_with(begin).use_schema(schema);
     }
 
+    /// Where the session wants to read the past, the transaction that is about to begin does, and only reads.
+    ///
+    /// # Errors
+    /// As [`crate::history::History::at`].
+    pub(super) fn enter_past(&mut self) -> SqlResult<()> {
+        let Some(as_of) = self.host.settings.as_of else {
+            return Ok(());
+        };
+        if self.txn.is_some() {
+            return Ok(());
+        }
+        self.enter_statement();
+        let moment = self.db.history.at(as_of, self.host.transaction_time)?;
+        let txn = self.db.direct.begin_at(&moment.snapshot);
+        self.past = Some(moment.schema);
+        self.present.slot.runs(Some(txn.id()));
+        (self.level, self.host.read_only) = (txn.level(), true);
+        self.txn = Some(txn);
+        Ok(())
+    }
+
     pub(super) fn begin(&mut self, modes: TransactionModes) -> SqlResult<()> {
         match self.mode {
             Mode::Explicit | Mode::Failed => {
@@ -243,6 +264,7 @@ impl Session {
         self.owner.unlock_all(true);
         self.savepoints.clear();
         self.changed_schema = None;
+        self.past = None;
         if let Some(before) = self.settings_before.take()
             && !kept
         {
