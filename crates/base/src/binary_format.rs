@@ -14,6 +14,7 @@
 //! interval    i64 micros, i32 days, i32 months
 //! time        i64 micros                    timetz               and i32 seconds west
 //! json        UTF-8                         jsonb                01, then UTF-8
+//! enum        u32 place in rows; clients see the label's UTF-8
 //! array       i32 dimensions (0 or 1), i32 1 if a NULL is inside, u32 element OID,
 //!             with 1 dimension: i32 elements, i32 lower bound (1);
 //!             per element: i32 length (-1 is NULL) and that many bytes
@@ -24,8 +25,9 @@ use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::text_format::FormatContext;
 use crate::types::{SqlType, TypeFamily};
-use crate::value::{Array, Str, Value};
+use crate::value::{Array, EnumValue, Str, Value};
 
 const NUMERIC_POSITIVE: u16 = 0x0000;
 const NUMERIC_NEGATIVE: u16 = 0x4000;
@@ -50,6 +52,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&v.to_be_bytes());
         }
         Value::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
+        Value::Enum(v) => out.extend_from_slice(&v.place.to_be_bytes()),
         Value::Float4(v) => out.extend_from_slice(&v.to_be_bytes()),
         Value::Float8(v) => out.extend_from_slice(&v.to_be_bytes()),
         Value::Numeric(v) => write_numeric(v, out),
@@ -76,7 +79,42 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends a value as clients see it: of an enum its label, not the place that rows keep.
+pub fn write_told(value: &Value, context: &FormatContext, out: &mut Vec<u8>) {
+    match value {
+        Value::Enum(v) => out.extend_from_slice(context.objects.label(*v).as_bytes()),
+        Value::Array(array) if array.element.is_enum() => {
+            write_elements(array, out, &|value, out| write_told(value, context, out));
+        }
+        value => write(value, out),
+    }
+}
+
+/// Reads what a client sent; see [`write_told`].
+///
+/// # Errors
+/// As [`read`]; `22P02` for what is no label.
+pub fn read_told(ty: SqlType, bytes: &[u8], context: &FormatContext) -> SqlResult<Value> {
+    match ty {
+        SqlType::Enum(number) => {
+            let place = context.objects.place(number, utf8(bytes)?)?;
+            Ok(Value::Enum(EnumValue { ty: number, place }))
+        }
+        SqlType::EnumArray(number) => {
+            let element = SqlType::Enum(number);
+            read_elements(ty, element, bytes, &|bytes| {
+                read_told(element, bytes, context)
+            })
+        }
+        ty => read(ty, bytes),
+    }
+}
+
 fn write_array(array: &Array, out: &mut Vec<u8>) {
+    write_elements(array, out, &write);
+}
+
+fn write_elements(array: &Array, out: &mut Vec<u8>, write: &dyn Fn(&Value, &mut Vec<u8>)) {
     let mut put = |v: i32| out.extend_from_slice(&v.to_be_bytes());
     let has_null = array.values.iter().any(Value::is_null);
     put(i32::from(!array.values.is_empty()));
@@ -164,6 +202,10 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Int8 => Value::Int8(i64::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Oid => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
         _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(exact(ty, bytes)?)),
+        SqlType::Enum(number) => Value::Enum(EnumValue {
+            ty: number,
+            place: u32::from_be_bytes(exact(ty, bytes)?),
+        }),
         SqlType::Float4 => Value::Float4(f32::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Float8 => Value::Float8(f64::from_be_bytes(exact(ty, bytes)?)),
         SqlType::Date => {
@@ -298,6 +340,15 @@ impl<'a> Cursor<'a> {
 }
 
 fn read_array(ty: SqlType, element: SqlType, bytes: &[u8]) -> SqlResult<Value> {
+    read_elements(ty, element, bytes, &|bytes| read(element, bytes))
+}
+
+fn read_elements(
+    ty: SqlType,
+    element: SqlType,
+    bytes: &[u8],
+    read: &dyn Fn(&[u8]) -> SqlResult<Value>,
+) -> SqlResult<Value> {
     let mut cursor = Cursor { ty, rest: bytes };
     let dimensions = cursor.i32()?;
     let flags = cursor.i32()?;
@@ -330,7 +381,7 @@ fn read_array(ty: SqlType, element: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             for _ in 0..count {
                 let length = cursor.i32()?;
                 values.push(match usize::try_from(length) {
-                    Ok(length) => read(element, cursor.take(length)?)?,
+                    Ok(length) => read(cursor.take(length)?)?,
                     Err(_) if length == -1 => Value::Null,
                     Err(_) => return Err(invalid(ty)),
                 });

@@ -62,6 +62,8 @@ states! {
     INVALID_ARGUMENT_FOR_NTH_VALUE = b"22016";
     /// Bytes that are no text in the encoding.
     CHARACTER_NOT_IN_REPERTOIRE = b"22021";
+    /// A name that cannot be one.
+    INVALID_NAME = b"42602";
     /// A parameter or setting with an impossible value.
     INVALID_PARAMETER_VALUE = b"22023";
     /// Text that is no value of the type.

@@ -43,7 +43,7 @@ use crate::interval::Interval;
 use crate::json::{DEPTH_MAX, Json};
 use crate::numeric::Numeric;
 use crate::types::{SqlType, TypeFamily};
-use crate::value::{Array, Str, Value};
+use crate::value::{Array, EnumValue, Str, Value};
 
 const NOT_NULL: u8 = 0x01;
 const NULL: u8 = 0x02;
@@ -93,6 +93,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&(*v ^ i64::MIN).to_be_bytes());
         }
         Value::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
+        Value::Enum(v) => out.extend_from_slice(&v.place.to_be_bytes()),
         Value::Float4(v) => out.extend_from_slice(&float4_bits(*v).to_be_bytes()),
         Value::Float8(v) => out.extend_from_slice(&float8_bits(*v).to_be_bytes()),
         Value::Numeric(v) => encode_numeric(v, out),
@@ -331,6 +332,10 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::TimestampTz => Value::TimestampTz(signed_8(bytes)?),
         SqlType::Oid => Value::Oid(u32::from_be_bytes(take(bytes)?)),
         _ if ty.is_named_oid() => Value::Oid(u32::from_be_bytes(take(bytes)?)),
+        SqlType::Enum(ty) => Value::Enum(EnumValue {
+            ty,
+            place: u32::from_be_bytes(take(bytes)?),
+        }),
         SqlType::Float4 => {
             let key = u32::from_be_bytes(take(bytes)?);
             let bits = if key >> 31 == 1 { key ^ 1 << 31 } else { !key };

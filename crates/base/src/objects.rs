@@ -7,7 +7,7 @@
 
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::types::SqlType;
-use crate::value::Value;
+use crate::value::{EnumValue, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,6 +21,15 @@ pub trait Objects: Send + Sync {
     /// # Errors
     /// `42P01`, `42704`, `42883`, `3F000` if there is none; `42725` if there are several.
     fn number(&self, kind: SqlType, name: &str) -> SqlResult<u32>;
+
+    /// The label at a place of an enum.
+    fn label(&self, ty: u32, place: u32) -> Option<String>;
+
+    /// The place of a label of an enum.
+    ///
+    /// # Errors
+    /// `22P02` if it has none.
+    fn place(&self, ty: u32, label: &str) -> SqlResult<u32>;
 
     /// What a function about the catalogue says: `pg_get_indexdef`, `obj_description` and the like.
     ///
@@ -77,6 +86,25 @@ impl ObjectNames {
         }
     }
 
+    /// The label at a place of an enum: the place itself if nobody knows.
+    pub fn label(&self, value: EnumValue) -> String {
+        let known = self.0.as_ref();
+        known
+            .and_then(|objects| objects.label(value.ty, value.place))
+            .unwrap_or_else(|| value.place.to_string())
+    }
+
+    /// The place of a label of an enum.
+    ///
+    /// # Errors
+    /// As [`Objects::place`].
+    pub fn place(&self, ty: u32, label: &str) -> SqlResult<u32> {
+        match &self.0 {
+            Some(objects) => objects.place(ty, label),
+            None => label.parse().map_err(|_| no_label(&mark(ty), label)),
+        }
+    }
+
     /// True if there is a catalogue.
     pub fn is_known(&self) -> bool {
         self.0.is_some()
@@ -92,6 +120,52 @@ impl ObjectNames {
             None => Ok(Value::Null),
         }
     }
+}
+
+/// `22P02` for a text that is no label of an enum.
+pub fn no_label(name: &str, label: &str) -> SqlError {
+    SqlError::new(
+        SqlState::INVALID_TEXT_REPRESENTATION,
+        format!("invalid input value for enum {name}: \"{label}\""),
+    )
+}
+
+/// Stands on both sides of the number of a type whose name only the catalogue knows.
+const MARK: char = '\u{1}';
+
+/// What stands for the name of a user's type until [`name_marked`] has put it there: types are numbers where
+/// there is no catalogue, and messages are made there, too.
+pub fn mark(number: u32) -> String {
+    format!("{MARK}{number}{MARK}")
+}
+
+/// The text with names in the place of marks; `None` if there are none.
+pub fn name_marked(text: &str, name: impl Fn(u32) -> Option<String>) -> Option<String> {
+    if !text.contains(MARK) {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(MARK) {
+        out.push_str(before);
+        let marked = behind.split_once(MARK).and_then(|(number, behind)| {
+            let named = number.parse().ok().and_then(&name)?;
+            Some((named, behind))
+        });
+        rest = match marked {
+            Some((named, behind)) => {
+                out.push_str(&named);
+                behind
+            }
+            // A character of somebody's text.
+            None => {
+                out.push(MARK);
+                behind
+            }
+        };
+    }
+    out.push_str(rest);
+    Some(out)
 }
 
 impl PartialEq for ObjectNames {

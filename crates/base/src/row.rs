@@ -11,7 +11,7 @@
 //! then          u32 LE × variable columns: end of each, counted from the start of the next part
 //! then          bytes    variable columns back to back
 //! ```
-//! Fixed: bool 1, int2 2, int4/float4/date/oid 4, int8/float8/timestamps/time 8, uuid 16, timetz 12
+//! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
 //! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays as
 //! `binary_format` writes them.
@@ -23,7 +23,7 @@ use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::types::SqlType;
-use crate::value::{Str, Value};
+use crate::value::{EnumValue, Str, Value};
 
 /// Where each column of a table sits in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,7 @@ fn fixed_width(ty: SqlType) -> Option<usize> {
         Int2 => 2,
         Int4 | Float4 | Date | Oid => 4,
         _ if ty.is_named_oid() => 4,
+        Enum(_) => 4,
         Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
         TimeTz => 12,
         Uuid | Interval => 16,
@@ -451,6 +452,7 @@ fn write_fixed(out: &mut [u8], value: Datum<'_>) {
         Datum::Int4(v) | Datum::Date(v) => put(&v.to_le_bytes()),
         Datum::Int8(v) | Datum::Timestamp(v) | Datum::TimestampTz(v) => put(&v.to_le_bytes()),
         Datum::Lying(Value::Oid(v)) => put(&v.to_le_bytes()),
+        Datum::Lying(Value::Enum(v)) => put(&v.place.to_le_bytes()),
         Datum::Lying(Value::Float4(v)) => put(&v.to_le_bytes()),
         Datum::Lying(Value::Float8(v)) => put(&v.to_le_bytes()),
         Datum::Lying(Value::Uuid(v)) => put(v),
@@ -482,6 +484,10 @@ fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
         SqlType::Date => Value::Date(i32::from_le_bytes(take(bytes))),
         SqlType::Oid => Value::Oid(u32::from_le_bytes(take(bytes))),
         _ if ty.is_named_oid() => Value::Oid(u32::from_le_bytes(take(bytes))),
+        SqlType::Enum(ty) => Value::Enum(EnumValue {
+            ty,
+            place: u32::from_le_bytes(take(bytes)),
+        }),
         SqlType::Timestamp => Value::Timestamp(i64::from_le_bytes(take(bytes))),
         SqlType::TimestampTz => Value::TimestampTz(i64::from_le_bytes(take(bytes))),
         SqlType::Uuid => Value::Uuid(take(bytes)),

@@ -19,7 +19,7 @@ use crate::limits::IDENTIFIER_BYTES_MAX;
 use crate::numeric::Numeric;
 use crate::objects::ObjectNames;
 use crate::types::{SqlType, TypeMod};
-use crate::value::{Array, Str, Value};
+use crate::value::{Array, EnumValue, Str, Value};
 use std::io::Write;
 
 /// The session settings that change how values look.
@@ -61,6 +61,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
             out.extend_from_slice(context.objects.name(ty, *v).as_bytes());
         }
         Value::Oid(v) => write_integer(i64::from(*v), out),
+        Value::Enum(v) => out.extend_from_slice(context.objects.label(*v).as_bytes()),
         Value::Float4(v) => float::write_f32(*v, context.extra_float_digits, out),
         Value::Float8(v) => float::write_f64(*v, context.extra_float_digits, out),
         Value::Numeric(v) => write!(out, "{v}").expect("a Vec takes everything"),
@@ -148,6 +149,10 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
                 .or(i32::try_from(v).ok().map(|v| v as u32))
         })?),
         _ if ty.is_named_oid() => Value::Oid(context.objects.number(ty, trim(text))?),
+        SqlType::Enum(number) => Value::Enum(EnumValue {
+            ty: number,
+            place: context.objects.place(number, text)?,
+        }),
         _ if ty.is_vector() => Value::Array(Box::new(array::read_vector(ty, text, context)?)),
         SqlType::Float4 => Value::Float4(float::read_f32(text)?),
         SqlType::Float8 => Value::Float8(float::read_f64(text)?),

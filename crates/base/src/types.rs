@@ -4,6 +4,7 @@
 //! type that a column or an expression can have.  Does not: convert values (`text_format`,
 //! `binary_format`) or decide which casts exist (`ir`).
 
+use crate::objects;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -88,6 +89,10 @@ pub enum SqlType {
     Int2Vector,
     /// The same of numbers of objects.
     OidVector,
+    /// A user's enum, by the number of its type.
+    Enum(u32),
+    /// An array of values of that enum; its own number is the next one.
+    EnumArray(u32),
 }
 
 /// How text of several types compares and which operators a type has.
@@ -104,6 +109,8 @@ pub enum TypeFamily {
     Uuid,
     /// interval, which is no point in time.
     Timespan,
+    /// Enums, each of which compares with itself alone.
+    Enum,
     Json,
     Record,
     Array,
@@ -197,17 +204,26 @@ impl SqlType {
 
     /// PostgreSQL's OID of the type.
     pub fn oid(self) -> u32 {
-        self.entry().1
+        match self {
+            SqlType::Enum(number) => number,
+            SqlType::EnumArray(number) => number + 1,
+            _ => self.entry().1,
+        }
     }
 
-    /// The type with this OID, if Quintet has it. 0 means "not told".
+    /// The type with this OID, if it is built in. 0 means "not told".
     pub fn from_oid(oid: u32) -> Option<SqlType> {
         TABLE.iter().find(|e| e.1 == oid).map(|e| e.0)
     }
 
-    /// The name as `format_type` prints it, without modifier.
+    /// The name as `format_type` prints it, without modifier. Of what a user made only the kind: its name is
+    /// the catalogue's to say, and [`fmt::Display`] leaves a mark for it.
     pub fn name(self) -> &'static str {
-        self.entry().2
+        match self {
+            SqlType::Enum(_) => "enum",
+            SqlType::EnumArray(_) => "enum[]",
+            _ => self.entry().2,
+        }
     }
 
     /// The type for a (lower-case) name as SQL text or `pg_type` writes it, arrays excluded.
@@ -253,7 +269,11 @@ impl SqlType {
 
     /// The array type over this element type.
     pub fn array_of(self) -> Option<SqlType> {
-        self.entry().3
+        match self {
+            SqlType::Enum(number) => Some(SqlType::EnumArray(number)),
+            SqlType::EnumArray(_) => None,
+            _ => self.entry().3,
+        }
     }
 
     /// The element type of an array type.
@@ -261,6 +281,7 @@ impl SqlType {
         match self {
             SqlType::Int2Vector => return Some(SqlType::Int2),
             SqlType::OidVector => return Some(SqlType::Oid),
+            SqlType::EnumArray(number) => return Some(SqlType::Enum(number)),
             _ => {}
         }
         TABLE.iter().find(|e| e.3 == Some(self)).map(|e| e.0)
@@ -272,7 +293,7 @@ impl SqlType {
         match self {
             Bool | InternalChar => 1,
             Int2 => 2,
-            Int4 | Float4 | Date | Oid | Void => 4,
+            Int4 | Float4 | Date | Oid | Void | Enum(_) => 4,
             RegClass | RegType | RegProc | RegProcedure | RegNamespace | RegRole => 4,
             Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
             TimeTz => 12,
@@ -298,6 +319,7 @@ impl SqlType {
             Bytea => TypeFamily::Binary,
             Date | Timestamp | TimestampTz | Time | TimeTz => TypeFamily::DateTime,
             Interval => TypeFamily::Timespan,
+            Enum(_) => TypeFamily::Enum,
             Json | Jsonb => TypeFamily::Json,
             Record => TypeFamily::Record,
             Uuid => TypeFamily::Uuid,
@@ -316,6 +338,11 @@ impl SqlType {
         )
     }
 
+    /// True for enums.
+    pub fn is_enum(self) -> bool {
+        matches!(self, SqlType::Enum(_))
+    }
+
     /// True for arrays of the catalogue that count from 0 and print without braces.
     pub fn is_vector(self) -> bool {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
@@ -330,7 +357,11 @@ impl SqlType {
 
 impl fmt::Display for SqlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            SqlType::Enum(number) => f.write_str(&objects::mark(*number)),
+            SqlType::EnumArray(number) => write!(f, "{}[]", objects::mark(*number)),
+            _ => f.write_str(self.name()),
+        }
     }
 }
 
@@ -385,7 +416,7 @@ pub fn format_type(ty: SqlType, modifier: TypeMod) -> String {
         }
         _ => match ty.element() {
             Some(element) if modifier != TypeMod::NONE => format_type(element, modifier) + "[]",
-            _ => ty.name().to_string(),
+            _ => ty.to_string(),
         },
     }
 }

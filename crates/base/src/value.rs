@@ -67,6 +67,17 @@ pub enum Value {
     TimeTz(TimeTz),
     /// jsonb; a json is its `Text`.
     Jsonb(std::sync::Arc<Json>),
+    /// A label of an enum.
+    Enum(EnumValue),
+}
+
+/// A label of an enum, by its place: what it is called is the catalogue's to say, and may change.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct EnumValue {
+    /// Number of the type.
+    pub ty: u32,
+    /// Places of one type are in the order of its labels.
+    pub place: u32,
 }
 
 const _: () = assert!(std::mem::size_of::<Value>() <= 24);
@@ -114,6 +125,7 @@ impl Value {
             Value::Time(_) => SqlType::Time,
             Value::TimeTz(_) => SqlType::TimeTz,
             Value::Jsonb(_) => SqlType::Jsonb,
+            Value::Enum(v) => SqlType::Enum(v.ty),
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
     }
@@ -181,6 +193,7 @@ impl Value {
             (Value::Time(a), Value::Time(b)) => a.cmp(b),
             (Value::TimeTz(a), Value::TimeTz(b)) => a.order(*b),
             (Value::Jsonb(a), Value::Jsonb(b)) => a.order(b),
+            (Value::Enum(a), Value::Enum(b)) => a.place.cmp(&b.place),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }
     }

@@ -265,7 +265,7 @@ fn resolve(
         (AggregateFunction::Sum | AggregateFunction::Avg, [SqlType::Unknown]) => {
             return Err(is_not_unique(name, args));
         }
-        (_, [ty]) if extreme && category(*ty) == Category::Array => {
+        (_, [ty]) if extreme && (category(*ty) == Category::Array || ty.is_enum()) => {
             return Ok((function, vec![*ty], *ty));
         }
         _ => {}

@@ -58,9 +58,11 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::Unknown => Category::Unknown,
         TypeFamily::Timespan => Category::Timespan,
         TypeFamily::Record => Category::Pseudo,
-        TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Json | TypeFamily::Void => {
-            Category::User
-        }
+        TypeFamily::Binary
+        | TypeFamily::Uuid
+        | TypeFamily::Json
+        | TypeFamily::Void
+        | TypeFamily::Enum => Category::User,
     }
 }
 
@@ -129,7 +131,8 @@ pub fn is_immutable(from: SqlType, to: SqlType) -> bool {
     }
     let is_text = |ty: SqlType| matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown);
     let prints_by_setting = matches!(from, Float4 | Float8) && is_text(to);
-    let names = (from.is_named_oid() && is_text(to)) || (is_text(from) && to.is_named_oid());
+    let named = |ty: SqlType| ty.is_named_oid() || ty.is_enum();
+    let names = (named(from) && is_text(to)) || (is_text(from) && named(to));
     let by_zone = |ty: SqlType| matches!(ty, TimestampTz | TimeTz);
     !prints_by_setting && !names && !by_zone(from) && !by_zone(to)
 }

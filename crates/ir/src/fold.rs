@@ -167,6 +167,15 @@ fn parts_are_constant(expr: &Expr) -> bool {
     constant
 }
 
+/// Labels of enums are called what the session's catalogue says.
+fn is_label(part: &Expr) -> bool {
+    match part {
+        Expr::Const(Value::Enum(_), _) => true,
+        Expr::Const(Value::Array(array), _) => array.element.is_enum(),
+        _ => false,
+    }
+}
+
 /// True if the node is no leaf and asks nothing of the session.
 fn depends_on_parts_only(expr: &Expr) -> bool {
     match expr {
@@ -179,7 +188,9 @@ fn depends_on_parts_only(expr: &Expr) -> bool {
         | Expr::CurrVal(_)
         | Expr::SetVal { .. }
         | Expr::Routine { .. } => false,
-        Expr::Call { function, .. } => function.volatility == Volatility::Immutable,
+        Expr::Call { function, args, .. } => {
+            function.volatility == Volatility::Immutable && !args.iter().any(is_label)
+        }
         Expr::Cast { input, to, .. } => {
             // 'now' and 'today' as dates ask for the clock.
             let may_ask = to.family() == TypeFamily::DateTime;

@@ -17,6 +17,7 @@
 //! | `format` | format() |
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `record` | rows as text |
+//! | `domain` | what a value of a domain must be |
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json` | json and jsonb |
 //! | `sets` | functions that give rows |
@@ -35,6 +36,7 @@ mod catalog;
 pub(crate) mod choose;
 mod compare;
 mod decimal;
+mod domain;
 mod encoding;
 pub(crate) mod float;
 mod format;
@@ -63,6 +65,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use compare::{compare_type, operator_symbol};
+pub use domain::HOLDS as DOMAIN_HOLDS;
 pub use encoding::quoted_identifier;
 pub use json::make::{MARK as JSON_MARK, ROW as JSON_ROW, write_json};
 
@@ -206,6 +209,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         like::FUNCTIONS,
         pattern::FUNCTIONS,
         record::FUNCTIONS,
+        domain::FUNCTIONS,
         calendar::FUNCTIONS,
         timespan::FUNCTIONS,
         to_char::FUNCTIONS,
@@ -296,7 +300,7 @@ fn describe(name: &str, args: &[SqlType]) -> String {
         [right] if is_operator(name) => format!("{name} {right}"),
         [left, right] if is_operator(name) => format!("{left} {name} {right}"),
         _ => {
-            let types: Vec<_> = args.iter().map(|ty| ty.name()).collect();
+            let types: Vec<_> = args.iter().map(SqlType::to_string).collect();
             format!("{name}({})", types.join(", "))
         }
     }

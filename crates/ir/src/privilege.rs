@@ -136,6 +136,8 @@ pub enum ObjectKind {
     Schema,
     /// The database.
     Database,
+    /// A type or domain that a user made.
+    Type,
 }
 
 /// Something that has an owner. Its number is its own among all kinds.
@@ -171,6 +173,7 @@ impl fmt::Display for Need {
             ObjectKind::Routine => "routine",
             ObjectKind::Schema => "schema",
             ObjectKind::Database => "database",
+            ObjectKind::Type => "type",
         };
         write!(f, "{:?} on {kind} {number}", self.privileges)
     }

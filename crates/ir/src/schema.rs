@@ -116,6 +116,8 @@ pub struct CheckDef {
     pub condition: Expr,
     /// As written, for catalogue and messages.
     pub text: String,
+    /// It comes with the domain that a column is of, and raises the domain's errors by itself.
+    pub of_domain: bool,
 }
 
 /// A sequence.
@@ -173,6 +175,11 @@ impl TableDef {
         self.columns
             .iter()
             .position(|c| !c.dropped && c.name == name)
+    }
+
+    /// The checks that are the table's own.
+    pub fn own_checks(&self) -> impl Iterator<Item = &CheckDef> {
+        self.checks.iter().filter(|check| !check.of_domain)
     }
 
     /// Visible columns with their numbers.

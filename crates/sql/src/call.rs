@@ -100,6 +100,9 @@ impl Binder<'_, '_> {
                 args.collect::<SqlResult<Vec<Expr>>>()?
             }
         };
+        if let Some(expr) = self.enum_function(name, &args).map_err(&here)? {
+            return Ok(expr);
+        }
         if name == "pg_typeof" && args.len() == 1 {
             return Ok(Expr::Const(
                 Value::Oid(args[0].ty().oid()),
@@ -117,6 +120,44 @@ impl Binder<'_, '_> {
             return self.described(args.swap_remove(0), known).map_err(here);
         }
         self.apply(name, args).map_err(here)
+    }
+
+    /// What is asked of an enum as a whole; `None` if nothing is.
+    fn enum_function(&self, name: &str, args: &[Expr]) -> SqlResult<Option<Expr>> {
+        if !matches!(name, "enum_first" | "enum_last" | "enum_range") {
+            return Ok(None);
+        }
+        let Some(ty) = args.iter().map(Expr::ty).find(|ty| ty.is_enum()) else {
+            return match args.iter().all(|arg| arg.ty() == SqlType::Unknown) {
+                true => Err(SqlError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    "could not determine polymorphic type because input has type unknown",
+                )),
+                false => Ok(None),
+            };
+        };
+        let SqlType::Enum(number) = ty else {
+            return Ok(None);
+        };
+        let mut values = self.planner.catalog().values_of(number);
+        let whole = |values| {
+            let array = quintet_base::value::Array {
+                element: ty,
+                values,
+            };
+            Expr::Const(Value::Array(Box::new(array)), SqlType::EnumArray(number))
+        };
+        Ok(match (name, args) {
+            ("enum_first", [_]) if !values.is_empty() => Some(Expr::Const(values.remove(0), ty)),
+            ("enum_last", [_]) => values.pop().map(|last| Expr::Const(last, ty)),
+            ("enum_range", [_]) => Some(whole(values)),
+            ("enum_range", [low, high]) => {
+                let bound = |arg: &Expr| coerce::implicit(self.planner, arg.clone(), ty);
+                let args = vec![whole(values), bound(low)?, bound(high)?];
+                Some(self.apply("[enum]", args)?)
+            }
+            _ => None,
+        })
     }
 
     /// Arguments with names, those that are not given filled in: of the one built-in that is called so.

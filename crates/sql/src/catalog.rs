@@ -12,7 +12,7 @@
 
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, FIRST_ID, ForeignKeyRecord, RecordKey,
-    RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, ViewRecord,
+    RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -71,6 +71,7 @@ pub struct Catalog {
     comments: BTreeMap<u32, Arc<CommentsRecord>>,
     /// Those that users made.
     schemas: BTreeMap<u32, Arc<SchemaRecord>>,
+    types: BTreeMap<u32, Arc<TypeRecord>>,
     roles: Arc<Roles>,
 }
 
@@ -108,6 +109,7 @@ impl Catalog {
             views: BTreeMap::new(),
             comments: BTreeMap::new(),
             schemas: BTreeMap::new(),
+            types: BTreeMap::new(),
             roles: Arc::new(Roles::new()),
         };
         let changes: Vec<CatalogChange> = records
@@ -132,7 +134,7 @@ impl Catalog {
         }
         let mut tables = Vec::new();
         let mut roles: Option<Roles> = None;
-        // Sequences first: defaults of tables name them.
+        // Tables last: their defaults name sequences, their columns types.
         for change in changes {
             match (RecordKey::decode(&change.key)?, &change.value) {
                 (RecordKey::Counters, Some(value)) => {
@@ -171,6 +173,9 @@ impl Catalog {
                 }
                 (RecordKey::Schema(number), value) => {
                     replace(&mut next.schemas, number, value.as_deref())?;
+                }
+                (RecordKey::Type(number), value) => {
+                    replace(&mut next.types, number, value.as_deref())?;
                 }
                 (RecordKey::Role(id), value) => {
                     let record = value.as_deref().map(records::read::<RoleRecord>);
@@ -380,6 +385,16 @@ impl Catalog {
         self.comments
             .iter()
             .map(|(number, record)| (*number, record))
+    }
+
+    /// The type or domain with this number.
+    pub(crate) fn user_type(&self, number: u32) -> Option<&Arc<TypeRecord>> {
+        self.types.get(&number)
+    }
+
+    /// All types and domains that users made, oldest first.
+    pub(crate) fn user_types(&self) -> impl Iterator<Item = &Arc<TypeRecord>> {
+        self.types.values()
     }
 
     /// Schemas that users made, with their numbers.

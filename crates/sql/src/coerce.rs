@@ -61,9 +61,7 @@ fn literal(planner: &Planner, value: Value, ty: SqlType) -> SqlResult<Expr> {
                 false => Known::new(planner.context).number(ty, text)?,
             })
         }
-        Value::Text(text) if ty != SqlType::Unknown => {
-            text_format::read(ty, text, planner.context.format)?
-        }
+        Value::Text(text) if ty != SqlType::Unknown => planner.read_value(ty, text)?,
         _ => value,
     };
     Ok(Expr::Const(value, ty))

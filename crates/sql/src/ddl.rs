@@ -10,6 +10,7 @@
 //! | `ddl/rename` | RENAME |
 //! | `ddl/schema` | schemas |
 //! | `ddl/view` | views |
+//! | `ddl/user_type`, `ddl/domain`, `ddl/drop_type` | types and domains |
 //! | `ddl/comment` | COMMENT ON |
 //! | `ddl/table` | CREATE TABLE |
 //! | `ddl/table_as` | CREATE TABLE AS, SELECT INTO |
@@ -23,6 +24,8 @@
 mod alter;
 mod comment;
 mod constraint;
+mod domain;
+mod drop_type;
 mod foreign_key;
 mod generated;
 mod index;
@@ -31,6 +34,7 @@ mod schema;
 mod sequence;
 mod table;
 mod table_as;
+mod user_type;
 mod view;
 
 use crate::catalog::Relation;
@@ -67,6 +71,11 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::CreateSchemaStmt(statement) => schema::create(planner, statement)?,
         NodeEnum::ViewStmt(statement) => view::create(planner, statement)?,
         NodeEnum::CreateFunctionStmt(statement) => routine::plan_create(planner, statement)?,
+        NodeEnum::CreateEnumStmt(statement) => user_type::create_enum(planner, statement)?,
+        NodeEnum::AlterEnumStmt(statement) => user_type::alter_enum(planner, statement)?,
+        NodeEnum::CompositeTypeStmt(statement) => user_type::create_composite(planner, statement)?,
+        NodeEnum::CreateDomainStmt(statement) => domain::create(planner, statement)?,
+        NodeEnum::AlterDomainStmt(statement) => domain::alter(planner, statement)?,
         NodeEnum::CommentStmt(statement) => comment::comment(planner, statement)?,
         NodeEnum::CreateRoleStmt(statement) => role::create(planner, statement)?,
         NodeEnum::AlterRoleStmt(statement) => role::alter(planner, statement)?,
@@ -122,6 +131,9 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         ObjectType::ObjectView => ("DROP VIEW", "view"),
         ObjectType::ObjectFunction | ObjectType::ObjectProcedure | ObjectType::ObjectRoutine => {
             return routine::plan_drop(planner, statement);
+        }
+        ObjectType::ObjectType | ObjectType::ObjectDomain => {
+            return drop_type::drop(planner, statement);
         }
         ObjectType::ObjectSchema => return schema::drop(planner, statement, cascade),
         other => return drop_other(planner, statement, other),
@@ -229,8 +241,6 @@ fn required_by_constraint(index: &str, table: &str) -> SqlError {
 fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlResult<Planned> {
     let (tag, word) = match kind {
         ObjectType::ObjectMatview => ("DROP MATERIALIZED VIEW", "materialized view"),
-        ObjectType::ObjectType => ("DROP TYPE", "type"),
-        ObjectType::ObjectDomain => ("DROP DOMAIN", "domain"),
         ObjectType::ObjectExtension => ("DROP EXTENSION", "extension"),
         ObjectType::ObjectTrigger => ("DROP TRIGGER", "trigger"),
         _ => return Err(SqlError::unsupported("DROP of this kind of object")),

@@ -10,7 +10,7 @@ use crate::ddl::refuse_actions;
 use crate::planner::Planner;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, ForeignKeyRecord, RecordKey, RoleRecord,
-    RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, ViewRecord,
+    RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TypeRecord, ViewRecord,
 };
 use crate::stored;
 use crate::system;
@@ -213,6 +213,25 @@ impl<'p, 'a> Draft<'p, 'a> {
     pub fn drop_schema(&mut self, number: u32) {
         self.changes
             .push(records::remove(RecordKey::Schema(number)));
+    }
+
+    /// Writes a type's record.
+    pub fn put_type(&mut self, record: &TypeRecord) -> SqlResult<()> {
+        self.changes
+            .push(records::write(RecordKey::Type(record.id), record)?);
+        Ok(())
+    }
+
+    /// Removes a type.
+    pub fn drop_type(&mut self, number: u32) {
+        self.changes.push(records::remove(RecordKey::Type(number)));
+    }
+
+    /// True if this change removes the record.
+    pub fn has_dropped(&self, key: RecordKey) -> bool {
+        let key = key.encode();
+        let last = self.changes.iter().rev().find(|change| change.key == key);
+        last.is_some_and(|change| change.value.is_none())
     }
 
     /// Writes a role's record.

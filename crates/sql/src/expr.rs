@@ -12,6 +12,7 @@
 //! | `subquery` | subqueries inside expressions |
 
 use crate::coerce;
+use crate::domain;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::scope::{Scope, ScopeColumn};
@@ -249,18 +250,26 @@ impl<'b, 'a> Binder<'b, 'a> {
     fn cast(&self, cast: &protobuf::TypeCast) -> SqlResult<Expr> {
         let name = required(cast.type_name.as_ref())?;
         let arg = required(cast.arg.as_deref())?;
-        let (ty, modifier) = types::resolve(self.planner, name)?;
+        let (ty, modifier, domain) = types::resolve_any(self.planner, name)?;
         // An array's elements know their type by the cast around it.
         if let (Some(NodeEnum::AArrayExpr(array)), Some(element)) = (inner(arg), ty.element()) {
-            return self.array_of(array, element);
+            let made = self.array_of(array, element)?;
+            return match domain {
+                Some(domain) => domain::checked(self.planner, domain, made),
+                None => Ok(made),
+            };
         }
         let expr = self.bind(arg)?;
-        coerce::explicit(self.planner, expr, ty, modifier).map_err(self.planner.at(
+        let cast = coerce::explicit(self.planner, expr, ty, modifier).map_err(self.planner.at(
             match cast.location {
                 at if at >= 0 && !matches!(inner(arg), Some(NodeEnum::AConst(_))) => at,
                 _ => names::location(arg),
             },
-        ))
+        ))?;
+        match domain {
+            Some(domain) => domain::checked(self.planner, domain, cast),
+            None => Ok(cast),
+        }
     }
 
     fn case(&self, case: &protobuf::CaseExpr) -> SqlResult<Expr> {

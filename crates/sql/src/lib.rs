@@ -20,6 +20,7 @@
 //! | `catalog`, `records`, `stored`, `system` | names to definitions; what is stored; pg_catalog |
 //! | `script` | a catalogue from scripts, without a database |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
+//! | `user_type`, `domain` | types that users made; values that become a domain's |
 //! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
 //! | `from`, `join_clause`, `function_source`, `unnest`, `with` | sources of rows as they are written |
 //! | `join`, `sizes`, `access`, `condition`, `array_key`, `rewrite` | their order and their access paths |
@@ -47,6 +48,7 @@ mod ddl;
 mod delete;
 mod distinct;
 mod document;
+mod domain;
 mod draft;
 mod dump;
 mod expanded;
@@ -92,6 +94,7 @@ mod system;
 mod types;
 mod unnest;
 mod update;
+mod user_type;
 mod utility;
 mod values;
 mod variables;

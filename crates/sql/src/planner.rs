@@ -638,7 +638,10 @@ fn plan_whole(
         text: parsed.text(),
         ..Planner::new(context, parsed.source(), param_types)
     };
-    let mut planned = plan_parsed(&planner, parsed)?;
+    let mut planned = plan_parsed(&planner, parsed).map_err(|error| planner.name_types(error))?;
+    for notice in &mut planned.notices {
+        notice.message = planner.name_types(notice.message.clone());
+    }
     planned.needs = planner.take_needs().into();
     Ok(planned)
 }

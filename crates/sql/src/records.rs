@@ -6,9 +6,9 @@
 //!
 //! | key | | record |
 //! |---|---|---|
-//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 32 role, 33 owner and privileges of an object | |
+//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 2 (1 lacks `more`) |
+//! | | | byte 0: version: 1, of tables 3 (1 lacks `more`, 2 its domains) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -26,8 +26,10 @@ use serde::{Deserialize, Serialize};
 
 /// Version of every record written now, but those of tables.
 const VERSION: u8 = 1;
-/// Version of a table's record: since it has `more`.
-const TABLE_VERSION: u8 = 2;
+/// Version of a table's record: since it says which columns are of domains.
+const TABLE_VERSION: u8 = 3;
+/// Version of a table's record since it has `more`.
+const MORE_VERSION: u8 = 2;
 
 /// The first number given out, as in PostgreSQL: smaller OIDs belong to the system.
 pub(crate) const FIRST_ID: u32 = 16_384;
@@ -61,6 +63,8 @@ pub(crate) struct TableMore {
     /// Indexes with columns that were asked for otherwise than `ASC NULLS LAST`: for each column, whether it
     /// descends and whether NULLs come first.
     pub directions: Vec<(IndexId, Vec<(bool, bool)>)>,
+    /// Columns that are of a domain, with its number. The last field: records of version 2 end before it.
+    pub domains: Vec<(usize, u32)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,6 +177,55 @@ pub(crate) struct ViewColumnRecord {
     pub modifier: TypeMod,
 }
 
+/// A type or domain that a user made. The number behind its own is that of its array type, the one behind that
+/// a composite type's in `pg_class`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TypeRecord {
+    pub id: u32,
+    pub schema: String,
+    pub name: String,
+    pub kind: TypeKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum TypeKind {
+    /// In the order of the labels.
+    Enum(Vec<LabelRecord>),
+    Domain(DomainRecord),
+    Composite(Vec<ViewColumnRecord>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LabelRecord {
+    /// Its number in `pg_enum`.
+    pub id: u32,
+    /// What rows keep; see [`quintet_base::value::EnumValue`].
+    pub place: u32,
+    /// The same as PostgreSQL shows it.
+    pub sort: f32,
+    pub label: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DomainRecord {
+    pub base: SqlType,
+    pub modifier: TypeMod,
+    pub not_null: bool,
+    /// SQL text.
+    pub default: Option<String>,
+    /// Over VALUE.
+    pub checks: Vec<DomainCheckRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DomainCheckRecord {
+    /// Its number in `pg_constraint`.
+    pub id: u32,
+    pub name: String,
+    /// SQL text.
+    pub text: String,
+}
+
 /// Comments on an object and its columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CommentsRecord {
@@ -270,6 +323,7 @@ pub(crate) enum RecordKey {
     View(TableId),
     Comments(u32),
     Schema(u32),
+    Type(u32),
     Role(RoleId),
     /// Of the object with this number.
     Access(u32),
@@ -286,6 +340,7 @@ impl RecordKey {
             RecordKey::View(id) => (5, id.0),
             RecordKey::Comments(number) => (6, number),
             RecordKey::Schema(number) => (7, number),
+            RecordKey::Type(number) => (16, number),
             RecordKey::Role(id) => (32, id.0),
             RecordKey::Access(number) => (33, number),
         };
@@ -299,6 +354,7 @@ impl RecordKey {
         let (kind, number) = match self {
             RecordKey::Table(id) | RecordKey::View(id) => (ObjectKind::Table, id.0),
             RecordKey::Schema(number) => (ObjectKind::Schema, number),
+            RecordKey::Type(number) => (ObjectKind::Type, number),
             RecordKey::Sequence(id) => (ObjectKind::Sequence, id.0),
             RecordKey::Routine(id) => (ObjectKind::Routine, id.0),
             RecordKey::Counters
@@ -327,6 +383,7 @@ impl RecordKey {
             (5, _) => Ok(RecordKey::View(TableId(number))),
             (6, _) => Ok(RecordKey::Comments(number)),
             (7, _) => Ok(RecordKey::Schema(number)),
+            (16, _) => Ok(RecordKey::Type(number)),
             (32, _) => Ok(RecordKey::Role(RoleId(number))),
             (33, _) => Ok(RecordKey::Access(number)),
             _ => Err(damaged("unknown kind of record")),
@@ -359,11 +416,19 @@ pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
     })
 }
 
-/// Reads a table's record of either version.
+/// How a list without elements is kept.
+const NO_DOMAINS: [u8; 1] = [0];
+
+/// Reads a table's record of any version.
 pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
         [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [MORE_VERSION, body @ ..] => {
+            let mut whole = body.to_vec();
+            whole.extend(NO_DOMAINS);
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
         [VERSION, body @ ..] => {
             let mut whole = body.to_vec();
             let more = postcard::to_allocvec(&TableMore::default()).map_err(SqlError::internal)?;
@@ -383,6 +448,12 @@ impl TableRecord {
             .iter()
             .find(|(other, _)| *other == column);
         found.map(|(_, source)| source.as_str())
+    }
+
+    /// The domain that a column is of, if it is of one.
+    pub fn domain(&self, column: usize) -> Option<u32> {
+        let found = (self.more.domains.iter()).find(|(other, _)| *other == column);
+        found.map(|(_, domain)| *domain)
     }
 
     /// The directions that an index's columns were asked for in; empty: all as usual.
@@ -434,7 +505,10 @@ mod tests {
         };
         let value = write_table(&record).unwrap().value.unwrap();
         assert_eq!(read_table(&value).unwrap(), record);
-        let mut first = value[..value.len() - 2].to_vec();
+        let mut second = value[..value.len() - 1].to_vec();
+        second[0] = MORE_VERSION;
+        assert_eq!(read_table(&second).unwrap(), record);
+        let mut first = value[..value.len() - 3].to_vec();
         first[0] = VERSION;
         assert_eq!(read_table(&first).unwrap(), record);
         assert!(read_table(&first[..4]).is_err());

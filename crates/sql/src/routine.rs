@@ -29,6 +29,7 @@ mod block;
 mod call;
 mod changes;
 mod create;
+mod domain;
 mod embed;
 mod explain;
 mod hold;

@@ -6,13 +6,14 @@
 
 use crate::catalog::Catalog;
 use crate::coerce;
+use crate::domain;
 use crate::expr::Binder;
 use crate::parse::parse_expression;
 use crate::planner::{PlanContext, Planner, Who};
 use crate::records::{CheckRecord, ColumnRecord, IndexRecord, SequenceRecord, TableRecord};
 use crate::scope::Scope;
 use quintet_base::row::RowLayout;
-use quintet_base::text_format::{self, FormatContext};
+use quintet_base::text_format::FormatContext;
 use quintet_base::{SqlResult, SqlType};
 use quintet_ir::Expr;
 use quintet_ir::cast::CastContext;
@@ -55,9 +56,11 @@ pub(crate) fn sequence_record(sequence: &SequenceDef) -> SequenceRecord {
 /// A table from its record. Sequences that defaults name must be in the catalogue already.
 pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableDef> {
     let format = FormatContext::default();
+    // What its text names without a schema is there, or where everybody looks.
+    let path = format!("\"{}\", public", record.schema.replace('"', "\"\""));
     let context = PlanContext {
         catalog,
-        schema: &record.schema,
+        schema: &path,
         user: Who::SYSTEM,
         database: "",
         format: &format,
@@ -65,7 +68,20 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
     let planner = Planner::new(&context, "", &[]);
     let columns: SqlResult<Vec<ColumnDef>> =
         record.columns.iter().map(|c| column(&planner, c)).collect();
-    let columns = columns?;
+    let mut columns = columns?;
+    for (number, domain) in &record.more.domains {
+        // A column without a default of its own has the domain's.
+        let column = &record.columns[*number];
+        let known = catalog
+            .user_type(*domain)
+            .and_then(|record| record.domain());
+        if let Some(text) = known.and_then(|domain| domain.default.as_deref())
+            && column.default.is_none()
+            && !column.dropped
+        {
+            columns[*number].default = Some(default(&planner, text, column)?);
+        }
+    }
     let layout = RowLayout::new(columns.iter().map(|c| c.ty).collect());
     let mut table = TableDef {
         id: record.id,
@@ -94,6 +110,21 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
         .map(|c| check(&planner, &scope, c))
         .collect();
     table.checks = checks?;
+    for (number, domain) in &record.more.domains {
+        let column = &record.columns[*number];
+        let Some(domain) = catalog.user_type(*domain).filter(|_| !column.dropped) else {
+            continue;
+        };
+        let value = Expr::Column(*number, column.ty);
+        for (name, condition) in domain::conditions(&planner, domain, &value)? {
+            table.checks.push(CheckDef {
+                name,
+                condition,
+                text: String::new(),
+                of_domain: true,
+            });
+        }
+    }
     Ok(table)
 }
 
@@ -103,8 +134,8 @@ fn column(planner: &Planner, record: &ColumnRecord) -> SqlResult<ColumnDef> {
         None => None,
     };
     let missing = match &record.missing {
-        Some(text) => Some(text_format::read(record.ty, text, planner.context.format)?),
-        None => None,
+        Some(text) if !record.dropped => Some(planner.read_value(record.ty, text)?),
+        _ => None,
     };
     Ok(ColumnDef {
         name: record.name.clone(),
@@ -151,6 +182,7 @@ fn check(planner: &Planner, scope: &Scope, record: &CheckRecord) -> SqlResult<Ch
         name: record.name.clone(),
         condition,
         text: record.text.clone(),
+        of_domain: false,
     })
 }
 

@@ -12,6 +12,7 @@
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists |
 //! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
+//! | `system/types` | pg_type, pg_enum, domains; attributes of composite types |
 //! | `system/statistics` | pg_stat_…, without figures |
 //! | `system/live` | pg_stat_activity, pg_locks, quintet_…: rows made when a statement runs |
 //! | `system/views` | pg_tables, pg_indexes, information_schema's tables and columns |
@@ -31,6 +32,7 @@ mod roles;
 mod routines;
 mod schema;
 mod statistics;
+mod types;
 mod views;
 
 pub use describe::Known;
@@ -59,6 +61,8 @@ pub(crate) const PG_PROC: u32 = 1255;
 pub(crate) const PG_CONSTRAINT: u32 = 2606;
 /// See [`PG_CLASS`].
 pub(crate) const PG_NAMESPACE: u32 = 2615;
+/// See [`PG_CLASS`].
+pub(crate) const PG_TYPE: u32 = 1247;
 /// Number of the database.
 pub(crate) const DATABASE: u32 = 5;
 
@@ -95,12 +99,14 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             roles::RELATIONS,
             routines::RELATIONS,
             statistics::RELATIONS,
+            types::RELATIONS,
             views::PG,
         ],
         _ => &[
             views::INFORMATION,
             schema::INFORMATION,
             routines::INFORMATION,
+            types::INFORMATION,
         ],
     };
     let found = families
@@ -144,6 +150,10 @@ fn rows_of(planner: &Planner, layout: &Layout, definition: &Definition) -> Vec<V
         "{} has the columns that its rows are made of",
         definition.name
     );
+    let named = |value: Value| match value {
+        Value::Text(text) => Value::text(planner.with_type_names(text.to_string())),
+        value => value,
+    };
     let row = |mut given: Vec<Value>| {
         assert_eq!(
             given.len(),
@@ -153,7 +163,7 @@ fn rows_of(planner: &Planner, layout: &Layout, definition: &Definition) -> Vec<V
         );
         let value = |(place, column): (&Option<usize>, &layout::Column)| {
             let value = match place {
-                Some(place) => std::mem::take(&mut given[*place]),
+                Some(place) => named(std::mem::take(&mut given[*place])),
                 None => column.absent(),
             };
             Expr::Const(value, column.ty)
@@ -194,7 +204,7 @@ pub(crate) fn constraint_number(planner: &Planner, table: TableId, name: &str) -
         return Some(key.id.0);
     }
     let table = planner.catalog().table_by_id(table)?;
-    if let Some(place) = table.checks.iter().position(|check| check.name == name) {
+    if let Some(place) = table.own_checks().position(|check| check.name == name) {
         return Some(objects::check_oid(table.id, place));
     }
     let index = table
@@ -236,11 +246,13 @@ pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) 
         }
         PG_CONSTRAINT => {
             let checks = catalog.tables().any(|table| {
-                let mut numbers = (0..table.checks.len()).map(|n| objects::check_oid(table.id, n));
+                let mut numbers =
+                    (0..table.own_checks().count()).map(|n| objects::check_oid(table.id, n));
                 numbers.any(|check| check == number)
             });
             checks || indexed() || catalog.foreign_keys().any(|key| key.id.0 == number)
         }
+        PG_TYPE => catalog.user_type(number).is_some(),
         PG_PROC => catalog.routine(RoutineId(number)).is_some(),
         _ => schemas(catalog).iter().any(|(schema, _)| *schema == number),
     }

@@ -5,8 +5,10 @@
 
 use crate::names;
 use crate::planner::Planner;
+use crate::records::{TypeKind, TypeRecord};
 use pg_query::protobuf::TypeName;
 use quintet_base::{SqlResult, SqlState, SqlType, TypeMod, interval};
+use std::sync::Arc;
 
 /// Types that PostgreSQL has and Quintet does not.
 const FOREIGN: &[&str] = &[
@@ -44,17 +46,39 @@ pub(crate) fn is_foreign(name: &str) -> bool {
     FOREIGN.contains(&name)
 }
 
-/// The type and modifier that a name stands for.
+/// The type and modifier that a name stands for, where a domain is none.
 ///
 /// # Errors
 /// `0A000`, `42704`, `22023` for an impossible modifier.
 pub(crate) fn resolve(planner: &Planner, name: &TypeName) -> SqlResult<(SqlType, TypeMod)> {
+    match resolve_any(planner, name)? {
+        (ty, modifier, None) => Ok((ty, modifier)),
+        (_, _, Some(domain)) => {
+            let what = format!("domain {} here", domain.name);
+            Err(planner.unsupported(what, name.location))
+        }
+    }
+}
+
+/// A base type, its modifier, and the domain that a name stands for.
+type Resolved<'a> = (SqlType, TypeMod, Option<&'a Arc<TypeRecord>>);
+
+/// The same, where it may be a domain.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) fn resolve_any<'a>(planner: &Planner<'a>, name: &TypeName) -> SqlResult<Resolved<'a>> {
     let location = name.location;
     if name.setof || name.pct_type {
         return Err(planner.unsupported("SETOF or %TYPE as a type", location));
     }
-    let text = plain_name(planner, name)?;
-    let Some(base) = SqlType::from_name(&text) else {
+    let text = plain_name(planner, name);
+    let built_in = text.as_deref().ok().and_then(SqlType::from_name);
+    let Some(base) = built_in else {
+        if let Some(record) = planner.user_type_of(name) {
+            return made_by_user(planner, name, record);
+        }
+        let text = text?;
         if is_foreign(&text) {
             return Err(planner.unsupported(format!("type {text}"), location));
         }
@@ -63,13 +87,40 @@ pub(crate) fn resolve(planner: &Planner, name: &TypeName) -> SqlResult<(SqlType,
     };
     let modifier = modifier(planner, name, base)?;
     match name.array_bounds.as_slice() {
-        [] => Ok((base, modifier)),
+        [] => Ok((base, modifier, None)),
         [_] => match base.array_of() {
             // An array's modifier is its elements'.
-            Some(array) => Ok((array, modifier)),
+            Some(array) => Ok((array, modifier, None)),
             None => Err(planner.unsupported(format!("type {base}[]"), location)),
         },
         _ => Err(planner.unsupported("an array of several dimensions", location)),
+    }
+}
+
+fn made_by_user<'a>(
+    planner: &Planner<'a>,
+    name: &TypeName,
+    record: &'a Arc<TypeRecord>,
+) -> SqlResult<Resolved<'a>> {
+    let location = name.location;
+    if !name.typmods.is_empty() {
+        return Err(planner.error(
+            SqlState::SYNTAX_ERROR,
+            format!("type modifier is not allowed for type \"{}\"", record.name),
+            location,
+        ));
+    }
+    match (&record.kind, name.array_bounds.len()) {
+        (TypeKind::Enum(_), 0) => Ok((SqlType::Enum(record.id), TypeMod::NONE, None)),
+        (TypeKind::Enum(_), 1) => Ok((SqlType::EnumArray(record.id), TypeMod::NONE, None)),
+        (TypeKind::Domain(domain), 0) => Ok((domain.base, domain.modifier, Some(record))),
+        (TypeKind::Enum(_), _) => {
+            Err(planner.unsupported("an array of several dimensions", location))
+        }
+        (TypeKind::Domain(_), _) => Err(planner.unsupported("an array of a domain", location)),
+        (TypeKind::Composite(_), _) => {
+            Err(planner.unsupported("a value of a composite type", location))
+        }
     }
 }
 

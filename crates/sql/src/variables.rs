@@ -6,6 +6,7 @@
 
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::routine::Slot;
+use std::collections::BTreeMap;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,10 @@ pub(crate) struct Variables {
     pub numbered: Vec<Option<usize>>,
     /// What a name means that is a column's too.
     pub conflict: Conflict,
+    /// Slots of variables and parameters that are of a domain, with its number.
+    pub domains: BTreeMap<usize, u32>,
+    /// The domain that the routine returns.
+    pub result_domain: Option<u32>,
     blocks: Vec<Block>,
     /// By a variable's number.
     shapes: Vec<Shape>,

@@ -137,6 +137,7 @@ impl TableExt for TableDef {
             name: name.into(),
             condition,
             text: String::new(),
+            of_domain: false,
         });
         self
     }

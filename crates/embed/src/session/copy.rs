@@ -214,7 +214,7 @@ fn read_fields(plan: &CopyFrom, fields: &[Field], format: &FormatContext) -> Sql
         row.push(match field {
             None => Value::Null,
             Some(bytes) if plan.format.kind == CopyKind::Binary => {
-                binary_format::read(column.ty, bytes)?
+                binary_format::read_told(column.ty, bytes, format)?
             }
             Some(bytes) => {
                 let text = std::str::from_utf8(bytes).map_err(|_| {
@@ -242,7 +242,7 @@ pub(super) fn write_row(row: &[Value], copy: &CopyTo, format: &FormatContext, ou
             }
             let at = out.len();
             out.extend_from_slice(&[0; 4]);
-            binary_format::write(value, out);
+            binary_format::write_told(value, format, out);
             let length = (out.len() - at - 4) as i32;
             out[at..at + 4].copy_from_slice(&length.to_be_bytes());
         }

@@ -49,6 +49,15 @@ impl Objects for SessionObjects {
         self.ask(|known| known.number(kind, name))
     }
 
+    fn label(&self, ty: u32, place: u32) -> Option<String> {
+        let label = self.schema.catalog.label(ty, place);
+        label.map(str::to_string)
+    }
+
+    fn place(&self, ty: u32, label: &str) -> SqlResult<u32> {
+        self.ask(|known| known.place(ty, label))
+    }
+
     fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value> {
         let asked = arguments.first().and_then(|name| name.as_str());
         if (function, asked) == ("live()", Some("pg_prepared_statements")) {
@@ -76,6 +85,11 @@ impl Objects for SessionObjects {
 }
 
 impl Session {
+    /// The type with an OID, also one that a user made.
+    pub fn type_of_oid(&self, oid: u32) -> Option<SqlType> {
+        self.host.schema.catalog.type_of_oid(oid)
+    }
+
     /// Names come from the schema at hand from now on.
     pub(super) fn know_objects(&mut self) {
         let objects = SessionObjects {

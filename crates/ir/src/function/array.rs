@@ -168,6 +168,18 @@ fn slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(make(whole.element, values.unwrap_or_default().to_vec()))
 }
 
+/// Those of the elements, which ascend, that are not below one and not above another; NULL is no bound.
+fn labels_between(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let [all, low, high] = args else {
+        return Err(SqlError::internal("a range of labels has two bounds"));
+    };
+    let fits = |label: &&Value| {
+        (low.is_null() || label.order(low).is_ge()) && (high.is_null() || label.order(high).is_le())
+    };
+    let labels = values(all).iter().filter(fits).cloned().collect();
+    Ok(make(array(all).element, labels))
+}
+
 /// An array whose elements from `low` to `high` are another array's first ones.
 fn with_slice(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let [whole, low, high, from] = args else {
@@ -428,6 +440,8 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("cardinality", &[Whole], INT, cardinality),
     // A subscript; SQL has no name for it.
     poly("[]", &[Whole, INT], Element, subscript).in_place(),
+    // Nor for the labels of an enum from one to another, of all of them.
+    poly("[enum]", &[Whole, Element, Element], Whole, labels_between).lenient(),
     // Slices have no names either.
     poly("[:]", &[Whole, INT, INT], Whole, slice),
     poly("[:]:=", &[Whole, INT, INT, Whole], Whole, with_slice).lenient(),

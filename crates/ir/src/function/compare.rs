@@ -85,7 +85,8 @@ fn operator(symbol: &str) -> Option<CompareOp> {
 /// `42883` if the two types do not compare, `42725` if it cannot be told how.
 pub fn compare_type(op: CompareOp, left: SqlType, right: SqlType) -> SqlResult<SqlType> {
     let same = if left == Unknown { right } else { left };
-    if same.element().is_some() && (right == same || right == Unknown) {
+    let own = same.element().is_some() || same.is_enum();
+    if own && (right == same || right == Unknown) {
         return Ok(same);
     }
     let args = [left, right];

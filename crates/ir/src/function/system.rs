@@ -109,7 +109,7 @@ fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(false))
 }
 
-fn format_type(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+fn format_type(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let Value::Oid(oid) = *args[0] else {
         return Ok(Value::Null);
     };
@@ -119,7 +119,15 @@ fn format_type(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(match (SqlType::from_oid(oid), oid) {
         (Some(ty), _) => Value::text(types::format_type(ty, modifier)),
         (None, 0) => Value::text("-"),
-        (None, _) => Value::text("???"),
+        (None, oid) => {
+            let name = host.format().objects.name(SqlType::RegType, oid);
+            // What nobody knows has its number for a name.
+            Value::text(if name == oid.to_string() {
+                "???"
+            } else {
+                &name
+            })
+        }
     })
 }
 

@@ -41,10 +41,16 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::OidVector, "oidvector"),
 ];
 
+/// Before the number of an enum.
+const ENUM: &str = "enum.";
+
 /// The word for a type.
 pub(super) fn word(ty: SqlType) -> String {
     if let Some(element) = ty.element().filter(|_| !ty.is_vector()) {
         return word(element) + "[]";
+    }
+    if let SqlType::Enum(number) = ty {
+        return format!("{ENUM}{number}");
     }
     let found = WORDS.iter().find(|(known, _)| *known == ty);
     found
@@ -57,6 +63,9 @@ pub(super) fn word(ty: SqlType) -> String {
 pub(super) fn of_word(word: &str) -> Option<SqlType> {
     if let Some(element) = word.strip_suffix("[]") {
         return of_word(element)?.array_of();
+    }
+    if let Some(number) = word.strip_prefix(ENUM) {
+        return number.parse().ok().map(SqlType::Enum);
     }
     let found = WORDS.iter().find(|(_, known)| *known == word);
     found.map(|(ty, _)| *ty)

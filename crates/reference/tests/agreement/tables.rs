@@ -157,6 +157,7 @@ fn check(dice: &mut Dice, table: &mut TableDef) {
         name: format!("{}_check", table.name),
         condition,
         text: String::new(),
+        of_domain: false,
     });
 }
 

@@ -20,7 +20,8 @@ pub(super) fn prepare(
 ) -> SqlResult<()> {
     match message {
         Message::Parse { name, sql, types } => {
-            session.parse(name, sql, &declared(types)?)?;
+            let types = declared(session, types)?;
+            session.parse(name, sql, &types)?;
             out.extend_from_slice(PARSE_COMPLETE);
         }
         Message::Bind(bind) => {
@@ -52,11 +53,11 @@ pub(super) fn prepare(
 }
 
 /// Parameter types as the client declares them.
-fn declared(types: TypeOids<'_>) -> SqlResult<Vec<SqlType>> {
+fn declared(session: &Session, types: TypeOids<'_>) -> SqlResult<Vec<SqlType>> {
     let ty = |oid| match oid {
         // Not told, and PostgreSQL's own way to say so.
         0 | 705 => Ok(SqlType::Unknown),
-        _ => SqlType::from_oid(oid).ok_or_else(|| {
+        _ => session.type_of_oid(oid).ok_or_else(|| {
             SqlError::unsupported(format!("a parameter of the type with OID {oid}"))
         }),
     };
@@ -95,7 +96,7 @@ fn read(
 ) -> SqlResult<Value> {
     match (bytes, format) {
         (None, _) => Ok(Value::Null),
-        (Some(bytes), Format::Binary) => binary_format::read(ty, bytes),
+        (Some(bytes), Format::Binary) => binary_format::read_told(ty, bytes, context),
         (Some(bytes), Format::Text) => text_format::read(ty, binary_format::utf8(bytes)?, context),
     }
 }

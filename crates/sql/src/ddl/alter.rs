@@ -36,7 +36,6 @@ use pg_query::protobuf::{
     AlterTableCmd, AlterTableStmt, AlterTableType, DropBehavior, ObjectType, RangeVar, ResTarget,
     SetToDefault, UpdateStmt,
 };
-use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{ConstraintId, SpaceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::Expr;
 use quintet_ir::ddl::Work;
@@ -55,6 +54,8 @@ struct Change<'d, 'p, 'a> {
     /// Columns that an UPDATE gives their defaults when the change is done: SERIAL, identity, generated.
     fill: Vec<usize>,
     constraints: Constraints,
+    /// A column has become one of a domain: rows are looked at.
+    domains: bool,
     not_null: Vec<usize>,
     dropped_spaces: Vec<SpaceId>,
     /// Foreign keys of the table whose rows are to be looked at.
@@ -108,6 +109,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         rewrite: false,
         fill: Vec::new(),
         constraints: Constraints::default(),
+        domains: false,
         not_null: Vec::new(),
         dropped_spaces: Vec::new(),
         to_verify: Vec::new(),
@@ -118,6 +120,38 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     }
     change.finish()?;
     draft.finish(tag)
+}
+
+/// Drops columns of what goes with CASCADE.
+pub(super) fn drop_columns(draft: &mut Draft, table: TableId, names: &[String]) -> SqlResult<()> {
+    let planner = draft.planner;
+    let Some(table) = planner.catalog().table_by_id(table).cloned() else {
+        return Ok(());
+    };
+    let record = record_of(planner, &table)?;
+    let mut change = Change {
+        draft,
+        table,
+        record,
+        values: Vec::new(),
+        rewrite: false,
+        fill: Vec::new(),
+        constraints: Constraints::default(),
+        domains: false,
+        not_null: Vec::new(),
+        dropped_spaces: Vec::new(),
+        to_verify: Vec::new(),
+        to_verify_of_others: Vec::new(),
+    };
+    for name in names {
+        change.drop_column(&AlterTableCmd {
+            name: name.clone(),
+            behavior: DropBehavior::DropCascade as i32,
+            missing_ok: true,
+            ..Default::default()
+        })?;
+    }
+    change.finish()
 }
 
 /// Commands that are accepted and change nothing here.
@@ -229,17 +263,20 @@ impl Change<'_, '_, '_> {
         }
         let added = &self.record.columns[number];
         let mut unproven = added.not_null;
-        match added.default.clone() {
+        let domain = self.record.domain(number);
+        self.domains |= domain.is_some();
+        let domain = domain.and_then(|domain| self.planner().catalog().user_type(domain));
+        let of_domain = domain.and_then(|record| record.domain()?.default.clone());
+        match added.default.clone().or(of_domain) {
             None => {}
             Some(text) => {
                 let added = added.clone();
                 match self.constant(&text, number)? {
                     // Rows written before read it from the definition; none needs to be touched.
                     Some(value) => {
-                        let format = FormatContext::default();
                         let text = match &value {
                             quintet_base::Value::Null => None,
-                            value => Some(text_format::to_string(value, added.ty, &format)),
+                            value => Some(self.planner().write_value(value, added.ty)),
                         };
                         unproven &= text.is_none();
                         self.record.columns[number].missing = text;
@@ -344,7 +381,7 @@ impl Change<'_, '_, '_> {
             self.draft.free_name(&key.name);
             self.rewrite = true;
         }
-        let scope_checks = self.table.checks.clone();
+        let scope_checks: Vec<_> = self.table.own_checks().cloned().collect();
         self.record.checks.retain(|check| {
             let old = scope_checks.iter().find(|other| other.name == check.name);
             let mut used = Vec::new();
@@ -393,8 +430,13 @@ impl Change<'_, '_, '_> {
             .more
             .generated
             .retain(|(other, _)| *other != number);
+        self.record
+            .more
+            .domains
+            .retain(|(other, _)| *other != number);
         let column = &mut self.record.columns[number];
         column.dropped = true;
+        column.missing = None;
         column.not_null = false;
         column.default = None;
         column.identity = None;
@@ -576,10 +618,14 @@ impl Change<'_, '_, '_> {
         let Some(NodeEnum::ColumnDef(definition)) = command.def.as_deref().and_then(inner) else {
             return Err(SqlError::internal("ALTER COLUMN TYPE of nothing"));
         };
-        let (ty, modifier) =
-            types::resolve(self.planner(), required(definition.type_name.as_ref())?)?;
+        let type_name = required(definition.type_name.as_ref())?;
+        let (ty, modifier, domain) = types::resolve_any(self.planner(), type_name)?;
+        let domain = domain.map(|domain| domain.id);
         let column = &self.record.columns[number];
-        if (column.ty, column.modifier) == (ty, modifier) && definition.raw_default.is_none() {
+        if (column.ty, column.modifier) == (ty, modifier)
+            && definition.raw_default.is_none()
+            && domain == self.record.domain(number)
+        {
             return Ok(());
         }
         let old = column.clone();
@@ -638,6 +684,10 @@ impl Change<'_, '_, '_> {
         };
         self.values.push((number, value));
         self.rewrite = true;
+        let domains = &mut self.record.more.domains;
+        domains.retain(|(other, _)| *other != number);
+        domains.extend(domain.map(|domain| (number, domain)));
+        self.domains |= domain.is_some();
         let column = &mut self.record.columns[number];
         column.ty = ty;
         column.modifier = modifier;
@@ -697,11 +747,17 @@ impl Change<'_, '_, '_> {
                 });
             }
         }
-        if !self.not_null.is_empty() || !added.checks.is_empty() {
+        let mut checks = added.checks;
+        if self.domains {
+            let numbered = to.checks.iter().enumerate();
+            let of_domain = numbered.filter(|(_, check)| check.of_domain);
+            checks.extend(of_domain.map(|(number, _)| number));
+        }
+        if !self.not_null.is_empty() || !checks.is_empty() {
             self.draft.work(Work::Verify {
                 table: to,
                 not_null: std::mem::take(&mut self.not_null),
-                checks: added.checks,
+                checks,
             });
         }
         self.to_verify.extend(added.foreign_keys);

@@ -160,6 +160,9 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
                 )),
             }
         }
+        ObjectType::ObjectType | ObjectType::ObjectDomain => {
+            whole(system::PG_TYPE, planner.type_of_name(&name)?.id)
+        }
         ObjectType::ObjectDatabase | ObjectType::ObjectRole | ObjectType::ObjectExtension => {
             Ok(None)
         }
@@ -172,6 +175,7 @@ fn words(object: &Node) -> Vec<String> {
     match inner(object) {
         Some(NodeEnum::List(list)) => super::words(&list.items),
         Some(NodeEnum::String(string)) => vec![string.sval.clone()],
+        Some(NodeEnum::TypeName(name)) => super::words(&name.names),
         _ => Vec::new(),
     }
 }

@@ -22,6 +22,12 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
     if statement.rename_type() == ObjectType::ObjectRole {
         return crate::role::rename(planner, statement);
     }
+    if matches!(
+        statement.rename_type(),
+        ObjectType::ObjectType | ObjectType::ObjectDomain
+    ) {
+        return super::user_type::rename(planner, statement);
+    }
     let relation = match statement.relation.as_ref() {
         Some(relation) => relation,
         None => {
@@ -60,7 +66,7 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
             ),
         ));
     }
-    for check in &table.checks {
+    for check in table.own_checks() {
         let mut used = Vec::new();
         check.condition.collect_columns(&mut used);
         if used.contains(&number) {
@@ -181,6 +187,7 @@ fn whole(
     let schema = catalog.schema_of(found).unwrap_or_default();
     draft.take_name(&schema, &new)?;
     if let Relation::Table(id) | Relation::View(id) = found {
+        super::user_type::refuse_relation(planner, &schema, &new)?;
         refuse_rename(planner, id, None)?;
     }
     if let Relation::View(id) = found {

@@ -4,12 +4,13 @@
 //! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or drop and rename the schemas that are always there
 //! (0A000).
 
-use super::{drop_table, release_sequence, view};
+use super::{drop_table, drop_type, release_sequence, view};
 use crate::catalog::Relation;
 use crate::command::{Command, Planned};
 use crate::draft::Draft;
 use crate::names::{self, inner};
 use crate::planner::Planner;
+use crate::records::TypeRecord;
 use crate::role::{Access, THE_DATABASE, role_named};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreateSchemaStmt, DropStmt};
@@ -136,6 +137,15 @@ fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult<()> {
             .iter()
             .map(|(_, name)| format!("function {schema}.{name} depends on schema {schema}")),
     );
+    let types = catalog.user_types();
+    let types: Vec<&TypeRecord> = types
+        .filter(|record| record.schema == schema)
+        .map(|record| &**record)
+        .collect();
+    details.extend(types.iter().map(|record| {
+        let (word, name) = (record.word(), &record.name);
+        format!("{word} {schema}.{name} depends on schema {schema}")
+    }));
     if details.is_empty() {
         return Ok(());
     }
@@ -167,8 +177,11 @@ fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult<()> {
         release_sequence(draft, id, true, None)?;
         draft.drop_sequence(id);
     }
-    for (id, _) in routines {
-        draft.drop_routine(id);
+    let routines: Vec<RoutineId> = routines.into_iter().map(|(id, _)| id).collect();
+    for id in &routines {
+        draft.drop_routine(*id);
     }
+    let types: Vec<u32> = types.iter().map(|record| record.id).collect();
+    drop_type::release(draft, &types, true, &together, &routines)?;
     Ok(())
 }

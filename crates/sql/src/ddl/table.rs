@@ -42,6 +42,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     }
     let mut draft = Draft::new(planner);
     draft.take_name(schema, &relation.relname)?;
+    super::user_type::refuse_relation(planner, schema, &relation.relname)?;
     let mut record = TableRecord {
         id: draft.table_id(),
         revision: 1,
@@ -131,21 +132,27 @@ pub(super) fn add_column(
         check_collation(planner, &names::strings(&clause.collname), clause.location)?;
     }
     let type_name = required(column.type_name.as_ref())?;
-    let serial = match types::plain_name(planner, type_name)?.as_str() {
+    let serial = match types::plain_name(planner, type_name)
+        .unwrap_or_default()
+        .as_str()
+    {
         "smallserial" | "serial2" => Some(SqlType::Int2),
         "serial" | "serial4" => Some(SqlType::Int4),
         "bigserial" | "serial8" => Some(SqlType::Int8),
         _ => None,
     };
-    let (ty, modifier) = match serial {
-        Some(ty) => (ty, TypeMod::NONE),
-        None => types::resolve(planner, type_name)?,
+    let (ty, modifier, domain) = match serial {
+        Some(ty) => (ty, TypeMod::NONE, None),
+        None => types::resolve_any(planner, type_name)?,
     };
     if matches!(ty, SqlType::Unknown | SqlType::Void) {
         let message = format!("column \"{name}\" has pseudo-type {ty}");
         return Err(planner.error(SqlState::INVALID_TABLE_DEFINITION, message, column.location));
     }
     let number = record.columns.len();
+    if let Some(domain) = domain {
+        record.more.domains.push((number, domain.id));
+    }
     let mut new = ColumnRecord {
         name: name.to_string(),
         ty,
@@ -249,7 +256,7 @@ pub(super) fn default_text(
     })
 }
 
-fn check_collation(planner: &Planner, name: &[&str], location: i32) -> SqlResult<()> {
+pub(super) fn check_collation(planner: &Planner, name: &[&str], location: i32) -> SqlResult<()> {
     match name.last() {
         Some(&("C" | "POSIX" | "default" | "ucs_basic")) => Ok(()),
         _ => Err(planner.unsupported(format!("collation \"{}\"", name.join(".")), location)),

@@ -66,6 +66,7 @@ fn make(
     let query = plan_query(&apart, select, None)?;
     let mut draft = Draft::new(planner);
     draft.take_name(&schema, name)?;
+    super::user_type::refuse_relation(planner, &schema, name)?;
     let record = TableRecord {
         id: draft.table_id(),
         revision: 1,

@@ -102,6 +102,7 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         }
         None => {
             draft.take_name(&schema, &relation.relname)?;
+            super::user_type::refuse_relation(planner, &schema, &relation.relname)?;
             TableId(draft.id())
         }
     };

@@ -150,7 +150,7 @@ impl Roles {
             ObjectKind::Table => (P::SELECT, P::INSERT | P::UPDATE | P::DELETE),
             ObjectKind::Sequence => (P::SELECT, P::UPDATE),
             ObjectKind::Schema => (P::USAGE, P::USAGE),
-            ObjectKind::Routine | ObjectKind::Database => return P::NONE,
+            ObjectKind::Routine | ObjectKind::Database | ObjectKind::Type => return P::NONE,
         };
         let mut all = P::NONE;
         if self.has_privileges_of(role, READ_ALL) {
@@ -205,6 +205,10 @@ impl Catalog {
                 found.map(|(_, name)| ("schema", name))
             }
             ObjectKind::Database => Some(("database", "quintet".to_string())),
+            ObjectKind::Type => {
+                let record = self.user_type(number)?;
+                Some(("type", record.name.clone()))
+            }
         }
     }
 

@@ -44,6 +44,7 @@ pub(crate) fn all_of(kind: ObjectKind) -> Privileges {
         }
         ObjectKind::Sequence => P::SELECT | P::UPDATE | P::USAGE,
         ObjectKind::Routine => P::EXECUTE,
+        ObjectKind::Type => P::USAGE,
         ObjectKind::Schema => P::USAGE | P::CREATE,
         ObjectKind::Database => P::CREATE | P::TEMPORARY | P::CONNECT,
     }
@@ -53,6 +54,7 @@ pub(crate) fn all_of(kind: ObjectKind) -> Privileges {
 pub(crate) fn default_acl(kind: ObjectKind, owner: RoleId) -> Acl {
     let everybody = match kind {
         ObjectKind::Routine => Privileges::EXECUTE,
+        ObjectKind::Type => Privileges::USAGE,
         ObjectKind::Database => Privileges::TEMPORARY | Privileges::CONNECT,
         ObjectKind::Table | ObjectKind::Sequence | ObjectKind::Schema => Privileges::NONE,
     };

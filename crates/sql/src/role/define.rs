@@ -312,13 +312,16 @@ impl crate::Catalog {
             .into_iter()
             .map(|(number, _)| number);
         let schemas = schemas.map(object(ObjectKind::Schema));
+        let types = self.user_types().map(|record| record.id);
+        let types = types.map(object(ObjectKind::Type));
         let mut all = vec![super::access::THE_DATABASE];
         all.extend(
             schemas
                 .chain(tables)
                 .chain(views)
                 .chain(sequences)
-                .chain(routines),
+                .chain(routines)
+                .chain(types),
         );
         all
     }

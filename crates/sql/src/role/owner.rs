@@ -9,7 +9,7 @@ use crate::catalog::Relation;
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, owned_sequences};
 use crate::from::find_named;
-use crate::names::inner;
+use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine;
 use pg_query::NodeEnum;
@@ -95,6 +95,22 @@ pub(crate) fn alter_owner(planner: &Planner, statement: &AlterOwnerStmt) -> SqlR
             let object = Object {
                 kind: ObjectKind::Routine,
                 number: id.0,
+            };
+            (object, tag)
+        }
+        (
+            kind @ (ObjectType::ObjectType | ObjectType::ObjectDomain),
+            Some(NodeEnum::List(name)),
+        ) => {
+            let name = names::strings(&name.items);
+            let found = planner.type_of_name(&name)?;
+            let object = Object {
+                kind: ObjectKind::Type,
+                number: found.id,
+            };
+            let tag = match kind {
+                ObjectType::ObjectDomain => "ALTER DOMAIN",
+                _ => "ALTER TYPE",
             };
             (object, tag)
         }

@@ -304,6 +304,9 @@ fn key(planner: &Planner, object: &ObjectWithArgs) -> SqlResult<Vec<SqlType>> {
     let mut add = |name: &pg_query::protobuf::TypeName| -> SqlResult<()> {
         match resolve(planner, &plpgsql::data_type(name)?)? {
             Resolved::Scalar(ty, _) => types.push(ty),
+            Resolved::Domain(record) => {
+                types.extend(record.domain().map(|domain| domain.base));
+            }
             Resolved::Row(_) => types.push(ROW),
             Resolved::Record => {
                 return Err(SqlError::unsupported("a parameter of type record"));

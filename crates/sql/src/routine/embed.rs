@@ -6,6 +6,7 @@
 
 use super::call::{Called, call_step, has_subquery, in_order, is_bare};
 use super::changes::has_changes;
+use super::domain::guards;
 use super::link::Linker;
 use crate::coerce;
 use crate::command::Command;
@@ -49,8 +50,16 @@ pub(crate) struct Planned {
 }
 
 impl Embedding<'_, '_> {
-    /// Adds a step.
+    /// Adds a step; a value that it gives a variable of a domain is looked at.
     pub fn add(&mut self, action: Action) {
+        match guards(&self.variables) {
+            true => self.add_guarded(action),
+            false => self.push(action),
+        }
+    }
+
+    /// Adds a step as it is.
+    pub fn push(&mut self, action: Action) {
         let line = self.line;
         let needs = self.take_needs();
         self.steps.push(Step {

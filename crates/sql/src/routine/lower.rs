@@ -16,7 +16,7 @@ mod raise;
 use super::embed::{Embedding, Planned};
 use super::link::Linker;
 use super::signature::Signature;
-use crate::planner::PlanContext;
+use crate::planner::{PlanContext, Planner};
 use crate::plpgsql::{self, Block, Statement, StatementKind, VariableNumber};
 use crate::variables::{Shape, Variables};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
@@ -97,6 +97,7 @@ pub(crate) fn routine(
         slot: found,
         value: Expr::Const(Value::Bool(false), SqlType::Bool),
     });
+    lowering.at.check_arguments(signature);
     let result = lowering
         .block(&tree.body.block)
         .and_then(|()| lowering.end());
@@ -123,6 +124,7 @@ pub(crate) fn routine(
 /// The variables that a routine begins with: its parameters, by number and by name.
 pub(crate) fn parameters(signature: &Signature) -> Variables {
     let mut variables = Variables::default();
+    variables.result_domain = signature.result_domain;
     variables.enter(Some(&signature.name));
     for (number, parameter) in signature.parameters.iter().enumerate() {
         if let Some(table) = &parameter.row {
@@ -152,6 +154,9 @@ pub(crate) fn parameters(signature: &Signature) -> Variables {
             },
             parameter.modifier,
         );
+        if let Some(domain) = parameter.domain {
+            variables.domains.insert(slot, domain);
+        }
         variables.reshape(number, Shape::Scalar(slot));
         variables.numbered.push(Some(slot));
         if let Some(name) = &parameter.name {
@@ -279,7 +284,8 @@ impl Lowering<'_, '_, '_> {
 
     /// A step that fails instead of those from `begun` on.
     fn instead(&mut self, begun: usize, error: SqlError) -> SqlResult<()> {
-        let error = for_later(error)?;
+        let planner = Planner::new(self.at.context, "", &[]);
+        let error = planner.name_types(for_later(error)?);
         self.at.steps.truncate(begun);
         self.at.needs.clear();
         self.at.add(Action::Fail(Box::new(error)));

@@ -44,6 +44,7 @@ pub(crate) fn routine(
         .iter()
         .map(|parsed| (parsed.line(), parsed.text().to_string()))
         .collect();
+    at.check_arguments(signature);
     body(&mut at, signature, &texts).map_err(|error| {
         let context = format!("SQL function \"{}\" near line {}", signature.name, at.line);
         // A position counts in the text of one statement, which nobody sees.
@@ -92,8 +93,8 @@ fn result(at: &mut Embedding, signature: &Signature, last: Option<&str>) -> SqlR
     }
     let mismatch = |detail: String| {
         let declared = match signature.columns.as_slice() {
-            [one] => one.ty.name(),
-            _ => "record",
+            [one] => one.ty.to_string(),
+            _ => "record".to_string(),
         };
         SqlError::new(
             SqlState::INVALID_FUNCTION_DEFINITION,

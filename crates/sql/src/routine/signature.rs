@@ -6,13 +6,18 @@
 use crate::catalog::Relation;
 use crate::planner::{PlanContext, Planner};
 use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility};
+use crate::records::{TypeRecord, ViewColumnRecord};
 use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node};
+use quintet_base::row::RowLayout;
 use quintet_base::types::format_type;
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_base::{
+    RoutineId, SpaceId, SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value,
+};
 use quintet_ir::routine::Output;
-use quintet_ir::schema::TableRef;
+use quintet_ir::schema::{ColumnDef, TableDef, TableRef};
 use quintet_ir::statement::OutputColumn;
+use std::sync::Arc;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -35,6 +40,10 @@ pub(crate) struct Signature {
     pub of_parameters: bool,
     /// What it gives is a row, even of one column: of a table, or of several parameters.
     pub is_row: bool,
+    /// The domain that it returns.
+    pub result_domain: Option<u32>,
+    /// Types and domains that users made and that it is declared with; of enums their own types tell.
+    pub types: Vec<u32>,
     /// RETURNS record: who calls it says the columns; until then there are none.
     pub record: bool,
 }
@@ -50,6 +59,8 @@ pub(crate) struct Parameter {
     pub default: Option<Node>,
     /// The table whose rows it takes: a slot for each of the columns.
     pub row: Option<TableRef>,
+    /// The domain that it is of.
+    pub domain: Option<u32>,
 }
 
 /// What stands for all rows where a type is asked for; no value of a call has it.
@@ -58,8 +69,31 @@ pub(crate) const ROW: SqlType = SqlType::Void;
 /// What a type in a routine may be.
 pub(crate) enum Resolved {
     Scalar(SqlType, TypeMod),
+    Domain(Arc<TypeRecord>),
     Row(TableRef),
     Record,
+}
+
+impl Resolved {
+    /// Of a domain what it is over.
+    pub fn plain(self) -> Resolved {
+        match self {
+            Resolved::Domain(record) => match record.domain() {
+                Some(domain) => Resolved::Scalar(domain.base, domain.modifier),
+                None => Resolved::Domain(record),
+            },
+            other => other,
+        }
+    }
+
+    /// The number of the domain or composite type.
+    fn user_type(&self) -> Option<u32> {
+        match self {
+            Resolved::Domain(record) => Some(record.id),
+            Resolved::Row(table) => Some(table.id.0),
+            _ => None,
+        }
+    }
 }
 
 impl Parameter {
@@ -84,9 +118,15 @@ impl Signature {
         let planner = Planner::new(context, "", &[]);
         let name = header.name.last().cloned().unwrap_or_default();
         let mut parameters = Vec::with_capacity(header.parameters.len());
+        let mut types = Vec::new();
         for parameter in &header.parameters {
             let resolved = resolve(&planner, &parameter.data_type).map_err(of_parameter)?;
-            let (ty, row) = match resolved {
+            types.extend(resolved.user_type());
+            let domain = match &resolved {
+                Resolved::Domain(record) => Some(record.id),
+                _ => None,
+            };
+            let (ty, row) = match resolved.plain() {
                 Resolved::Scalar(ty, _) => (ty, None),
                 Resolved::Row(table)
                     if parameter.mode == ParameterMode::In && parameter.default.is_none() =>
@@ -97,7 +137,7 @@ impl Signature {
                     let what = "an OUT parameter that is a row, or a default for one";
                     return Err(SqlError::unsupported(what));
                 }
-                Resolved::Record => {
+                Resolved::Record | Resolved::Domain(_) => {
                     return Err(SqlError::unsupported("a parameter of type record"));
                 }
             };
@@ -114,6 +154,7 @@ impl Signature {
                 modifier: TypeMod::NONE,
                 default: parameter.default.clone(),
                 row,
+                domain,
             });
         }
         let is_row = match &header.returns {
@@ -125,6 +166,20 @@ impl Signature {
                 results.count() > 1
             }
         };
+        let mut result_domain = None;
+        if let Returns::Value(ty) | Returns::SetOf(ty) = &header.returns {
+            let resolved = resolve(&planner, ty)?;
+            types.extend(resolved.user_type());
+            if let Resolved::Domain(record) = &resolved {
+                result_domain = Some(record.id);
+            }
+        }
+        let of_sql = plpgsql::language(statement).as_deref() == Some("sql");
+        if result_domain.is_some() && of_sql {
+            return Err(SqlError::unsupported(
+                "a function in SQL that returns a domain",
+            ));
+        }
         let record = match &header.returns {
             Returns::Value(ty) | Returns::SetOf(ty) => {
                 matches!(resolve(&planner, ty)?, Resolved::Record)
@@ -138,7 +193,9 @@ impl Signature {
             procedure: header.procedure,
             strict: header.strict && !header.procedure,
             may_write: header.volatility == Volatility::Volatile,
-            of_sql: plpgsql::language(statement).as_deref() == Some("sql"),
+            of_sql,
+            result_domain,
+            types,
             parameters,
             output,
             columns,
@@ -241,14 +298,14 @@ fn result(
 }
 
 fn columns_of(planner: &Planner, ty: &DataType, name: &str) -> SqlResult<Vec<OutputColumn>> {
-    match resolve(planner, ty)? {
+    match resolve(planner, ty)?.plain() {
         // Nor is a result's length kept.
         Resolved::Scalar(ty, _) => Ok(vec![column(name, ty, TypeMod::NONE)]),
         Resolved::Row(table) => Ok(table
             .visible_columns()
             .map(|(_, known)| column(&known.name, known.ty, known.modifier))
             .collect()),
-        Resolved::Record => Ok(Vec::new()),
+        Resolved::Record | Resolved::Domain(_) => Ok(Vec::new()),
     }
 }
 
@@ -284,6 +341,12 @@ pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
                 ));
             };
             let known = &table.columns[number];
+            let stored = planner.catalog().record(table.id);
+            let domain = stored.and_then(|record| record.domain(number));
+            let domain = domain.and_then(|domain| planner.catalog().user_type(domain));
+            if let (Some(record), false) = (domain, *array) {
+                return Ok(Resolved::Domain(Arc::clone(record)));
+            }
             if !array {
                 return Ok(Resolved::Scalar(known.ty, known.modifier));
             }
@@ -292,8 +355,18 @@ pub(crate) fn resolve(planner: &Planner, ty: &DataType) -> SqlResult<Resolved> {
                 .map(|ty| Resolved::Scalar(ty, TypeMod::NONE))
                 .ok_or_else(|| SqlError::unsupported(format!("type {}[]", known.ty)))
         }
-        DataType::Named { name, .. } => match types::resolve(planner, name) {
-            Ok((ty, modifier)) => Ok(Resolved::Scalar(ty, modifier)),
+        DataType::Named { name, .. } => match types::resolve_any(planner, name) {
+            Err(error) if error.state == SqlState::FEATURE_NOT_SUPPORTED => {
+                match planner
+                    .user_type_of(name)
+                    .and_then(|record| row_type(record))
+                {
+                    Some(table) if name.array_bounds.is_empty() => Ok(Resolved::Row(table)),
+                    _ => Err(error),
+                }
+            }
+            Ok((_, _, Some(record))) => Ok(Resolved::Domain(Arc::clone(record))),
+            Ok((ty, modifier, None)) => Ok(Resolved::Scalar(ty, modifier)),
             Err(error) if error.state == SqlState::UNDEFINED_OBJECT => {
                 let parts = crate::names::strings(&name.names);
                 let parts: Vec<String> = parts.into_iter().map(str::to_string).collect();
@@ -317,7 +390,41 @@ fn table(planner: &Planner, names: &[String]) -> SqlResult<TableRef> {
         Some(Relation::Table(id)) => planner.catalog().table_by_id(id),
         _ => None,
     };
-    found.cloned().ok_or_else(|| unknown_relation(names))
+    let composite = || row_type(planner.find_type(schema, name)?);
+    found
+        .cloned()
+        .or_else(composite)
+        .ok_or_else(|| unknown_relation(names))
+}
+
+/// A composite type as a table that has its rows and is nowhere.
+fn row_type(record: &TypeRecord) -> Option<TableRef> {
+    let column = |field: &ViewColumnRecord| ColumnDef {
+        name: field.name.clone(),
+        ty: field.ty,
+        modifier: field.modifier,
+        not_null: false,
+        default: None,
+        missing: None,
+        identity: None,
+        generated: None,
+        dropped: false,
+    };
+    let columns: Vec<ColumnDef> = record.fields()?.iter().map(column).collect();
+    let layout = RowLayout::new(columns.iter().map(|column| column.ty).collect());
+    Some(Arc::new(TableDef {
+        id: TableId(record.id),
+        revision: 0,
+        schema: record.schema.clone(),
+        name: record.name.clone(),
+        space: SpaceId(0),
+        columns,
+        primary_key: None,
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        layout,
+        references: None,
+    }))
 }
 
 fn unknown_relation(names: &[String]) -> SqlError {

@@ -60,7 +60,10 @@ impl<'c> Known<'c> {
     pub fn name(&self, kind: SqlType, number: u32) -> Option<String> {
         match kind {
             SqlType::RegClass => self.relation(number).map(|named| self.shown(&named)),
-            SqlType::RegType => SqlType::from_oid(number).map(|ty| format_type(ty, TypeMod::NONE)),
+            SqlType::RegType => match SqlType::from_oid(number) {
+                Some(ty) => Some(format_type(ty, TypeMod::NONE)),
+                None => self.planner().shown_type_number(number),
+            },
             SqlType::RegNamespace => self.schema_name(number).map(|name| quoted(&name)),
             SqlType::RegRole => {
                 let role = self.context.catalog.roles().get(RoleId(number));
@@ -79,10 +82,19 @@ impl<'c> Known<'c> {
                 let signature = routine.signature(self.context.catalog).ok()?;
                 let inputs = signature.parameters.iter().filter(|p| p.is_input());
                 let types: Vec<String> = inputs.map(|p| p.ty.to_string()).collect();
-                Some(format!("{name}({})", types.join(",")))
+                let shown = format!("{name}({})", types.join(","));
+                Some(self.planner().with_type_names(shown))
             }
             _ => None,
         }
+    }
+
+    /// See [`quintet_base::objects::Objects::place`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn place(&self, ty: u32, label: &str) -> SqlResult<u32> {
+        self.planner().place_of(ty, label)
     }
 
     /// See [`quintet_base::objects::Objects::number`].
@@ -187,6 +199,12 @@ impl<'c> Known<'c> {
         };
         let name = cast.type_name.as_ref().ok_or_else(unknown)?;
         let planner = self.planner();
+        if let Some(record) = planner.user_type_of(name) {
+            return Ok(match name.array_bounds.len() {
+                0 => record.id,
+                _ => record.array_number(),
+            });
+        }
         // What PostgreSQL has and Quintet lacks has no number here.
         let (ty, _) = types::resolve(&planner, name).map_err(|_| unknown())?;
         Ok(ty.oid())
@@ -240,7 +258,8 @@ impl<'c> Known<'c> {
             None => 0,
         };
         let yes = |place: usize| arguments.get(place).and_then(|v| v.as_bool()) == Some(true);
-        let text = |found: Option<String>| found.map_or(Value::Null, Value::text);
+        let named = |text: String| Value::text(self.planner().with_type_names(text));
+        let text = |found: Option<String>| found.map_or(Value::Null, named);
         Ok(match function {
             "pg_get_constraintdef" => text(self.constraint(number(0), yes(1))),
             "pg_get_indexdef" => text(self.index(number(0), number(1) as usize, yes(2))),
@@ -254,7 +273,13 @@ impl<'c> Known<'c> {
             },
             "pg_type_is_visible" => match SqlType::from_oid(number(0)) {
                 Some(_) => Value::Bool(true),
-                None => Value::Null,
+                None => match self.context.catalog.type_with(number(0)) {
+                    Some(record) => {
+                        let found = self.planner().find_type(None, &record.name);
+                        Value::Bool(found.is_some_and(|found| found.id == record.id))
+                    }
+                    None => Value::Null,
+                },
             },
             "pg_function_is_visible" => {
                 let mut routines = self.context.catalog.all_routines();
@@ -422,12 +447,22 @@ impl<'c> Known<'c> {
                     return Some(format!("{words} ({names})"));
                 }
             }
-            for (place, check) in table.checks.iter().enumerate() {
+            for (place, check) in table.own_checks().enumerate() {
                 if check_oid(table.id, place) == number {
                     let planner = self.planner();
                     let printed = printed_check(&planner, table, &check.text, pretty);
                     return Some(format!("CHECK ({printed})"));
                 }
+            }
+        }
+        for record in catalog.user_types() {
+            let Some(domain) = record.domain() else {
+                continue;
+            };
+            if let Some(check) = domain.checks.iter().find(|check| check.id == number) {
+                let planner = self.planner();
+                let printed = super::types::printed_check(&planner, domain, &check.text, pretty);
+                return Some(format!("CHECK ({printed})"));
             }
         }
         None

@@ -50,6 +50,7 @@ pub(super) const RELATIONS: &[Definition] = &[
             "typcollation",
             "typalign",
             "typstorage",
+            "typdefault",
         ],
         rows: types,
     },
@@ -196,22 +197,28 @@ fn all_types() -> impl Iterator<Item = SqlType> {
     (1..LAST).filter_map(SqlType::from_oid)
 }
 
-fn types(_: &Planner) -> Vec<Vec<Value>> {
+/// PostgreSQL's category of a type, and whether the category prefers it.
+pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
+    match ty.family() {
+        TypeFamily::Array => ("A", false),
+        TypeFamily::Boolean => ("B", true),
+        TypeFamily::DateTime => ("D", ty == SqlType::TimestampTz),
+        TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact => {
+            ("N", matches!(ty, SqlType::Float8 | SqlType::Oid))
+        }
+        TypeFamily::Text if ty == SqlType::InternalChar => ("Z", false),
+        TypeFamily::Text => ("S", ty == SqlType::Text),
+        TypeFamily::Unknown => ("X", false),
+        TypeFamily::Timespan => ("T", true),
+        TypeFamily::Void | TypeFamily::Record => ("P", false),
+        TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Json => ("U", false),
+        TypeFamily::Enum => ("E", false),
+    }
+}
+
+fn types(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |ty: SqlType| {
-        let (category, preferred) = match ty.family() {
-            TypeFamily::Array => ("A", false),
-            TypeFamily::Boolean => ("B", true),
-            TypeFamily::DateTime => ("D", ty == SqlType::TimestampTz),
-            TypeFamily::Integer | TypeFamily::Float | TypeFamily::Exact => {
-                ("N", matches!(ty, SqlType::Float8 | SqlType::Oid))
-            }
-            TypeFamily::Text if ty == SqlType::InternalChar => ("Z", false),
-            TypeFamily::Text => ("S", ty == SqlType::Text),
-            TypeFamily::Unknown => ("X", false),
-            TypeFamily::Timespan => ("T", true),
-            TypeFamily::Void | TypeFamily::Record => ("P", false),
-            TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Json => ("U", false),
-        };
+        let (category, preferred) = category(ty);
         let pseudo = matches!(
             ty.family(),
             TypeFamily::Void | TypeFamily::Unknown | TypeFamily::Record
@@ -239,9 +246,11 @@ fn types(_: &Planner) -> Vec<Vec<Value>> {
             oid(collation_of(ty)),
             text(alignment_of(ty)),
             text(storage_of(ty)),
+            Value::Null,
         ]
     };
-    all_types().map(row).collect()
+    let made = super::types::types(planner);
+    all_types().map(row).chain(made).collect()
 }
 
 /// Settings that clients look for, with what PostgreSQL says of their kind.

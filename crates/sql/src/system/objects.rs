@@ -298,6 +298,9 @@ pub(super) fn all_indexes(table: &TableDef) -> Vec<(u32, &str, &[usize], bool, b
     primary.chain(others).collect()
 }
 
+/// The place of `reltype` in a row of `pg_class`.
+const CLASS_TYPE: usize = 3;
+
 fn classes(planner: &Planner) -> Vec<Vec<Value>> {
     const HEAP: u32 = 2;
     const BTREE: u32 = 403;
@@ -336,7 +339,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 name: &table.name,
                 schema: &table.schema,
                 columns: table.columns.len(),
-                checks: table.checks.len(),
+                checks: table.own_checks().count(),
                 indexed: !indexes.is_empty(),
                 referring: table.references.is_some(),
                 ..plain
@@ -370,6 +373,25 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 ..plain
             },
         ));
+    }
+    for made in planner.catalog().user_types() {
+        let Some(fields) = made.fields() else {
+            continue;
+        };
+        let mut row = class(
+            planner,
+            &Class {
+                oid: made.class_number(),
+                name: &made.name,
+                schema: &made.schema,
+                kind: "c",
+                access_method: 0,
+                columns: fields.len(),
+                ..plain
+            },
+        );
+        row[CLASS_TYPE] = oid(made.id);
+        rows.push(row);
     }
     for sequence in planner.catalog().sequences() {
         rows.push(class(
@@ -453,8 +475,22 @@ fn plain(relation: u32, name: &str, ty: SqlType, number: usize, not_null: bool) 
     }
 }
 
+/// Places in a row of `pg_attribute`.
+const ATTRIBUTE_TYPE: usize = 2;
+/// See [`ATTRIBUTE_TYPE`].
+const ATTRIBUTE_MODIFIER: usize = 7;
+
 fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
+    for made in planner.catalog().user_types() {
+        let fields = made.fields().unwrap_or_default();
+        rows.extend(fields.iter().zip(1..).map(|(field, number)| {
+            attribute(&Attribute {
+                modifier: field.modifier,
+                ..plain(made.class_number(), &field.name, field.ty, number, false)
+            })
+        }));
+    }
     for layout in layout::all() {
         rows.extend(layout.columns.iter().zip(1..).map(|(column, number)| {
             let (name, ty) = (column.name, column.ty);
@@ -462,15 +498,17 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
         }));
     }
     for table in planner.catalog().tables() {
+        let record = planner.catalog().record(table.id);
         for (number, column) in table.columns.iter().enumerate() {
             let name = match column.dropped {
                 true => format!("........pg.dropped.{}........", number + 1),
                 false => column.name.clone(),
             };
-            rows.push(attribute(&Attribute {
+            let stored = record.map(|record| &record.columns[number]);
+            let default = stored.is_some_and(|stored| stored.default.is_some());
+            let mut row = attribute(&Attribute {
                 modifier: column.modifier,
-                default: (column.default.is_some() && column.identity.is_none())
-                    || column.generated.is_some(),
+                default: (default && column.identity.is_none()) || column.generated.is_some(),
                 generated: column.generated.is_some(),
                 missing: column.missing.is_some(),
                 identity: match column.identity {
@@ -480,7 +518,12 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
                 },
                 dropped: column.dropped,
                 ..plain(table.id.0, &name, column.ty, number + 1, column.not_null)
-            }));
+            });
+            if let Some(domain) = super::types::domain_of(planner, table.id, number) {
+                row[ATTRIBUTE_TYPE] = oid(domain.id);
+                row[ATTRIBUTE_MODIFIER] = Value::Int4(-1);
+            }
+            rows.push(row);
         }
         for (index, _, columns, ..) in all_indexes(table) {
             rows.extend(columns.iter().zip(1..).map(|(&column, number)| {
@@ -634,7 +677,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 Value::Null,
             );
         }
-        for (number, check) in table.checks.iter().enumerate() {
+        for (number, check) in table.own_checks().enumerate() {
             let mut columns = Vec::new();
             check.condition.collect_columns(&mut columns);
             columns.sort_unstable();
@@ -647,6 +690,41 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 numbers(&columns),
                 text(&printed_check(planner, table, &check.text, false)),
             );
+        }
+    }
+    for made in planner.catalog().user_types() {
+        let Some(domain) = made.domain() else {
+            continue;
+        };
+        for check in &domain.checks {
+            rows.push(vec![
+                oid(check.id),
+                text(&check.name),
+                oid(schema_oid(planner, &made.schema)),
+                text("c"),
+                flag(false),
+                flag(false),
+                flag(true),
+                oid(0),
+                oid(made.id),
+                oid(0),
+                oid(0),
+                oid(0),
+                text(" "),
+                text(" "),
+                text(" "),
+                flag(true),
+                Value::Int4(0),
+                flag(false),
+                Value::Null,
+                Value::Null,
+                text(&super::types::printed_check(
+                    planner,
+                    domain,
+                    &check.text,
+                    false,
+                )),
+            ]);
         }
     }
     rows.extend(

@@ -44,10 +44,26 @@ struct Printer<'p, 'a> {
     pretty: bool,
     /// Columns with their tables' names.
     qualified: bool,
+    /// The one name in sight is the grammar's word for a domain's value.
+    value: bool,
 }
 
 /// A stored expression's text, printed; as it is stored if it cannot be read any more.
 pub(super) fn source(planner: &Planner, scope: &Scope, source: &str, pretty: bool) -> String {
+    printed(planner, scope, source, pretty, false)
+}
+
+/// The same of a domain's check.
+pub(super) fn source_of_value(
+    planner: &Planner,
+    scope: &Scope,
+    source: &str,
+    pretty: bool,
+) -> String {
+    printed(planner, scope, source, pretty, true)
+}
+
+fn printed(planner: &Planner, scope: &Scope, source: &str, pretty: bool, value: bool) -> String {
     let Ok(node) = parse_expression(source) else {
         return source.to_string();
     };
@@ -56,6 +72,7 @@ pub(super) fn source(planner: &Planner, scope: &Scope, source: &str, pretty: boo
         scope,
         pretty,
         qualified: false,
+        value,
     };
     let printed = printer.print(&node, None);
     printed.map_or_else(|| source.to_string(), |(text, _)| text)
@@ -73,6 +90,7 @@ pub(crate) fn certainly(
         scope,
         pretty,
         qualified: true,
+        value: false,
     };
     printer.print(node, None).map(|(text, _)| text)
 }
@@ -88,6 +106,7 @@ pub(super) fn default(planner: &Planner, column: &ColumnRecord, source: &str) ->
         scope: &scope,
         pretty: false,
         qualified: false,
+        value: false,
     };
     printer
         .print(&node, Some(column.ty))
@@ -265,6 +284,9 @@ impl Printer<'_, '_> {
         let parts = names::strings(&column.fields);
         if parts.len() != column.fields.len() {
             return None;
+        }
+        if self.value && parts == ["value"] {
+            return Some("VALUE".to_string());
         }
         let name = quoted(parts.last()?);
         if !self.qualified {

@@ -146,6 +146,7 @@ pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Va
         "pg_class" => (ObjectKind::Table, "relowner", "relacl"),
         "pg_proc" => (ObjectKind::Routine, "proowner", "proacl"),
         "pg_namespace" => (ObjectKind::Schema, "nspowner", "nspacl"),
+        "pg_type" => (ObjectKind::Type, "typowner", "typacl"),
         "pg_database" => (ObjectKind::Database, "datdba", "datacl"),
         _ => return,
     };

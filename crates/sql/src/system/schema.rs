@@ -4,7 +4,7 @@
 //! to speak of.
 
 use super::objects::printed_check;
-use super::{Definition, text, type_name};
+use super::{Definition, text};
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
 use quintet_base::types::format_type;
@@ -196,7 +196,7 @@ fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
         for key in planner.catalog().foreign_keys_of(table.id) {
             add(&key.name, "FOREIGN KEY", key.deferrable, key.deferred);
         }
-        for check in &table.checks {
+        for check in table.own_checks() {
             add(&check.name, "CHECK", false, false);
         }
         for (number, column) in table.visible_columns() {
@@ -267,7 +267,7 @@ fn usage<'c>(planner: &Planner<'c>) -> Vec<(String, &'c TableDef, Vec<usize>)> {
                 found.push((key.name.clone(), &**parent, key.parent_columns.clone()));
             }
         }
-        for check in &table.checks {
+        for check in table.own_checks() {
             let mut columns = Vec::new();
             check.condition.collect_columns(&mut columns);
             columns.sort_unstable();
@@ -327,7 +327,7 @@ fn referential(planner: &Planner, key: &ForeignKeyRecord) -> Option<Vec<Value>> 
 fn checks(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for table in planner.catalog().tables() {
-        for check in &table.checks {
+        for check in table.own_checks() {
             let mut row = place(planner, &table.schema, &check.name);
             let printed = printed_check(planner, table, &check.text, false);
             row.push(text(&format!("({printed})")));
@@ -343,6 +343,17 @@ fn checks(planner: &Planner) -> Vec<Vec<Value>> {
                 row.push(text(&format!("{} IS NOT NULL", column.name)));
                 rows.push(row);
             }
+        }
+    }
+    for record in planner.catalog().user_types() {
+        let Some(domain) = record.domain() else {
+            continue;
+        };
+        for check in &domain.checks {
+            let mut row = place(planner, &record.schema, &check.name);
+            let printed = super::types::printed_check(planner, domain, &check.text, false);
+            row.push(text(&format!("({printed})")));
+            rows.push(row);
         }
     }
     rows
@@ -394,10 +405,10 @@ fn elements(planner: &Planner) -> Vec<Vec<Value>> {
             row.extend([
                 text("TABLE"),
                 text(&number),
-                text(&format_type(element, TypeMod::NONE)),
+                text(&data_type(element)),
                 text(planner.context.database),
-                text("pg_catalog"),
-                text(&type_name(element)),
+                text(&super::types::place_of(planner, element).0),
+                text(&super::types::place_of(planner, element).1),
                 text(&format!("a{number}")),
             ]);
             rows.push(row);
@@ -410,6 +421,7 @@ fn elements(planner: &Planner) -> Vec<Vec<Value>> {
 pub(super) fn data_type(ty: SqlType) -> String {
     match ty.family() {
         quintet_base::types::TypeFamily::Array => "ARRAY".to_string(),
+        quintet_base::types::TypeFamily::Enum => "USER-DEFINED".to_string(),
         _ => format_type(ty, TypeMod::NONE),
     }
 }

@@ -3,8 +3,9 @@
 //! Relies on: the catalogue.  Promises: columns as PostgreSQL's, those that are cheap.
 //! Does not: answer for other schemas' tables differently than for `public`.
 
-use super::{Definition, flag, text, type_name};
+use super::{Definition, flag, text};
 use crate::planner::Planner;
+use crate::records::TypeRecord;
 use crate::records::ViewRecord;
 use crate::view::definition;
 use quintet_base::{SqlType, TypeMod, Value};
@@ -194,6 +195,9 @@ pub(super) const INFORMATION: &[Definition] = &[
             "numeric_precision_radix",
             "numeric_scale",
             "datetime_precision",
+            "domain_catalog",
+            "domain_schema",
+            "domain_name",
             "udt_catalog",
             "udt_schema",
             "udt_name",
@@ -271,6 +275,7 @@ struct Listed<'a> {
     generated: Value,
     not_null: bool,
     identity: Option<Identity>,
+    domain: Option<&'a TypeRecord>,
     updatable: bool,
 }
 
@@ -305,6 +310,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                 },
                 not_null: column.not_null,
                 identity: column.identity,
+                domain: super::types::domain_of(planner, table.id, number),
                 updatable: true,
             };
             rows.push(column_row(planner, &listed));
@@ -323,6 +329,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                 generated: Value::Null,
                 not_null: false,
                 identity: None,
+                domain: None,
                 updatable: false,
             };
             rows.push(column_row(planner, &listed));
@@ -331,28 +338,28 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
     rows
 }
 
-fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
+/// What `information_schema` says of a type's sizes.
+pub(super) fn measures(ty: SqlType, modifier: TypeMod) -> Vec<Value> {
     /// Bytes that a character may take, times the longest text.
     const OCTETS_MAX: i32 = 1 << 30;
-    let yes_or_no = |yes: bool| text(if yes { "YES" } else { "NO" });
     let number = |number: Option<i32>| number.map_or(Value::Null, Value::Int4);
-    let length = match column.ty {
-        SqlType::Varchar | SqlType::Bpchar => column.modifier.as_length(),
+    let length = match ty {
+        SqlType::Varchar | SqlType::Bpchar => modifier.as_length(),
         _ => None,
     };
     let length = length.and_then(|length| i32::try_from(length).ok());
-    let octets = match (column.ty, length) {
+    let octets = match (ty, length) {
         (_, Some(length)) => length.checked_mul(4),
         (SqlType::Text | SqlType::Varchar, None) => Some(OCTETS_MAX),
         _ => None,
     };
-    let (precision, radix, scale) = match column.ty {
+    let (precision, radix, scale) = match ty {
         SqlType::Int2 => (Some(16), Some(2), Some(0)),
         SqlType::Int4 => (Some(32), Some(2), Some(0)),
         SqlType::Int8 => (Some(64), Some(2), Some(0)),
         SqlType::Float4 => (Some(24), Some(2), None),
         SqlType::Float8 => (Some(53), Some(2), None),
-        SqlType::Numeric => match column.modifier.as_precision_scale() {
+        SqlType::Numeric => match modifier.as_precision_scale() {
             Some((precision, scale)) => {
                 (Some(i32::from(precision)), Some(10), Some(i32::from(scale)))
             }
@@ -360,19 +367,27 @@ fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
         },
         _ => (None, None, None),
     };
-    let digits = match column.ty {
+    let digits = match ty {
         SqlType::Date => Some(0),
         SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::TimeTz => {
-            Some(if column.modifier == TypeMod::NONE {
+            Some(if modifier == TypeMod::NONE {
                 6
             } else {
-                column.modifier.0
+                modifier.0
             })
         }
         SqlType::Interval => Some(6),
         _ => None,
     };
-    vec![
+    let all = [length, octets, precision, radix, scale, digits];
+    all.map(number).to_vec()
+}
+
+fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
+    let yes_or_no = |yes: bool| text(if yes { "YES" } else { "NO" });
+    let (schema, name) = super::types::place_of(planner, column.ty);
+    let of_domain = |word: &str| column.domain.map_or(Value::Null, |_| text(word));
+    let mut row = vec![
         text(planner.context.database),
         text(column.schema),
         text(column.relation),
@@ -381,15 +396,15 @@ fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
         column.default.clone(),
         yes_or_no(!column.not_null),
         text(&super::schema::data_type(column.ty)),
-        number(length),
-        number(octets),
-        number(precision),
-        number(radix),
-        number(scale),
-        number(digits),
+    ];
+    row.extend(measures(column.ty, column.modifier));
+    row.extend([
+        of_domain(planner.context.database),
+        of_domain(column.domain.map_or("", |domain| &domain.schema)),
+        of_domain(column.domain.map_or("", |domain| &domain.name)),
         text(planner.context.database),
-        text("pg_catalog"),
-        text(&type_name(column.ty)),
+        text(&schema),
+        text(&name),
         text(&column.position.to_string()),
         yes_or_no(false),
         yes_or_no(column.identity.is_some()),
@@ -404,5 +419,6 @@ fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
         }),
         column.generated.clone(),
         yes_or_no(column.updatable),
-    ]
+    ]);
+    row
 }

@@ -12,6 +12,7 @@ use quintet_base::{SqlError, SqlResult, SqlState, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::routine::{Action, Slot};
 use quintet_ir::statement::OutputColumn;
+use std::sync::Arc;
 
 impl Lowering<'_, '_, '_> {
     pub(super) fn declare(&mut self, block: &Block) -> SqlResult<()> {
@@ -45,6 +46,11 @@ impl Lowering<'_, '_, '_> {
             let variables = &self.at.variables;
             if let Ok(Some(slot)) = variables.resolve(&parts) {
                 let ty = variables.slots[slot].ty;
+                let domain = variables.domains.get(&slot);
+                let domain = domain.and_then(|number| self.at.context.catalog.user_type(*number));
+                if let (Some(record), false) = (domain, array) {
+                    return Ok(Resolved::Domain(Arc::clone(record)));
+                }
                 if !array {
                     return Ok(Resolved::Scalar(ty, variables.modifiers[slot]));
                 }
@@ -67,7 +73,11 @@ impl Lowering<'_, '_, '_> {
     /// Gives a declared variable its slots and its first value.
     fn first_value(&mut self, number: usize, ty: Resolved) -> SqlResult<()> {
         let variable = &self.tree.body.variables[number];
-        match ty {
+        let domain = match &ty {
+            Resolved::Domain(record) => Some(record.id),
+            _ => None,
+        };
+        match ty.plain() {
             Resolved::Scalar(ty, modifier) => {
                 let value = match &variable.default {
                     Some(text) => {
@@ -97,6 +107,9 @@ impl Lowering<'_, '_, '_> {
                     },
                     modifier,
                 );
+                if let Some(domain) = domain {
+                    self.at.variables.domains.insert(slot, domain);
+                }
                 self.at.variables.reshape(number, Shape::Scalar(slot));
                 self.at.add(Action::Assign { slot, value });
             }
@@ -121,7 +134,7 @@ impl Lowering<'_, '_, '_> {
                 }
                 self.at.variables.reshape(number, Shape::Row(fields));
             }
-            Resolved::Record => {
+            Resolved::Record | Resolved::Domain(_) => {
                 if variable.default.is_some() {
                     return Err(SqlError::unsupported("a default of a record"));
                 }

@@ -1,0 +1,256 @@
+//! DROP TYPE and DROP DOMAIN.
+//!
+//! Relies on: the signatures of routines, the texts of views.  Promises: a type that something is of stays (2BP01); with
+//! CASCADE columns, views, routines and domains over it go along.  Does not: look into the bodies of routines, as
+//! PostgreSQL does not.
+
+use super::alter::drop_columns;
+use super::user_type::{is_of, type_object};
+use super::view;
+use crate::catalog::Relation;
+use crate::command::{Command, Planned};
+use crate::draft::Draft;
+use crate::names::{self, inner};
+use crate::planner::Planner;
+use crate::records::{RecordKey, TypeKind, TypeRecord};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{DropBehavior, DropStmt, ObjectType};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, TableId};
+use std::collections::BTreeMap;
+
+pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
+    let domains = statement.remove_type() == ObjectType::ObjectDomain;
+    let tag = if domains { "DROP DOMAIN" } else { "DROP TYPE" };
+    let cascade = statement.behavior() == DropBehavior::DropCascade;
+    let mut going = Vec::new();
+    for object in &statement.objects {
+        let name = match inner(object) {
+            Some(NodeEnum::TypeName(name)) => names::strings(&name.names),
+            Some(NodeEnum::List(list)) => names::strings(&list.items),
+            _ => Vec::new(),
+        };
+        match planner.type_of_name(&name) {
+            Ok(found) => {
+                if domains && found.domain().is_none() {
+                    let message = format!("\"{}\" is not a domain", name.join("."));
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+                planner.may_drop(type_object(found.id))?;
+                if !going.contains(&found.id) {
+                    going.push(found.id);
+                }
+            }
+            Err(error) => {
+                refuse_row(planner, &name)?;
+                if !statement.missing_ok {
+                    return Err(error);
+                }
+                planner.notice(format!("{}, skipping", error.message));
+            }
+        }
+    }
+    if going.is_empty() {
+        return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
+    }
+    let mut draft = Draft::new(planner);
+    release(&mut draft, &going, cascade, &[], &[])?;
+    draft.finish(tag)
+}
+
+/// The type of a table's rows goes with the table.
+fn refuse_row(planner: &Planner, name: &[&str]) -> SqlResult<()> {
+    let (schema, bare) = match name {
+        [name] => (None, *name),
+        [schema, name] => (Some(*schema), *name),
+        _ => return Ok(()),
+    };
+    let word = match planner.find_relation(schema, bare) {
+        Some(Relation::Table(_)) => "table",
+        Some(Relation::View(_)) => "view",
+        _ => return Ok(()),
+    };
+    let message = format!("cannot drop type {bare} because {word} {bare} requires it");
+    Err(
+        SqlError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+            .hint(format!("You can drop {word} {bare} instead.")),
+    )
+}
+
+/// What is of a type.
+#[derive(Default)]
+struct Dependents {
+    /// Columns by table.
+    columns: BTreeMap<TableId, Vec<String>>,
+    views: Vec<TableId>,
+    routines: Vec<RoutineId>,
+    types: Vec<u32>,
+    /// As messages list them.
+    words: Vec<String>,
+    details: Vec<String>,
+}
+
+/// Drops types with what is of them. Tables and views in `together`, and routines, are going anyway.
+///
+/// # Errors
+/// `2BP01` if there is anything, unless `cascade`.
+pub(super) fn release(
+    draft: &mut Draft,
+    types: &[u32],
+    cascade: bool,
+    together: &[TableId],
+    routines: &[RoutineId],
+) -> SqlResult<()> {
+    let planner = draft.planner;
+    let mut going: Vec<u32> = types.to_vec();
+    let mut found = Dependents::default();
+    let mut next = 0;
+    while let Some(number) = going.get(next).copied() {
+        if let Some(record) = planner.catalog().user_type(number) {
+            collect(planner, record, together, routines, &going, &mut found)?;
+        }
+        for number in std::mem::take(&mut found.types) {
+            going.push(number);
+        }
+        next += 1;
+    }
+    if !found.words.is_empty() && !cascade {
+        let record = types.iter().find_map(|id| planner.catalog().user_type(*id));
+        let what = record.map_or_else(String::new, |record| {
+            format!("{} {}", record.word(), planner.shown_type(record))
+        });
+        return Err(SqlError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("cannot drop {what} because other objects depend on it"),
+        )
+        .detail(found.details.join("\n"))
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    if !found.words.is_empty() {
+        planner.notice_cascade(&found.words);
+    }
+    for id in found.views {
+        if !draft.has_dropped_view(id) {
+            view::release(draft, "view", id, None, true, together)?;
+            draft.drop_view(id);
+        }
+    }
+    for id in found.routines {
+        draft.drop_routine(id);
+    }
+    for (table, columns) in found.columns {
+        drop_columns(draft, table, &columns)?;
+    }
+    for number in going {
+        if !draft.has_dropped(RecordKey::Type(number)) {
+            draft.drop_type(number);
+        }
+    }
+    Ok(())
+}
+
+fn collect(
+    planner: &Planner,
+    record: &TypeRecord,
+    together: &[TableId],
+    routines: &[RoutineId],
+    going: &[u32],
+    found: &mut Dependents,
+) -> SqlResult<()> {
+    let catalog = planner.catalog();
+    let what = format!("{} {}", record.word(), planner.shown_type(record));
+    let add = |word: String, found: &mut Dependents| {
+        if !found.words.contains(&word) {
+            found.details.push(format!("{word} depends on {what}"));
+            found.words.push(word);
+        }
+    };
+    for table in catalog
+        .tables()
+        .filter(|table| !together.contains(&table.id))
+    {
+        let stored = super::record_of(planner, table)?;
+        for (number, column) in table.visible_columns() {
+            if is_of(column.ty, record.id) || stored.domain(number) == Some(record.id) {
+                let columns = found.columns.entry(table.id).or_default();
+                if !columns.contains(&column.name) {
+                    columns.push(column.name.clone());
+                }
+                let word = format!("column {} of table {}", column.name, table.name);
+                add(word, found);
+            }
+        }
+    }
+    for view in catalog.views().filter(|view| !together.contains(&view.id)) {
+        let names = names_word(&view.text, &record.name);
+        if names
+            || view
+                .columns
+                .iter()
+                .any(|column| is_of(column.ty, record.id))
+        {
+            if !found.views.contains(&view.id) {
+                found.views.push(view.id);
+            }
+            add(format!("view {}", view.name), found);
+        }
+    }
+    for routine in catalog.all_routines() {
+        let id = routine.record.id;
+        // One that cannot be read any more names nothing that is there.
+        let Ok(signature) = routine.signature(catalog) else {
+            continue;
+        };
+        let types = signature.parameters.iter().map(|parameter| parameter.ty);
+        let columns = signature.columns.iter().map(|column| column.ty);
+        let uses = types.chain(columns).any(|ty| is_of(ty, record.id));
+        if (uses || signature.types.contains(&record.id)) && !routines.contains(&id) {
+            if !found.routines.contains(&id) {
+                found.routines.push(id);
+            }
+            let kind = if signature.procedure {
+                "procedure"
+            } else {
+                "function"
+            };
+            let described = planner.with_type_names(signature.describe());
+            // PostgreSQL leaves the blanks out here.
+            add(format!("{kind} {}", described.replace(", ", ",")), found);
+        }
+    }
+    for other in catalog.user_types() {
+        let uses = match &other.kind {
+            TypeKind::Domain(domain) => is_of(domain.base, record.id),
+            TypeKind::Composite(fields) => {
+                if let Some(field) = fields.iter().find(|field| is_of(field.ty, record.id))
+                    && !going.contains(&other.id)
+                {
+                    return Err(SqlError::unsupported(format!(
+                        "dropping {what}, which field {} of type {} is of",
+                        field.name,
+                        planner.shown_type(other)
+                    )));
+                }
+                false
+            }
+            TypeKind::Enum(_) => false,
+        };
+        if uses && !going.contains(&other.id) {
+            found.types.push(other.id);
+            add(
+                format!("{} {}", other.word(), planner.shown_type(other)),
+                found,
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text has a name in it that is not a part of a longer one.
+fn names_word(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let behind = text[at + name.len()..].chars().next();
+        !before.is_some_and(is_part) && !behind.is_some_and(is_part)
+    })
+}

@@ -1,0 +1,242 @@
+//! Types and domains that users made: what a name means, and what their values are called.
+//!
+//! Relies on: the catalogue's records.  Promises: a label keeps its place whatever it is called, places are in the order
+//! of the labels, and messages that were made without a catalogue get the names of types here.  Does not: make or change
+//! types (`ddl`).
+
+use crate::catalog::Catalog;
+use crate::names;
+use crate::planner::Planner;
+use crate::records::{DomainRecord, LabelRecord, TypeKind, TypeRecord, ViewColumnRecord};
+use crate::system::print::quoted;
+use pg_query::protobuf::TypeName;
+use quintet_base::objects::{name_marked, no_label};
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::value::{Array, EnumValue};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use std::sync::Arc;
+
+impl TypeRecord {
+    /// The labels, if it is an enum.
+    pub fn labels(&self) -> Option<&[LabelRecord]> {
+        match &self.kind {
+            TypeKind::Enum(labels) => Some(labels),
+            _ => None,
+        }
+    }
+
+    /// What it adds to its base type, if it is a domain.
+    pub fn domain(&self) -> Option<&DomainRecord> {
+        match &self.kind {
+            TypeKind::Domain(domain) => Some(domain),
+            _ => None,
+        }
+    }
+
+    /// The fields, if it is a composite type.
+    pub fn fields(&self) -> Option<&[ViewColumnRecord]> {
+        match &self.kind {
+            TypeKind::Composite(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// The number of its array type.
+    pub fn array_number(&self) -> u32 {
+        self.id + 1
+    }
+
+    /// The number of a composite type in `pg_class`.
+    pub fn class_number(&self) -> u32 {
+        self.id + 2
+    }
+
+    /// What DROP and messages call it.
+    pub fn word(&self) -> &'static str {
+        match self.kind {
+            TypeKind::Domain(_) => "domain",
+            _ => "type",
+        }
+    }
+}
+
+impl Catalog {
+    /// The type or domain with this name.
+    pub(crate) fn type_named(&self, schema: &str, name: &str) -> Option<&Arc<TypeRecord>> {
+        self.user_types()
+            .find(|record| record.name == name && record.schema == schema)
+    }
+
+    /// The type with this number, or whose array type has it.
+    pub(crate) fn type_with(&self, number: u32) -> Option<&Arc<TypeRecord>> {
+        let before = || self.user_type(number.checked_sub(1)?);
+        self.user_type(number).or_else(before)
+    }
+
+    /// The type of values that this number stands for: an enum's or its array's.
+    pub fn type_of_oid(&self, oid: u32) -> Option<SqlType> {
+        SqlType::from_oid(oid).or_else(|| {
+            let record = self.type_with(oid)?;
+            match &record.kind {
+                TypeKind::Enum(_) if oid == record.id => Some(SqlType::Enum(record.id)),
+                TypeKind::Enum(_) => Some(SqlType::EnumArray(record.id)),
+                TypeKind::Domain(domain) if oid == record.id => Some(domain.base),
+                _ => None,
+            }
+        })
+    }
+
+    /// The label at a place of an enum.
+    pub fn label(&self, ty: u32, place: u32) -> Option<&str> {
+        let labels = self.user_type(ty)?.labels()?;
+        let at = labels.binary_search_by_key(&place, |label| label.place);
+        at.ok().map(|at| labels[at].label.as_str())
+    }
+
+    /// The labels of an enum as values.
+    pub(crate) fn values_of(&self, ty: u32) -> Vec<Value> {
+        let labels = self.user_type(ty).and_then(|record| record.labels());
+        let value = |label: &LabelRecord| {
+            Value::Enum(EnumValue {
+                ty,
+                place: label.place,
+            })
+        };
+        labels.unwrap_or_default().iter().map(value).collect()
+    }
+}
+
+impl<'a> Planner<'a> {
+    /// The type that a name means; a bare one is looked for along the search path.
+    pub fn find_type(&self, schema: Option<&str>, name: &str) -> Option<&'a Arc<TypeRecord>> {
+        let catalog = self.catalog();
+        match schema {
+            Some(schema) => catalog.type_named(schema, name),
+            None => {
+                let mut path = self.path().iter();
+                path.find_map(|schema| catalog.type_named(schema, name))
+            }
+        }
+    }
+
+    /// The type that the parts of a name mean.
+    ///
+    /// # Errors
+    /// `42704` if there is none.
+    pub fn type_of_name(&self, name: &[&str]) -> SqlResult<&'a Arc<TypeRecord>> {
+        let found = match name {
+            [name] => self.find_type(None, name),
+            [schema, name] => self.find_type(Some(schema), name),
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            let message = format!("type \"{}\" does not exist", name.join("."));
+            SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+        })
+    }
+
+    /// The type that a type's name means, if users made it.
+    pub fn user_type_of(&self, name: &TypeName) -> Option<&'a Arc<TypeRecord>> {
+        self.type_of_name(&names::strings(&name.names)).ok()
+    }
+
+    /// What a type is called: with its schema, unless the bare name finds it.
+    pub fn shown_type(&self, record: &TypeRecord) -> String {
+        match self.find_type(None, &record.name) {
+            Some(found) if found.id == record.id => quoted(&record.name),
+            _ => format!("{}.{}", quoted(&record.schema), quoted(&record.name)),
+        }
+    }
+
+    /// What the type with a number is called, also that of an array.
+    pub fn shown_type_number(&self, number: u32) -> Option<String> {
+        let record = self.catalog().type_with(number)?;
+        let name = self.shown_type(record);
+        Some(match number == record.id {
+            true => name,
+            false => name + "[]",
+        })
+    }
+
+    /// The text with names where types stand as numbers.
+    pub fn with_type_names(&self, text: String) -> String {
+        name_marked(&text, |number| self.shown_type_number(number)).unwrap_or(text)
+    }
+
+    /// The error with names where types stand as numbers.
+    pub fn name_types(&self, mut error: SqlError) -> SqlError {
+        error.message = self.with_type_names(std::mem::take(&mut error.message));
+        let named = |text: Box<str>| self.with_type_names(text.into()).into();
+        error.detail = error.detail.take().map(named);
+        error.hint = error.hint.take().map(named);
+        error
+    }
+
+    /// The place of a label.
+    ///
+    /// # Errors
+    /// `22P02` if the enum has no such label.
+    pub fn place_of(&self, ty: u32, label: &str) -> SqlResult<u32> {
+        let record = self.catalog().user_type(ty);
+        let labels = record.and_then(|record| record.labels());
+        let mut labels = labels.unwrap_or_default().iter();
+        let found = labels.find(|known| known.label == label);
+        found.map(|label| label.place).ok_or_else(|| {
+            let name = record.map_or_else(|| ty.to_string(), |record| self.shown_type(record));
+            no_label(&name, label)
+        })
+    }
+
+    /// Reads the text of a value; labels by this planner's catalogue, also where the session's names are not at hand.
+    ///
+    /// # Errors
+    /// As [`text_format::read`].
+    pub fn read_value(&self, ty: SqlType, text: &str) -> SqlResult<Value> {
+        let label = |number, text: &str| {
+            let place = self.place_of(number, text)?;
+            Ok(Value::Enum(EnumValue { ty: number, place }))
+        };
+        match ty {
+            SqlType::Enum(number) => label(number, text),
+            SqlType::EnumArray(number) => {
+                let read = text_format::read(SqlType::TextArray, text, self.context.format)?;
+                let Value::Array(read) = read else {
+                    return Ok(read);
+                };
+                let values = read.values.iter().map(|value| match value.as_str() {
+                    Some(text) => label(number, text),
+                    None => Ok(Value::Null),
+                });
+                Ok(Value::Array(Box::new(Array {
+                    element: SqlType::Enum(number),
+                    values: values.collect::<SqlResult<_>>()?,
+                })))
+            }
+            ty => text_format::read(ty, text, self.context.format),
+        }
+    }
+
+    /// The text of a value that [`Planner::read_value`] reads back, whatever the session's settings.
+    pub fn write_value(&self, value: &Value, ty: SqlType) -> String {
+        let label = |value: EnumValue| {
+            let known = self.catalog().label(value.ty, value.place);
+            known.unwrap_or_default().to_string()
+        };
+        let format = FormatContext::default();
+        match value {
+            Value::Enum(value) => label(*value),
+            Value::Array(array) if array.element.is_enum() => {
+                let values = array.values.iter().map(|value| match value {
+                    Value::Enum(value) => Value::text(label(*value)),
+                    _ => Value::Null,
+                });
+                let texts = Value::Array(Box::new(Array {
+                    element: SqlType::Text,
+                    values: values.collect(),
+                }));
+                text_format::to_string(&texts, SqlType::TextArray, &format)
+            }
+            value => text_format::to_string(value, ty, &format),
+        }
+    }
+}
