@@ -128,13 +128,7 @@ impl Binder<'_, '_> {
             return Ok(None);
         }
         let Some(ty) = args.iter().map(Expr::ty).find(|ty| ty.is_enum()) else {
-            return match args.iter().all(|arg| arg.ty() == SqlType::Unknown) {
-                true => Err(SqlError::new(
-                    SqlState::DATATYPE_MISMATCH,
-                    "could not determine polymorphic type because input has type unknown",
-                )),
-                false => Ok(None),
-            };
+            return Ok(None);
         };
         let SqlType::Enum(number) = ty else {
             return Ok(None);

@@ -5,7 +5,7 @@
 //!
 //! | section | what is in it | object | statement |
 //! |---|---|---|---|
-//! | `before` | schemas, sequences, tables with primary keys and checks, routines, views | | to be run |
+//! | `before` | schemas, sequences, types and domains, tables with primary keys and checks, routines, views | | to be run |
 //! | `data` | each table | its name | its columns, as COPY wants them |
 //! | `sequence` | each sequence | its number | its name as a literal |
 //! | `after` | indexes, unique constraints, owners of sequences, foreign keys, comments | | to be run |
@@ -14,8 +14,12 @@
 //! before, and back to what it was behind.
 
 use crate::catalog::Catalog;
-use crate::records::{ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, ViewRecord};
+use crate::records::{
+    ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, TypeKind, TypeRecord,
+    ViewColumnRecord, ViewRecord,
+};
 use crate::system;
+use quintet_base::objects::name_marked;
 use quintet_base::types::format_type;
 use quintet_base::{SqlError, SqlResult, SqlType};
 use quintet_ir::schema::SequenceDef;
@@ -60,7 +64,7 @@ impl Catalog {
             lines.push(DumpLine {
                 section,
                 object,
-                statement,
+                statement: self.with_types(statement),
             });
         };
         let run = String::new;
@@ -78,6 +82,11 @@ impl Catalog {
                 type_of(sequence.ty),
                 options(sequence)
             );
+            add("before", run(), text);
+        }
+        // Each after those that it is made of.
+        for record in self.user_types() {
+            let text = on_path(path(&record.schema), type_text(record));
             add("before", run(), text);
         }
         for table in self.tables() {
@@ -161,6 +170,15 @@ impl Catalog {
         Ok(lines)
     }
 
+    /// The statement with the names of types that stand in it as numbers.
+    fn with_types(&self, statement: String) -> String {
+        let named = name_marked(&statement, |number| {
+            let record = self.user_type(number)?;
+            Some(qualified(&record.schema, &record.name))
+        });
+        named.unwrap_or(statement)
+    }
+
     /// Each view behind those that it uses.
     fn views_in_order(&self) -> Vec<&ViewRecord> {
         let mut left: Vec<&ViewRecord> = self.views().map(|view| &**view).collect();
@@ -202,6 +220,11 @@ impl Catalog {
             let mut schemas = self.own_schemas();
             let schema = schemas.find(|(schema, _)| *schema == number)?;
             return Some(format!("SCHEMA {}", quoted(schema.1)));
+        }
+        if comment.class == system::PG_TYPE {
+            let record = self.user_type(number)?;
+            let word = record.domain().map_or("TYPE", |_| "DOMAIN");
+            return Some(format!("{word} {}", qualified(&record.schema, &record.name)));
         }
         if comment.class != system::PG_CLASS {
             return None;
@@ -271,7 +294,11 @@ impl Catalog {
     }
 
     fn column_text(&self, record: &TableRecord, at: usize, column: &ColumnRecord) -> String {
-        let ty = format_type(column.ty, column.modifier);
+        let domain = record.domain(at).and_then(|domain| self.user_type(domain));
+        let ty = match domain {
+            Some(domain) => qualified(&domain.schema, &domain.name),
+            None => format_type(column.ty, column.modifier),
+        };
         let mut text = format!("{} {ty}", quoted(&column.name));
         if let Some(source) = record.generated(at) {
             text += &format!(" GENERATED ALWAYS AS ({source}) STORED");
@@ -334,6 +361,41 @@ impl Catalog {
             text += " NOT VALID";
         }
         Ok(text)
+    }
+}
+
+/// The statement that makes a type.
+fn type_text(record: &TypeRecord) -> String {
+    let name = qualified(&record.schema, &record.name);
+    match &record.kind {
+        TypeKind::Enum(labels) => {
+            let labels = labels.iter().map(|label| literal(&label.label));
+            let labels: Vec<String> = labels.collect();
+            format!("CREATE TYPE {name} AS ENUM ({})", labels.join(", "))
+        }
+        TypeKind::Composite(fields) => {
+            let field = |field: &ViewColumnRecord| {
+                let ty = format_type(field.ty, field.modifier);
+                format!("{} {ty}", quoted(&field.name))
+            };
+            let fields: Vec<String> = fields.iter().map(field).collect();
+            format!("CREATE TYPE {name} AS ({})", fields.join(", "))
+        }
+        TypeKind::Domain(domain) => {
+            let base = format_type(domain.base, domain.modifier);
+            let mut text = format!("CREATE DOMAIN {name} AS {base}");
+            if let Some(default) = &domain.default {
+                text += &format!(" DEFAULT {default}");
+            }
+            if domain.not_null {
+                text += " NOT NULL";
+            }
+            for check in &domain.checks {
+                let own = quoted(&check.name);
+                text += &format!(" CONSTRAINT {own} CHECK ({})", check.text);
+            }
+            text
+        }
     }
 }
 

@@ -50,14 +50,6 @@ impl TypeRecord {
     pub fn class_number(&self) -> u32 {
         self.id + 2
     }
-
-    /// What DROP and messages call it.
-    pub fn word(&self) -> &'static str {
-        match self.kind {
-            TypeKind::Domain(_) => "domain",
-            _ => "type",
-        }
-    }
 }
 
 impl Catalog {

@@ -116,7 +116,7 @@ pub(super) fn release(
     if !found.words.is_empty() && !cascade {
         let record = types.iter().find_map(|id| planner.catalog().user_type(*id));
         let what = record.map_or_else(String::new, |record| {
-            format!("{} {}", record.word(), planner.shown_type(record))
+            format!("type {}", planner.shown_type(record))
         });
         return Err(SqlError::new(
             SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
@@ -157,7 +157,7 @@ fn collect(
     found: &mut Dependents,
 ) -> SqlResult<()> {
     let catalog = planner.catalog();
-    let what = format!("{} {}", record.word(), planner.shown_type(record));
+    let what = format!("type {}", planner.shown_type(record));
     let add = |word: String, found: &mut Dependents| {
         if !found.words.contains(&word) {
             found.details.push(format!("{word} depends on {what}"));
@@ -236,10 +236,7 @@ fn collect(
         };
         if uses && !going.contains(&other.id) {
             found.types.push(other.id);
-            add(
-                format!("{} {}", other.word(), planner.shown_type(other)),
-                found,
-            );
+            add(format!("type {}", planner.shown_type(other)), found);
         }
     }
     Ok(())

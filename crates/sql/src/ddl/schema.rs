@@ -143,8 +143,8 @@ fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult<()> {
         .map(|record| &**record)
         .collect();
     details.extend(types.iter().map(|record| {
-        let (word, name) = (record.word(), &record.name);
-        format!("{word} {schema}.{name} depends on schema {schema}")
+        let name = &record.name;
+        format!("type {schema}.{name} depends on schema {schema}")
     }));
     if details.is_empty() {
         return Ok(());

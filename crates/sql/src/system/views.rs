@@ -308,7 +308,10 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                     )),
                     None => Value::Null,
                 },
-                not_null: column.not_null,
+                not_null: column.not_null
+                    || super::types::domain_of(planner, table.id, number)
+                        .and_then(|record| record.domain())
+                        .is_some_and(|domain| domain.not_null),
                 identity: column.identity,
                 domain: super::types::domain_of(planner, table.id, number),
                 updatable: true,
