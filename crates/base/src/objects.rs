@@ -31,6 +31,9 @@ pub trait Objects: Send + Sync {
     /// `22P02` if it has none.
     fn place(&self, ty: u32, label: &str) -> SqlResult<u32>;
 
+    /// The text with names where types and labels stand as marks ([`name_marked`]).
+    fn named(&self, text: &str) -> Option<String>;
+
     /// What a function about the catalogue says: `pg_get_indexdef`, `obj_description` and the like.
     ///
     /// # Errors
@@ -86,12 +89,12 @@ impl ObjectNames {
         }
     }
 
-    /// The label at a place of an enum: the place itself if nobody knows.
+    /// The label at a place of an enum: a mark of it if nobody knows.
     pub fn label(&self, value: EnumValue) -> String {
         let known = self.0.as_ref();
         known
             .and_then(|objects| objects.label(value.ty, value.place))
-            .unwrap_or_else(|| value.place.to_string())
+            .unwrap_or_else(|| mark_label(value))
     }
 
     /// The place of a label of an enum.
@@ -101,8 +104,26 @@ impl ObjectNames {
     pub fn place(&self, ty: u32, label: &str) -> SqlResult<u32> {
         match &self.0 {
             Some(objects) => objects.place(ty, label),
-            None => label.parse().map_err(|_| no_label(&mark(ty), label)),
+            None => match read_mark(label.trim_matches(MARK)) {
+                Some((known, Some(place))) if known == ty => Ok(place),
+                _ => Err(no_label(&mark(ty), label)),
+            },
         }
+    }
+
+    /// The text with names where types and labels stand as marks, if there is a catalogue.
+    pub fn named(&self, text: String) -> String {
+        let objects = self.0.as_ref().filter(|_| text.contains(MARK));
+        objects.and_then(|objects| objects.named(&text)).unwrap_or(text)
+    }
+
+    /// The error with names where types and labels stand as marks.
+    pub fn name_error(&self, mut error: SqlError) -> SqlError {
+        let named = |text: Box<str>| Box::from(self.named(text.into()));
+        error.message = self.named(std::mem::take(&mut error.message));
+        error.detail = error.detail.take().map(named);
+        error.hint = error.hint.take().map(named);
+        error
     }
 
     /// True if there is a catalogue.
@@ -139,8 +160,24 @@ pub fn mark(number: u32) -> String {
     format!("{MARK}{number}{MARK}")
 }
 
-/// The text with names in the place of marks; `None` if there are none.
-pub fn name_marked(text: &str, name: impl Fn(u32) -> Option<String>) -> Option<String> {
+/// The same for a label of an enum.
+fn mark_label(value: EnumValue) -> String {
+    format!("{MARK}{}.{}{MARK}", value.ty, value.place)
+}
+
+/// The number of a type, and the place of a label of it.
+fn read_mark(inside: &str) -> Option<(u32, Option<u32>)> {
+    match inside.split_once('.') {
+        Some((ty, place)) => Some((ty.parse().ok()?, Some(place.parse().ok()?))),
+        None => Some((inside.parse().ok()?, None)),
+    }
+}
+
+/// The text with the names of types, and labels at their places, where there are marks; `None` if there are none.
+pub fn name_marked(
+    text: &str,
+    name: impl Fn(u32, Option<u32>) -> Option<String>,
+) -> Option<String> {
     if !text.contains(MARK) {
         return None;
     }
@@ -149,8 +186,8 @@ pub fn name_marked(text: &str, name: impl Fn(u32) -> Option<String>) -> Option<S
     while let Some((before, behind)) = rest.split_once(MARK) {
         out.push_str(before);
         let marked = behind.split_once(MARK).and_then(|(number, behind)| {
-            let named = number.parse().ok().and_then(&name)?;
-            Some((named, behind))
+            let (ty, place) = read_mark(number)?;
+            Some((name(ty, place)?, behind))
         });
         rest = match marked {
             Some((named, behind)) => {

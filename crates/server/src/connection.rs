@@ -386,6 +386,7 @@ impl Connection {
 
     /// Tells the client what went wrong with a statement.
     fn refuse(&mut self, error: SqlError) {
+        let error = self.session.format().objects.name_error(error);
         self.entrance.metrics.error(error.state.as_str());
         log(&error, self.seat.process_id);
         self.tell();

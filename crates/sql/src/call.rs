@@ -194,6 +194,7 @@ impl Binder<'_, '_> {
                 left: Box::new(number.clone()),
                 right: Box::new(Expr::Const(Value::Oid(oid), SqlType::Oid)),
             };
+            let text = self.planner.with_type_names(text);
             (is_it, Expr::Const(Value::text(&text), SqlType::Text))
         });
         let branches: Vec<(Expr, Expr)> = branches.collect();

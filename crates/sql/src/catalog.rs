@@ -18,6 +18,7 @@ use crate::references;
 use crate::role::{Access, Roles};
 use crate::routine::StoredRoutine;
 use crate::stored;
+use quintet_base::objects::name_marked;
 use quintet_base::{ConstraintId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::Program;
 use quintet_ir::schema::{SequenceDef, TableRef};
@@ -469,7 +470,11 @@ impl Catalog {
     pub fn programs(&self) -> impl Iterator<Item = (String, SqlResult<Arc<Program>>)> {
         self.routines.values().map(|stored| {
             let name = match stored.signature(self) {
-                Ok(signature) => signature.describe(),
+                Ok(signature) => {
+                    let text = signature.describe();
+                    let shown = |number, _| Some(self.user_type(number)?.name.clone());
+                    name_marked(&text, shown).unwrap_or(text)
+                }
                 Err(_) => stored.record.name.clone(),
             };
             (name, stored.program(self).map(Arc::clone))

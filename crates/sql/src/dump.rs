@@ -172,7 +172,7 @@ impl Catalog {
 
     /// The statement with the names of types that stand in it as numbers.
     fn with_types(&self, statement: String) -> String {
-        let named = name_marked(&statement, |number| {
+        let named = name_marked(&statement, |number, _| {
             let record = self.user_type(number)?;
             Some(qualified(&record.schema, &record.name))
         });

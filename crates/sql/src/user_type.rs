@@ -152,7 +152,11 @@ impl<'a> Planner<'a> {
 
     /// The text with names where types stand as numbers.
     pub fn with_type_names(&self, text: String) -> String {
-        name_marked(&text, |number| self.shown_type_number(number)).unwrap_or(text)
+        let shown = |number, place: Option<u32>| match place {
+            Some(place) => self.catalog().label(number, place).map(str::to_string),
+            None => self.shown_type_number(number),
+        };
+        name_marked(&text, shown).unwrap_or(text)
     }
 
     /// The error with names where types stand as numbers.

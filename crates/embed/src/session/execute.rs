@@ -660,17 +660,22 @@ impl Session {
         };
         let mut lines = Vec::new();
         match &procedure.body {
-            Body::Statement(statement) => lines.extend(quintet_ir::explain::explain(statement)),
+            Body::Statement(statement) => {
+                let objects = &self.host.settings.format.objects;
+                let printed = quintet_ir::explain::explain(statement);
+                lines.extend(printed.into_iter().map(|line| objects.named(line)));
+            }
             // A statement that was made into steps.
             Body::Call { program, .. } if program.is_nameless() => {
                 lines.push(format!("{}, step by step", inner.tag));
                 let body = program.routines.first().map_or(&[][..], |made| &made.body);
+                let objects = &self.host.settings.format.objects;
                 each_step(body, &mut |step| {
                     if let Some(statement) = step.action.statement() {
-                        let plan = quintet_ir::explain::explain(statement);
-                        let nested = plan.iter().enumerate().map(|(number, line)| match number {
-                            0 => format!("  ->  {line}"),
-                            _ => format!("      {line}"),
+                        let plan = quintet_ir::explain::explain(statement).into_iter();
+                        let nested = plan.enumerate().map(|(number, line)| match number {
+                            0 => format!("  ->  {}", objects.named(line)),
+                            _ => format!("      {}", objects.named(line)),
                         });
                         lines.extend(nested);
                     }

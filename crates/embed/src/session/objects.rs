@@ -58,6 +58,10 @@ impl Objects for SessionObjects {
         self.ask(|known| known.place(ty, label))
     }
 
+    fn named(&self, text: &str) -> Option<String> {
+        Some(self.ask(|known| known.named(text)))
+    }
+
     fn describe(&self, function: &str, arguments: &[&Value]) -> SqlResult<Value> {
         let asked = arguments.first().and_then(|name| name.as_str());
         if (function, asked) == ("live()", Some("pg_prepared_statements")) {

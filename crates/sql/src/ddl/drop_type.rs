@@ -84,6 +84,8 @@ struct Dependents {
     views: Vec<TableId>,
     routines: Vec<RoutineId>,
     types: Vec<u32>,
+    /// Fields of composite types.
+    fields: BTreeMap<u32, Vec<String>>,
     /// As messages list them.
     words: Vec<String>,
     details: Vec<String>,
@@ -139,6 +141,18 @@ pub(super) fn release(
     }
     for (table, columns) in found.columns {
         drop_columns(draft, table, &columns)?;
+    }
+    for (number, names) in found.fields {
+        let record = planner.catalog().user_type(number);
+        let Some(record) = record.filter(|_| !going.contains(&number)) else {
+            continue;
+        };
+        let fields = record.fields().unwrap_or_default().iter();
+        let left = fields.filter(|field| !names.contains(&field.name));
+        draft.put_type(&TypeRecord {
+            kind: TypeKind::Composite(left.cloned().collect()),
+            ..(**record).clone()
+        })?;
     }
     for number in going {
         if !draft.has_dropped(RecordKey::Type(number)) {
@@ -221,14 +235,12 @@ fn collect(
         let uses = match &other.kind {
             TypeKind::Domain(domain) => is_of(domain.base, record.id),
             TypeKind::Composite(fields) => {
-                if let Some(field) = fields.iter().find(|field| is_of(field.ty, record.id))
-                    && !going.contains(&other.id)
-                {
-                    return Err(SqlError::unsupported(format!(
-                        "dropping {what}, which field {} of type {} is of",
-                        field.name,
-                        planner.shown_type(other)
-                    )));
+                let own = fields.iter().filter(|field| is_of(field.ty, record.id));
+                for field in own.filter(|_| !going.contains(&other.id)) {
+                    let gone = found.fields.entry(other.id).or_default();
+                    gone.push(field.name.clone());
+                    let (name, of) = (&field.name, planner.shown_type(other));
+                    add(format!("column {name} of composite type {of}"), found);
                 }
                 false
             }

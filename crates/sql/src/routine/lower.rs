@@ -111,7 +111,7 @@ pub(crate) fn routine(
         error.nowhere().within(&context)
     })?;
     Ok(Routine {
-        name: signature.describe(),
+        name: Planner::new(context, "", &[]).with_type_names(signature.describe()),
         slots: lowering.at.variables.slots,
         arguments: signature.slots(),
         strict: signature.strict,

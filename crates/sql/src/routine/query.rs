@@ -9,7 +9,7 @@ use super::link::Linker;
 use super::lower::{parameters, projected};
 use super::signature::Signature;
 use crate::parse;
-use crate::planner::PlanContext;
+use crate::planner::{PlanContext, Planner};
 use crate::plpgsql;
 use crate::variables::Conflict;
 use pg_query::protobuf::CreateFunctionStmt;
@@ -51,7 +51,7 @@ pub(crate) fn routine(
         error.nowhere().within(&context)
     })?;
     Ok(Routine {
-        name: signature.describe(),
+        name: Planner::new(context, "", &[]).with_type_names(signature.describe()),
         slots: at.variables.slots,
         arguments: signature.slots(),
         strict: signature.strict,

@@ -9,6 +9,7 @@ use crate::plpgsql::{self, DataType, Header, ParameterMode, Returns, Volatility}
 use crate::records::{TypeRecord, ViewColumnRecord};
 use crate::types;
 use pg_query::protobuf::{CreateFunctionStmt, Node};
+use quintet_base::objects::mark;
 use quintet_base::row::RowLayout;
 use quintet_base::types::format_type;
 use quintet_base::{
@@ -97,6 +98,14 @@ impl Resolved {
 }
 
 impl Parameter {
+    /// What its type is called, with a mark where users made it.
+    pub fn type_text(&self) -> String {
+        match self.domain {
+            Some(domain) => mark(domain),
+            None => format_type(self.ty, TypeMod::NONE),
+        }
+    }
+
     /// Whether a caller gives it a value.
     pub fn is_input(&self) -> bool {
         matches!(self.mode, ParameterMode::In | ParameterMode::InOut)
@@ -229,7 +238,7 @@ impl Signature {
         let inputs = self.parameters.iter().filter(|p| p.is_input());
         let names = inputs.map(|parameter| match &parameter.row {
             Some(table) => table.name.clone(),
-            None => format_type(parameter.ty, TypeMod::NONE),
+            None => parameter.type_text(),
         });
         let names: Vec<String> = names.collect();
         format!("{}({})", self.name, names.join(", "))

@@ -81,12 +81,17 @@ impl<'c> Known<'c> {
                 }
                 let signature = routine.signature(self.context.catalog).ok()?;
                 let inputs = signature.parameters.iter().filter(|p| p.is_input());
-                let types: Vec<String> = inputs.map(|p| p.ty.to_string()).collect();
+                let types: Vec<String> = inputs.map(|p| p.type_text()).collect();
                 let shown = format!("{name}({})", types.join(","));
                 Some(self.planner().with_type_names(shown))
             }
             _ => None,
         }
+    }
+
+    /// See [`quintet_base::objects::Objects::named`].
+    pub fn named(&self, text: &str) -> String {
+        self.planner().with_type_names(text.to_string())
     }
 
     /// See [`quintet_base::objects::Objects::place`].
@@ -150,6 +155,11 @@ impl<'c> Known<'c> {
                 return named(&table.schema, name);
             }
         }
+        let mut types = self.context.catalog.user_types();
+        let composite = types.find(|record| record.fields().is_some() && record.class_number() == number);
+        if let Some(record) = composite {
+            return named(&record.schema, &record.name);
+        }
         if let Some(view) = self.context.catalog.view(TableId(number)) {
             return named(&view.schema, &view.name);
         }
@@ -185,7 +195,13 @@ impl<'c> Known<'c> {
         if let Some(oid) = super::relation_oid(system, &name) {
             return Ok(oid);
         }
-        let found = self.planner().find_relation(schema.as_deref(), &name);
+        let planner = self.planner();
+        let found = planner.find_relation(schema.as_deref(), &name);
+        if let (None, Some(record)) = (found, planner.find_type(schema.as_deref(), &name))
+            && record.fields().is_some()
+        {
+            return Ok(record.class_number());
+        }
         let found = found.ok_or_else(missing)?;
         Ok(self.context.catalog.number_of(found))
     }
@@ -230,7 +246,7 @@ impl<'c> Known<'c> {
                 let signature = routine.signature(catalog);
                 signature.is_ok_and(|signature| {
                     let inputs = signature.parameters.iter().filter(|p| p.is_input());
-                    inputs.map(|p| p.ty.oid()).eq(types.iter().copied())
+                    inputs.map(|p| p.domain.unwrap_or(p.ty.oid())).eq(types.iter().copied())
                 })
             });
         }

@@ -152,7 +152,10 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         };
         let set = signature.output == Output::Rows;
         let language = LANGUAGES.iter().find(|known| known.0 == language);
-        let types = inputs().map(|p| oid(type_number(p.ty, p.row.is_some())));
+        let types = inputs().map(|p| {
+            let own = type_number(p.ty, p.row.is_some());
+            oid(p.domain.unwrap_or(own))
+        });
         let names = signature.parameters.iter();
         let names = names.map(|p| text(p.name.as_deref().unwrap_or_default()));
         let named = signature.parameters.iter().any(|p| p.name.is_some());
@@ -161,7 +164,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             (_, true) => RECORD,
             ([], _) => SqlType::Void.oid(),
             ([_], false) if signature.procedure => RECORD,
-            ([column, ..], false) => column.ty.oid(),
+            ([column, ..], false) => signature.result_domain.unwrap_or(column.ty.oid()),
         };
         vec![
             oid(stored.record.id.0),
@@ -264,8 +267,8 @@ fn parameters(planner: &Planner) -> Vec<Vec<Value>> {
                 parameter.name.as_deref().map_or(Value::Null, text),
                 text(&super::schema::data_type(parameter.ty)),
                 text(planner.context.database),
-                text("pg_catalog"),
-                text(&super::type_name(parameter.ty)),
+                text(&super::types::place_of(planner, parameter.ty).0),
+                text(&super::types::place_of(planner, parameter.ty).1),
                 text(&position.to_string()),
             ]);
         }
@@ -354,13 +357,13 @@ fn arguments_text(routine: &Described, with_defaults: bool) -> String {
         parts.extend(parameter.name.clone());
         parts.push(match &parameter.row {
             Some(table) => table.name.clone(),
-            None => format_type(parameter.ty, TypeMod::NONE),
+            None => parameter.type_text(),
         });
         if let Some(node) = parameter.default.as_ref().filter(|_| with_defaults) {
             let text = parse::expression_text(node).unwrap_or_else(|_| "…".into());
             // PostgreSQL shows the type of a literal that has none of its own.
             let cast = match text.starts_with('\'') || text == "NULL" {
-                true => format!("::{}", format_type(parameter.ty, TypeMod::NONE)),
+                true => format!("::{}", parameter.type_text()),
                 false => String::new(),
             };
             parts.push(format!("DEFAULT {text}{cast}"));
@@ -381,7 +384,7 @@ fn result_text(header: &Header, signature: &Signature) -> Option<String> {
         .iter()
         .filter(|p| p.mode == ParameterMode::Table);
     let tables: Vec<String> = tables
-        .map(|p| format!("{} {}", p.name.as_deref().unwrap_or_default(), name(p.ty)))
+        .map(|p| format!("{} {}", p.name.as_deref().unwrap_or_default(), p.type_text()))
         .collect();
     if !tables.is_empty() {
         return Some(format!("TABLE({})", tables.join(", ")));
@@ -391,7 +394,10 @@ fn result_text(header: &Header, signature: &Signature) -> Option<String> {
         (Returns::Value(ty) | Returns::SetOf(ty), _) if signature.is_row || signature.record => {
             ty.to_string()
         }
-        (_, [column]) => name(column.ty),
+        (_, [column]) => match signature.result_domain {
+            Some(domain) => quintet_base::objects::mark(domain),
+            None => name(column.ty),
+        },
         _ => "record".to_string(),
     };
     Some(match signature.output {
