@@ -114,7 +114,9 @@ impl ObjectNames {
     /// The text with names where types and labels stand as marks, if there is a catalogue.
     pub fn named(&self, text: String) -> String {
         let objects = self.0.as_ref().filter(|_| text.contains(MARK));
-        objects.and_then(|objects| objects.named(&text)).unwrap_or(text)
+        objects
+            .and_then(|objects| objects.named(&text))
+            .unwrap_or(text)
     }
 
     /// The error with names where types and labels stand as marks.

@@ -82,6 +82,8 @@ pub struct Changes {
     left: u64,
     reader: LogReader,
     catalog: Catalog,
+    /// Of the catalogue at hand.
+    format: FormatContext,
     tables: HashMap<SpaceId, TableRef>,
     /// Of spaces that were.
     past: HashMap<SpaceId, TableRef>,
@@ -112,6 +114,7 @@ impl Changes {
             read: from,
             left: commits,
             tables: by_space(&catalog),
+            format: format_of(&catalog),
             catalog,
             ready: VecDeque::new(),
             ended: false,
@@ -191,6 +194,7 @@ impl Changes {
                 self.catalog = catalog;
             }
             self.tables = by_space(&self.catalog);
+            self.format = format_of(&self.catalog);
             let dropped: HashSet<SpaceId> = record.dropped().into_iter().collect();
             for space in &dropped {
                 let Some(old) = before.get(space).or_else(|| self.past.get(space)) else {
@@ -212,12 +216,23 @@ impl Changes {
                 None => ChangeKind::Delete,
             };
             self.ready.push_back(Change {
-                key: Some(key_text(table, change.key)?),
-                row: change.value.map(|row| row_text(table, row)).transpose()?,
+                key: Some(key_text(table, change.key, &self.format)?),
+                row: change
+                    .value
+                    .map(|row| row_text(table, row, &self.format))
+                    .transpose()?,
                 ..about(kind, Some(table))
             });
         }
         Ok(())
+    }
+}
+
+/// How values are written: in UTC, and with the labels that there are.
+fn format_of(catalog: &Catalog) -> FormatContext {
+    FormatContext {
+        objects: catalog.labels(),
+        ..FormatContext::default()
     }
 }
 
@@ -253,8 +268,8 @@ fn damaged(error: impl std::error::Error) -> SqlError {
     .hint("Positions are those of commits, of backups, and those at the end of a list of changes.")
 }
 
-fn key_text(table: &TableDef, mut bytes: &[u8]) -> SqlResult<String> {
-    let mut object = Object::new();
+fn key_text(table: &TableDef, mut bytes: &[u8], format: &FormatContext) -> SqlResult<String> {
+    let mut object = Object::new(format);
     match &table.primary_key {
         Some(primary) => {
             for &column in &primary.columns {
@@ -271,9 +286,9 @@ fn key_text(table: &TableDef, mut bytes: &[u8]) -> SqlResult<String> {
     Ok(object.finish())
 }
 
-fn row_text(table: &TableDef, bytes: &[u8]) -> SqlResult<String> {
+fn row_text(table: &TableDef, bytes: &[u8], format: &FormatContext) -> SqlResult<String> {
     let row = table.layout.open(bytes)?;
-    let mut object = Object::new();
+    let mut object = Object::new(format);
     for (i, column) in table.columns.iter().enumerate() {
         if column.dropped {
             continue;
@@ -288,16 +303,16 @@ fn row_text(table: &TableDef, bytes: &[u8]) -> SqlResult<String> {
 }
 
 /// A JSON object in the making; fields in the order of the columns.
-struct Object {
+struct Object<'f> {
     text: String,
-    format: FormatContext,
+    format: &'f FormatContext,
 }
 
-impl Object {
-    fn new() -> Object {
+impl Object<'_> {
+    fn new(format: &FormatContext) -> Object<'_> {
         Object {
             text: String::from("{"),
-            format: FormatContext::default(),
+            format,
         }
     }
 
@@ -306,9 +321,9 @@ impl Object {
             self.text.push(',');
         }
         let name = Value::text(name);
-        write_json(&name, SqlType::Text, &self.format, &mut self.text)?;
+        write_json(&name, SqlType::Text, self.format, &mut self.text)?;
         self.text.push(':');
-        write_json(value, ty, &self.format, &mut self.text)
+        write_json(value, ty, self.format, &mut self.text)
     }
 
     fn finish(mut self) -> String {

@@ -24,7 +24,7 @@ pub(crate) fn whereabouts(catalog: &Catalog, space: SpaceId, key: &[u8]) -> Opti
         if table.space == space {
             let columns = table.primary_key.as_ref();
             let row = match columns {
-                Some(primary) => columns_of(table, &primary.columns, key),
+                Some(primary) => columns_of(catalog, table, &primary.columns, key),
                 None => row_number(key),
             };
             return Some(Whereabouts {
@@ -37,7 +37,7 @@ pub(crate) fn whereabouts(catalog: &Catalog, space: SpaceId, key: &[u8]) -> Opti
             return Some(Whereabouts {
                 number: index.id.0,
                 name: index.name.clone(),
-                row: columns_of(table, &index.columns, key),
+                row: columns_of(catalog, table, &index.columns, key),
             });
         }
     }
@@ -50,7 +50,12 @@ fn row_number(mut key: &[u8]) -> Option<String> {
     number.as_i64().map(|number| format!("row {number}"))
 }
 
-fn columns_of(table: &TableDef, columns: &[usize], mut key: &[u8]) -> Option<String> {
+fn columns_of(
+    catalog: &Catalog,
+    table: &TableDef,
+    columns: &[usize],
+    mut key: &[u8],
+) -> Option<String> {
     if key.is_empty() {
         return None;
     }
@@ -62,7 +67,7 @@ fn columns_of(table: &TableDef, columns: &[usize], mut key: &[u8]) -> Option<Str
         if known.is_err() {
             key = &[];
         }
-        known.map_or("*".to_string(), |value| written(&value, ty))
+        known.map_or("*".to_string(), |value| written(catalog, &value, ty))
     });
     let values: Vec<String> = values.collect();
     Some(match (names.as_slice(), values.as_slice()) {
@@ -71,11 +76,17 @@ fn columns_of(table: &TableDef, columns: &[usize], mut key: &[u8]) -> Option<Str
     })
 }
 
-fn written(value: &Value, ty: SqlType) -> String {
+fn written(catalog: &Catalog, value: &Value, ty: SqlType) -> String {
     if value.is_null() {
         return "NULL".to_string();
     }
-    let text = text_format::to_string(value, ty, &FormatContext::default());
+    let text = match value {
+        Value::Enum(value) => {
+            let label = catalog.label(value.ty, value.place);
+            label.unwrap_or_default().to_string()
+        }
+        value => text_format::to_string(value, ty, &FormatContext::default()),
+    };
     match value.as_i64().is_some() || matches!(value, Value::Numeric(_) | Value::Bool(_)) {
         true => text,
         false => format!("'{}'", text.replace('\'', "''")),

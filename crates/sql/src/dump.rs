@@ -224,7 +224,10 @@ impl Catalog {
         if comment.class == system::PG_TYPE {
             let record = self.user_type(number)?;
             let word = record.domain().map_or("TYPE", |_| "DOMAIN");
-            return Some(format!("{word} {}", qualified(&record.schema, &record.name)));
+            return Some(format!(
+                "{word} {}",
+                qualified(&record.schema, &record.name)
+            ));
         }
         if comment.class != system::PG_CLASS {
             return None;

@@ -10,10 +10,11 @@ use crate::planner::Planner;
 use crate::records::{DomainRecord, LabelRecord, TypeKind, TypeRecord, ViewColumnRecord};
 use crate::system::print::quoted;
 use pg_query::protobuf::TypeName;
-use quintet_base::objects::{name_marked, no_label};
+use quintet_base::objects::{ObjectNames, Objects, name_marked, no_label};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::value::{Array, EnumValue};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl TypeRecord {
@@ -80,9 +81,14 @@ impl Catalog {
 
     /// The label at a place of an enum.
     pub fn label(&self, ty: u32, place: u32) -> Option<&str> {
-        let labels = self.user_type(ty)?.labels()?;
-        let at = labels.binary_search_by_key(&place, |label| label.place);
-        at.ok().map(|at| labels[at].label.as_str())
+        label_at(self.user_type(ty)?, place)
+    }
+
+    /// What labels are called, for who has no session.
+    pub fn labels(&self) -> ObjectNames {
+        let enums = self.user_types().filter(|record| record.labels().is_some());
+        let enums = enums.map(|record| (record.id, Arc::clone(record)));
+        ObjectNames::of(Arc::new(Labels(enums.collect())))
     }
 
     /// The labels of an enum as values.
@@ -96,6 +102,48 @@ impl Catalog {
         };
         labels.unwrap_or_default().iter().map(value).collect()
     }
+}
+
+/// The labels of a catalogue's enums, for who has no session.
+struct Labels(BTreeMap<u32, Arc<TypeRecord>>);
+
+impl Objects for Labels {
+    fn name(&self, _: SqlType, _: u32) -> Option<String> {
+        None
+    }
+
+    fn number(&self, kind: SqlType, name: &str) -> SqlResult<u32> {
+        let message = format!("{kind} \"{name}\" does not exist");
+        Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
+    }
+
+    fn label(&self, ty: u32, place: u32) -> Option<String> {
+        label_at(self.0.get(&ty)?, place).map(str::to_string)
+    }
+
+    fn place(&self, ty: u32, label: &str) -> SqlResult<u32> {
+        let labels = self.0.get(&ty).and_then(|record| record.labels());
+        let mut labels = labels.unwrap_or_default().iter();
+        let found = labels.find(|known| known.label == label);
+        found
+            .map(|label| label.place)
+            .ok_or_else(|| no_label(&ty.to_string(), label))
+    }
+
+    fn named(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn describe(&self, _: &str, _: &[&Value]) -> SqlResult<Value> {
+        Ok(Value::Null)
+    }
+}
+
+/// The label at a place.
+fn label_at(record: &TypeRecord, place: u32) -> Option<&str> {
+    let labels = record.labels()?;
+    let at = labels.binary_search_by_key(&place, |label| label.place);
+    at.ok().map(|at| labels[at].label.as_str())
 }
 
 impl<'a> Planner<'a> {

@@ -144,6 +144,11 @@ pub(super) fn drop_columns(draft: &mut Draft, table: TableId, names: &[String]) 
         to_verify_of_others: Vec::new(),
     };
     for name in names {
+        // One that is made of another has gone with it.
+        let mut columns = change.record.columns.iter();
+        if !columns.any(|column| !column.dropped && column.name == *name) {
+            continue;
+        }
         change.drop_column(&AlterTableCmd {
             name: name.clone(),
             behavior: DropBehavior::DropCascade as i32,

@@ -156,7 +156,8 @@ impl<'c> Known<'c> {
             }
         }
         let mut types = self.context.catalog.user_types();
-        let composite = types.find(|record| record.fields().is_some() && record.class_number() == number);
+        let composite =
+            types.find(|record| record.fields().is_some() && record.class_number() == number);
         if let Some(record) = composite {
             return named(&record.schema, &record.name);
         }
@@ -246,7 +247,9 @@ impl<'c> Known<'c> {
                 let signature = routine.signature(catalog);
                 signature.is_ok_and(|signature| {
                     let inputs = signature.parameters.iter().filter(|p| p.is_input());
-                    inputs.map(|p| p.domain.unwrap_or(p.ty.oid())).eq(types.iter().copied())
+                    inputs
+                        .map(|p| p.domain.unwrap_or(p.ty.oid()))
+                        .eq(types.iter().copied())
                 })
             });
         }

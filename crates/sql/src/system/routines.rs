@@ -384,7 +384,13 @@ fn result_text(header: &Header, signature: &Signature) -> Option<String> {
         .iter()
         .filter(|p| p.mode == ParameterMode::Table);
     let tables: Vec<String> = tables
-        .map(|p| format!("{} {}", p.name.as_deref().unwrap_or_default(), p.type_text()))
+        .map(|p| {
+            format!(
+                "{} {}",
+                p.name.as_deref().unwrap_or_default(),
+                p.type_text()
+            )
+        })
         .collect();
     if !tables.is_empty() {
         return Some(format!("TABLE({})", tables.join(", ")));
