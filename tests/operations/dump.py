@@ -41,6 +41,21 @@ insert into other.things values (1, 'a;b');
 create view other.newest as select id, kind || '!' as loud from other.things where id > 0;
 create view loudest as select loud, count(*) as n from other.newest group by loud;
 create function other.twice(a int) returns int language sql as 'select a * 2';
+create type mood as enum ('sad', 'ok', 'it''s "fine"');
+create type other.color as enum ('red', 'green');
+create domain positive as int default 3 not null check (value > 0) constraint small check (value < 100);
+create domain other.warm as other.color default 'red' check (value <> 'green');
+create type pair as (m mood, n int, cs other.color[]);
+create table other.felt (id int primary key, m mood not null default 'ok'::mood, ms mood[] default '{sad}', p positive, w other.warm,
+    check (m <> 'sad'::mood));
+create index felt_m on other.felt (m);
+create function pairs(m mood, p positive) returns setof pair language plpgsql as $$
+    declare r pair; begin r.m := m; r.n := p; return next r; end $$;
+insert into other.felt values (1), (2, 'it''s "fine"', array['it''s "fine"', 'sad']::mood[], 5, 'red');
+alter type mood add value 'great' after 'ok';
+insert into other.felt values (3, 'great', '{great,NULL}', 99, null);
+comment on type mood is 'a mood';
+comment on domain positive is 'above 0';
 comment on table book is 'it''s a book';
 comment on column book.title is 'its title';
 comment on view loudest is 'a view';
@@ -48,7 +63,8 @@ comment on function add_one(int) is 'one more';
 comment on schema other is 'others';
 """
 
-TABLES = {"author": "id", "book": "id", "nokey": "a, b", "gen": "id", "two": "a, b", "tree": "id", "other.things": "id"}
+TABLES = {"author": "id", "book": "id", "nokey": "a, b", "gen": "id", "two": "a, b", "tree": "id", "other.things": "id",
+          "other.felt": "m, id"}
 
 
 def same(one, other):
@@ -72,6 +88,16 @@ def behaves(s):
         equal(c.execute("select other.twice(4)").fetchone(), (8,))
         about = "select obj_description('book'::regclass, 'pg_class'), col_description('book'::regclass, 3)"
         equal(c.execute(about).fetchone(), ("it's a book", "its title"))
+        equal(c.execute("select id from other.felt order by m").fetchall(), [(1,), (3,), (2,)])
+        equal(c.execute("select m::text, n from pairs('great', 4)").fetchone(), ("great", 4))
+        about = "select obj_description('mood'::regtype, 'pg_type'), obj_description('positive'::regtype, 'pg_type')"
+        equal(c.execute(about).fetchone(), ("a mood", "above 0"))
+        equal(c.execute("insert into other.felt (id) values (4) returning m::text, p, w::text").fetchone(), ("ok", 3, "red"))
+        equal(state(c, "insert into other.felt (id, p) values (5, 100)"), "23514")
+        equal(state(c, "insert into other.felt (id, p) values (5, null)"), "23502")
+        equal(state(c, "insert into other.felt (id, w) values (5, 'green')"), "23514")
+        equal(state(c, "insert into other.felt (id, m) values (5, 'sad')"), "23514")
+        equal(state(c, "insert into other.felt (id, m) values (5, 'bad')"), "22P02")
         (number,) = c.execute("insert into author (name) values ('new') returning id").fetchone()
         check(number > 3, number)
         equal(c.execute("select \"Weird Name\" from author where id = %s", (number,)).fetchone(), ("x'y",))

@@ -6,6 +6,7 @@
 
 use crate::catalog::Relation;
 use crate::coerce;
+use crate::domain;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
 use crate::routine::check_schema;
@@ -115,6 +116,17 @@ impl Binder<'_, '_> {
         {
             let arg = args.swap_remove(0);
             return coerce::explicit(self.planner, arg, ty, TypeMod::NONE).map_err(here);
+        }
+        if !is_function_name(name)
+            && args.len() == 1
+            && let Some(record) = self.planner.find_type(None, name)
+            && let Some(ty) = self.planner.catalog().type_of_oid(record.id)
+        {
+            let arg = args.swap_remove(0);
+            let modifier = record.domain().map_or(TypeMod::NONE, |d| d.modifier);
+            let cast = coerce::explicit(self.planner, arg, ty, modifier);
+            let cast = cast.and_then(|cast| domain::checked(self.planner, record, cast));
+            return cast.map_err(here);
         }
         if let ([_], Some(known)) = (args.as_slice(), descriptions(self.planner, name)) {
             return self.described(args.swap_remove(0), known).map_err(here);

@@ -176,8 +176,11 @@ fn labels_between(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let fits = |label: &&Value| {
         (low.is_null() || label.order(low).is_ge()) && (high.is_null() || label.order(high).is_le())
     };
-    let labels = values(all).iter().filter(fits).cloned().collect();
-    Ok(make(array(all).element, labels))
+    let Value::Array(all) = all else {
+        return Ok(Value::Null);
+    };
+    let labels = all.values.iter().filter(fits).cloned().collect();
+    Ok(make(all.element, labels))
 }
 
 /// An array whose elements from `low` to `high` are another array's first ones.

@@ -3,7 +3,7 @@
 //! Relies on: nothing.  Promises: PostgreSQL's messages and SQLSTATEs for values that are not.  Does not: know any
 //! domain; the name here is none that SQL can write, and the binder says what was broken.
 
-use super::{Function, builtin as new, str};
+use super::{Function, builtin as new};
 use crate::eval::Host;
 use quintet_base::SqlType::{Bool, Text};
 use quintet_base::error::ErrorObject;
@@ -20,8 +20,9 @@ fn holds(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     if condition.as_bool() != Some(false) {
         return Ok(Value::Bool(true));
     }
-    let (domain, constraint) = (str(domain), str(constraint));
-    let error = match constraint {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let (domain, constraint) = (word(domain), word(constraint));
+    let error = match constraint.as_str() {
         "" => SqlError::new(
             SqlState::NOT_NULL_VIOLATION,
             format!("domain {domain} does not allow null values"),
@@ -32,11 +33,11 @@ fn holds(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         ),
     };
     Err(error.about(ErrorObject {
-        schema: Some(str(schema).to_string()),
+        schema: Some(word(schema)),
         table: None,
         column: None,
-        constraint: (!constraint.is_empty()).then(|| constraint.to_string()),
-        data_type: Some(domain.to_string()),
+        constraint: Some(constraint).filter(|name| !name.is_empty()),
+        data_type: Some(domain),
     }))
 }
 
