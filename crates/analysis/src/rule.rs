@@ -143,6 +143,7 @@ mod tests {
             checks: Vec::new(),
             layout: RowLayout::new(Vec::new()),
             references: None,
+            partitions: None,
         }
     }
 

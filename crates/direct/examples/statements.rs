@@ -233,5 +233,6 @@ fn table() -> TableRef {
         checks: vec![],
         layout: RowLayout::new(columns.iter().map(|(_, ty)| *ty).collect()),
         references: None,
+        partitions: None,
     })
 }

@@ -301,7 +301,7 @@ impl Scratch {
             let id = new_row_id(direct, table, &env)?;
             self.frame.push(Value::Int8(id));
         }
-        if missing {
+        if missing || table.partitions.is_some() {
             check_row(table, &self.frame, &env)?;
         }
         self.key.clear();

@@ -7,7 +7,9 @@
 use crate::context::{Env, Halt};
 use quintet_base::error::ErrorObject;
 use quintet_base::{Bytes, SqlError, SqlResult, SqlState, SqlType, Value, key, text_format};
+use quintet_ir::partition::Misfit;
 use quintet_ir::{Host, TableDef};
+use std::borrow::Cow;
 
 /// Longest value shown of a failing row, in bytes, as in PostgreSQL.
 const SHOWN_BYTES_MAX: usize = 64;
@@ -54,10 +56,15 @@ pub(crate) fn encode_row(table: &TableDef, frame: &[Value]) -> SqlResult<Bytes> 
     ))
 }
 
-/// NOT NULL and CHECK for a row about to be written.
+/// The partition, NOT NULL and CHECK for a row about to be written.
 pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Result<(), Halt> {
+    let misfit = table.partitions.as_ref().and_then(|all| all.misfit(row));
+    if misfit == Some(Misfit::Homeless) {
+        return Err(homeless(table, row, env.host).into());
+    }
     for (value, column) in row.iter().zip(&table.columns) {
         if column.not_null && value.is_null() && !column.dropped {
+            let table = &*home(table, row);
             let message = format!(
                 "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
                 column.name, table.name
@@ -71,6 +78,7 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
     for check in &table.checks {
         // A row passes unless the condition is false; NULL passes.
         if env.eval_plain(&check.condition, row)?.as_bool() == Some(false) {
+            let table = &*home(table, row);
             let message = format!(
                 "new row for relation \"{}\" violates check constraint \"{}\"",
                 table.name, check.name
@@ -81,7 +89,45 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
             return Err(error.into());
         }
     }
+    if misfit.is_some() {
+        let message = format!(
+            "new row for relation \"{}\" violates partition constraint",
+            table.name
+        );
+        let error = SqlError::new(SqlState::CHECK_VIOLATION, message)
+            .detail(failing_row(table, row, env.host))
+            .about(about(table, None, None));
+        return Err(error.into());
+    }
     Ok(())
+}
+
+/// The table under the name of the partition that a row belongs to.
+fn home<'t>(table: &'t TableDef, row: &[Value]) -> Cow<'t, TableDef> {
+    let partitions = table.partitions.as_ref();
+    let part = partitions.and_then(|all| {
+        let number = all.only.or_else(|| all.all.part_of(row))?;
+        all.all.parts.get(number)
+    });
+    match part {
+        None => Cow::Borrowed(table),
+        Some(part) => Cow::Owned(TableDef {
+            schema: part.schema.clone(),
+            name: part.name.clone(),
+            ..table.clone()
+        }),
+    }
+}
+
+/// `23514` for a row that no partition takes.
+fn homeless(table: &TableDef, row: &[Value], host: &dyn Host) -> SqlError {
+    let key = table.partitions.iter().flat_map(|all| &all.all.columns);
+    let columns: Vec<usize> = key.map(|(column, _)| *column).collect();
+    let message = format!("no partition of relation \"{}\" found for row", table.name);
+    let key = key_text(table, &columns, row, host).replacen(")=(", ") = (", 1);
+    SqlError::new(SqlState::CHECK_VIOLATION, message)
+        .detail(format!("Partition key of the failing row contains {key}."))
+        .about(about(table, None, None))
 }
 
 /// `23505` for a key that is taken.

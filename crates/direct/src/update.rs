@@ -140,6 +140,8 @@ fn patch(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt> {
     let mut source = Source::new(&update.source, table);
     let mut written = Written::default();
     let mut values = Vec::with_capacity(update.assignments.len());
+    let mut assigned = update.assignments.iter().map(|(column, _)| *column);
+    let leaves = (table.partitions.as_ref()).is_some_and(|parts| parts.heeds(&mut assigned));
     while let Some(key) = source.next(env)? {
         // All of them see the row as it was.
         for (column, expr) in &update.assignments {
@@ -151,7 +153,7 @@ fn patch(update: &Update, env: &mut Env<'_>) -> Result<Written, Halt> {
             is_null |= value.is_null();
             frame[column] = value;
         }
-        if is_null || !table.checks.is_empty() {
+        if is_null || leaves || !table.checks.is_empty() {
             check_row(table, &frame[..table.frame_width()], env)?;
         }
         let row = encode_row(table, frame)?;

@@ -16,6 +16,7 @@ use crate::direct::Direct;
 use crate::insert::new_row_id;
 use crate::keys::{check_length, entry_key, primary_name, row_key};
 use crate::rows::{about, check_row, duplicate_rows, encode_row};
+use crate::write::{lock_key, remove};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableRef;
@@ -43,7 +44,16 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
         }
         match item {
             Work::BuildIndex { table, index } => build_index(table, *index, env)?,
-            Work::Rewrite { from, to, columns } => rewrite(direct, from, to, columns, env)?,
+            Work::Rewrite {
+                from,
+                to,
+                columns,
+                only,
+            } => rewrite(direct, (from, only.as_ref()), to, columns, env)?,
+            Work::Remove { table, only } => remove_rows(table, only, env)?,
+            Work::Refuse { table, rows, error } => {
+                for_each_row(table, Some(rows), env, |_, _| Err(error.clone().into()))?;
+            }
             Work::Verify {
                 table,
                 not_null,
@@ -69,7 +79,10 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
 /// commit to it from then on.
 fn tables_read(item: &Work) -> Vec<&TableRef> {
     match item {
-        Work::BuildIndex { table, .. } | Work::Verify { table, .. } => vec![table],
+        Work::BuildIndex { table, .. }
+        | Work::Verify { table, .. }
+        | Work::Remove { table, .. }
+        | Work::Refuse { table, .. } => vec![table],
         Work::Rewrite { from, .. } => vec![from],
         Work::VerifyReferences { table, key } => {
             let references = table.references.as_ref();
@@ -80,16 +93,17 @@ fn tables_read(item: &Work) -> Vec<&TableRef> {
     }
 }
 
-/// Calls `each` for every row of a table with the row's whole frame.
+/// Calls `each` for every row of a table, or those for which `only` is true, with the row's whole frame.
 fn for_each_row(
     table: &TableRef,
+    only: Option<&Expr>,
     env: &mut Env<'_>,
     mut each: impl FnMut(&[Value], &mut Env<'_>) -> Result<(), Halt>,
 ) -> Result<(), Halt> {
     let plan = Plan::Scan(Access {
         table: TableRef::clone(table),
         path: Path::Full,
-        filter: None,
+        filter: only.cloned(),
         reverse: false,
         offset: 0,
         needed: None,
@@ -103,7 +117,7 @@ fn for_each_row(
 }
 
 fn build_index(table: &TableRef, number: usize, env: &mut Env<'_>) -> Result<(), Halt> {
-    for_each_row(table, env, |row, env| {
+    for_each_row(table, None, env, |row, env| {
         let key = row_key(table, row);
         put_entry(table, number, row, &key, env)
     })
@@ -137,12 +151,12 @@ fn is_there(table: &TableDef, space: SpaceId, key: &[u8], env: &Env<'_>) -> Resu
 
 fn rewrite(
     direct: &Direct,
-    from: &TableRef,
+    (from, only): (&TableRef, Option<&Expr>),
     to: &TableDef,
     columns: &[Expr],
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
-    for_each_row(from, env, |old, env| {
+    for_each_row(from, only, env, |old, env| {
         let mut row = Vec::with_capacity(to.frame_width());
         for column in columns {
             row.push(env.eval_plain(column, old)?);
@@ -166,9 +180,22 @@ fn rewrite(
     })
 }
 
+/// The space is closed: nobody else changes the rows meanwhile.
+fn remove_rows(table: &TableRef, only: &Expr, env: &mut Env<'_>) -> Result<(), Halt> {
+    let alone = TableDef {
+        references: None,
+        ..(**table).clone()
+    };
+    for_each_row(table, Some(only), env, |row, env| {
+        let key = row_key(&alone, row);
+        lock_key(&alone, alone.space, &key, env)?;
+        remove(&alone, &key, row, env)
+    })
+}
+
 /// Whether what the rows refer to is there. The table that is referred to is closed, too, so nothing there goes meanwhile.
 fn verify_references(table: &TableRef, key: usize, env: &mut Env<'_>) -> Result<(), Halt> {
-    for_each_row(table, env, |row, env| {
+    for_each_row(table, None, env, |row, env| {
         crate::references::verify(table, key, row, env)
     })
 }
@@ -179,7 +206,7 @@ fn verify(
     checks: &[usize],
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
-    for_each_row(table, env, |row, env| {
+    for_each_row(table, None, env, |row, env| {
         for &column in not_null {
             if row[column].is_null() {
                 let name = &table.columns[column].name;

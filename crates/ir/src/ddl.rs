@@ -6,7 +6,7 @@
 
 use crate::expr::Expr;
 use crate::schema::{SequenceDef, TableRef};
-use quintet_base::{SequenceId, SpaceId};
+use quintet_base::{SequenceId, SpaceId, SqlError};
 
 /// One piece of work.
 #[derive(Clone, Debug)]
@@ -19,14 +19,33 @@ pub enum Work {
         /// Number of the index in `TableDef::indexes`.
         index: usize,
     },
-    /// Copies all rows to a new space under a new definition (new key, new column types).
+    /// Copies rows to the space of another definition: a table's own to a new one (new key, new column types), a
+    /// partition's to a table of their own, or the other way round.
     Rewrite {
         /// As it is.
         from: TableRef,
-        /// As it will be, with fresh spaces for rows and indexes.
+        /// As it will be, with fresh spaces for rows and indexes, or those of a table that takes the rows in.
         to: TableRef,
         /// One per column of `to`, over the frame of `from`.
         columns: Vec<Expr>,
+        /// Only rows for which this is true, over the frame of `from`.
+        only: Option<Expr>,
+    },
+    /// Removes rows with their index entries. Nobody may refer to them: foreign keys are not looked at.
+    Remove {
+        /// The table.
+        table: TableRef,
+        /// Which: those for which this is true, over its frame.
+        only: Expr,
+    },
+    /// Refuses the change if there is a row for which something is true.
+    Refuse {
+        /// The table.
+        table: TableRef,
+        /// What must be true of no row, over its frame.
+        rows: Expr,
+        /// What to say then.
+        error: SqlError,
     },
     /// Refuses the change unless every row passes: SET NOT NULL (23502), ADD CHECK (23514).
     Verify {

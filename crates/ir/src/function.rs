@@ -221,6 +221,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         catalog::ASKED,
         catalog::NAMED,
         catalog::PRIVILEGES,
+        crate::partition::FUNCTIONS,
     ];
     let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for function in families.into_iter().flatten() {

@@ -22,6 +22,7 @@
 //! | `window` | what a window function means |
 //! | `ahead` | keys that are known before a call begins |
 //! | `references` | foreign keys: what a change brings about in other tables |
+//! | `partition` | which part of a table a row belongs to |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
 //! | `equal` | joins that are found by equal values |
 //! | `subquery` | queries inside expressions |
@@ -49,6 +50,7 @@ pub mod expressions;
 pub mod fold;
 pub mod formula;
 pub mod function;
+pub mod partition;
 pub mod plan;
 pub mod point;
 pub mod privilege;

@@ -163,7 +163,8 @@ fn changed(update: &Update, kept: impl Fn(usize) -> bool) -> Option<Point> {
     let free = changes.iter().all(|(_, value)| value.is_free());
     let assigned = changes.iter().map(|(column, _)| *column);
     let heeded = (table.references.as_ref()).is_some_and(|references| references.heeds(assigned));
-    if moves || twice || !free || heeded || !table.checks.is_empty() {
+    let checked = !table.checks.is_empty() || leaves_partition(table, &changes);
+    if moves || twice || !free || heeded || checked {
         return None;
     }
     let output = those(update.returning.as_deref().unwrap_or_default(), kept);
@@ -190,6 +191,12 @@ fn changed(update: &Update, kept: impl Fn(usize) -> bool) -> Option<Point> {
         .map(|(column, value)| (column, value, place(&column)))
         .collect();
     Some(Point::Update { row, changes, lean })
+}
+
+/// True if a changed row may belong to another partition.
+pub(crate) fn leaves_partition(table: &TableDef, changes: &[(usize, Expr)]) -> bool {
+    let assigned = changes.iter().map(|(column, _)| *column);
+    (table.partitions.as_ref()).is_some_and(|partitions| partitions.heeds(assigned))
 }
 
 fn removed(delete: &Delete) -> Option<Point> {
@@ -223,7 +230,8 @@ fn added(insert: &Insert) -> Option<Point> {
     }
     let free = insert.values.iter().all(Expr::is_free);
     let exclusive = insert.table.indexes.iter().any(|index| index.unique);
-    let is_lean = free && output.is_empty() && !exclusive;
+    let divided = insert.table.partitions.is_some();
+    let is_lean = free && output.is_empty() && !exclusive && !divided;
     let computed = |value: &Expr| Computed::new(value.clone(), None);
     Some(Point::Insert {
         table: TableRef::clone(&insert.table),

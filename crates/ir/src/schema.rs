@@ -16,6 +16,7 @@
 //! PostgreSQL compares it so.
 
 use crate::expr::Expr;
+use crate::partition::Partitions;
 use crate::references::References;
 use quintet_base::row::RowLayout;
 use quintet_base::{IndexId, SequenceId, SpaceId, SqlType, TableId, TypeMod};
@@ -46,6 +47,9 @@ pub struct TableDef {
     pub layout: RowLayout,
     /// Foreign keys from and to the table, if there are any.
     pub references: Option<Arc<References>>,
+    /// How the table is divided, if it is. A definition may stand for one of the partitions, under its name: all else is
+    /// the table's.
+    pub partitions: Option<Partitions>,
 }
 
 /// The primary key of a table.
@@ -146,6 +150,12 @@ pub struct SequenceDef {
 }
 
 impl TableDef {
+    /// The number of the name that the definition has: a partition's own, or the table's.
+    pub fn relation(&self) -> TableId {
+        let part = self.partitions.as_ref().and_then(Partitions::part);
+        part.map_or(self.id, |part| part.id)
+    }
+
     /// Number of values in the table's frame (see [`crate::plan`]): its columns, and the hidden row
     /// id behind them if there is no primary key.
     pub fn frame_width(&self) -> usize {

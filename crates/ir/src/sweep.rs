@@ -340,7 +340,8 @@ fn changed(update: &Update) -> Option<Sweep> {
     let by_key = matches!(access.path, Path::Primary(_));
     let assigned = changes.iter().map(|(column, _)| *column);
     let heeded = (table.references.as_ref()).is_some_and(|references| references.heeds(assigned));
-    let checked = heeded || !table.checks.is_empty();
+    let leaves = crate::point::leaves_partition(table, &changes);
+    let checked = heeded || leaves || !table.checks.is_empty();
     if moves || twice || !free || !by_key || checked || update.returning.is_some() {
         return None;
     }

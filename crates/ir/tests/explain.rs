@@ -52,6 +52,7 @@ fn table(name: &str) -> TableRef {
         checks: vec![],
         layout: RowLayout::new(vec![SqlType::Int4; 3]),
         references: None,
+        partitions: None,
     })
 }
 

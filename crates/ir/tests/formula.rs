@@ -232,6 +232,7 @@ fn table() -> TableDef {
         checks: Vec::new(),
         layout: RowLayout::new(TYPES.to_vec()),
         references: None,
+        partitions: None,
     }
 }
 

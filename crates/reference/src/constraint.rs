@@ -9,11 +9,18 @@ use crate::plan::Run;
 use quintet_base::error::ErrorObject;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::TableDef;
+use quintet_ir::partition::Misfit;
 use quintet_ir::statement::Arbiter;
 
 impl Run<'_> {
-    /// NOT NULL and CHECK.
+    /// The partition, NOT NULL and CHECK.
     pub fn check_row(&self, table: &TableDef, row: &[Value]) -> SqlResult<()> {
+        let misfit = table.partitions.as_ref().and_then(|all| all.misfit(row));
+        if misfit == Some(Misfit::Homeless) {
+            let message = format!("no partition of relation \"{}\" found for row", table.name);
+            let error = SqlError::new(SqlState::CHECK_VIOLATION, message);
+            return Err(about(error, table, None, None));
+        }
         for (value, column) in row.iter().zip(&table.columns) {
             if column.not_null && !column.dropped && value.is_null() {
                 let message = format!(
@@ -34,6 +41,14 @@ impl Run<'_> {
                 let error = SqlError::new(SqlState::CHECK_VIOLATION, message);
                 return Err(about(error, table, None, Some(&check.name)));
             }
+        }
+        if misfit.is_some() {
+            let message = format!(
+                "new row for relation \"{}\" violates partition constraint",
+                table.name
+            );
+            let error = SqlError::new(SqlState::CHECK_VIOLATION, message);
+            return Err(about(error, table, None, None));
         }
         Ok(())
     }

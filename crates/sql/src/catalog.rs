@@ -10,6 +10,7 @@
 //!                      \------apply(changes)------> Catalog'
 //! ```
 
+use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, FIRST_ID, ForeignKeyRecord, RecordKey,
     RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TypeRecord, ViewRecord,
@@ -21,8 +22,9 @@ use crate::stored;
 use quintet_base::objects::name_marked;
 use quintet_base::{ConstraintId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::Program;
+use quintet_ir::partition::Partitions;
 use quintet_ir::schema::{SequenceDef, TableRef};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// One record of the catalogue to write (`Some`) or remove (`None`).
@@ -54,6 +56,8 @@ pub(crate) enum Relation {
     PrimaryKey(TableId),
     Sequence(SequenceId),
     View(TableId),
+    /// A part of a table.
+    Partition(TableId),
 }
 
 /// An immutable catalogue.
@@ -73,6 +77,7 @@ pub struct Catalog {
     /// Those that users made.
     schemas: BTreeMap<u32, Arc<SchemaRecord>>,
     types: BTreeMap<u32, Arc<TypeRecord>>,
+    divisions: Divisions,
     roles: Arc<Roles>,
 }
 
@@ -111,6 +116,7 @@ impl Catalog {
             comments: BTreeMap::new(),
             schemas: BTreeMap::new(),
             types: BTreeMap::new(),
+            divisions: Divisions::default(),
             roles: Arc::new(Roles::new()),
         };
         let changes: Vec<CatalogChange> = records
@@ -134,6 +140,7 @@ impl Catalog {
             *routine = Arc::new(routine.again());
         }
         let mut tables = Vec::new();
+        let mut divided = BTreeSet::new();
         let mut roles: Option<Roles> = None;
         // Tables last: their defaults name sequences, their columns types.
         for change in changes {
@@ -178,6 +185,9 @@ impl Catalog {
                 (RecordKey::Type(number), value) => {
                     replace(&mut next.types, number, value.as_deref())?;
                 }
+                (key @ (RecordKey::Partitioning(_) | RecordKey::Partition(_)), value) => {
+                    next.divisions.put(key, value.as_deref(), &mut divided)?;
+                }
                 (RecordKey::Role(id), value) => {
                     let record = value.as_deref().map(records::read::<RoleRecord>);
                     let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
@@ -204,6 +214,7 @@ impl Catalog {
             let record: TableRecord = records::read_table(value)?;
             let table = Arc::new(stored::table(&next, &record)?);
             let record = Arc::new(record);
+            divided.insert(id);
             next.tables.insert(
                 id,
                 TableEntry {
@@ -213,6 +224,7 @@ impl Catalog {
                 },
             );
         }
+        next.divide(&divided)?;
         next.index_names();
         next.refer();
         Ok(next)
@@ -239,6 +251,55 @@ impl Catalog {
             }
         }
         Ok(left)
+    }
+
+    /// Gives these tables their partitions.
+    fn divide(&mut self, tables: &BTreeSet<TableId>) -> SqlResult<()> {
+        for id in tables {
+            let Some(entry) = self.tables.get_mut(id) else {
+                continue;
+            };
+            let partitions = self.divisions.of(&entry.record)?;
+            if partitions.is_some() || entry.alone.partitions.is_some() {
+                entry.alone = Arc::new(quintet_ir::TableDef {
+                    partitions,
+                    ..(*entry.alone).clone()
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Which tables are divided, and into what.
+    pub(crate) fn divisions(&self) -> &Divisions {
+        &self.divisions
+    }
+
+    /// All tables, and all partitions as the parts of tables that they are.
+    pub(crate) fn tables_and_parts(&self) -> Vec<TableRef> {
+        let parts = self.divisions.parts();
+        let parts = parts.filter_map(|part| self.rows_of(part.id));
+        self.tables().cloned().chain(parts).collect()
+    }
+
+    /// A table, or a partition as the part of its table that it is.
+    pub(crate) fn rows_of(&self, id: TableId) -> Option<TableRef> {
+        if let Some(table) = self.table_by_id(id) {
+            return Some(TableRef::clone(table));
+        }
+        let part = self.divisions.part(id)?;
+        let table = self.table_by_id(part.parent)?;
+        let partitions = table.partitions.as_ref()?;
+        let number = partitions.all.parts.iter().position(|part| part.id == id);
+        Some(Arc::new(quintet_ir::TableDef {
+            schema: part.schema.clone(),
+            name: part.name.clone(),
+            partitions: Some(Partitions {
+                all: Arc::clone(&partitions.all),
+                only: Some(number?),
+            }),
+            ..(**table).clone()
+        }))
     }
 
     /// Gives each table what refers to it and what it refers to.
@@ -292,6 +353,9 @@ impl Catalog {
         }
         for (&id, view) in &self.views {
             add(&view.schema, &view.name, Relation::View(id));
+        }
+        for part in self.divisions.parts() {
+            add(&part.schema, &part.name, Relation::Partition(part.id));
         }
         for (&id, entry) in &self.tables {
             let record = &entry.record;
@@ -422,6 +486,7 @@ impl Catalog {
         match relation {
             Relation::Sequence(id) => self.sequences.get(&id).map(|s| s.schema.clone()),
             Relation::View(id) => self.views.get(&id).map(|view| view.schema.clone()),
+            Relation::Partition(id) => self.divisions.part(id).map(|part| part.schema.clone()),
             Relation::Table(id) | Relation::PrimaryKey(id) | Relation::Index(id, _) => {
                 self.record(id).map(|record| record.schema.clone())
             }
@@ -431,7 +496,7 @@ impl Catalog {
     /// The number that a relation has in `pg_class`.
     pub(crate) fn number_of(&self, relation: Relation) -> u32 {
         match relation {
-            Relation::Table(id) | Relation::View(id) => id.0,
+            Relation::Table(id) | Relation::View(id) | Relation::Partition(id) => id.0,
             Relation::PrimaryKey(id) => crate::system::primary_key_oid(id),
             Relation::Sequence(id) => id.0,
             Relation::Index(id, number) => {

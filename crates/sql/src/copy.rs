@@ -7,7 +7,7 @@
 use crate::coerce;
 use crate::command::{Command, CopyFormat, CopyFrom, CopyKind, CopyTo, Planned};
 use crate::expr::Binder;
-use crate::from::{From, target_table};
+use crate::from::{From, row_target};
 use crate::generated;
 use crate::insert::{default_of, target_columns};
 use crate::join::{join, mark_needed};
@@ -68,8 +68,8 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
 }
 
 fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> SqlResult<CopyFrom> {
-    let table = target_table(planner, required(statement.relation.as_ref())?)?;
-    planner.need_table(table.id, Privileges::INSERT);
+    let table = row_target(planner, required(statement.relation.as_ref())?)?;
+    planner.need_table(table.relation(), Privileges::INSERT);
     let mut columns = target_columns(planner, &table, &statement.attlist)?;
     let is_generated = |column: &usize| table.columns[*column].generated.is_some();
     match statement.attlist.is_empty() {
@@ -114,21 +114,21 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
 
 fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<Output>)> {
     let relation = required(statement.relation.as_ref())?;
-    let table = target_table(planner, relation)?;
-    planner.need_table(table.id, Privileges::SELECT);
+    let table = row_target(planner, relation)?;
+    planner.need_table(table.relation(), Privileges::SELECT);
     let mut columns = target_columns(planner, &table, &statement.attlist)?;
     if statement.attlist.is_empty() {
         columns.retain(|column| table.columns[*column].generated.is_none());
     }
     let from = From::of_table(&table, &relation.relname, true);
-    let mut joined = join(&from.leaves, vec![], None, None)?;
+    let mut joined = join(&from.leaves, from.conditions, None, None)?;
     let outputs = columns.iter().map(|&number| {
         let column = &table.columns[number];
         Output {
             name: column.name.clone(),
             ty: column.ty,
             modifier: column.modifier,
-            origin: Some((table.id, number as u16 + 1)),
+            origin: Some((table.relation(), number as u16 + 1)),
         }
     });
     let outputs = outputs.collect();

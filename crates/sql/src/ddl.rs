@@ -20,6 +20,7 @@
 //! | `ddl/index` | CREATE INDEX |
 //! | `ddl/sequence` | CREATE and ALTER SEQUENCE |
 //! | `ddl/alter` | ALTER TABLE |
+//! | `ddl/partition` | partitions |
 
 mod alter;
 mod comment;
@@ -29,6 +30,7 @@ mod drop_type;
 mod foreign_key;
 mod generated;
 mod index;
+mod partition;
 mod rename;
 mod schema;
 mod sequence;
@@ -40,7 +42,7 @@ mod view;
 use crate::catalog::Relation;
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, owned_sequences, spaces_of};
-use crate::from::target_table;
+use crate::from::{row_target, target_table};
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::role;
@@ -48,6 +50,7 @@ use crate::routine;
 use crate::stored;
 use foreign_key::Going;
 pub(crate) use generated::refuse_actions;
+pub(crate) use partition::check_keys;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, TableId};
@@ -170,6 +173,10 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
                 planner.may_drop(table_object(id))?;
                 drop_table(&mut draft, id, cascade, &together)?;
             }
+            (Relation::Partition(id), "table") => {
+                planner.may_drop(table_object(id))?;
+                partition::drop(&mut draft, id, cascade, &together)?;
+            }
             (Relation::View(id), "view") => {
                 planner.may_drop(table_object(id))?;
                 if !draft.has_dropped_view(id) {
@@ -199,7 +206,9 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
                 let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, message);
                 return Err(error.hint(match found {
                     Relation::View(_) => "Use DROP VIEW to remove a view.",
-                    Relation::Table(_) => "Use DROP TABLE to remove a table.",
+                    Relation::Table(_) | Relation::Partition(_) => {
+                        "Use DROP TABLE to remove a table."
+                    }
                     Relation::Sequence(_) => "Use DROP SEQUENCE to remove a sequence.",
                     Relation::Index(..) | Relation::PrimaryKey(_) => {
                         "Use DROP INDEX to remove an index."
@@ -271,7 +280,7 @@ fn named_tables(planner: &Planner, statement: &DropStmt) -> Vec<TableId> {
             _ => return None,
         };
         match planner.find_relation(schema, name) {
-            Some(Relation::Table(id) | Relation::View(id)) => Some(id),
+            Some(Relation::Table(id) | Relation::View(id) | Relation::Partition(id)) => Some(id),
             _ => None,
         }
     });
@@ -285,12 +294,13 @@ fn drop_table(
     together: &[TableId],
 ) -> SqlResult<()> {
     let Some(table) = draft.planner.catalog().table_by_id(id) else {
-        return Ok(());
+        return partition::drop(draft, id, cascade, together);
     };
     let record = record_of(draft.planner, table)?;
     foreign_key::release(draft, &record, &Going::Table, cascade, together)?;
     let what = format!("table {}", table.name);
     view::release(draft, &what, id, None, cascade, together)?;
+    partition::release(draft, table, cascade, together)?;
     for sequence in owned_sequences(draft.planner.catalog(), id, None) {
         release_sequence(draft, sequence, cascade, Some(id))?;
     }
@@ -364,10 +374,16 @@ fn uses_sequence(expr: &Expr, id: SequenceId) -> bool {
 fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
     let mut draft = Draft::new(planner);
     let mut tables: Vec<TableRef> = Vec::new();
+    let mut parts: Vec<(TableId, TableRef)> = Vec::new();
     for node in &statement.relations {
         let Some(NodeEnum::RangeVar(relation)) = inner(node) else {
             continue;
         };
+        if let Some(id) = partition::named_part(planner, relation)? {
+            planner.must_have(table_object(id), Privileges::TRUNCATE)?;
+            parts.push((id, row_target(planner, relation)?));
+            continue;
+        }
         let table = target_table(planner, relation)?;
         if !tables.iter().any(|known| known.id == table.id) {
             tables.push(table);
@@ -377,6 +393,7 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
     for table in &tables {
         planner.must_have(table_object(table.id), Privileges::TRUNCATE)?;
     }
+    parts.retain(|(_, part)| !tables.iter().any(|table| table.id == part.id));
     for table in tables {
         let mut record = record_of(planner, &table)?;
         draft.renew_spaces(&mut record);
@@ -393,6 +410,9 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
                 }
             }
         }
+    }
+    for (id, _) in parts {
+        partition::truncate(&mut draft, id)?;
     }
     draft.finish("TRUNCATE TABLE")
 }

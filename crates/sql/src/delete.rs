@@ -25,7 +25,7 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
     let table = changed_table(planner, relation, Doing::Delete)?;
-    planner.need_target(table.id, Privileges::DELETE);
+    planner.need_target(table.relation(), Privileges::DELETE);
     let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
     from.add_items(planner, &statement.using_clause)?;
     let subqueries = Subqueries::new(from.width);

@@ -6,7 +6,8 @@
 
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
-use crate::ddl::refuse_actions;
+use crate::ddl::{check_keys, refuse_actions};
+use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, ForeignKeyRecord, RecordKey, RoleRecord,
@@ -366,6 +367,47 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.work.iter().filter(new).count()
     }
 
+    /// Writes how a table is divided.
+    pub fn put_partitioning(&mut self, record: &PartitioningRecord) -> SqlResult<()> {
+        let key = RecordKey::Partitioning(record.table);
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
+    /// Writes a partition's record.
+    pub fn put_partition(&mut self, record: &PartitionRecord) -> SqlResult<()> {
+        let key = RecordKey::Partition(record.id);
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
+    /// Removes a partition's record, not its rows.
+    pub fn drop_partition(&mut self, part: &PartitionRecord) {
+        self.changes
+            .push(records::remove(RecordKey::Partition(part.id)));
+        self.free_name(&part.name);
+    }
+
+    /// Removes how a table is divided, with all partitions.
+    fn drop_division(&mut self, table: TableId) {
+        let divisions = self.planner.catalog().divisions();
+        if divisions.partitioning(table).is_none() {
+            return;
+        }
+        for part in divisions.parts_of(table) {
+            self.drop_partition(part);
+        }
+        self.changes
+            .push(records::remove(RecordKey::Partitioning(table)));
+    }
+
+    /// Removes a table's record; its rows go by other work.
+    pub fn forget_table(&mut self, table: &TableDef) {
+        self.changes
+            .push(records::remove(RecordKey::Table(table.id)));
+        self.free_name(&table.name);
+    }
+
     /// Removes a table with all that is its own.
     pub fn drop_table(&mut self, table: &TableDef) {
         self.changes
@@ -378,6 +420,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             self.free_name(&index.name);
         }
         self.drop_spaces(spaces_of(table));
+        self.drop_division(table.id);
         let keys: Vec<ConstraintId> = (self.planner.catalog().foreign_keys_of(table.id))
             .map(|key| key.id)
             .collect();
@@ -449,6 +492,7 @@ impl<'p, 'a> Draft<'p, 'a> {
         for key in next.foreign_keys() {
             refuse_actions(&next, key)?;
         }
+        check_keys(self.planner, &next)?;
         let neighbours = self.neighbours(&next)?;
         if !neighbours.is_empty() {
             self.work(Work::Fence(neighbours));
@@ -538,7 +582,7 @@ pub(crate) fn table_of(catalog: &Catalog, relation: Relation) -> Option<&TableRe
         Relation::Table(id) | Relation::Index(id, _) | Relation::PrimaryKey(id) => {
             catalog.table_by_id(id)
         }
-        Relation::Sequence(_) | Relation::View(_) => None,
+        Relation::Sequence(_) | Relation::View(_) | Relation::Partition(_) => None,
     }
 }
 

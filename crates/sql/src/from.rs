@@ -17,7 +17,7 @@ use crate::function_source::bind_function;
 use crate::join_clause::bind_join;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
-use crate::rewrite::{is_volatile, same};
+use crate::rewrite::{is_volatile, move_columns, same};
 use crate::scope::{Output, Scope, ScopeColumn, ScopeTable};
 use crate::select::plan_query;
 use crate::system;
@@ -131,7 +131,14 @@ impl From {
         self.scope
             .add(ScopeTable::of_table(table, name, schema, self.width));
         let types = (0..table.frame_width()).map(|column| table.frame_type(column));
-        self.add_leaf(name, Source::Table(table.clone()), types.collect());
+        let types = types.collect();
+        let offset = self.add_leaf(name, Source::Table(table.clone()), types);
+        // Of a partition only its own rows.
+        let partitions = table.partitions.as_ref();
+        if let Some(condition) = partitions.and_then(|partitions| partitions.condition()) {
+            let condition = move_columns(&condition, &|place| place + offset);
+            split(condition, &mut self.conditions);
+        }
     }
 
     /// Adds a leaf; where its columns begin.
@@ -221,11 +228,23 @@ pub(crate) fn starting_at(start: usize) -> From {
     }
 }
 
-/// The table that a name stands for, for statements that change it.
+/// The table that a name stands for, for statements that change its definition.
+///
+/// # Errors
+/// As [`row_target`]; `0A000` for a partition.
+pub(crate) fn target_table(planner: &Planner, relation: &RangeVar) -> SqlResult<TableRef> {
+    let table = row_target(planner, relation)?;
+    match table.relation() == table.id {
+        true => Ok(table),
+        false => Err(planner.unsupported("this statement on a partition", relation.location)),
+    }
+}
+
+/// The table that a name stands for, or the partition as a part of its table, for statements that change rows.
 ///
 /// # Errors
 /// `42P01`, `42809` for what is no table.
-pub(crate) fn target_table(planner: &Planner, relation: &RangeVar) -> SqlResult<TableRef> {
+pub(crate) fn row_target(planner: &Planner, relation: &RangeVar) -> SqlResult<TableRef> {
     if let Some(table) = find_table(planner, relation)? {
         return Ok(table);
     }
@@ -299,7 +318,7 @@ pub(crate) fn changed_table(
                 )),
         );
     }
-    target_table(planner, relation)
+    row_target(planner, relation)
 }
 
 /// What a statement does to rows.
@@ -314,9 +333,9 @@ fn find_table(planner: &Planner, relation: &RangeVar) -> SqlResult<Option<TableR
     let catalog = planner.catalog();
     match find_named(planner, relation)? {
         None => Ok(None),
-        Some(Relation::Table(id)) => {
+        Some(Relation::Table(id) | Relation::Partition(id)) => {
             planner.use_relation(id);
-            Ok(catalog.table_by_id(id).cloned())
+            Ok(catalog.rows_of(id))
         }
         Some(_) => Err(planner.error(
             SqlState::WRONG_OBJECT_TYPE,
@@ -369,7 +388,7 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
         return bind_view(planner, view, relation, start);
     } else {
         let table = find_table(planner, relation)?.ok_or_else(|| no_relation(planner, relation))?;
-        planner.need_table(table.id, Privileges::SELECT);
+        planner.need_table(table.relation(), Privileges::SELECT);
         from.add_table(&table, name, own_name);
     }
     rename_columns(planner, &mut from, relation.alias.as_ref())?;

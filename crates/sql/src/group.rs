@@ -73,7 +73,10 @@ impl<'g, 'a> Grouping<'g, 'a> {
             else {
                 continue;
             };
-            let Some(primary) = catalog.table_by_id(id).and_then(|t| t.primary_key.as_ref()) else {
+            let Some(definition) = catalog.rows_of(id) else {
+                continue;
+            };
+            let Some(primary) = &definition.primary_key else {
                 continue;
             };
             let mut keys = self.keys.borrow_mut();

@@ -42,7 +42,7 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
     let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
     let table = changed_table(planner, relation, Doing::Insert)?;
-    planner.need_target(table.id, Privileges::INSERT);
+    planner.need_target(table.relation(), Privileges::INSERT);
     let columns = target_columns(planner, &table, &statement.cols)?;
     let overriding = statement.r#override();
     let (source, values) = match statement.select_stmt.as_deref() {
@@ -381,7 +381,7 @@ fn on_conflict(
 ) -> SqlResult<Option<OnConflict>> {
     let arbiter = match clause.infer.as_deref() {
         Some(infer) => {
-            planner.need_table(table.id, Privileges::SELECT);
+            planner.need_table(table.relation(), Privileges::SELECT);
             Some(arbiter(planner, table, infer)?)
         }
         None => None,
@@ -396,7 +396,7 @@ fn on_conflict(
                     clause.location,
                 ));
             }
-            planner.need_table(table.id, Privileges::UPDATE);
+            planner.need_table(table.relation(), Privileges::UPDATE);
             // The old row's frame, then the proposed row's columns.
             let mut scope = From::of_table(table, alias(relation), relation.alias.is_none()).scope;
             let width = table.frame_width();

@@ -70,6 +70,7 @@ pub mod normalize;
 mod operator;
 mod output;
 pub mod parse;
+mod partition;
 mod planner;
 mod plpgsql;
 mod records;

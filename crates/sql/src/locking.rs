@@ -77,7 +77,7 @@ pub(crate) fn plan_locks(
                     "FOR UPDATE cannot be applied to the nullable side of an outer join",
                 ));
             }
-            planner.need_table(table.id, Privileges::UPDATE);
+            planner.need_table(table.relation(), Privileges::UPDATE);
             let wait = match clause.wait_policy() {
                 LockWaitPolicy::LockWaitSkip => LockWait::Skip,
                 LockWaitPolicy::LockWaitError => LockWait::Refuse,

@@ -324,6 +324,9 @@ pub(crate) enum RecordKey {
     Comments(u32),
     Schema(u32),
     Type(u32),
+    /// How this table is divided.
+    Partitioning(TableId),
+    Partition(TableId),
     Role(RoleId),
     /// Of the object with this number.
     Access(u32),
@@ -341,6 +344,8 @@ impl RecordKey {
             RecordKey::Comments(number) => (6, number),
             RecordKey::Schema(number) => (7, number),
             RecordKey::Type(number) => (16, number),
+            RecordKey::Partitioning(id) => (20, id.0),
+            RecordKey::Partition(id) => (21, id.0),
             RecordKey::Role(id) => (32, id.0),
             RecordKey::Access(number) => (33, number),
         };
@@ -352,7 +357,9 @@ impl RecordKey {
     /// The object that the record is about, if it is one that has an owner.
     pub fn object(self) -> Option<Object> {
         let (kind, number) = match self {
-            RecordKey::Table(id) | RecordKey::View(id) => (ObjectKind::Table, id.0),
+            RecordKey::Table(id) | RecordKey::View(id) | RecordKey::Partition(id) => {
+                (ObjectKind::Table, id.0)
+            }
             RecordKey::Schema(number) => (ObjectKind::Schema, number),
             RecordKey::Type(number) => (ObjectKind::Type, number),
             RecordKey::Sequence(id) => (ObjectKind::Sequence, id.0),
@@ -360,6 +367,7 @@ impl RecordKey {
             RecordKey::Counters
             | RecordKey::ForeignKey(_)
             | RecordKey::Comments(_)
+            | RecordKey::Partitioning(_)
             | RecordKey::Role(_)
             | RecordKey::Access(_) => return None,
         };
@@ -384,6 +392,8 @@ impl RecordKey {
             (6, _) => Ok(RecordKey::Comments(number)),
             (7, _) => Ok(RecordKey::Schema(number)),
             (16, _) => Ok(RecordKey::Type(number)),
+            (20, _) => Ok(RecordKey::Partitioning(TableId(number))),
+            (21, _) => Ok(RecordKey::Partition(TableId(number))),
             (32, _) => Ok(RecordKey::Role(RoleId(number))),
             (33, _) => Ok(RecordKey::Access(number)),
             _ => Err(damaged("unknown kind of record")),

@@ -63,7 +63,7 @@ impl ScopeTable {
             name: column.name.clone(),
             expr: Expr::Column(offset + number, column.ty),
             modifier: column.modifier,
-            origin: Some((table.id, number as u16 + 1)),
+            origin: Some((table.relation(), number as u16 + 1)),
         });
         let row_id = table.rowid_column().map(|place| ScopeColumn {
             name: ROW_ID.to_string(),

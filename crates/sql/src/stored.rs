@@ -98,6 +98,7 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
         checks: Vec::new(),
         layout,
         references: None,
+        partitions: None,
     };
     let scope = Scope::of_table(&table);
     for (number, text) in &record.more.generated {

@@ -19,6 +19,7 @@
 //! | `system/schema` | the constraints of information_schema |
 //! | `system/describe` | what functions say of an object: `pg_get_indexdef` and the like |
 //! | `system/inquiry` | who may do what: `has_table_privilege` and its kin |
+//! | `system/partitions` | pg_inherits, pg_partitioned_table, and what functions say of partitions |
 //! | `system/print` | expressions as PostgreSQL prints them |
 
 mod describe;
@@ -27,6 +28,7 @@ mod inquiry;
 mod layout;
 mod live;
 mod objects;
+mod partitions;
 pub(crate) mod print;
 mod roles;
 mod routines;
@@ -101,6 +103,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             statistics::RELATIONS,
             types::RELATIONS,
             views::PG,
+            partitions::RELATIONS,
         ],
         _ => &[
             views::INFORMATION,
@@ -222,8 +225,8 @@ pub(crate) fn constraint_number(planner: &Planner, table: TableId, name: &str) -
 /// True if there is such an object: what a comment is about.
 pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) -> bool {
     let place = usize::try_from(column - 1).ok();
-    let table = catalog.table_by_id(TableId(number));
-    if let (Some(table), Some(place)) = (table, place) {
+    let table = catalog.rows_of(TableId(number));
+    if let (Some(table), Some(place)) = (&table, place) {
         return table
             .columns
             .get(place)
@@ -241,6 +244,7 @@ pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) 
         PG_CLASS => {
             table.is_some()
                 || catalog.view(TableId(number)).is_some()
+                || catalog.divisions().part(TableId(number)).is_some()
                 || catalog.sequence_by_id(SequenceId(number)).is_some()
                 || indexed()
         }

@@ -31,7 +31,7 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
     let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
     let table = changed_table(planner, relation, Doing::Update)?;
-    planner.need_target(table.id, Privileges::UPDATE);
+    planner.need_target(table.relation(), Privileges::UPDATE);
     let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
     from.add_items(planner, &statement.from_clause)?;
     let subqueries = Subqueries::new(from.width);

@@ -69,7 +69,7 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
                 if let Some(NodeEnum::VacuumRelation(relation)) = inner(node)
                     && let Some(relation) = &relation.relation
                 {
-                    crate::from::target_table(planner, relation)?;
+                    crate::from::row_target(planner, relation)?;
                 }
             }
             let tag = if statement.is_vacuumcmd {

@@ -161,7 +161,9 @@ fn details(statement: &Statement) -> Vec<String> {
 fn describe_work(work: &Work) -> String {
     match work {
         Work::BuildIndex { table, index } => format!("  build {}", table.indexes[*index].name),
-        Work::Rewrite { from, to, columns } => format!(
+        Work::Rewrite {
+            from, to, columns, ..
+        } => format!(
             "  rewrite {} from space {} to {} ({})",
             to.name,
             from.space,
@@ -178,6 +180,10 @@ fn describe_work(work: &Work) -> String {
         Work::VerifyReferences { table, key } => {
             let keys = table.references.iter().map(|all| &all.keys[*key].name);
             format!("  verify {:?} of {}", keys.collect::<Vec<_>>(), table.name)
+        }
+        Work::Remove { table, only } => format!("  remove from {} where {only:?}", table.name),
+        Work::Refuse { table, rows, error } => {
+            format!("  refuse {} where {rows:?}: {}", table.name, error.message)
         }
         Work::Fence(spaces) => format!("  fence {spaces:?}"),
         Work::DropSpaces(spaces) => format!("  drop {spaces:?}"),

@@ -96,6 +96,7 @@ pub fn table(number: u32, name: &str, columns: &[(&str, SqlType)]) -> TableDef {
         checks: vec![],
         layout: RowLayout::new(types),
         references: None,
+        partitions: None,
     }
 }
 

@@ -145,6 +145,9 @@ asked! {
     "pg_indexes_size"(RegClass) Int8;
     "pg_total_relation_size"(RegClass) Int8;
     "pg_relation_is_publishable"(RegClass) Bool;
+    "pg_get_partkeydef"(Oid) Text;
+    "pg_get_partition_constraintdef"(Oid) Text;
+    "pg_partition_root"(RegClass) RegClass;
 }
 
 macro_rules! named {
@@ -252,7 +255,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("pg_get_triggerdef", &[Oid, Bool], Text, nothing).stable(),
     new("pg_get_statisticsobjdef", &[Oid], Text, nothing).stable(),
     new("pg_get_statisticsobjdef_columns", &[Oid], Text, nothing).stable(),
-    new("pg_get_partkeydef", &[Oid], Text, nothing).stable(),
     new("pg_operator_is_visible", &[Oid], Bool, yes).stable(),
     new("pg_opclass_is_visible", &[Oid], Bool, yes).stable(),
     new("pg_opfamily_is_visible", &[Oid], Bool, yes).stable(),

@@ -411,11 +411,28 @@ const fn set(function: Function, columns: &'static [(&'static str, SqlType)]) ->
 const PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Jsonb)];
 const TEXT_PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Text)];
 const PLAIN_PAIRS: &[(&str, SqlType)] = &[("key", Text), ("value", Plain)];
+const TREE: &[(&str, SqlType)] = &[
+    ("relid", RegClass),
+    ("parentrelid", RegClass),
+    ("isleaf", Bool),
+    ("level", Int4),
+];
 const ONE_TEXT: &[(&str, SqlType)] = &[("", Text)];
 
-/// No table is a partition of another.
-fn no_ancestors(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(array(RegClass, Vec::new()))
+fn partition_ancestors(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let objects = &host.format().objects;
+    Ok(match objects.describe("pg_partition_ancestors", args)? {
+        Value::Null => array(RegClass, Vec::new()),
+        found => found,
+    })
+}
+
+fn partition_tree(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let objects = &host.format().objects;
+    Ok(match objects.describe("pg_partition_tree", args)? {
+        Value::Null => array(Record, Vec::new()),
+        found => found,
+    })
 }
 
 fn listening_channels(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
@@ -468,9 +485,18 @@ static SETS: &[SetFunction] = &[
             "pg_partition_ancestors",
             &[RegClass],
             RegClassArray,
-            no_ancestors,
+            partition_ancestors,
         ),
         &[("relid", RegClass)],
+    ),
+    set(
+        new(
+            "pg_partition_tree",
+            &[RegClass],
+            RecordArray,
+            partition_tree,
+        ),
+        TREE,
     ),
     set(
         new("jsonb_array_elements", &[Jsonb], JsonbArray, array_elements),

@@ -66,6 +66,7 @@ fn table(dice: &mut Dice, name: &str, space: u32) -> Made {
         indexes: Vec::new(),
         checks: Vec::new(),
         references: None,
+        partitions: None,
     };
     indexes(dice, &mut table);
     if dice.one_in(5) {

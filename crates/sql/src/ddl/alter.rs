@@ -14,6 +14,7 @@
 use super::constraint::{self, Constraints, scope_of};
 use super::foreign_key::{self, Going};
 use super::generated;
+use super::partition;
 use super::record_of;
 use super::sequence;
 use super::table::{add_column, default_text};
@@ -90,6 +91,9 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     }
     if tag != "ALTER TABLE" {
         return Err(planner.unsupported(format!("this form of {tag}"), relation.location));
+    }
+    if let Some(planned) = partition::alter(planner, relation, &commands)? {
+        return Ok(planned);
     }
     let table = match target_table(planner, relation) {
         Err(error) if statement.missing_ok && error.state == SqlState::UNDEFINED_TABLE => {
@@ -360,6 +364,7 @@ impl Change<'_, '_, '_> {
             }
             return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
         };
+        partition::refuse_key_column(&self.table, number, "drop")?;
         let cascade = command.behavior() == DropBehavior::DropCascade;
         let going = Going::Column(number, name);
         foreign_key::release(self.draft, &self.record, &going, cascade, &[])?;
@@ -620,6 +625,7 @@ impl Change<'_, '_, '_> {
 
     fn alter_type(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
         let number = self.column(&command.name)?;
+        partition::refuse_key_column(&self.table, number, "alter")?;
         let Some(NodeEnum::ColumnDef(definition)) = command.def.as_deref().and_then(inner) else {
             return Err(SqlError::internal("ALTER COLUMN TYPE of nothing"));
         };
@@ -743,6 +749,7 @@ impl Change<'_, '_, '_> {
                 from: self.table.clone(),
                 to: to.clone(),
                 columns,
+                only: None,
             });
         } else {
             for &index in &added.indexes {

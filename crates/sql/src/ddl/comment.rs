@@ -73,8 +73,10 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
             let found = relation(planner, &name)?;
             let fits = matches!(
                 (found, kind),
-                (Relation::Table(_), ObjectType::ObjectTable)
-                    | (Relation::View(_), ObjectType::ObjectView)
+                (
+                    Relation::Table(_) | Relation::Partition(_),
+                    ObjectType::ObjectTable
+                ) | (Relation::View(_), ObjectType::ObjectView)
                     | (Relation::Sequence(_), ObjectType::ObjectSequence)
                     | (
                         Relation::Index(..) | Relation::PrimaryKey(_),
@@ -96,8 +98,8 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
             let found = relation(planner, table)?;
             let number = planner.catalog().number_of(found);
             let place = match found {
-                Relation::Table(id) => {
-                    let table = planner.catalog().table_by_id(id);
+                Relation::Table(id) | Relation::Partition(id) => {
+                    let table = planner.catalog().rows_of(id);
                     table.and_then(|table| table.column(column))
                 }
                 Relation::View(id) => planner.catalog().view(id).and_then(|view| {

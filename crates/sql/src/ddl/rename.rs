@@ -176,7 +176,9 @@ fn whole(
         return Err(planner.error(SqlState::UNDEFINED_TABLE, message, relation.location));
     };
     match found {
-        Relation::Table(id) | Relation::View(id) => planner.must_own_table(id)?,
+        Relation::Table(id) | Relation::View(id) | Relation::Partition(id) => {
+            planner.must_own_table(id)?;
+        }
         Relation::Sequence(id) => planner.must_own(super::sequence_object(id))?,
         Relation::Index(id, _) | Relation::PrimaryKey(id) => {
             planner.must_own_index(id, &relation.relname)?;
@@ -186,9 +188,15 @@ fn whole(
     let mut draft = Draft::new(planner);
     let schema = catalog.schema_of(found).unwrap_or_default();
     draft.take_name(&schema, &new)?;
-    if let Relation::Table(id) | Relation::View(id) = found {
+    if let Relation::Table(id) | Relation::View(id) | Relation::Partition(id) = found {
         super::user_type::refuse_relation(planner, &schema, &new)?;
         refuse_rename(planner, id, None)?;
+    }
+    if let Relation::Partition(id) = found {
+        let mut record = (**required(catalog.divisions().part(id))?).clone();
+        record.name = new;
+        draft.put_partition(&record)?;
+        return draft.finish(tag);
     }
     if let Relation::View(id) = found {
         let mut record = (**required(catalog.view(id))?).clone();

@@ -107,7 +107,7 @@ fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult<()> {
     let mut details = Vec::new();
     for (name, relation) in catalog.relations_in(schema) {
         match relation {
-            Relation::Table(id) => {
+            Relation::Table(id) | Relation::Partition(id) => {
                 tables.push(id);
                 details.push(format!("table {schema}.{name} depends on schema {schema}"));
             }

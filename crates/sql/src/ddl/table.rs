@@ -2,10 +2,10 @@
 //!
 //! Relies on: `constraint` for keys and checks, `sequence` for SERIAL and identity.  Promises:
 //! names of constraints, indexes and sequences are PostgreSQL's.  Accepts and ignores: UNLOGGED and
-//! storage parameters (docs/sql.md).  Does not: inheritance, partitions, temporary tables (0A000).
+//! storage parameters (docs/sql.md).  Does not: inheritance, temporary tables (0A000); `partition` makes partitions.
 
 use super::constraint::{self, Constraints};
-use super::{creation_schema, generated, sequence};
+use super::{creation_schema, generated, partition, sequence};
 use crate::coerce;
 use crate::command::{Command, Planned};
 use crate::draft::Draft;
@@ -24,6 +24,9 @@ use quintet_ir::Expr;
 
 pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE TABLE";
+    if statement.partbound.is_some() {
+        return partition::create(planner, statement);
+    }
     refuse_clauses(planner, statement)?;
     let relation = required(statement.relation.as_ref())?;
     let schema = creation_schema(planner, relation)?;
@@ -76,6 +79,9 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     generated::check(planner, &record)?;
     constraint::apply(&mut draft, &mut record, &constraints)?;
     draft.put_table(&record)?;
+    if let Some(spec) = &statement.partspec {
+        partition::divide(&mut draft, &record, spec)?;
+    }
     draft.finish(TAG)
 }
 
@@ -84,9 +90,7 @@ fn refuse_clauses(planner: &Planner, statement: &CreateStmt) -> SqlResult<()> {
     let what = if relation.relpersistence == "t" {
         "CREATE TEMPORARY TABLE"
     } else if !statement.inh_relations.is_empty() {
-        "INHERITS or PARTITION OF"
-    } else if statement.partspec.is_some() || statement.partbound.is_some() {
-        "PARTITION BY"
+        "INHERITS"
     } else if statement.of_typename.is_some() {
         "CREATE TABLE OF"
     } else if !matches!(

@@ -188,7 +188,7 @@ impl Catalog {
                 if let Some(view) = self.view(TableId(number)) {
                     return Some(("view", view.name.clone()));
                 }
-                let table = self.table_by_id(TableId(number))?;
+                let table = self.rows_of(TableId(number))?;
                 Some(("table", table.name.clone()))
             }
             ObjectKind::Sequence => {

@@ -314,10 +314,13 @@ impl crate::Catalog {
         let schemas = schemas.map(object(ObjectKind::Schema));
         let types = self.user_types().map(|record| record.id);
         let types = types.map(object(ObjectKind::Type));
+        let parts = self.divisions().parts().map(|part| part.id.0);
+        let parts = parts.map(object(ObjectKind::Table));
         let mut all = vec![super::access::THE_DATABASE];
         all.extend(
             schemas
                 .chain(tables)
+                .chain(parts)
                 .chain(views)
                 .chain(sequences)
                 .chain(routines)

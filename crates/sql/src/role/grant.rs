@@ -122,12 +122,14 @@ fn named_objects(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Obje
             };
             match find_named(planner, relation)? {
                 Some(Relation::Sequence(id)) => Ok(sequence(id.0)),
-                Some(Relation::Table(_) | Relation::View(_))
+                Some(Relation::Table(_) | Relation::View(_) | Relation::Partition(_))
                     if kind == ObjectType::ObjectSequence =>
                 {
                     wrong("not a sequence")
                 }
-                Some(Relation::Table(id) | Relation::View(id)) => Ok(table(id.0)),
+                Some(Relation::Table(id) | Relation::View(id) | Relation::Partition(id)) => {
+                    Ok(table(id.0))
+                }
                 Some(Relation::Index(..) | Relation::PrimaryKey(_)) => wrong("an index"),
                 None => Err(SqlError::new(
                     SqlState::UNDEFINED_TABLE,
@@ -184,6 +186,9 @@ fn all_in_schemas(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Obj
             ObjectType::ObjectTable => {
                 let there = catalog.tables().filter(|table| table.schema == schema);
                 all.extend(there.map(|found| table(found.id.0)));
+                let parts = catalog.divisions().parts();
+                let parts = parts.filter(|part| part.schema == schema);
+                all.extend(parts.map(|part| table(part.id.0)));
                 let views = catalog.views().filter(|view| view.schema == schema);
                 all.extend(views.map(|view| table(view.id.0)));
             }

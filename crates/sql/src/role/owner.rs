@@ -57,7 +57,9 @@ pub(crate) fn change_owner(
             object(ObjectKind::Table, id.0),
             owned_sequences(planner.catalog(), id, None),
         ),
-        Relation::View(id) => (object(ObjectKind::Table, id.0), Vec::new()),
+        Relation::View(id) | Relation::Partition(id) => {
+            (object(ObjectKind::Table, id.0), Vec::new())
+        }
         Relation::Sequence(id) => (object(ObjectKind::Sequence, id.0), Vec::new()),
         Relation::Index(..) | Relation::PrimaryKey(_) => {
             planner.warning(

@@ -396,12 +396,11 @@ fn table(planner: &Planner, names: &[String]) -> SqlResult<TableRef> {
         _ => return Err(unknown_relation(names)),
     };
     let found = match planner.find_relation(schema, name) {
-        Some(Relation::Table(id)) => planner.catalog().table_by_id(id),
+        Some(Relation::Table(id) | Relation::Partition(id)) => planner.catalog().rows_of(id),
         _ => None,
     };
     let composite = || row_type(planner.find_type(schema, name)?);
     found
-        .cloned()
         .or_else(composite)
         .ok_or_else(|| unknown_relation(names))
 }
@@ -433,6 +432,7 @@ fn row_type(record: &TypeRecord) -> Option<TableRef> {
         checks: Vec::new(),
         layout,
         references: None,
+        partitions: None,
     }))
 }
 

@@ -164,6 +164,9 @@ impl<'c> Known<'c> {
         if let Some(view) = self.context.catalog.view(TableId(number)) {
             return named(&view.schema, &view.name);
         }
+        if let Some(part) = self.context.catalog.divisions().part(TableId(number)) {
+            return named(&part.schema, &part.name);
+        }
         let mut sequences = self.context.catalog.sequences();
         let sequence = sequences.find(|sequence| sequence.id.0 == number)?;
         named(&sequence.schema, &sequence.name)
@@ -339,12 +342,14 @@ impl<'c> Known<'c> {
                 }))
             }
             "pg_relation_is_publishable" => {
-                let mut tables = self.context.catalog.tables();
-                Value::Bool(tables.any(|table| table.id.0 == number(0)))
+                Value::Bool(self.context.catalog.rows_of(TableId(number(0))).is_some())
             }
-            function => match self.inquire(function, arguments) {
-                Some(answer) => answer?,
-                None => Value::Null,
+            function => match self.of_partitions(function, number(0)) {
+                Some(answer) => answer,
+                None => match self.inquire(function, arguments) {
+                    Some(answer) => answer?,
+                    None => Value::Null,
+                },
             },
         })
     }

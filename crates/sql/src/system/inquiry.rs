@@ -226,7 +226,7 @@ impl Known<'_> {
                     .collect(),
             );
         }
-        let table = self.context().catalog.table_by_id(TableId(relation))?;
+        let table = self.context().catalog.rows_of(TableId(relation))?;
         Some(
             table
                 .columns

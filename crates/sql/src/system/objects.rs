@@ -4,8 +4,8 @@
 //! relations are listed with their columns.  Does not: list types of rows.
 
 use super::{
-    Definition, OWNER, PG_CLASS, flag, layout, numbers, oid, primary_key_oid, schema_oid, short,
-    text,
+    Definition, OWNER, PG_CLASS, flag, layout, numbers, oid, partitions, primary_key_oid,
+    schema_oid, short, text,
 };
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
@@ -230,6 +230,10 @@ struct Class<'a> {
     indexed: bool,
     /// Has foreign keys, or is referred to.
     referring: bool,
+    /// It has partitions, or is an index of what has.
+    divided: bool,
+    /// Of a partition.
+    bound: Option<&'a str>,
 }
 
 fn class(planner: &Planner, class: &Class) -> Vec<Value> {
@@ -260,16 +264,20 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
         short(class.checks),
         flag(class.kind == "v"),
         flag(class.referring),
-        flag(false),
+        flag(class.divided),
         flag(false),
         flag(false),
         flag(true),
-        text(if class.kind == "r" { "d" } else { "n" }),
-        flag(false),
+        text(if matches!(class.kind, "r" | "p") {
+            "d"
+        } else {
+            "n"
+        }),
+        flag(class.bound.is_some()),
         oid(0),
         Value::Null,
         Value::Null,
-        Value::Null,
+        class.bound.map_or(Value::Null, text),
     ]
 }
 
@@ -314,6 +322,8 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
         checks: 0,
         indexed: false,
         referring: false,
+        divided: false,
+        bound: None,
     };
     let mut rows = Vec::new();
     for layout in layout::all() {
@@ -330,19 +340,37 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
             },
         ));
     }
-    for table in planner.catalog().tables() {
-        let indexes = all_indexes(table);
+    for table in &planner.catalog().tables_and_parts() {
+        let bound = partitions::bound_of(table);
+        let divided = table.partitions.is_some() && bound.is_none();
+        let parts = table
+            .partitions
+            .iter()
+            .map(|all| all.all.parts.len())
+            .sum::<usize>();
+        // Those of a partition are the whole table's.
+        let indexes = match bound {
+            None => all_indexes(table),
+            Some(_) => Vec::new(),
+        };
         rows.push(class(
             planner,
             &Class {
-                oid: table.id.0,
+                oid: table.relation().0,
                 name: &table.name,
                 schema: &table.schema,
+                kind: if divided { "p" } else { "r" },
+                access_method: if divided { 0 } else { HEAP },
                 columns: table.columns.len(),
-                checks: table.own_checks().count(),
+                checks: if bound.is_some() {
+                    0
+                } else {
+                    table.own_checks().count()
+                },
                 indexed: !indexes.is_empty(),
-                referring: table.references.is_some(),
-                ..plain
+                referring: bound.is_none() && table.references.is_some(),
+                divided: divided && parts > 0,
+                bound: bound.as_deref(),
             },
         ));
         for (number, name, columns, ..) in indexes {
@@ -352,9 +380,10 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                     oid: number,
                     name,
                     schema: &table.schema,
-                    kind: "i",
+                    kind: if divided { "I" } else { "i" },
                     access_method: BTREE,
                     columns: columns.len(),
+                    divided: divided && parts > 0,
                     ..plain
                 },
             ));
@@ -497,7 +526,8 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
             attribute(&plain(layout.oid, name, ty, number, column.not_null))
         }));
     }
-    for table in planner.catalog().tables() {
+    for table in &planner.catalog().tables_and_parts() {
+        let is_part = table.relation() != table.id;
         let record = planner.catalog().record(table.id);
         for (number, column) in table.columns.iter().enumerate() {
             let name = match column.dropped {
@@ -517,13 +547,22 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
                     None => "",
                 },
                 dropped: column.dropped,
-                ..plain(table.id.0, &name, column.ty, number + 1, column.not_null)
+                ..plain(
+                    table.relation().0,
+                    &name,
+                    column.ty,
+                    number + 1,
+                    column.not_null,
+                )
             });
             if let Some(domain) = super::types::domain_of(planner, table.id, number) {
                 row[ATTRIBUTE_TYPE] = oid(domain.id);
                 row[ATTRIBUTE_MODIFIER] = Value::Int4(-1);
             }
             rows.push(row);
+        }
+        if is_part {
+            continue;
         }
         for (index, _, columns, ..) in all_indexes(table) {
             rows.extend(columns.iter().zip(1..).map(|(&column, number)| {
@@ -789,7 +828,8 @@ fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {
 
 fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for table in planner.catalog().tables() {
+    for table in &planner.catalog().tables_and_parts() {
+        let relation = table.relation().0;
         let Some(record) = planner.catalog().record(table.id) else {
             continue;
         };
@@ -797,8 +837,8 @@ fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
             if let (Some(default), None, false) = (&column.default, column.identity, column.dropped)
             {
                 rows.push(vec![
-                    oid(0x8000_0000 | (table.id.0 << 8) | number as u32),
-                    oid(table.id.0),
+                    oid(0x8000_0000 | (relation << 8) | number as u32),
+                    oid(relation),
                     short(number + 1),
                     text(&super::print::default(planner, column, default)),
                 ]);
@@ -810,8 +850,8 @@ fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
                 continue;
             }
             rows.push(vec![
-                oid(0x8000_0000 | (table.id.0 << 8) | *number as u32),
-                oid(table.id.0),
+                oid(0x8000_0000 | (relation << 8) | *number as u32),
+                oid(relation),
                 short(number + 1),
                 text(&printed_check(planner, table, source, false)),
             ]);

@@ -170,7 +170,7 @@ pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Va
                 kind: ObjectKind::Sequence,
                 number,
             },
-            Some("i") => {
+            Some("i" | "I") => {
                 let is_its = |table: &&quintet_ir::schema::TableRef| {
                     super::primary_key_oid(table.id) == number
                         || table.indexes.iter().any(|index| index.id.0 == number)
@@ -187,7 +187,7 @@ pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Va
         };
         let access = roles.access_of(object);
         row[owner] = oid(access.owner.0);
-        if let (Some(list), true) = (&access.acl, relkind != Some("i")) {
+        if let (Some(list), true) = (&access.acl, !matches!(relkind, Some("i" | "I"))) {
             let values = list.iter().map(|item| text(&acl_text(roles, item)));
             row[acl] = Value::Array(Box::new(Array {
                 element: SqlType::Text,

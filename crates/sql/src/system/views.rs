@@ -33,7 +33,7 @@ pub(super) const PG: &[Definition] = &[
                     text(&super::roles::owner_of(
                         planner,
                         ObjectKind::Table,
-                        table.id.0,
+                        table.relation().0,
                     )),
                     Value::Null,
                     flag(table.primary_key.is_some() || !table.indexes.is_empty()),
@@ -42,7 +42,8 @@ pub(super) const PG: &[Definition] = &[
                     flag(false),
                 ]
             };
-            planner.catalog().tables().map(row).collect()
+            let all = planner.catalog().tables_and_parts();
+            all.iter().map(row).collect()
         },
     },
     Definition {
@@ -145,7 +146,8 @@ pub(super) const INFORMATION: &[Definition] = &[
                     text("NO"),
                 ]
             };
-            let tables = planner.catalog().tables().map(row);
+            let tables = planner.catalog().tables_and_parts();
+            let tables = tables.iter().map(row);
             tables.chain(planner.catalog().views().map(view)).collect()
         },
     },
@@ -281,7 +283,7 @@ struct Listed<'a> {
 
 fn columns(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for table in planner.catalog().tables() {
+    for table in &planner.catalog().tables_and_parts() {
         let record = planner.catalog().record(table.id);
         for (number, column) in table.visible_columns() {
             let stored = record.map(|record| &record.columns[number]);

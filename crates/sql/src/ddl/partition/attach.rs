@@ -1,0 +1,375 @@
+//! ATTACH and DETACH: rows move between a table of their own and a divided one, in one transaction.
+//!
+//! Relies on: `Work::Rewrite` between two spaces.  Promises: the relation keeps its number, name, owner and comments; its
+//! rows are checked against the bound before they move.  Does not: keep what one partition cannot have for itself: a
+//! table with keys, checks or sequences that the divided table lacks is refused (0A000).
+//!
+//! ```text
+//! ATTACH:  Fence(both)   Refuse(rows out of the bound)   Rewrite(own -> divided)   DropSpaces(own)
+//! DETACH:  Fence(divided)   Rewrite(rows of the partition -> fresh)   Remove(rows of the partition)
+//! ```
+
+use super::{Divided, bound, violated};
+use crate::command::Planned;
+use crate::ddl::{record_of, table_object};
+use crate::draft::{Draft, owned_sequences, spaces_of};
+use crate::from::row_target;
+use crate::names::{inner, required};
+use crate::planner::Planner;
+use crate::records::{ForeignKeyRecord, IndexRecord, KeyRecord, TableRecord};
+use crate::rewrite::move_columns;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{AlterTableCmd, AlterTableType, PartitionCmd, RangeVar};
+use quintet_base::types::format_type;
+use quintet_base::{ConstraintId, IndexId, SqlError, SqlResult, SqlState};
+use quintet_ir::Expr;
+use quintet_ir::ddl::Work;
+use quintet_ir::partition::Bound;
+use quintet_ir::schema::TableRef;
+
+/// ALTER TABLE … ATTACH or DETACH PARTITION; `None` if the command is another.
+pub(in crate::ddl) fn alter(
+    planner: &Planner,
+    relation: &RangeVar,
+    commands: &[&AlterTableCmd],
+) -> SqlResult<Option<Planned>> {
+    use AlterTableType::{AtAttachPartition, AtDetachPartition};
+    let [command] = commands else {
+        return Ok(None);
+    };
+    let kind = command.subtype();
+    if !matches!(kind, AtAttachPartition | AtDetachPartition) {
+        return Ok(None);
+    }
+    let Some(NodeEnum::PartitionCmd(what)) = command.def.as_deref().and_then(inner) else {
+        return Err(SqlError::internal("ATTACH or DETACH of nothing"));
+    };
+    let divided = Divided::named(planner, relation).map_err(|error| match error.state {
+        SqlState::INVALID_OBJECT_DEFINITION => {
+            let message = format!("table \"{}\" is not partitioned", relation.relname);
+            SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
+        }
+        _ => error,
+    })?;
+    planner.must_own_table(divided.table.id)?;
+    let mut draft = Draft::new(planner);
+    match kind {
+        AtAttachPartition => attach(&mut draft, &divided, what)?,
+        _ => detach(&mut draft, &divided, what)?,
+    }
+    draft.finish("ALTER TABLE").map(Some)
+}
+
+fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResult<()> {
+    let planner = draft.planner;
+    let own = row_target(planner, required(what.name.as_ref())?)?;
+    planner.must_own_table(own.relation())?;
+    if own.relation() != own.id {
+        let message = format!("\"{}\" is already a partition", own.name);
+        return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+    }
+    if own.partitions.is_some() {
+        return Err(SqlError::unsupported(
+            "a partition that is partitioned itself (ATTACH PARTITION)",
+        ));
+    }
+    let record = record_of(planner, &own)?;
+    let places = matching_columns(&divided.record, &record)?;
+    refuse_own(planner, divided, &record, &own, &places)?;
+    let spec = required(what.bound.as_ref())?;
+    let bound = bound::read(planner, divided, spec, &own.name)?;
+    let belongs = match &bound {
+        Bound::Default => divided
+            .all
+            .outside(divided.all.parts.iter().map(|part| &part.bound)),
+        bound => divided.all.within(bound),
+    };
+    let belongs = move_columns(&belongs, &|column| places[column].unwrap_or(column));
+    divided.fence(draft)?;
+    draft.work(Work::Fence(spaces_of(&own)));
+    let message = format!(
+        "partition constraint of relation \"{}\" is violated by some row",
+        own.name
+    );
+    draft.work(Work::Refuse {
+        table: TableRef::clone(&own),
+        rows: Expr::Not(Box::new(belongs)),
+        error: violated(&own.schema, &own.name, message),
+    });
+    divided.clear_default(draft, &bound);
+    draft.forget_table(&own);
+    for key in record.primary_key.iter().map(|key| &key.name) {
+        draft.free_name(key);
+    }
+    for index in &record.indexes {
+        draft.free_name(&index.name);
+    }
+    let keys: Vec<ConstraintId> = (planner.catalog().foreign_keys_of(own.id))
+        .map(|key| key.id)
+        .collect();
+    keys.into_iter().for_each(|key| draft.drop_foreign_key(key));
+    divided.add(draft, (own.id, &own.schema, &own.name), &bound)?;
+    let to = draft.table_to_be(divided.table.id)?;
+    let value = |(column, place): (&quintet_ir::ColumnDef, &Option<usize>)| match place {
+        Some(place) => Expr::Column(*place, column.ty),
+        None => Expr::null(column.ty),
+    };
+    draft.work(Work::Rewrite {
+        from: TableRef::clone(&own),
+        columns: to.columns.iter().zip(&places).map(value).collect(),
+        to: TableRef::clone(&to),
+        only: None,
+    });
+    let references = to
+        .references
+        .iter()
+        .flat_map(|all| all.keys.iter().enumerate());
+    let owned = references.filter(|(_, key)| key.child == 0);
+    for number in owned.map(|(number, _)| number).collect::<Vec<_>>() {
+        draft.work(Work::VerifyReferences {
+            table: TableRef::clone(&to),
+            key: number,
+        });
+    }
+    draft.work(Work::DropSpaces(spaces_of(&own)));
+    Ok(())
+}
+
+/// Where the columns of the divided table are in the one that is attached.
+///
+/// # Errors
+/// `42804` in PostgreSQL's words.
+fn matching_columns(divided: &TableRecord, own: &TableRecord) -> SqlResult<Vec<Option<usize>>> {
+    let wrong = |message: String| SqlError::new(SqlState::DATATYPE_MISMATCH, message);
+    let there = |record: &TableRecord, name: &str| {
+        let mut columns = record.columns.iter();
+        columns.position(|column| !column.dropped && column.name == name)
+    };
+    for column in own.columns.iter().filter(|column| !column.dropped) {
+        if there(divided, &column.name).is_none() {
+            let message = format!(
+                "table \"{}\" contains column \"{}\" not found in parent \"{}\"",
+                own.name, column.name, divided.name
+            );
+            let detail = "The new partition may contain only the columns present in parent.";
+            return Err(wrong(message).detail(detail));
+        }
+    }
+    let mut places = Vec::with_capacity(divided.columns.len());
+    for (number, column) in divided.columns.iter().enumerate() {
+        if column.dropped {
+            places.push(None);
+            continue;
+        }
+        let name = &column.name;
+        let Some(place) = there(own, name) else {
+            return Err(wrong(format!("child table is missing column \"{name}\"")));
+        };
+        let other = &own.columns[place];
+        let types = |column: &crate::records::ColumnRecord| format_type(column.ty, column.modifier);
+        if types(column) != types(other) {
+            return Err(wrong(format!(
+                "child table \"{}\" has different type for column \"{name}\"",
+                own.name
+            )));
+        }
+        if column.not_null && !other.not_null {
+            return Err(wrong(format!(
+                "column \"{name}\" in child table must be marked NOT NULL"
+            )));
+        }
+        match (divided.generated(number), own.generated(place)) {
+            (Some(_), None) => {
+                let message =
+                    format!("column \"{name}\" in child table must be a generated column");
+                return Err(wrong(message));
+            }
+            (None, Some(_)) => {
+                let message =
+                    format!("column \"{name}\" in child table must not be a generated column");
+                return Err(wrong(message));
+            }
+            (Some(one), Some(other)) if one != other => {
+                let message = format!(
+                    "column \"{name}\" in child table has a conflicting generation expression"
+                );
+                return Err(wrong(message));
+            }
+            _ => {}
+        }
+        places.push(Some(place));
+    }
+    Ok(places)
+}
+
+/// Refuses what the table has for itself and would lose.
+///
+/// # Errors
+/// `0A000`, and `42804` for a check that it lacks.
+fn refuse_own(
+    planner: &Planner,
+    divided: &Divided,
+    record: &TableRecord,
+    own: &TableRef,
+    places: &[Option<usize>],
+) -> SqlResult<()> {
+    let refuse = |what: &str| {
+        Err(SqlError::unsupported(format!(
+            "ATTACH PARTITION of a table {what}"
+        )))
+    };
+    let catalog = planner.catalog();
+    let parent = &divided.record;
+    let moved = |columns: &[usize]| -> Vec<Option<usize>> {
+        columns.iter().map(|column| places[*column]).collect()
+    };
+    let same = |columns: &[usize], others: &[usize]| {
+        let others: Vec<_> = others.iter().map(|column| Some(*column)).collect();
+        moved(columns) == others
+    };
+    if let Some(key) = &record.primary_key
+        && !parent
+            .primary_key
+            .iter()
+            .any(|other| same(&other.columns, &key.columns))
+    {
+        return refuse("with a primary key that the other has not");
+    }
+    for index in &record.indexes {
+        let has = |other: &IndexRecord| {
+            (other.unique || !index.unique) && same(&other.columns, &index.columns)
+        };
+        if !parent.indexes.iter().any(has) {
+            return refuse("with an index that the other has not");
+        }
+    }
+    for check in &record.checks {
+        if !parent.checks.iter().any(|other| other.text == check.text) {
+            return refuse("with a check that the other has not");
+        }
+    }
+    for check in &parent.checks {
+        if !record.checks.iter().any(|other| other.name == check.name) {
+            let message = format!("child table is missing constraint \"{}\"", check.name);
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        }
+    }
+    if catalog.foreign_keys_to(own.id).next().is_some() {
+        return refuse("that others refer to");
+    }
+    for key in catalog.foreign_keys_of(own.id) {
+        let has = |other: &ForeignKeyRecord| {
+            other.parent == key.parent
+                && other.parent_columns == key.parent_columns
+                && same(&other.columns, &key.columns)
+        };
+        if !catalog.foreign_keys_of(parent.id).any(|other| has(other)) {
+            return refuse("with a foreign key that the other has not");
+        }
+    }
+    if !owned_sequences(catalog, own.id, None).is_empty() {
+        return refuse("that owns a sequence");
+    }
+    for (number, place) in places.iter().enumerate() {
+        let Some(place) = place else { continue };
+        let default = &record.columns[*place].default;
+        if default.is_some() && *default != parent.columns[number].default {
+            return refuse("with a default that the other has not");
+        }
+    }
+    Ok(())
+}
+
+fn detach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResult<()> {
+    let planner = draft.planner;
+    let catalog = planner.catalog();
+    let relation = required(what.name.as_ref())?;
+    if what.concurrent {
+        return Err(planner.unsupported("DETACH PARTITION … CONCURRENTLY", relation.location));
+    }
+    let table = row_target(planner, relation)?;
+    let id = table.relation();
+    let part = catalog.divisions().part(id);
+    let Some(part) = part.filter(|part| part.parent == divided.table.id).cloned() else {
+        let message = format!(
+            "relation \"{}\" is not a partition of relation \"{}\"",
+            relation.relname, divided.table.name
+        );
+        return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
+    };
+    planner.may_drop(table_object(id))?;
+    if catalog.foreign_keys_to(divided.table.id).next().is_some() {
+        return Err(SqlError::unsupported(
+            "DETACH PARTITION of a table that others refer to",
+        ));
+    }
+    divided.fence(draft)?;
+    draft.drop_partition(&part);
+    draft.take_name(&part.schema, &part.name)?;
+    let record = own_record(draft, divided, &part.schema, &part.name, id)?;
+    draft.put_table(&record)?;
+    for key in catalog.foreign_keys_of(divided.table.id) {
+        let own = ForeignKeyRecord {
+            id: ConstraintId(draft.id()),
+            child: id,
+            ..(**key).clone()
+        };
+        draft.put_foreign_key(&own)?;
+    }
+    let to = draft.table_to_be(id)?;
+    let columns = to.columns.iter().enumerate();
+    let columns = columns.map(|(number, column)| match column.dropped {
+        true => Expr::null(column.ty),
+        false => Expr::Column(number, column.ty),
+    });
+    draft.work(Work::Rewrite {
+        from: TableRef::clone(&divided.table),
+        columns: columns.collect(),
+        to: TableRef::clone(&to),
+        only: Some(divided.condition(id)?),
+    });
+    divided.remove_rows(draft, id)
+}
+
+/// The record of the table that a partition becomes.
+fn own_record(
+    draft: &mut Draft,
+    divided: &Divided,
+    schema: &str,
+    name: &str,
+    id: quintet_base::TableId,
+) -> SqlResult<TableRecord> {
+    let mut record = divided.record.clone();
+    record.id = id;
+    record.revision = 1;
+    record.schema = schema.to_string();
+    record.name = name.to_string();
+    draft.renew_spaces(&mut record);
+    for column in &mut record.columns {
+        column.missing = None;
+        // The numbers stay the other table's.
+        if column.identity.take().is_some() {
+            column.default = None;
+        }
+    }
+    if let Some(KeyRecord { name: own, .. }) = &mut record.primary_key {
+        *own = draft.make_name(schema, name, &[], "pkey");
+    }
+    let mut directions = std::mem::take(&mut record.more.directions);
+    for index in &mut record.indexes {
+        let columns = index.columns.iter();
+        let columns: Vec<&str> = columns.map(|c| record.columns[*c].name.as_str()).collect();
+        let suffix = if index.constraint { "key" } else { "idx" };
+        index.name = draft.make_name(schema, name, &columns, suffix);
+        let fresh = IndexId(draft.id());
+        for (known, _) in directions
+            .iter_mut()
+            .filter(|(known, _)| *known == index.id)
+        {
+            *known = fresh;
+        }
+        index.id = fresh;
+    }
+    record.more.directions = directions;
+    Ok(record)
+}
