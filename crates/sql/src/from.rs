@@ -137,7 +137,11 @@ impl From {
         let partitions = table.partitions.as_ref();
         if let Some(condition) = partitions.and_then(|partitions| partitions.condition()) {
             let condition = move_columns(&condition, &|place| place + offset);
-            split(condition, &mut self.conditions);
+            let mut parts = Vec::new();
+            split(condition, &mut parts);
+            // What the table promises anyway need not be looked at.
+            parts.retain(|part| !matches!(part, Expr::IsNull { input, negated: true } if matches!(**input, Expr::Column(place, _) if table.columns[place - offset].not_null)));
+            self.conditions.extend(parts);
         }
     }
 

@@ -257,7 +257,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
         },
         _ => return Err(SqlError::internal("PARTITION OF several tables")),
     };
-    let divided = Divided::named(planner, parent)?;
+    let divided = Divided::named(planner, parent).map_err(SqlError::nowhere)?;
     planner.must_own_table(divided.table.id)?;
     let spec = required(statement.partbound.as_ref())?;
     let bound = bound::read(planner, &divided, spec, name)?;

@@ -68,6 +68,9 @@ pub(super) fn read(
     };
     let first = spec.lowerdatums.first().or(spec.listdatums.first());
     let location = first.map_or(spec.location, names::location);
+    if let Bound::Hash { modulus, .. } = bound {
+        check_modulus(all, modulus)?;
+    }
     check(all, &bound, name).map_err(planner.at(location))?;
     Ok(bound)
 }
@@ -183,9 +186,6 @@ fn check(all: &Partitioning, bound: &Bound, name: &str) -> SqlResult<()> {
             limits_text(from, &all.columns),
             limits_text(to, &all.columns)
         )));
-    }
-    if let Bound::Hash { modulus, .. } = bound {
-        check_modulus(all, *modulus)?;
     }
     let mut overlapped: Vec<&Part> = all.parts.iter().collect();
     overlapped.retain(|part| part.bound.overlaps(bound));
