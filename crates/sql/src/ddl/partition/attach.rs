@@ -47,7 +47,7 @@ pub(in crate::ddl) fn alter(
     let divided = Divided::named(planner, relation).map_err(|error| match error.state {
         SqlState::INVALID_OBJECT_DEFINITION => {
             let message = format!("table \"{}\" is not partitioned", relation.relname);
-            SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
+            error.message(message)
         }
         _ => error,
     })?;
