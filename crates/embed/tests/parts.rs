@@ -42,7 +42,7 @@ fn run(client: &mut Client, script: &str) {
 const MADE: &str = "create table t (a int primary key, b text) partition by range (a);
     create table low partition of t for values from (minvalue) to (10);
     create table high partition of t for values from (10) to (100);
-    create table h (k text, n numeric(6, 2)) partition by hash (k, n);
+    create table h (k text, n float8) partition by hash (k, n);
     create table h0 partition of h for values with (modulus 2, remainder 0);
     create table h1 partition of h for values with (modulus 2, remainder 1);
     create table l (k text) partition by list (k);

@@ -14,6 +14,7 @@
 //! before, and back to what it was behind.
 
 use crate::catalog::Catalog;
+use crate::partition::{bound_text, key_text};
 use crate::records::{
     ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, TypeKind, TypeRecord,
     ViewColumnRecord, ViewRecord,
@@ -22,7 +23,8 @@ use crate::system;
 use quintet_base::objects::name_marked;
 use quintet_base::types::format_type;
 use quintet_base::{SqlError, SqlResult, SqlType};
-use quintet_ir::schema::SequenceDef;
+use quintet_ir::partition::Part;
+use quintet_ir::schema::{SequenceDef, TableDef};
 
 /// One line of a dump.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,6 +95,9 @@ impl Catalog {
             let record = self.known(table.id)?;
             let text = on_path(path(&record.schema), self.table_text(record));
             add("before", run(), text);
+            for part in table.partitions.iter().flat_map(|all| &all.all.parts) {
+                add("before", run(), part_text(table, part));
+            }
         }
         for routine in self.all_routines() {
             let text = routine.record.text.trim().trim_end_matches(';');
@@ -133,6 +138,7 @@ impl Catalog {
         for table in self.tables() {
             let record = self.known(table.id)?;
             let name = qualified(&record.schema, &record.name);
+            let only = self.only(table.id);
             for index in &record.indexes {
                 let directions = record.directions(index.id);
                 let columns = index.columns.iter().enumerate().map(|(place, &at)| {
@@ -148,7 +154,7 @@ impl Catalog {
                 let own = quoted(&index.name);
                 let text = match (index.constraint, index.unique) {
                     (true, _) => {
-                        format!("ALTER TABLE ONLY {name} ADD CONSTRAINT {own} UNIQUE ({columns})")
+                        format!("ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE ({columns})")
                     }
                     (false, true) => format!("CREATE UNIQUE INDEX {own} ON {name} ({columns})"),
                     (false, false) => format!("CREATE INDEX {own} ON {name} ({columns})"),
@@ -239,6 +245,14 @@ impl Catalog {
                 Some(at) => format!("COLUMN {name}.{}", quoted(&table.columns.get(at)?.name)),
             });
         }
+        if let Some(part) = self.divisions().part(quintet_base::TableId(number)) {
+            let name = qualified(&part.schema, &part.name);
+            let table = self.record(part.parent)?;
+            return Some(match column {
+                None => format!("TABLE {name}"),
+                Some(at) => format!("COLUMN {name}.{}", quoted(&table.columns.get(at)?.name)),
+            });
+        }
         if let Some(view) = self.view(quintet_base::TableId(number)) {
             let name = qualified(&view.schema, &view.name);
             return Some(match column {
@@ -255,6 +269,14 @@ impl Catalog {
             let index = record.indexes.iter().find(|index| index.id.0 == number)?;
             Some(format!("INDEX {}", qualified(&record.schema, &index.name)))
         })
+    }
+
+    /// PostgreSQL takes the word for what its partitions lack.
+    fn only(&self, table: quintet_base::TableId) -> &'static str {
+        match self.divisions().partitioning(table) {
+            Some(_) => "",
+            None => "ONLY ",
+        }
     }
 
     fn known(&self, id: quintet_base::TableId) -> SqlResult<&TableRecord> {
@@ -293,7 +315,13 @@ impl Catalog {
             ));
         }
         let name = qualified(&record.schema, &record.name);
-        format!("CREATE TABLE {name} (\n    {}\n)", parts.join(",\n    "))
+        let divided = self.divisions().partitioning(record.id);
+        let divided = divided.map(|divided| format!(" PARTITION BY {}", key_text(divided, record)));
+        format!(
+            "CREATE TABLE {name} (\n    {}\n){}",
+            parts.join(",\n    "),
+            divided.unwrap_or_default()
+        )
     }
 
     fn column_text(&self, record: &TableRecord, at: usize, column: &ColumnRecord) -> String {
@@ -331,7 +359,8 @@ impl Catalog {
             list(columns.iter().map(|&at| &*table.columns[at].name))
         };
         let mut text = format!(
-            "ALTER TABLE ONLY {} ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
+            "ALTER TABLE {}{} ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
+            self.only(key.child),
             qualified(&child.schema, &child.name),
             quoted(&key.name),
             names(child, &key.columns),
@@ -400,6 +429,17 @@ fn type_text(record: &TypeRecord) -> String {
             text
         }
     }
+}
+
+fn part_text(table: &TableDef, part: &Part) -> String {
+    let columns = table.partitions.iter().flat_map(|all| &all.all.columns);
+    let columns: Vec<_> = columns.copied().collect();
+    format!(
+        "CREATE TABLE {} PARTITION OF {} {}",
+        qualified(&part.schema, &part.name),
+        qualified(&table.schema, &table.name),
+        bound_text(&part.bound, &columns)
+    )
 }
 
 /// A statement that is read with another search path.

@@ -89,10 +89,18 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     if commands.iter().all(|command| is_ignored(command.subtype())) {
         return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
     }
+    if tag == "ALTER INDEX"
+        && let Some(planned) = partition::index::attach(planner, relation, &commands)?
+    {
+        return Ok(planned);
+    }
     if tag != "ALTER TABLE" {
         return Err(planner.unsupported(format!("this form of {tag}"), relation.location));
     }
     if let Some(planned) = partition::alter(planner, relation, &commands)? {
+        return Ok(planned);
+    }
+    if let Some(planned) = partition::index::add_keys(planner, relation, &commands)? {
         return Ok(planned);
     }
     let table = match target_table(planner, relation) {

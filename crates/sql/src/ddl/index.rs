@@ -7,6 +7,7 @@
 
 use super::constraint::refuse_key_type;
 use super::foreign_key::{Going, release};
+use super::partition;
 use super::{record_of, required_by_constraint};
 use crate::call::direction;
 use crate::command::{Command, Planned};
@@ -24,6 +25,9 @@ use quintet_ir::schema::TableDef;
 pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE INDEX";
     let relation = required(statement.relation.as_ref())?;
+    if let Some(planned) = partition::index::create(planner, relation, statement)? {
+        return Ok(planned);
+    }
     let table = target_table(planner, relation)?;
     planner.must_own_table(table.id)?;
     for node in &statement.index_including_params {

@@ -9,6 +9,7 @@
 //! | here | PARTITION BY, PARTITION OF, DROP TABLE, TRUNCATE |
 //! | `bound` | FOR VALUES … |
 //! | `attach` | ATTACH and DETACH |
+//! | `index` | keys and indexes of one partition |
 //!
 //! ```text
 //! new partition:   Fence(table)   Refuse(rows of the default one that belong to it)   record
@@ -20,6 +21,7 @@
 
 mod attach;
 mod bound;
+pub(super) mod index;
 
 pub(super) use attach::alter;
 
@@ -40,7 +42,7 @@ use pg_query::protobuf::{
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId};
 use quintet_ir::Expr;
 use quintet_ir::ddl::Work;
-use quintet_ir::partition::{Bound, Method, Partitioning};
+use quintet_ir::partition::{Bound, Method, Partitioning, is_hashable};
 use quintet_ir::schema::{TableDef, TableRef};
 
 /// Most columns of a key, as in PostgreSQL.
@@ -81,10 +83,19 @@ pub(super) fn divide(
         _ => Err(SqlError::internal("a partition key of nothing")),
     };
     let columns: SqlResult<Vec<usize>> = spec.part_params.iter().map(column).collect();
+    let columns = columns?;
+    let types = columns.iter().map(|column| record.columns[*column].ty);
+    if let Some(ty) = types
+        .into_iter()
+        .find(|ty| method == 'h' && !is_hashable(*ty))
+    {
+        let what = format!("a hash of type {ty} as a partition key");
+        return Err(planner.unsupported(what, spec.location));
+    }
     draft.put_partitioning(&PartitioningRecord {
         table: record.id,
         method,
-        columns: columns?,
+        columns,
     })
 }
 

@@ -1,0 +1,145 @@
+//! Keys and indexes that are named for one partition.
+//!
+//! Relies on: the table's own.  Promises: what the whole table has says nothing new of a partition, so it is accepted without
+//! effect, as files of pg_dump name each partition's (docs/sql.md); anything else is refused (0A000).
+//! Does not: keep the names.
+
+use super::named_part;
+use crate::catalog::Relation;
+use crate::command::{Command, Planned};
+use crate::ddl::words;
+use crate::from::{find_named, row_target};
+use crate::insert::column_number;
+use crate::names::{inner, required};
+use crate::planner::Planner;
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    AlterTableCmd, AlterTableType, ConstrType, IndexStmt, PartitionCmd, RangeVar,
+};
+use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::schema::TableDef;
+
+/// What a key or index of one partition asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Primary,
+    Unique,
+    Plain,
+}
+
+/// CREATE INDEX on a partition; `None` if the table is none.
+pub(in crate::ddl) fn create(
+    planner: &Planner,
+    relation: &RangeVar,
+    statement: &IndexStmt,
+) -> SqlResult<Option<Planned>> {
+    let Some(id) = named_part(planner, relation)? else {
+        return Ok(None);
+    };
+    planner.must_own_table(id)?;
+    let table = row_target(planner, relation)?;
+    let mut columns = Vec::with_capacity(statement.index_params.len());
+    for node in &statement.index_params {
+        match inner(node) {
+            Some(NodeEnum::IndexElem(element)) if element.expr.is_none() => {
+                columns.push(column_number(planner, &table, &element.name, -1)?);
+            }
+            _ => return Err(unknown(planner, relation)),
+        }
+    }
+    let kind = if statement.unique {
+        Kind::Unique
+    } else {
+        Kind::Plain
+    };
+    if statement.where_clause.is_some() || !has(&table, kind, &columns) {
+        return Err(unknown(planner, relation));
+    }
+    let nothing = Command::Nothing { checkpoint: false };
+    Ok(Some(planner.command(nothing, "CREATE INDEX")))
+}
+
+/// ALTER TABLE of a partition, as far as it adds keys; `None` if the table is none.
+pub(in crate::ddl) fn add_keys(
+    planner: &Planner,
+    relation: &RangeVar,
+    commands: &[&AlterTableCmd],
+) -> SqlResult<Option<Planned>> {
+    let Some(id) = named_part(planner, relation)? else {
+        return Ok(None);
+    };
+    for command in commands {
+        let constraint = match (command.subtype(), command.def.as_deref().and_then(inner)) {
+            (AlterTableType::AtAddConstraint, Some(NodeEnum::Constraint(found))) => found,
+            _ => return Ok(None),
+        };
+        let kind = match constraint.contype() {
+            ConstrType::ConstrPrimary => Kind::Primary,
+            ConstrType::ConstrUnique => Kind::Unique,
+            _ => return Ok(None),
+        };
+        planner.must_own_table(id)?;
+        let table = row_target(planner, relation)?;
+        let columns = words(&constraint.keys);
+        let columns = columns
+            .iter()
+            .map(|name| column_number(planner, &table, name, -1));
+        let columns: Vec<usize> = columns.collect::<SqlResult<_>>()?;
+        if !has(&table, kind, &columns) {
+            return Err(unknown(planner, relation));
+        }
+    }
+    let nothing = Command::Nothing { checkpoint: false };
+    Ok(Some(planner.command(nothing, "ALTER TABLE")))
+}
+
+/// ALTER INDEX … ATTACH PARTITION: the index of a divided table has all of its rows anyway.
+pub(in crate::ddl) fn attach(
+    planner: &Planner,
+    relation: &RangeVar,
+    commands: &[&AlterTableCmd],
+) -> SqlResult<Option<Planned>> {
+    let [command] = commands else {
+        return Ok(None);
+    };
+    if command.subtype() != AlterTableType::AtAttachPartition {
+        return Ok(None);
+    }
+    let what: Option<&PartitionCmd> = match command.def.as_deref().and_then(inner) {
+        Some(NodeEnum::PartitionCmd(what)) => Some(what),
+        _ => None,
+    };
+    required(what.and_then(|what| what.name.as_ref()))?;
+    let catalog = planner.catalog();
+    let table = match find_named(planner, relation)? {
+        Some(Relation::Index(id, _) | Relation::PrimaryKey(id)) => catalog.table_by_id(id),
+        Some(_) => None,
+        None => {
+            let message = format!("relation \"{}\" does not exist", relation.relname);
+            return Err(planner.error(SqlState::UNDEFINED_TABLE, message, relation.location));
+        }
+    };
+    let Some(table) = table.filter(|table| table.partitions.is_some()) else {
+        let message = format!("\"{}\" is not a partitioned index", relation.relname);
+        return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+    };
+    planner.must_own_table(table.id)?;
+    let nothing = Command::Nothing { checkpoint: false };
+    Ok(Some(planner.command(nothing, "ALTER INDEX")))
+}
+
+/// Whether the whole table has such a key or index.
+fn has(table: &TableDef, kind: Kind, columns: &[usize]) -> bool {
+    let is_primary = table.primary_key.iter().any(|key| key.columns == columns);
+    let mut indexes = table.indexes.iter();
+    match kind {
+        Kind::Primary => is_primary,
+        Kind::Unique => is_primary || indexes.any(|index| index.unique && index.columns == columns),
+        Kind::Plain => is_primary || indexes.any(|index| index.columns == columns),
+    }
+}
+
+fn unknown(planner: &Planner, relation: &RangeVar) -> SqlError {
+    let what = "an index or key of one partition that its table has not";
+    planner.unsupported(what, relation.location)
+}
