@@ -149,3 +149,25 @@ def pipelines_mixed_scripts_and_a_connection_each():
         equal(accounts, delta)
         with s.connect() as connection:
             equal(connection.execute("select count(*) from pgbench_history").fetchone()[0], history)
+
+
+@test
+def partitioned_accounts_by_range_and_by_hash():
+    each = 2000 if Options.thorough else 40
+    with server() as s:
+        for method in ("range", "hash"):
+            initialize(s, 1, "--partitions", 7, "--partition-method", method)
+            for mode in MODES:
+                out = pgbench(s, "-n", "-M", mode, "-c", 8, "-j", 2, "-t", each)
+                check(f"number of transactions actually processed: {8 * each}/{8 * each}" in out, out)
+            # With -n pgbench does not look; without it says what it has found.
+            out = pgbench(s, "-t", 5, "-b", "select-only")
+            check(f"partition method: {method}\npartitions: 7\n" in out, out)
+            accounts, tellers, branches, delta = balances(s)
+            equal((tellers, branches, delta), (accounts, accounts, accounts))
+            with s.connect() as connection:
+                one = lambda sql: connection.execute(sql).fetchone()[0]  # noqa: E731
+                parts = [one(f"select count(*) from pgbench_accounts_{n}") for n in range(1, 8)]
+                equal(sum(parts), 100_000)
+                check(min(parts) > 13_000, parts)
+                equal(sum(one(f"select sum(abalance) from pgbench_accounts_{n}") or 0 for n in range(1, 8)), accounts)

@@ -84,7 +84,7 @@ pub struct Partitioning {
     pub method: Method,
     /// The key: columns of the table, of these types.
     pub columns: Vec<(usize, SqlType)>,
-    /// Oldest first. No two bounds overlap.
+    /// No two bounds overlap. Ranges in their order, the default one behind them; others in any order.
     pub parts: Vec<Part>,
 }
 
@@ -173,6 +173,19 @@ pub fn order_of_limits(one: &[Limit], other: &[Limit]) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
+impl Part {
+    /// The order of the partitions of a table.
+    pub fn order(&self, other: &Part) -> Ordering {
+        match (&self.bound, &other.bound) {
+            (Bound::Range(one, _), Bound::Range(other, _)) => order_of_limits(one, other),
+            (Bound::Default, Bound::Default) => Ordering::Equal,
+            (Bound::Default, _) => Ordering::Greater,
+            (_, Bound::Default) => Ordering::Less,
+            _ => self.id.cmp(&other.id),
+        }
+    }
+}
+
 impl Bound {
     /// True if some key belongs to both, in a table that is divided by one method. A default overlaps with defaults only.
     pub fn overlaps(&self, other: &Bound) -> bool {
@@ -213,18 +226,35 @@ impl Partitioning {
             Method::Range | Method::List => 0,
         };
         let takes = |part: &Part| match &part.bound {
-            Bound::Range(from, to) => {
-                !keys.iter().any(|key| key.is_null())
-                    && order_of_key(from, &keys).is_le()
-                    && order_of_key(to, &keys).is_gt()
-            }
             Bound::List(values) => values.iter().any(|value| value.order(keys[0]).is_eq()),
             Bound::Hash { modulus, remainder } => {
                 hash % u64::from(*modulus) == u64::from(*remainder)
             }
-            Bound::Default => false,
+            Bound::Range(..) | Bound::Default => false,
         };
-        self.parts.iter().position(takes).or_else(|| self.default())
+        let found = match self.method {
+            Method::Range => self.range_of(&keys),
+            Method::List | Method::Hash => self.parts.iter().position(takes),
+        };
+        found.or_else(|| self.default())
+    }
+
+    /// The range that a key lies in.
+    fn range_of(&self, keys: &[&Value]) -> Option<usize> {
+        if keys.iter().any(|key| key.is_null()) {
+            return None;
+        }
+        let begins = |part: &Part| match &part.bound {
+            Bound::Range(from, _) => order_of_key(from, keys).is_le(),
+            _ => false,
+        };
+        // The last one that begins at or below the key.
+        let number = self.parts.partition_point(begins).checked_sub(1)?;
+        let reaches = match &self.parts[number].bound {
+            Bound::Range(_, to) => order_of_key(to, keys).is_gt(),
+            _ => false,
+        };
+        reaches.then_some(number)
     }
 
     /// The number of the default partition.

@@ -426,7 +426,8 @@ impl Catalog {
         self.views.values()
     }
 
-    /// Views that name a table or view; `column`: those that name this one of its columns.
+    /// Views that name a table or view; `column`: those that name this one of its columns, which partitions share with
+    /// their table.
     pub(crate) fn views_using(
         &self,
         relation: TableId,
@@ -434,7 +435,9 @@ impl Catalog {
     ) -> impl Iterator<Item = &Arc<ViewRecord>> {
         let names = move |view: &&Arc<ViewRecord>| {
             view.uses.iter().any(|(used, columns)| {
-                *used == relation && column.is_none_or(|column| columns.contains(&column))
+                let part = column.and_then(|_| self.divisions.part(*used));
+                let named = *used == relation || part.is_some_and(|part| part.parent == relation);
+                named && column.is_none_or(|column| columns.contains(&column))
             })
         };
         self.views().filter(names)

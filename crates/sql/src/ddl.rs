@@ -385,6 +385,12 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
             continue;
         }
         let table = target_table(planner, relation)?;
+        if table.partitions.is_some() && !relation.inh {
+            let message = "cannot truncate only a partitioned table";
+            let hint =
+                "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly.";
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message).hint(hint));
+        }
         if !tables.iter().any(|known| known.id == table.id) {
             tables.push(table);
         }

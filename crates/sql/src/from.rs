@@ -322,7 +322,20 @@ pub(crate) fn changed_table(
                 )),
         );
     }
-    row_target(planner, relation)
+    let table = row_target(planner, relation)?;
+    refuse_only(planner, relation, &table)?;
+    Ok(table)
+}
+
+/// A divided table has no rows of its own, apart from its partitions'.
+///
+/// # Errors
+/// `0A000`.
+fn refuse_only(planner: &Planner, relation: &RangeVar, table: &TableRef) -> SqlResult<()> {
+    match table.partitions.is_some() && table.relation() == table.id && !relation.inh {
+        true => Err(planner.unsupported("ONLY of a partitioned table", relation.location)),
+        false => Ok(()),
+    }
 }
 
 /// What a statement does to rows.
@@ -392,6 +405,7 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
         return bind_view(planner, view, relation, start);
     } else {
         let table = find_table(planner, relation)?.ok_or_else(|| no_relation(planner, relation))?;
+        refuse_only(planner, relation, &table)?;
         planner.need_table(table.relation(), Privileges::SELECT);
         from.add_table(&table, name, own_name);
     }

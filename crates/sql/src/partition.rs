@@ -137,6 +137,7 @@ impl Divisions {
                 bound: bound(&part.bound, &all.columns)?,
             });
         }
+        all.parts.sort_by(|one, other| one.order(other));
         Ok(Some(Partitions {
             all: Arc::new(all),
             only: None,

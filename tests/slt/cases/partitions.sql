@@ -160,6 +160,7 @@ create table h2 partition of h for values from (1) to (2)
 create table h2 partition of h for values with (modulus 6, remainder 2)
 create table h5 partition of h for values with (modulus 6, remainder 5)
 insert into h select n, 'n' || n from generate_series(1, 1000) n
+select (select count(*) from h0), (select count(*) from h1), (select sum(a) from h2), (select min(a) from h5)
 select (select count(*) from h0) + (select count(*) from h1) + (select count(*) from h2) + (select count(*) from h5), count(*) from h
 select count(*) from (select a from h0 union select a from h1 union select a from h2 union select a from h5) u
 select h.a, h.b, coalesce(h0.a, h1.a, h2.a, h5.a) from h left join h0 using (a) left join h1 using (a) left join h2 using (a) left join h5 using (a) where h.a in (7, 70, 700) order by 1

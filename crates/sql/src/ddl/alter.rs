@@ -820,6 +820,7 @@ impl Change<'_, '_, '_> {
             relation: Some(RangeVar {
                 schemaname: self.record.schema.clone(),
                 relname: self.record.name.clone(),
+                inh: true,
                 location: -1,
                 ..Default::default()
             }),

@@ -187,14 +187,9 @@ fn check(all: &Partitioning, bound: &Bound, name: &str) -> SqlResult<()> {
             limits_text(to, &all.columns)
         )));
     }
-    let mut overlapped: Vec<&Part> = all.parts.iter().collect();
-    overlapped.retain(|part| part.bound.overlaps(bound));
     // Of several ranges the first one is named.
-    overlapped.sort_by(|one, other| match (&one.bound, &other.bound) {
-        (Bound::Range(one, _), Bound::Range(other, _)) => order_of_limits(one, other),
-        _ => std::cmp::Ordering::Equal,
-    });
-    match overlapped.first() {
+    let overlaps = |part: &&Part| part.bound.overlaps(bound);
+    match all.parts.iter().find(overlaps) {
         None => Ok(()),
         Some(other) => Err(wrong(format!(
             "partition \"{name}\" would overlap partition \"{}\"",
