@@ -160,8 +160,6 @@ def partitioned_accounts_by_range_and_by_hash():
             for mode in MODES:
                 out = pgbench(s, "-n", "-M", mode, "-c", 8, "-j", 2, "-t", each)
                 check(f"number of transactions actually processed: {8 * each}/{8 * each}" in out, out)
-            # With -n pgbench does not look; without it says what it has found.
-            out = pgbench(s, "-t", 5, "-b", "select-only")
             check(f"partition method: {method}\npartitions: 7\n" in out, out)
             accounts, tellers, branches, delta = balances(s)
             equal((tellers, branches, delta), (accounts, accounts, accounts))
