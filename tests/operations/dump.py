@@ -51,7 +51,8 @@ create table other.felt (id int primary key, m mood not null default 'ok'::mood,
 create index felt_m on other.felt (m);
 create function pairs(m mood, p positive) returns setof pair language plpgsql as $$
     declare r pair; begin r.m := m; r.n := p; return next r; end $$;
-insert into other.felt values (1), (2, 'it''s "fine"', array['it''s "fine"', 'sad']::mood[], 5, 'red');
+insert into other.felt values (1);
+insert into other.felt values (2, 'it''s "fine"', array['it''s "fine"', 'sad']::mood[], 5, 'red');
 alter type mood add value 'great' after 'ok';
 insert into other.felt values (3, 'great', '{great,NULL}', 99, null);
 comment on type mood is 'a mood';
