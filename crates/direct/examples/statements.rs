@@ -223,6 +223,7 @@ fn table() -> TableRef {
                 identity: None,
                 generated: None,
                 dropped: false,
+                hidden: false,
             })
             .collect(),
         primary_key: Some(PrimaryKey {

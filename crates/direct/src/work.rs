@@ -135,7 +135,7 @@ fn put_entry(
     let entry = entry_key(table, index, row, row_key);
     check_length(&entry.key, &index.name)?;
     if entry.exclusive && is_there(table, index.space, &entry.key, env)? {
-        return Err(duplicate_rows(table, &index.name, &index.columns, row, env.host).into());
+        return Err(duplicate_rows(table, &index.name, index.asked(), row, env.host).into());
     }
     let put = env.txn.put(index.space, entry.key, row_key.clone());
     put.map_err(|error| env.halt(error, &table.name))

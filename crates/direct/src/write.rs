@@ -88,7 +88,7 @@ pub(crate) fn taken_error(table: &TableDef, by: Arbiter, row: &[Value], env: &En
         }
         Arbiter::Index(number) => {
             let index = &table.indexes[number];
-            (index.name.as_str(), index.columns.as_slice())
+            (index.name.as_str(), index.asked())
         }
     };
     duplicate_key(table, name, columns, row, env.host).into()

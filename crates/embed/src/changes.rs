@@ -290,7 +290,7 @@ fn row_text(table: &TableDef, bytes: &[u8], format: &FormatContext) -> SqlResult
     let row = table.layout.open(bytes)?;
     let mut object = Object::new(format);
     for (i, column) in table.columns.iter().enumerate() {
-        if column.dropped {
+        if column.dropped || column.hidden {
             continue;
         }
         let value = match i < row.stored_columns() {

@@ -132,13 +132,20 @@ impl Node {
 fn table_names(table: &TableDef, qualified: bool) -> Vec<String> {
     let columns = table.columns.iter().map(|column| column.name.as_str());
     let row_id = table.rowid_column().map(|_| ROW_ID);
-    columns
+    let mut names: Vec<String> = columns
         .chain(row_id)
         .map(|name| match qualified {
             true => format!("{}.{name}", table.name),
             false => name.to_string(),
         })
-        .collect()
+        .collect();
+    // What an index is over is called as it is where it is asked for.
+    for (number, column) in table.columns.iter().enumerate() {
+        if let Some(source) = column.generated.as_ref().filter(|_| column.hidden) {
+            names[number] = expr_text(source, &names);
+        }
+    }
+    names
 }
 
 fn key_name(table: &TableDef) -> &str {
@@ -432,12 +439,19 @@ impl Printer {
         names.resize(access.offset, String::new());
         names.extend(table_names(table, self.qualified));
         let own = &names[access.offset..];
+        let asked;
         let (index, columns, ranges) = match &access.path {
             Path::Full => (None, vec![], &[][..]),
             Path::Primary(ranges) => (Some(key_name(table)), table.key_columns(), &ranges[..]),
             Path::Index(number, ranges) => {
                 let index = &table.indexes[*number];
-                (Some(&index.name[..]), index.columns.clone(), &ranges[..])
+                // That the rows are in the index is not said.
+                let said = ranges.iter().map(|range| KeyRange {
+                    equal: range.equal[usize::from(index.partial)..].to_vec(),
+                    ..range.clone()
+                });
+                asked = said.collect::<Vec<KeyRange>>();
+                (Some(&index.name[..]), index.asked().to_vec(), &asked[..])
             }
         };
         let columns: Vec<&str> = columns.iter().map(|&c| own[c].as_str()).collect();

@@ -19,7 +19,7 @@ use crate::expr::Expr;
 use crate::partition::Partitions;
 use crate::references::References;
 use quintet_base::row::RowLayout;
-use quintet_base::{IndexId, SequenceId, SpaceId, SqlType, TableId, TypeMod};
+use quintet_base::{IndexId, SequenceId, SpaceId, SqlType, TableId, TypeMod, Value};
 use std::sync::Arc;
 
 /// A table.
@@ -83,6 +83,9 @@ pub struct ColumnDef {
     pub generated: Option<Expr>,
     /// Dropped: invisible, its place is kept.
     pub dropped: bool,
+    /// Made for an index over an expression: a generated column that no statement can name. Its name is the
+    /// expression's text.
+    pub hidden: bool,
 }
 
 /// How an identity column takes values.
@@ -109,6 +112,32 @@ pub struct IndexDef {
     pub unique: bool,
     /// Made by a UNIQUE constraint (and dropped only with it).
     pub constraint: bool,
+    /// Has a predicate: the first of `columns` is a hidden one, which is TRUE for rows that fulfil it and NULL for
+    /// others. So a unique index does not compare those.
+    pub partial: bool,
+}
+
+impl IndexDef {
+    /// The columns that were asked for: without the one of a predicate.
+    pub fn asked(&self) -> &[usize] {
+        &self.columns[usize::from(self.partial)..]
+    }
+
+    /// What the rows of a partial index fulfil, over the table's frame.
+    pub fn predicate<'t>(&self, table: &'t TableDef) -> Option<&'t Expr> {
+        if !self.partial {
+            return None;
+        }
+        match table
+            .columns
+            .get(*self.columns.first()?)?
+            .generated
+            .as_ref()?
+        {
+            Expr::Case { branches, .. } => branches.first().map(|(condition, _)| condition),
+            _ => None,
+        }
+    }
 }
 
 /// A CHECK constraint.
@@ -184,7 +213,21 @@ impl TableDef {
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns
             .iter()
-            .position(|c| !c.dropped && c.name == name)
+            .position(|c| !c.dropped && !c.hidden && c.name == name)
+    }
+
+    /// True if an index over an expression, or a partial one, is found by a constant in a statement: a parameter in
+    /// its place would not do.
+    pub fn is_found_by_constants(&self) -> bool {
+        fn names_constant(expr: &Expr) -> bool {
+            let truth = matches!(expr, Expr::Const(Value::Bool(_) | Value::Null, _));
+            let mut found = matches!(expr, Expr::Const(..)) && !truth;
+            expr.for_each_part(&mut |part| found = found || names_constant(part));
+            found
+        }
+        let hidden = self.columns.iter().filter(|c| c.hidden && !c.dropped);
+        let mut sources = hidden.filter_map(|column| column.generated.as_ref());
+        sources.any(names_constant)
     }
 
     /// The checks that are the table's own.
@@ -194,7 +237,10 @@ impl TableDef {
 
     /// Visible columns with their numbers.
     pub fn visible_columns(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
-        self.columns.iter().enumerate().filter(|(_, c)| !c.dropped)
+        self.columns
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| !c.dropped && !c.hidden)
     }
 }
 

@@ -25,6 +25,7 @@ fn column(name: &str) -> ColumnDef {
         identity: None,
         generated: None,
         dropped: false,
+        hidden: false,
     }
 }
 
@@ -48,6 +49,7 @@ fn table(name: &str) -> TableRef {
             columns: vec![1, 2],
             unique: false,
             constraint: false,
+            partial: false,
         }],
         checks: vec![],
         layout: RowLayout::new(vec![SqlType::Int4; 3]),

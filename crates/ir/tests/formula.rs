@@ -219,6 +219,7 @@ fn table() -> TableDef {
         identity: None,
         generated: None,
         dropped: false,
+        hidden: false,
     };
     TableDef {
         id: TableId(1),

@@ -10,10 +10,14 @@
 //!    then the primary key, then the index made first;
 //! 4. without any of these every row, by the index whose order is asked for if there is a LIMIT.
 //!
+//! A partial index is there for a query whose conditions imply its predicate (`implied`); then the predicate counts as an
+//! equality that gives the index nothing before others but in a tie.
+//!
 //! Equality is `column = e`, `column IN (…)`, `(a, b) IN ((…), …)` and the same written with OR; a
 //! bound is `< <= > >=`. `e` may use other tables' columns as long as those tables come earlier in the join.
 
-use crate::condition::{Condition, Part, Reader, Rows};
+use crate::condition::{Condition, Hidden, Part, Reader, Rows};
+use crate::implied;
 use quintet_ir::Expr;
 use quintet_ir::plan::{KeyRange, Path, SortKey};
 use quintet_ir::schema::TableDef;
@@ -42,6 +46,7 @@ pub(crate) struct Rank {
     unique: bool,
     equal: usize,
     bounded: bool,
+    partial: bool,
     sorted: bool,
     primary: bool,
 }
@@ -80,6 +85,9 @@ pub(crate) fn choose(
         rows.extend(reader.rows(number, condition));
     }
     let mut best = every_row(table, offset, order);
+    let predicates = implied::predicates(table, offset, conditions);
+    // A key of `true`, which no condition says by itself.
+    single.extend(predicates.iter().map(implied::Predicate::condition));
     let mut keys: Vec<(Option<usize>, &[usize], bool)> = Vec::new();
     let row_key = table.key_columns();
     keys.push((None, &row_key, true));
@@ -88,9 +96,17 @@ pub(crate) fn choose(
     }
     for (index, columns, unique) in keys {
         let candidate = match_key(table, offset, index, columns, unique, &single, &rows, order);
-        if let Some(candidate) = candidate
-            && candidate.rank > best.rank
-        {
+        let Some(mut candidate) = candidate else {
+            continue;
+        };
+        if let Some(index) = index.filter(|number| table.indexes[*number].partial) {
+            candidate.rank.equal -= 1;
+            candidate.rank.partial = true;
+            let column = table.indexes[index].columns[0];
+            let predicate = predicates.iter().find(|p| p.column == column);
+            (candidate.taken).extend(predicate.iter().flat_map(|p| &p.conditions));
+        }
+        if candidate.rank > best.rank {
             best = candidate;
         }
     }
@@ -252,6 +268,7 @@ fn match_key(
             unique: full,
             equal,
             bounded,
+            partial: false,
             sorted: direction.is_some(),
             primary: index.is_none(),
         },
@@ -286,17 +303,18 @@ fn satisfies(
 ) -> Option<bool> {
     let mut reverse = None;
     let mut next = equal;
+    let hidden = Hidden::of(table, offset);
     for key in wanted {
         if next == columns.len() && identifies {
             // All of the key is fixed or sorted by: no two rows are left to order.
             break;
         }
-        let Expr::Column(place, _) = key.expr else {
-            return None;
+        let column = match &key.expr {
+            Expr::Column(place, _) => place
+                .checked_sub(offset)
+                .filter(|&c| c < table.columns.len())?,
+            expr => hidden.column(expr)?,
         };
-        let column = place
-            .checked_sub(offset)
-            .filter(|&c| c < table.columns.len())?;
         if columns[..equal].contains(&column) {
             continue;
         }

@@ -2,11 +2,12 @@
 //!
 //! Relies on: comparisons as `operator` writes them.  Promises: what is read from a condition is
 //! implied by it, in the column's own type: `smallint_column = 5::int` is a key of smallint, and an
-//! int that fits no smallint equals no key.  Does not: choose among keys (`access`).
+//! int that fits no smallint equals no key.  An expression that an index is over is one of its columns, a hidden one.
+//! Does not: choose among keys (`access`).
 
 use crate::coerce::{convert_constant, strip_relabel};
 use crate::expr::and;
-use crate::rewrite::is_volatile;
+use crate::rewrite::{is_volatile, move_columns, same};
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::plan::KeyBound;
 use quintet_ir::schema::TableDef;
@@ -40,6 +41,39 @@ pub(crate) struct Reader<'a> {
     table: &'a TableDef,
     offset: usize,
     usable: &'a dyn Fn(usize) -> bool,
+    hidden: Hidden,
+}
+
+/// The expressions that a table's indexes are over, with their hidden columns, over the query's frame.
+pub(crate) struct Hidden(Vec<(usize, Expr)>);
+
+impl Hidden {
+    /// Those of the table whose frame is at `offset`.
+    pub fn of(table: &TableDef, offset: usize) -> Hidden {
+        let truths: Vec<usize> = (table.indexes.iter())
+            .filter(|index| index.partial)
+            .map(|index| index.columns[0])
+            .collect();
+        let columns = table.columns.iter().enumerate();
+        let hidden = columns.filter(|(n, c)| c.hidden && !c.dropped && !truths.contains(n));
+        let sources = hidden.filter_map(|(number, column)| {
+            let source = column.generated.as_ref()?;
+            Some((number, move_columns(source, &|place| place + offset)))
+        });
+        Hidden(sources.collect())
+    }
+
+    /// The column that an expression is.
+    pub fn column(&self, expr: &Expr) -> Option<usize> {
+        let bare = strip_relabel(expr);
+        let is_it = |source: &Expr| {
+            let inside = strip_relabel(source);
+            let plain = matches!(inside, Expr::Column(..) | Expr::Const(..));
+            same(expr, source) || (!plain && same(bare, inside))
+        };
+        let found = self.0.iter().find(|(_, source)| is_it(source));
+        found.map(|(column, _)| *column)
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -54,6 +88,7 @@ impl<'a> Reader<'a> {
             table,
             offset,
             usable,
+            hidden: Hidden::of(table, offset),
         }
     }
 }
@@ -144,6 +179,9 @@ impl Reader<'_> {
 
     /// A table column, bare or under the conversion that comparing needed.
     fn side(&self, expr: &Expr) -> Option<Side> {
+        if let Some(side) = self.hidden_side(expr) {
+            return Some(side);
+        }
         let (place, from, to) = match strip_relabel(expr) {
             Expr::Column(place, ty) => (*place, *ty, *ty),
             Expr::Cast {
@@ -158,6 +196,31 @@ impl Reader<'_> {
             _ => return None,
         };
         let column = self.own(place)?;
+        Some(Side {
+            column,
+            from,
+            to,
+            recheck: from == SqlType::Bpchar && to != SqlType::Bpchar,
+        })
+    }
+
+    /// The same for an expression that an index is over.
+    fn hidden_side(&self, expr: &Expr) -> Option<Side> {
+        let (column, to) = match (self.hidden.column(expr), strip_relabel(expr)) {
+            (Some(column), _) => (column, None),
+            (
+                None,
+                Expr::Cast {
+                    input,
+                    to,
+                    modifier: TypeMod::NONE,
+                    ..
+                },
+            ) => (self.hidden.column(input)?, Some(*to)),
+            _ => return None,
+        };
+        let from = self.table.columns[column].ty;
+        let to = to.unwrap_or(from);
         Some(Side {
             column,
             from,

@@ -18,6 +18,7 @@
 //! | `ddl/generated` | generated columns |
 //! | `ddl/foreign_key` | foreign keys, and what needs them |
 //! | `ddl/index` | CREATE INDEX |
+//! | `ddl/hidden` | the columns of indexes on expressions, and of partial ones |
 //! | `ddl/sequence` | CREATE and ALTER SEQUENCE |
 //! | `ddl/alter` | ALTER TABLE |
 //! | `ddl/partition` | partitions |
@@ -29,6 +30,7 @@ mod domain;
 mod drop_type;
 mod foreign_key;
 mod generated;
+mod hidden;
 mod index;
 mod partition;
 mod rename;
@@ -50,6 +52,7 @@ use crate::routine;
 use crate::stored;
 use foreign_key::Going;
 pub(crate) use generated::refuse_actions;
+pub(crate) use index::column_names as index_column_names;
 pub(crate) use partition::check_keys;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};

@@ -141,23 +141,32 @@ impl Catalog {
             let only = self.only(table.id);
             for index in &record.indexes {
                 let directions = record.directions(index.id);
-                let columns = index.columns.iter().enumerate().map(|(place, &at)| {
+                let predicate = record.predicate(index.id);
+                let asked = &index.columns[usize::from(predicate.is_some())..];
+                let columns = asked.iter().enumerate().map(|(place, &at)| {
                     let words = match directions.get(place) {
                         Some((true, true)) => " DESC",
                         Some((true, false)) => " DESC NULLS LAST",
                         Some((false, true)) => " NULLS FIRST",
                         _ => "",
                     };
-                    quoted(&record.columns[at].name) + words
+                    let key = match record.generated(at).filter(|_| record.is_hidden(at)) {
+                        Some(source) => format!("({source})"),
+                        None => quoted(&record.columns[at].name),
+                    };
+                    key + words
                 });
                 let columns = columns.collect::<Vec<_>>().join(", ");
                 let own = quoted(&index.name);
+                let rows = predicate.map_or_else(run, |text| format!(" WHERE {text}"));
                 let text = match (index.constraint, index.unique) {
                     (true, _) => {
                         format!("ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE ({columns})")
                     }
-                    (false, true) => format!("CREATE UNIQUE INDEX {own} ON {name} ({columns})"),
-                    (false, false) => format!("CREATE INDEX {own} ON {name} ({columns})"),
+                    (false, true) => {
+                        format!("CREATE UNIQUE INDEX {own} ON {name} ({columns}){rows}")
+                    }
+                    (false, false) => format!("CREATE INDEX {own} ON {name} ({columns}){rows}"),
                 };
                 add("after", run(), text);
             }
@@ -296,7 +305,7 @@ impl Catalog {
     fn table_text(&self, record: &TableRecord) -> String {
         let mut parts = Vec::new();
         for (at, column) in record.columns.iter().enumerate() {
-            if !column.dropped {
+            if !column.dropped && !record.is_hidden(at) {
                 parts.push(self.column_text(record, at, column));
             }
         }

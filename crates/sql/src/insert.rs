@@ -12,9 +12,11 @@
 
 use crate::coerce;
 use crate::command::Planned;
+use crate::condition::Hidden;
 use crate::expr::Binder;
 use crate::from::{Doing, From, changed_table};
 use crate::generated;
+use crate::implied::implies;
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
@@ -422,9 +424,6 @@ fn on_conflict(
 
 /// The unique key that ON CONFLICT names.
 fn arbiter(planner: &Planner, table: &TableDef, infer: &InferClause) -> SqlResult<Arbiter> {
-    if infer.where_clause.is_some() {
-        return Err(planner.unsupported("ON CONFLICT (…) WHERE", infer.location));
-    }
     if !infer.conname.is_empty() {
         let name = &infer.conname;
         if table
@@ -449,6 +448,13 @@ fn arbiter(planner: &Planner, table: &TableDef, infer: &InferClause) -> SqlResul
             });
     }
     let mut wanted = Vec::with_capacity(infer.index_elems.len());
+    let scope = Scope::of_table(table);
+    let none = || {
+        SqlError::new(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+        )
+    };
     for node in &infer.index_elems {
         match inner(node) {
             Some(NodeEnum::IndexElem(element))
@@ -461,7 +467,18 @@ fn arbiter(planner: &Planner, table: &TableDef, infer: &InferClause) -> SqlResul
                     infer.location,
                 )?);
             }
-            _ => return Err(planner.unsupported("an expression in ON CONFLICT", infer.location)),
+            Some(NodeEnum::IndexElem(element)) if element.opclass.is_empty() => {
+                let node = required(element.expr.as_deref())?;
+                let bound = Binder::new(planner, &scope, "index expressions").bind(node)?;
+                let bound = coerce::settle(planner, bound)?;
+                wanted.push(match bound {
+                    Expr::Column(number, _) => number,
+                    bound => Hidden::of(table, 0).column(&bound).ok_or_else(none)?,
+                });
+            }
+            _ => {
+                return Err(planner.unsupported("an operator class in ON CONFLICT", infer.location));
+            }
         }
     }
     wanted.sort_unstable();
@@ -478,14 +495,29 @@ fn arbiter(planner: &Planner, table: &TableDef, infer: &InferClause) -> SqlResul
     {
         return Ok(Arbiter::Primary);
     }
-    let found = table
-        .indexes
-        .iter()
-        .position(|index| index.unique && same(&index.columns));
-    found.map(Arbiter::Index).ok_or_else(|| {
-        SqlError::new(
-            SqlState::INVALID_COLUMN_REFERENCE,
-            "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-        )
-    })
+    let given = match infer.where_clause.as_deref() {
+        Some(node) => {
+            let condition = Binder::new(planner, &scope, "index predicates").bind(node)?;
+            Some(coerce::boolean(planner, condition, "WHERE")?)
+        }
+        None => None,
+    };
+    let given: Vec<&Expr> = match &given {
+        Some(Expr::And(parts)) => parts.iter().collect(),
+        given => given.iter().collect(),
+    };
+    // One for all rows comes before one for some.
+    let fits = |index: &quintet_ir::IndexDef| index.unique && same(index.asked());
+    let is_there = |index: &quintet_ir::IndexDef| match index.predicate(table) {
+        Some(predicate) => implies(&given, predicate).is_some(),
+        None => !index.partial,
+    };
+    let mut all = table.indexes.iter();
+    let found = all
+        .position(|index| fits(index) && !index.partial)
+        .or_else(|| {
+            let mut all = table.indexes.iter();
+            all.position(|index| fits(index) && is_there(index))
+        });
+    found.map(Arbiter::Index).ok_or_else(none)
 }

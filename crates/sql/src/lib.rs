@@ -59,6 +59,7 @@ mod function_source;
 mod generated;
 mod group;
 mod grouping_sets;
+mod implied;
 mod insert;
 mod join;
 mod join_clause;

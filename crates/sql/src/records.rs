@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 3 (1 lacks `more`, 2 its domains) |
+//! | | | byte 0: version: 1, of tables 3 (1 lacks `more`, 2 its `domains` and `hidden`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of every record written now, but those of tables.
 const VERSION: u8 = 1;
-/// Version of a table's record: since it says which columns are of domains.
+/// Version of a table's record: since its `more` has `domains` and `hidden`.
 const TABLE_VERSION: u8 = 3;
 /// Version of a table's record since it has `more`.
 const MORE_VERSION: u8 = 2;
@@ -63,8 +63,19 @@ pub(crate) struct TableMore {
     /// Indexes with columns that were asked for otherwise than `ASC NULLS LAST`: for each column, whether it
     /// descends and whether NULLs come first.
     pub directions: Vec<(IndexId, Vec<(bool, bool)>)>,
-    /// Columns that are of a domain, with its number. The last field: records of version 2 end before it.
+    /// Columns that are of a domain, with its number. Records of version 2 end before it.
     pub domains: Vec<(usize, u32)>,
+    /// What indexes on expressions and partial ones need.
+    pub hidden: HiddenRecord,
+}
+
+/// What indexes on expressions and partial ones need.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct HiddenRecord {
+    /// Columns that nobody can name, dropped ones included; see `ddl::hidden`.
+    pub columns: Vec<usize>,
+    /// Partial indexes, with their predicates as SQL text. The first column of such an index is a hidden one.
+    pub predicates: Vec<(IndexId, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -426,17 +437,15 @@ pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
     })
 }
 
-/// How a list without elements is kept.
-const NO_DOMAINS: [u8; 1] = [0];
-
 /// Reads a table's record of any version.
 pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
         [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
         [MORE_VERSION, body @ ..] => {
-            let mut whole = body.to_vec();
-            whole.extend(NO_DOMAINS);
+            let added: (Vec<(usize, u32)>, HiddenRecord) = Default::default();
+            let added = postcard::to_allocvec(&added);
+            let whole = [body, &added.map_err(SqlError::internal)?].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }
         [VERSION, body @ ..] => {
@@ -464,6 +473,26 @@ impl TableRecord {
     pub fn domain(&self, column: usize) -> Option<u32> {
         let found = (self.more.domains.iter()).find(|(other, _)| *other == column);
         found.map(|(_, domain)| *domain)
+    }
+
+    /// True for a column that nobody can name, dropped or not.
+    pub fn is_hidden(&self, column: usize) -> bool {
+        self.more.hidden.columns.contains(&column)
+    }
+
+    /// The number of the column with this name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        let mut columns = self.columns.iter().enumerate();
+        columns
+            .find(|(number, c)| !c.dropped && !self.is_hidden(*number) && c.name == name)
+            .map(|(number, _)| number)
+    }
+
+    /// The predicate of an index, if it is a partial one.
+    pub fn predicate(&self, index: IndexId) -> Option<&str> {
+        let mut all = self.more.hidden.predicates.iter();
+        all.find(|(other, _)| *other == index)
+            .map(|(_, text)| text.as_str())
     }
 
     /// The directions that an index's columns were asked for in; empty: all as usual.
@@ -515,10 +544,10 @@ mod tests {
         };
         let value = write_table(&record).unwrap().value.unwrap();
         assert_eq!(read_table(&value).unwrap(), record);
-        let mut second = value[..value.len() - 1].to_vec();
+        let mut second = value[..value.len() - 3].to_vec();
         second[0] = MORE_VERSION;
         assert_eq!(read_table(&second).unwrap(), record);
-        let mut first = value[..value.len() - 3].to_vec();
+        let mut first = value[..value.len() - 5].to_vec();
         first[0] = VERSION;
         assert_eq!(read_table(&first).unwrap(), record);
         assert!(read_table(&first[..4]).is_err());

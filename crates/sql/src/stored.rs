@@ -94,12 +94,15 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
             name: key.name.clone(),
             columns: key.columns.clone(),
         }),
-        indexes: record.indexes.iter().map(index).collect(),
+        indexes: record.indexes.iter().map(|i| index(record, i)).collect(),
         checks: Vec::new(),
         layout,
         references: None,
         partitions: None,
     };
+    for &number in &record.more.hidden.columns {
+        table.columns[number].hidden = true;
+    }
     let scope = Scope::of_table(&table);
     for (number, text) in &record.more.generated {
         let expr = generated(&planner, &scope, text, &record.columns[*number])?;
@@ -151,6 +154,7 @@ fn column(planner: &Planner, record: &ColumnRecord) -> SqlResult<ColumnDef> {
         }),
         generated: None,
         dropped: record.dropped,
+        hidden: false,
     })
 }
 
@@ -187,7 +191,7 @@ fn check(planner: &Planner, scope: &Scope, record: &CheckRecord) -> SqlResult<Ch
     })
 }
 
-fn index(record: &IndexRecord) -> IndexDef {
+fn index(table: &TableRecord, record: &IndexRecord) -> IndexDef {
     IndexDef {
         id: record.id,
         name: record.name.clone(),
@@ -195,5 +199,6 @@ fn index(record: &IndexRecord) -> IndexDef {
         columns: record.columns.clone(),
         unique: record.unique,
         constraint: record.constraint,
+        partial: table.predicate(record.id).is_some(),
     }
 }

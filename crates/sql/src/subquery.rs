@@ -120,6 +120,8 @@ fn refusal(clause: &str) -> Option<&'static str> {
         "CALL arguments" => "cannot use subquery in CALL argument",
         "DEFAULT expressions" => "cannot use subquery in DEFAULT expression",
         "check constraints" => "cannot use subquery in check constraint",
+        "index expressions" => "cannot use subquery in index expression",
+        "index predicates" => "cannot use subquery in index predicate",
         "transform expressions" => "cannot use subquery in transform expression",
         "EXECUTE parameters" => "cannot use subquery in EXECUTE parameter",
         "COPY FROM WHERE conditions" => "cannot use subquery in COPY FROM WHERE condition",

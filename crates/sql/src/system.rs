@@ -230,7 +230,7 @@ pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) 
         return table
             .columns
             .get(place)
-            .is_some_and(|column| !column.dropped);
+            .is_some_and(|column| !column.dropped && !column.hidden);
     }
     let indexed = || {
         let mut tables = catalog.tables();

@@ -89,6 +89,7 @@ pub fn table(number: u32, name: &str, columns: &[(&str, SqlType)]) -> TableDef {
                 identity: None,
                 generated: None,
                 dropped: false,
+                hidden: false,
             })
             .collect(),
         primary_key: None,
@@ -129,6 +130,7 @@ impl TableExt for TableDef {
             columns: columns.to_vec(),
             unique,
             constraint: unique,
+            partial: false,
         });
         self
     }

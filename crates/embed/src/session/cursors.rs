@@ -159,6 +159,7 @@ impl Session {
             short: false,
             sizes: Vec::new(),
             scans: Vec::new(),
+            constants: false,
             label: portal.prepared.label,
         };
         Ok(Portal::new(Arc::new(prepared), portal.params.clone()))

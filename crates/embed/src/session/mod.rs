@@ -131,6 +131,8 @@ pub struct Prepared {
     sizes: Vec<(SpaceId, u64)>,
     /// Tables that a query reads from one end to the other; empty for what locks or writes.
     scans: Vec<SpaceId>,
+    /// Literals must stay in its text; see [`wants_constants`].
+    constants: bool,
 }
 
 /// The tables that a query reads from one end to the other.
@@ -143,6 +145,17 @@ fn scanned(statement: &Statement) -> Vec<SpaceId> {
         _ => {}
     });
     if locks { Vec::new() } else { found }
+}
+
+/// True if the plan might be another with parameters' values in it as constants.
+fn wants_constants(statement: &Statement) -> bool {
+    let mut found = false;
+    each_node_of_statement(statement, &mut |plan| {
+        if let Plan::Scan(access) = plan {
+            found = found || access.table.is_found_by_constants();
+        }
+    });
+    found
 }
 
 impl Prepared {
@@ -748,7 +761,7 @@ impl Session {
             Some(None) => None,
             None => self.learn_normalized(normalized),
         };
-        if let Some(prepared) = cached {
+        if let Some(prepared) = cached.filter(|prepared| !prepared.constants) {
             self.refuse_if_failed(&prepared.source)?;
             let params: SqlResult<Vec<Value>> = normalized
                 .literals
@@ -833,6 +846,10 @@ impl Session {
             Command::Run(procedure) => procedure.statement().map_or_else(Vec::new, scanned),
             _ => Vec::new(),
         };
+        let constants = match &planned.command {
+            Command::Run(procedure) => procedure.statement().is_some_and(wants_constants),
+            _ => false,
+        };
         let short = match &planned.command {
             Command::Run(procedure) => procedure.is_short(),
             Command::Ddl(_)
@@ -859,6 +876,7 @@ impl Session {
             short,
             sizes: sizes.asked(),
             scans,
+            constants,
         }))
     }
 

@@ -126,6 +126,7 @@ fn column(dice: &mut Dice, name: &str, ty: SqlType) -> ColumnDef {
         identity: None,
         generated: None,
         dropped: false,
+        hidden: false,
     }
 }
 
@@ -146,6 +147,7 @@ fn indexes(dice: &mut Dice, table: &mut TableDef) {
             columns,
             unique,
             constraint: unique,
+            partial: false,
         });
     }
 }

@@ -14,6 +14,7 @@
 use super::constraint::{self, Constraints, scope_of};
 use super::foreign_key::{self, Going};
 use super::generated;
+use super::hidden;
 use super::partition;
 use super::record_of;
 use super::sequence;
@@ -197,12 +198,7 @@ impl Change<'_, '_, '_> {
     }
 
     fn column(&self, name: &str) -> SqlResult<usize> {
-        let found = self
-            .record
-            .columns
-            .iter()
-            .position(|c| !c.dropped && c.name == name);
-        match found {
+        match self.record.column(name) {
             Some(number) => Ok(number),
             None => column_number(self.planner(), &self.table, name, -1).and(Err(SqlError::new(
                 SqlState::UNDEFINED_COLUMN,
@@ -253,12 +249,7 @@ impl Change<'_, '_, '_> {
         let Some(NodeEnum::ColumnDef(column)) = command.def.as_deref().and_then(inner) else {
             return Err(SqlError::internal("ADD COLUMN of nothing"));
         };
-        if self
-            .record
-            .columns
-            .iter()
-            .any(|c| !c.dropped && c.name == column.colname)
-        {
+        if self.record.column(&column.colname).is_some() {
             let message = format!(
                 "column \"{}\" of relation \"{}\" already exists",
                 column.colname, self.record.name
@@ -356,12 +347,7 @@ impl Change<'_, '_, '_> {
 
     fn drop_column(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
         let name = &command.name;
-        let found = self
-            .record
-            .columns
-            .iter()
-            .position(|c| !c.dropped && c.name == *name);
-        let Some(number) = found else {
+        let Some(number) = self.record.column(name) else {
             let message = format!(
                 "column \"{name}\" of relation \"{}\" does not exist",
                 self.record.name
@@ -408,14 +394,18 @@ impl Change<'_, '_, '_> {
             }
             !used.contains(&number)
         });
+        let made_of = generated::made_of(&self.table, number);
+        let mut over = hidden::among(&self.record, &made_of);
+        over.push(number);
         let (gone, kept) = self
             .record
             .indexes
             .drain(..)
-            .partition(|index| index.columns.contains(&number));
+            .partition(|index| index.columns.iter().any(|column| over.contains(column)));
         self.record.indexes = kept;
         let gone: Vec<crate::records::IndexRecord> = gone;
         for index in gone {
+            hidden::forget(&mut self.record, &index);
             self.draft.free_name(&index.name);
             self.dropped_spaces.push(index.space);
         }
@@ -423,7 +413,10 @@ impl Change<'_, '_, '_> {
             super::release_sequence(self.draft, sequence, cascade, Some(self.record.id))?;
             self.draft.drop_sequence(sequence);
         }
-        for made in generated::made_of(&self.table, number) {
+        for made in made_of {
+            if self.record.is_hidden(made) {
+                continue;
+            }
             let made_name = self.record.columns[made].name.clone();
             if !cascade {
                 return Err(SqlError::new(
@@ -648,7 +641,14 @@ impl Change<'_, '_, '_> {
             return Ok(());
         }
         let old = column.clone();
-        if let Some(&made) = generated::made_of(&self.table, number).first() {
+        let made_of = generated::made_of(&self.table, number);
+        if !hidden::among(&self.record, &made_of).is_empty() {
+            return Err(SqlError::unsupported(
+                "changing the type of a column that an index's expression or predicate names",
+            )
+            .hint("Drop the index first, and make it again."));
+        }
+        if let Some(&made) = made_of.first() {
             return Err(SqlError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "cannot alter type of a column used by a generated column",

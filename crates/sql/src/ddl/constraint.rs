@@ -144,10 +144,7 @@ fn columns(
     }
     let mut numbers = Vec::with_capacity(constraint.keys.len());
     for name in words(&constraint.keys) {
-        let found = record
-            .columns
-            .iter()
-            .position(|c| !c.dropped && c.name == name);
+        let found = record.column(name.as_str());
         let number = found.ok_or_else(|| {
             let message = format!("column \"{name}\" named in key does not exist");
             planner.error(SqlState::UNDEFINED_COLUMN, message, constraint.location)
@@ -250,7 +247,7 @@ pub(super) fn scope_of(record: &TableRecord) -> Scope {
         .columns
         .iter()
         .enumerate()
-        .filter(|(_, column)| !column.dropped);
+        .filter(|(number, column)| !column.dropped && !record.is_hidden(*number));
     scope.add(ScopeTable {
         name: record.name.clone(),
         schema: Some(record.schema.clone()),

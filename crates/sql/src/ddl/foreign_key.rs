@@ -121,9 +121,7 @@ fn numbers(
     constraint: &Constraint,
 ) -> SqlResult<Vec<usize>> {
     let number = |name: &String| {
-        let mut columns = record.columns.iter();
-        let found = columns.position(|column| !column.dropped && column.name == *name);
-        found.ok_or_else(|| {
+        record.column(name).ok_or_else(|| {
             let message =
                 format!("column \"{name}\" referenced in foreign key constraint does not exist");
             planner.error(SqlState::UNDEFINED_COLUMN, message, constraint.location)

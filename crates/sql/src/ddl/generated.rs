@@ -52,7 +52,7 @@ fn scope_of(record: &TableRecord) -> Scope {
         .columns
         .iter()
         .enumerate()
-        .filter(|(_, c)| !c.dropped);
+        .filter(|(number, c)| !c.dropped && !record.is_hidden(*number));
     let columns = shown.map(|(number, column)| ScopeColumn {
         name: column.name.clone(),
         expr: Expr::Column(number, column.ty),
@@ -74,8 +74,10 @@ fn scope_of(record: &TableRecord) -> Scope {
 /// `42P17` for one that is not immutable or names a generated column, and what binding says.
 pub(super) fn check(planner: &Planner, record: &TableRecord) -> SqlResult<()> {
     let scope = scope_of(record);
-    let generated = |number: usize| record.more.generated.iter().any(|(n, _)| *n == number);
-    for (number, text) in &record.more.generated {
+    let generated = |number: usize| record.generated(number).is_some();
+    // Hidden ones were looked at when their index was made.
+    let shown = |number: &usize| !record.is_hidden(*number);
+    for (number, text) in record.more.generated.iter().filter(|(n, _)| shown(n)) {
         let column = &record.columns[*number];
         let expr = stored::generated(planner, &scope, text, column).map_err(SqlError::nowhere)?;
         let mut used = Vec::new();
@@ -96,7 +98,7 @@ pub(super) fn check(planner: &Planner, record: &TableRecord) -> SqlResult<()> {
     Ok(())
 }
 
-fn is_immutable(expr: &Expr) -> bool {
+pub(super) fn is_immutable(expr: &Expr) -> bool {
     let mut immutable = match expr {
         Expr::NextVal(_) | Expr::CurrVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
         Expr::Call { function, .. } => function.volatility == Volatility::Immutable,
@@ -137,7 +139,7 @@ pub(crate) fn refuse_actions(catalog: &Catalog, key: &ForeignKeyRecord) -> SqlRe
     };
     match key.columns.iter().any(touched) {
         true => Err(SqlError::unsupported(
-            "a foreign key whose actions change what a generated column is made of",
+            "a foreign key whose actions change what a generated column, or an index's expression, is made of",
         )),
         false => Ok(()),
     }

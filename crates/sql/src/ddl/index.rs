@@ -3,10 +3,11 @@
 //! Relies on: `draft`.  Promises: the index is filled before the change is seen.  Accepts and
 //! ignores: CONCURRENTLY, USING hash, INCLUDE (a row is read whole anyway), storage parameters, the pattern operator
 //! classes (text compares by bytes here anyway). DESC and NULLS FIRST are kept and shown; entries ascend, and are read in either
-//! direction.  Does not: expressions, partial indexes (0A000).
+//! direction.  Indexes over expressions, and partial ones, are over hidden columns (`hidden`), for which the table is rewritten.
 
 use super::constraint::refuse_key_type;
 use super::foreign_key::{Going, release};
+use super::hidden;
 use super::partition;
 use super::{record_of, required_by_constraint};
 use crate::call::direction;
@@ -14,8 +15,9 @@ use crate::command::{Command, Planned};
 use crate::draft::{Draft, spaces_of};
 use crate::from::target_table;
 use crate::names::{self, inner, required};
+use crate::output::figure_name;
 use crate::planner::Planner;
-use crate::records::IndexRecord;
+use crate::records::{IndexRecord, TableRecord};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{IndexElem, IndexStmt};
 use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
@@ -37,8 +39,6 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     }
     let what = if !matches!(statement.access_method.as_str(), "" | "btree" | "hash") {
         Some(format!("an index USING {}", statement.access_method))
-    } else if statement.where_clause.is_some() {
-        Some("a partial index (WHERE)".to_string())
     } else if statement.nulls_not_distinct {
         Some("NULLS NOT DISTINCT".to_string())
     } else if !statement.table_space.is_empty() && statement.table_space != "pg_default" {
@@ -49,26 +49,33 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     if let Some(what) = what {
         return Err(planner.unsupported(what, relation.location));
     }
+    let mut draft = Draft::new(planner);
+    let mut record = record_of(planner, &table)?;
+    let before = record.more.generated.len();
     let mut columns = Vec::with_capacity(statement.index_params.len());
+    let mut names: Vec<String> = Vec::with_capacity(columns.capacity());
     let mut directions = Vec::with_capacity(statement.index_params.len());
     for node in &statement.index_params {
         let Some(NodeEnum::IndexElem(element)) = inner(node) else {
             return Err(SqlError::internal("an index over nothing"));
         };
         refuse_element(element)?;
-        columns.push(column_of(&table, element)?);
+        let (column, name) = match element.expr.as_deref() {
+            Some(node) => (
+                hidden::expression(planner, &table, &mut record, node)?,
+                figure_name(node).unwrap_or_else(|| "expr".into()),
+            ),
+            None => (column_of(&table, element)?, element.name.clone()),
+        };
+        columns.push(column);
+        names.push(free_name(name, &names));
         directions.push(direction(element.ordering(), element.nulls_ordering()));
     }
-    let mut draft = Draft::new(planner);
-    let mut record = record_of(planner, &table)?;
     for &column in &columns {
         refuse_key_type(planner, &record, column, relation.location)?;
     }
     let name = if statement.idxname.is_empty() {
-        let names: Vec<&str> = columns
-            .iter()
-            .map(|&c| table.columns[c].name.as_str())
-            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         draft.make_name(&table.schema, &table.name, &names, "idx")
     } else {
         let name = &statement.idxname;
@@ -82,8 +89,16 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         draft.take_name(&table.schema, name)?;
         name.clone()
     };
+    let predicate = match statement.where_clause.as_deref() {
+        Some(node) => Some(hidden::predicate(planner, &table, &mut record, node)?),
+        None => None,
+    };
     record.revision += 1;
     let id = IndexId(draft.id());
+    if let Some((column, text)) = predicate {
+        columns.insert(0, column);
+        record.more.hidden.predicates.push((id, text));
+    }
     if directions.iter().any(|asked| *asked != (false, false)) {
         record.more.directions.push((id, directions));
     }
@@ -95,12 +110,57 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         unique: statement.unique,
         constraint: false,
     });
+    if record.more.generated.len() == before {
+        draft.put_table(&record)?;
+        draft.work(Work::Fence(spaces_of(&table)));
+        let table = draft.table_to_be(table.id)?;
+        let index = table.indexes.len() - 1;
+        draft.work(Work::BuildIndex { table, index });
+        return draft.finish(TAG);
+    }
+    let left = spaces_of(&table);
+    draft.renew_spaces(&mut record);
+    (record.columns.iter_mut()).for_each(|column| column.missing = None);
     draft.put_table(&record)?;
-    draft.work(Work::Fence(spaces_of(&table)));
-    let table = draft.table_to_be(table.id)?;
-    let index = table.indexes.len() - 1;
-    draft.work(Work::BuildIndex { table, index });
+    let to = draft.table_to_be(table.id)?;
+    let columns = hidden::filled(&table, &to);
+    draft.work(Work::Fence(left.clone()));
+    draft.work(Work::Rewrite {
+        from: table,
+        to,
+        columns,
+        only: None,
+    });
+    draft.work(Work::DropSpaces(left));
     draft.finish(TAG)
+}
+
+/// A column's name in an index, with a number behind it if another has it.
+fn free_name(name: String, taken: &[String]) -> String {
+    let numbered = (1..).map(|number| format!("{name}{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    let free = names.find(|name| !taken.contains(name));
+    free.unwrap_or(name)
+}
+
+/// The columns of an index by its names for them, those of expressions as PostgreSQL calls them.
+pub(crate) fn column_names(record: &TableRecord, index: &IndexRecord) -> Vec<String> {
+    let asked = &index.columns[usize::from(record.predicate(index.id).is_some())..];
+    let mut names: Vec<String> = Vec::with_capacity(asked.len());
+    for &column in asked {
+        let name = match record
+            .generated(column)
+            .filter(|_| record.is_hidden(column))
+        {
+            Some(text) => crate::parse::parse_expression(text)
+                .ok()
+                .and_then(|node| figure_name(&node))
+                .unwrap_or_else(|| "expr".into()),
+            None => record.columns[column].name.clone(),
+        };
+        names.push(free_name(name, &names));
+    }
+    names
 }
 
 /// The number of the column that an element names.
@@ -112,9 +172,7 @@ fn column_of(table: &TableDef, element: &IndexElem) -> SqlResult<usize> {
 }
 
 fn refuse_element(element: &IndexElem) -> SqlResult<()> {
-    let what = if element.expr.is_some() {
-        "an index on an expression".to_string()
-    } else if !element.opclassopts.is_empty() {
+    let what = if !element.opclassopts.is_empty() {
         "an operator class with parameters".to_string()
     } else {
         let class = names::strings(&element.opclass).join(".");
@@ -157,11 +215,11 @@ pub(super) fn drop(
     }
     let going = Going::Key(Some(index.id), "index", &index.name);
     release(draft, &record, &going, cascade, &[])?;
-    record.indexes.retain(|other| other.id != index.id);
-    record
-        .more
-        .directions
-        .retain(|(other, _)| *other != index.id);
+    let place = record.indexes.iter().position(|other| other.id == index.id);
+    if let Some(place) = place {
+        let gone = record.indexes.remove(place);
+        hidden::forget(&mut record, &gone);
+    }
     record.revision += 1;
     draft.free_name(&index.name);
     draft.put_table(&record)?;

@@ -77,7 +77,13 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
         }
     }
     refuse_rename(planner, table.id, Some(number))?;
-    if let Some(&made) = generated::made_of(&table, number).first() {
+    let made_of = generated::made_of(&table, number);
+    if made_of.iter().any(|&made| table.columns[made].hidden) {
+        return Err(SqlError::unsupported(
+            "renaming a column that an index's expression or predicate names",
+        ));
+    }
+    if let Some(&made) = made_of.first() {
         return Err(SqlError::unsupported(format!(
             "renaming a column that generated column \"{}\" is made of",
             table.columns[made].name

@@ -117,11 +117,7 @@ pub(super) fn add_column(
 ) -> SqlResult<()> {
     let planner = draft.planner;
     let name = column.colname.as_str();
-    if record
-        .columns
-        .iter()
-        .any(|other| !other.dropped && other.name == name)
-    {
+    if record.column(name).is_some() {
         let message = format!("column \"{name}\" specified more than once");
         return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, column.location));
     }

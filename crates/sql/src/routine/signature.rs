@@ -416,6 +416,7 @@ fn row_type(record: &TypeRecord) -> Option<TableRef> {
         missing: None,
         identity: None,
         generated: None,
+        hidden: false,
         dropped: false,
     };
     let columns: Vec<ColumnDef> = record.fields()?.iter().map(column).collect();

@@ -5,7 +5,7 @@
 
 use super::layout;
 use super::objects::{all_indexes, check_oid, printed_check};
-use super::print::quoted;
+use super::print::{key_text, quoted};
 use crate::call::split_name;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
@@ -414,13 +414,18 @@ impl<'c> Known<'c> {
             .map(|sequence| format!("{}.{}", quoted(&sequence.schema), quoted(&sequence.name))))
     }
 
-    fn index(&self, number: u32, column: usize, pretty: bool) -> Option<String> {
+    /// `pg_get_indexdef`.
+    pub(super) fn index(&self, number: u32, column: usize, pretty: bool) -> Option<String> {
         for table in self.context.catalog.tables() {
             for (oid, name, columns, unique, _) in all_indexes(table) {
                 if oid != number {
                     continue;
                 }
-                let mut names = column_names(table, columns);
+                let planner = self.planner();
+                let keys = columns
+                    .iter()
+                    .map(|&c| key_text(&planner, table, c, pretty));
+                let mut names: Vec<String> = keys.collect();
                 if column > 0 {
                     return Some(names.get(column - 1).cloned().unwrap_or_default());
                 }
@@ -447,11 +452,16 @@ impl<'c> Known<'c> {
                     true => self.shown(&table_name),
                     false => format!("{}.{}", quoted(&table.schema), quoted(&table.name)),
                 };
+                let predicate = record.and_then(|record| {
+                    let text = record.predicate(quintet_base::IndexId(number))?;
+                    Some(printed_check(&planner, table, text, pretty))
+                });
                 return Some(format!(
-                    "CREATE {}INDEX {} ON {on} USING btree ({})",
+                    "CREATE {}INDEX {} ON {on} USING btree ({}){}",
                     if unique { "UNIQUE " } else { "" },
                     quoted(name),
-                    names.join(", ")
+                    names.join(", "),
+                    predicate.map_or_else(String::new, |text| format!(" WHERE {text}"))
                 ));
             }
         }

@@ -100,6 +100,8 @@ pub(super) const RELATIONS: &[Definition] = &[
             "indcollation",
             "indclass",
             "indoption",
+            "indexprs",
+            "indpred",
         ],
         rows: indexes,
     },
@@ -294,7 +296,7 @@ pub(super) fn all_indexes(table: &TableDef) -> Vec<(u32, &str, &[usize], bool, b
         )
     });
     let others = table.indexes.iter().map(|index| {
-        let columns: &[usize] = &index.columns;
+        let columns = index.asked();
         (
             index.id.0,
             index.name.as_str(),
@@ -529,7 +531,8 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
     for table in &planner.catalog().tables_and_parts() {
         let is_part = table.relation() != table.id;
         let record = planner.catalog().record(table.id);
-        for (number, column) in table.columns.iter().enumerate() {
+        let columns = table.columns.iter().enumerate();
+        for (number, column) in columns.filter(|(_, column)| !column.hidden) {
             let name = match column.dropped {
                 true => format!("........pg.dropped.{}........", number + 1),
                 false => column.name.clone(),
@@ -565,11 +568,13 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
             continue;
         }
         for (index, _, columns, ..) in all_indexes(table) {
+            let names = index_names(planner, table, index);
             rows.extend(columns.iter().zip(1..).map(|(&column, number)| {
                 let column = &table.columns[column];
+                let name = names.get(number - 1).unwrap_or(&column.name);
                 attribute(&Attribute {
                     modifier: column.modifier,
-                    ..plain(index, &column.name, column.ty, number, false)
+                    ..plain(index, name, column.ty, number, false)
                 })
             }));
         }
@@ -591,6 +596,16 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
         );
     }
     rows
+}
+
+/// What the columns of a secondary index are called; none of other indexes.
+fn index_names(planner: &Planner, table: &TableDef, number: u32) -> Vec<String> {
+    let record = planner.catalog().record(table.id);
+    let names = record.and_then(|record| {
+        let index = record.indexes.iter().find(|index| index.id.0 == number)?;
+        Some(crate::ddl::index_column_names(record, index))
+    });
+    names.unwrap_or_default()
 }
 
 /// Sequences and the columns that own them.
@@ -631,14 +646,28 @@ fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
                 flag(true),
                 flag(true),
                 flag(false),
-                numbers(columns),
+                key_numbers(table, columns),
                 same(SqlType::Oid, Value::Oid(0), columns),
                 same(SqlType::Oid, Value::Oid(0), columns),
                 options(planner, table, number, columns),
+                super::print::index_expressions(planner, table, number),
+                super::print::index_predicate(planner, table, number),
             ]);
         }
     }
     rows
+}
+
+/// The numbers of an index's columns, 0 for expressions.
+fn key_numbers(table: &TableDef, columns: &[usize]) -> Value {
+    let number = |&column: &usize| match table.columns[column].hidden {
+        true => Value::Int2(0),
+        false => Value::Int2(column as i16 + 1),
+    };
+    Value::Array(Box::new(Array {
+        element: SqlType::Int2,
+        values: columns.iter().map(number).collect(),
+    }))
 }
 
 /// `indoption`: 1 for a column that descends, 2 for NULLs that come first.
@@ -846,7 +875,7 @@ fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
         }
         for (number, source) in &record.more.generated {
             let column = &record.columns[*number];
-            if column.dropped {
+            if column.dropped || record.is_hidden(*number) {
                 continue;
             }
             rows.push(vec![

@@ -20,9 +20,10 @@ use pg_query::protobuf::{
     a_const,
 };
 use quintet_base::types::{TypeFamily, format_type};
-use quintet_base::{SqlType, TypeMod};
+use quintet_base::{IndexId, SqlType, TypeMod, Value};
 use quintet_ir::CompareOp;
 use quintet_ir::function;
+use quintet_ir::schema::TableDef;
 
 /// How strongly a printed piece holds together, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,6 +77,62 @@ fn printed(planner: &Planner, scope: &Scope, source: &str, pretty: bool, value: 
     };
     let printed = printer.print(&node, None);
     printed.map_or_else(|| source.to_string(), |(text, _)| text)
+}
+
+/// An index's expression: in parentheses, unless it is written like a call.
+pub(crate) fn index_key(planner: &Planner, scope: &Scope, text: &str, pretty: bool) -> String {
+    let printed = source(planner, scope, text, pretty);
+    let node = parse_expression(text).ok();
+    let is_call = matches!(
+        node.as_ref().and_then(inner),
+        Some(
+            NodeEnum::FuncCall(_)
+                | NodeEnum::CoalesceExpr(_)
+                | NodeEnum::MinMaxExpr(_)
+                | NodeEnum::SqlvalueFunction(_)
+        )
+    );
+    match is_call {
+        true => printed,
+        false => format!("({printed})"),
+    }
+}
+
+/// A column of an index as its definition has it.
+pub(super) fn key_text(planner: &Planner, table: &TableDef, column: usize, pretty: bool) -> String {
+    let record = planner.catalog().record(table.id);
+    let expression = record.filter(|record| record.is_hidden(column));
+    match expression.and_then(|record| record.generated(column)) {
+        Some(text) => index_key(planner, &Scope::of_table(table), text, pretty),
+        None => quoted(&table.columns[column].name),
+    }
+}
+
+/// `indexprs`: the expressions of an index, as text.
+pub(super) fn index_expressions(planner: &Planner, table: &TableDef, number: u32) -> Value {
+    let index = table.indexes.iter().find(|index| index.id.0 == number);
+    let record = planner.catalog().record(table.id);
+    let (Some(index), Some(record)) = (index, record) else {
+        return Value::Null;
+    };
+    let hidden = index.asked().iter().filter(|c| record.is_hidden(**c));
+    let scope = Scope::of_table(table);
+    let texts = hidden.filter_map(|c| Some(source(planner, &scope, record.generated(*c)?, false)));
+    let texts: Vec<String> = texts.collect();
+    match texts.is_empty() {
+        true => Value::Null,
+        false => Value::text(texts.join(", ")),
+    }
+}
+
+/// `indpred`: the predicate of an index, as text.
+pub(super) fn index_predicate(planner: &Planner, table: &TableDef, number: u32) -> Value {
+    let record = planner.catalog().record(table.id);
+    let text = record.and_then(|record| record.predicate(IndexId(number)));
+    let scope = Scope::of_table(table);
+    text.map_or(Value::Null, |text| {
+        Value::text(source(planner, &scope, text, false))
+    })
 }
 
 /// An expression with tables' names before columns; `None` if it has a form that is not known here.

@@ -3,7 +3,8 @@
 //! Relies on: the catalogue.  Promises: columns as PostgreSQL's, those that are cheap.
 //! Does not: answer for other schemas' tables differently than for `public`.
 
-use super::{Definition, flag, text};
+use super::objects::all_indexes;
+use super::{Definition, Known, flag, text};
 use crate::planner::Planner;
 use crate::records::TypeRecord;
 use crate::records::ViewRecord;
@@ -233,31 +234,15 @@ pub(super) const INFORMATION: &[Definition] = &[
 fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for table in planner.catalog().tables() {
-        let mut add = |name: &str, columns: &[usize], unique: bool| {
-            let columns: Vec<&str> = columns
-                .iter()
-                .map(|&c| table.columns[c].name.as_str())
-                .collect();
-            let definition = format!(
-                "CREATE {}INDEX {name} ON {}.{} USING btree ({})",
-                if unique { "UNIQUE " } else { "" },
-                table.schema,
-                table.name,
-                columns.join(", ")
-            );
+        for (number, name, ..) in all_indexes(table) {
+            let definition = Known::new(planner.context).index(number, 0, false);
             rows.push(vec![
                 text(&table.schema),
                 text(&table.name),
                 text(name),
                 Value::Null,
-                text(&definition),
+                definition.map_or(Value::Null, Value::text),
             ]);
-        };
-        if let Some(key) = &table.primary_key {
-            add(&key.name, &key.columns, true);
-        }
-        for index in &table.indexes {
-            add(&index.name, &index.columns, index.unique);
         }
     }
     rows

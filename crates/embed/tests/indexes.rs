@@ -1,0 +1,303 @@
+//! What indexes over expressions, and partial ones, promise: entries for every row whichever way it was written, uniqueness among the
+//! rows that a predicate lets in, plans that use them, and nothing left of them when they are dropped.
+
+#![allow(clippy::unwrap_used)]
+
+use quintet_base::{SqlError, SqlState, Value};
+use quintet_embed::{Client, Database, DatabaseConfig};
+use tempfile::TempDir;
+
+fn open() -> (TempDir, Database) {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    (dir, db)
+}
+
+/// Rows of the last statement, fields joined by `|`, NULL as `-`.
+fn rows(client: &mut Client, sql: &str) -> Vec<String> {
+    let answers = client.query(sql).unwrap();
+    let line = |row: Vec<Option<String>>| {
+        let cells = row.into_iter().map(|cell| cell.unwrap_or("-".into()));
+        cells.collect::<Vec<_>>().join("|")
+    };
+    let last = answers.last().unwrap();
+    last.text_rows().into_iter().map(line).collect()
+}
+
+fn error(client: &mut Client, sql: &str) -> SqlError {
+    match client.query(sql) {
+        Ok(_) => panic!("{sql} must fail"),
+        Err(error) => error,
+    }
+}
+
+fn plan(client: &mut Client, sql: &str) -> String {
+    rows(client, &format!("explain {sql}")).join("\n")
+}
+
+const PEOPLE: &str =
+    "create table people (id int primary key, name text, done boolean not null default false);
+     insert into people values (1, 'Ada'), (2, 'Bob'), (3, null)";
+
+#[test]
+fn an_expression_is_unique_and_found_whichever_way_rows_are_written() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(PEOPLE).unwrap();
+    c.query("create unique index lowered on people (lower(name))")
+        .unwrap();
+    let taken = error(&mut c, "insert into people values (4, 'ADA')");
+    assert_eq!(taken.state, SqlState::UNIQUE_VIOLATION);
+    assert_eq!(
+        taken.detail.as_deref(),
+        Some("Key (lower(name))=(ada) already exists.")
+    );
+    c.query(
+        "insert into people select 4, 'Eve'; insert into people (name, id) values ('Fay', 5), ('Gus', 6);
+         update people set name = name || 'x' where id = 2; update people set done = true where id = 1;
+         insert into people values (6, 'no') on conflict (id) do update set name = 'Hal';
+         alter table people add column more int default 9",
+    )
+    .unwrap();
+    c.prepare("add", "insert into people values ($1, $2)")
+        .unwrap();
+    c.execute("add", vec![Value::Int4(7), Value::text("Ida")])
+        .unwrap();
+    let look = |c: &mut Client| {
+        assert!(
+            plan(c, "select id from people where lower(name) = 'eve'").contains("using lowered")
+        );
+        for (name, id) in [
+            ("ada", 1),
+            ("bobx", 2),
+            ("eve", 4),
+            ("fay", 5),
+            ("hal", 6),
+            ("ida", 7),
+        ] {
+            let sql = format!("select id, more from people where lower(name) = '{name}'");
+            assert_eq!(rows(c, &sql), [format!("{id}|9")]);
+        }
+        assert!(
+            rows(
+                c,
+                "select id from people where lower(name) in ('bob', 'gus')"
+            )
+            .is_empty()
+        );
+        assert_eq!(
+            rows(
+                c,
+                "select id from people order by lower(name) desc nulls first limit 2"
+            ),
+            ["3", "7"]
+        );
+        assert_eq!(rows(c, "select * from people where id = 1"), ["1|Ada|t|9"]);
+        let taken = error(c, "update people set name = 'EVE' where id = 1");
+        assert_eq!(taken.state, SqlState::UNIQUE_VIOLATION);
+    };
+    look(&mut c);
+    drop(c);
+    db.close().unwrap();
+    drop(db);
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    look(&mut db.client().unwrap());
+}
+
+#[test]
+fn a_partial_index_compares_only_rows_that_its_predicate_lets_in() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(PEOPLE).unwrap();
+    c.query("create unique index open_ones on people (name) where not done")
+        .unwrap();
+    let taken = error(&mut c, "insert into people values (4, 'Ada')");
+    assert_eq!(
+        taken.detail.as_deref(),
+        Some("Key (name)=(Ada) already exists.")
+    );
+    c.query("insert into people values (4, 'Ada', true), (5, 'Ada', true), (6, null, false), (7, null, false)")
+        .unwrap();
+    let back = error(&mut c, "update people set done = false where id = 4");
+    assert_eq!(back.state, SqlState::UNIQUE_VIOLATION);
+    // It goes out, another comes in.
+    c.query(
+        "update people set done = true where id = 1; update people set done = false where id = 4",
+    )
+    .unwrap();
+    let taken = error(&mut c, "insert into people values (8, 'Ada')");
+    assert_eq!(taken.state, SqlState::UNIQUE_VIOLATION);
+    c.query("delete from people where id = 4; insert into people values (8, 'Ada')")
+        .unwrap();
+    let upsert = "insert into people values (9, 'Ada') on conflict (name) where not done do update set id = 9 returning id";
+    assert_eq!(rows(&mut c, upsert), ["9"]);
+    let none = error(
+        &mut c,
+        "insert into people values (9, 'Ada') on conflict (name) do nothing",
+    );
+    assert_eq!(none.state, SqlState::INVALID_COLUMN_REFERENCE);
+}
+
+#[test]
+fn a_partial_index_is_used_where_its_predicate_is_implied() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create table jobs (id int primary key, state text, at int, owner int);
+         insert into jobs select i, case when i % 10 = 0 then 'new' else 'old' end, i, nullif(i % 5, 0)
+             from generate_series(1, 100) as i;
+         create index fresh on jobs (at) where state = 'new';
+         create index owned on jobs (owner) where owner is not null;
+         create index late on jobs (state) where at > 50",
+    )
+    .unwrap();
+    for (sql, used) in [
+        (
+            "select id from jobs where state = 'new' order by at limit 2",
+            "using fresh",
+        ),
+        (
+            "select id from jobs where state = 'new' and at = 20",
+            "using fresh",
+        ),
+        (
+            "select id from jobs where state = 'old' and at = 20",
+            "Seq Scan",
+        ),
+        (
+            "select id from jobs where state <> 'new' and at = 20",
+            "Seq Scan",
+        ),
+        ("select id from jobs where owner = 3", "using owned"),
+        ("select id from jobs where owner is null", "Seq Scan"),
+        (
+            "select id from jobs where state = 'old' and at > 70",
+            "using late",
+        ),
+        (
+            "select id from jobs where state = 'old' and at > 40",
+            "Seq Scan",
+        ),
+        ("select id from jobs where at > 51", "using late"),
+        (
+            "delete from jobs where state = 'new' and at = 20",
+            "using fresh",
+        ),
+    ] {
+        assert!(
+            plan(&mut c, sql).contains(used),
+            "{sql}: {}",
+            plan(&mut c, sql)
+        );
+    }
+    // A text is kept without its literals, and so is its plan: not where they decide.
+    for (state, count) in [("new", 5), ("old", 45), ("none", 0), ("new", 5)] {
+        let sql = format!("select count(*) from jobs where state = '{state}' and at > 50");
+        assert_eq!(rows(&mut c, &sql), [count.to_string()]);
+    }
+    assert_eq!(
+        rows(
+            &mut c,
+            "select id from jobs where state = 'new' order by at limit 2"
+        ),
+        ["10", "20"]
+    );
+    // A value that is not known when the statement is planned implies nothing.
+    c.prepare("by_state", "select count(*) from jobs where state = $1")
+        .unwrap();
+    for (state, count) in [("new", "10"), ("old", "90")] {
+        let answer = c.execute("by_state", vec![Value::text(state)]).unwrap();
+        assert_eq!(answer.text_rows(), [[Some(count.to_string())]]);
+    }
+}
+
+#[test]
+fn a_dropped_index_leaves_nothing() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(PEOPLE).unwrap();
+    for round in 0..3 {
+        c.query(
+            "create unique index a on people (lower(name)); create index b on people (upper(name), id) where not done;
+             create index d on people (lower(name), id)",
+        )
+        .unwrap();
+        c.query("drop index a; insert into people values (10, 'ADA'); drop index b")
+            .unwrap();
+        assert!(
+            plan(&mut c, "select id from people where lower(name) = 'ada'").contains("using d")
+        );
+        assert_eq!(
+            rows(&mut c, "select id from people where lower(name) = 'ada'"),
+            ["1", "10"],
+            "round {round}"
+        );
+        c.query("drop index d; delete from people where id = 10")
+            .unwrap();
+    }
+    assert_eq!(
+        rows(
+            &mut c,
+            "select attname from pg_attribute where attrelid = 'people'::regclass and attnum > 0"
+        ),
+        ["id", "name", "done"]
+    );
+    c.query("create index e on people (lower(name)) where not done; alter table people drop column name")
+        .unwrap();
+    assert!(
+        rows(
+            &mut c,
+            "select indexname from pg_indexes where indexname = 'e'"
+        )
+        .is_empty()
+    );
+    assert_eq!(rows(&mut c, "select * from people where id = 1"), ["1|f"]);
+}
+
+#[test]
+fn rows_that_were_there_are_entered_and_equal_ones_refused() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(PEOPLE).unwrap();
+    c.query("insert into people values (4, 'ADA', true)")
+        .unwrap();
+    let equal = error(&mut c, "create unique index on people (lower(name))");
+    assert_eq!(equal.state, SqlState::UNIQUE_VIOLATION);
+    assert_eq!(
+        equal.detail.as_deref(),
+        Some("Key (lower(name))=(ada) is duplicated.")
+    );
+    c.query("create unique index on people (lower(name)) where not done")
+        .unwrap();
+    assert_eq!(
+        rows(
+            &mut c,
+            "select id from people where lower(name) = 'ada' and not done"
+        ),
+        ["1"]
+    );
+    assert_eq!(rows(&mut c, "select count(*) from people"), ["4"]);
+}
+
+#[test]
+fn routines_and_other_sessions_write_entries() {
+    let (_dir, db) = open();
+    let (mut a, mut b) = (db.client().unwrap(), db.client().unwrap());
+    a.query(PEOPLE).unwrap();
+    a.query(
+        "create procedure add(n int, t text) language plpgsql as $$ begin
+             insert into people values (n, t); update people set name = t || t where id = n and lower(name) = lower(t); end $$;
+         create function find(t text) returns int language sql as $$ select id from people where lower(name) = lower(t) $$",
+    )
+    .unwrap();
+    b.query("call add(10, 'X')").unwrap();
+    a.query("create unique index on people (lower(name))")
+        .unwrap();
+    b.query("call add(11, 'Y')").unwrap();
+    assert_eq!(
+        rows(&mut b, "select find('yY'), find('Xx'), find('ADA')"),
+        ["11|10|1"]
+    );
+    let taken = error(&mut b, "call add(12, 'ada')");
+    assert_eq!(taken.state, SqlState::UNIQUE_VIOLATION);
+}

@@ -1,0 +1,172 @@
+//! Hidden columns: what an index over an expression, and a partial one, are over.
+//!
+//! Relies on: generated columns (`crate::generated`): statements compute them where they write rows, engines see values.
+//! Promises: each is TRUE to its text for every row; none outlives the last index over it; indexes over the same expression share
+//! one.  Does not: fill them (`ddl::index` rewrites the table), or choose a path by them (`access`, `condition`).
+//!
+//! | asked for | hidden column | index over |
+//! |---|---|---|
+//! | `(lower(name), id)` | `lower(name)` | that, `id` |
+//! | `(a) WHERE NOT done` | `CASE WHEN NOT done THEN true END` | that, `a` |
+//!
+//! A row that is not in a partial index has an entry all the same, behind those that are, under NULL: nothing compares it.
+
+use super::generated::is_immutable;
+use crate::coerce;
+use crate::expr::Binder;
+use crate::names;
+use crate::parse::expression_text;
+use crate::planner::Planner;
+use crate::records::{ColumnRecord, IndexRecord, TableRecord};
+use crate::scope::Scope;
+use crate::stored;
+use crate::system::print::index_key;
+use pg_query::protobuf::Node;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, limits};
+use quintet_ir::Expr;
+use quintet_ir::schema::{TableDef, TableRef};
+
+/// The number of the hidden column for an index's expression; a column in parentheses is itself.
+///
+/// # Errors
+/// `42P17` for one that is not immutable, and what binding says.
+pub(super) fn expression(
+    planner: &Planner,
+    table: &TableRef,
+    record: &mut TableRecord,
+    node: &Node,
+) -> SqlResult<usize> {
+    let scope = Scope::of_table(table);
+    let bound = Binder::new(planner, &scope, "index expressions").bind(node)?;
+    let bound = coerce::settle(planner, bound)?;
+    if let Expr::Column(number, _) = bound {
+        return Ok(number);
+    }
+    must_be_immutable(&bound, "expression")?;
+    let text = expression_text(node)?;
+    let ty = bound.ty();
+    let name = index_key(planner, &scope, &text, true);
+    // What is written is what is read back, by itself and with its own type.
+    column(planner, record, text, name, ty)
+}
+
+/// The number of the hidden column for an index's predicate, and the predicate's text.
+///
+/// # Errors
+/// As for expressions.
+pub(super) fn predicate(
+    planner: &Planner,
+    table: &TableRef,
+    record: &mut TableRecord,
+    node: &Node,
+) -> SqlResult<(usize, String)> {
+    let scope = Scope::of_table(table);
+    let bound = Binder::new(planner, &scope, "index predicates").bind(node)?;
+    let bound =
+        coerce::boolean(planner, bound, "WHERE").map_err(planner.at(names::location(node)))?;
+    must_be_immutable(&bound, "predicate")?;
+    let text = expression_text(node)?;
+    let truth = format!("CASE WHEN {text} THEN true END");
+    let number = column(planner, record, truth.clone(), truth, SqlType::Bool)?;
+    Ok((number, text))
+}
+
+fn must_be_immutable(expr: &Expr, what: &str) -> SqlResult<()> {
+    if is_immutable(expr) {
+        return Ok(());
+    }
+    let message = format!("functions in index {what} must be marked IMMUTABLE");
+    Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message))
+}
+
+/// The hidden column with this text: one that is there, in the place of one that is gone, or a new one.
+fn column(
+    planner: &Planner,
+    record: &mut TableRecord,
+    text: String,
+    name: String,
+    ty: SqlType,
+) -> SqlResult<usize> {
+    let there = record.more.generated.iter();
+    let same = there.filter(|(_, other)| *other == text);
+    if let Some((number, _)) = same.into_iter().find(|(n, _)| record.is_hidden(*n)) {
+        return Ok(*number);
+    }
+    let new = ColumnRecord {
+        name,
+        ty,
+        modifier: TypeMod::NONE,
+        not_null: false,
+        default: None,
+        missing: None,
+        identity: None,
+        dropped: false,
+    };
+    // Rows are rewritten: nothing is left of what was in that place.
+    let gone = record.more.hidden.columns.iter().copied();
+    let number = match gone.into_iter().find(|n| record.columns[*n].dropped) {
+        Some(number) => {
+            record.columns[number] = new;
+            number
+        }
+        None if record.columns.len() >= limits::TABLE_COLUMNS_MAX => {
+            let message = format!(
+                "tables can have at most {} columns",
+                limits::TABLE_COLUMNS_MAX
+            );
+            return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
+        }
+        None => {
+            record.columns.push(new);
+            let number = record.columns.len() - 1;
+            record.more.hidden.columns.push(number);
+            number
+        }
+    };
+    let scope = super::constraint::scope_of(record);
+    stored::generated(planner, &scope, &text, &record.columns[number])?;
+    record.more.generated.push((number, text));
+    Ok(number)
+}
+
+/// Forgets what a record says of an index that is gone.
+pub(super) fn forget(record: &mut TableRecord, index: &IndexRecord) {
+    record.more.directions.retain(|(id, _)| *id != index.id);
+    record
+        .more
+        .hidden
+        .predicates
+        .retain(|(id, _)| *id != index.id);
+    let needed = |number: usize| (record.indexes.iter()).any(|i| i.columns.contains(&number));
+    let gone: Vec<usize> = (record.more.hidden.columns.iter().copied())
+        .filter(|number| !needed(*number))
+        .collect();
+    for &number in &gone {
+        record.columns[number].dropped = true;
+    }
+    record
+        .more
+        .generated
+        .retain(|(number, _)| !gone.contains(number));
+}
+
+/// The hidden columns among these.
+pub(super) fn among(record: &TableRecord, columns: &[usize]) -> Vec<usize> {
+    let hidden = columns.iter().filter(|column| record.is_hidden(**column));
+    hidden.copied().collect()
+}
+
+/// The columns of a table that is rewritten as it will be, over the frame that it has now: hidden ones that are new are computed.
+pub(super) fn filled(from: &TableDef, to: &TableDef) -> Vec<Expr> {
+    let columns = to.columns.iter().enumerate();
+    columns
+        .map(|(number, column)| {
+            let before = from.columns.get(number).filter(|old| !old.dropped);
+            match (before, &column.generated) {
+                _ if column.dropped => Expr::null(column.ty),
+                (None, Some(expr)) => expr.clone(),
+                _ => Expr::Column(number, column.ty),
+            }
+        })
+        .collect()
+}
