@@ -43,6 +43,7 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
             }
         }
         match item {
+            Work::Empty(table) => empty(table, env)?,
             Work::BuildIndex { table, index } => build_index(table, *index, env)?,
             Work::Rewrite {
                 from,
@@ -114,6 +115,16 @@ fn for_each_row(
         each(&frame, env)?;
     }
     Ok(())
+}
+
+fn empty(table: &TableRef, env: &mut Env<'_>) -> Result<(), Halt> {
+    let mut rows = Vec::new();
+    for_each_row(table, None, env, |row, _| {
+        rows.push(row.to_vec());
+        Ok(())
+    })?;
+    let mut each = rows.iter();
+    each.try_for_each(|row| remove(table, &row_key(table, row), row, env))
 }
 
 fn build_index(table: &TableRef, number: usize, env: &mut Env<'_>) -> Result<(), Halt> {

@@ -237,7 +237,8 @@ fn format_of(catalog: &Catalog) -> FormatContext {
 }
 
 fn by_space(catalog: &Catalog) -> HashMap<SpaceId, TableRef> {
-    let tables = catalog.tables();
+    // What is temporary is nobody else's.
+    let tables = catalog.tables().filter(|table| !table.is_temporary());
     tables
         .map(|table| (table.space, TableRef::clone(table)))
         .collect()

@@ -25,6 +25,7 @@ use crate::history::{self, History};
 use crate::past::PAST_SPACE;
 use crate::session::{Session, SessionOptions};
 use crate::spill::SpillRoom;
+use crate::temporary::Numbers;
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::{Condvar, Mutex};
 use quintet_base::{Durability, Level, Lsn, SpaceId, SqlError, SqlResult, Timestamp, limits};
@@ -165,6 +166,7 @@ pub(crate) struct Schema {
 
 /// What all handles and sessions share.
 pub(crate) struct Inner {
+    pub temporary: Numbers,
     pub durability: Durability,
     /// Of sessions that do not say.
     pub engine: Engine,
@@ -322,7 +324,9 @@ impl Database {
             revision: 1,
             classes: Levels::default(),
         };
+        let temporary = Numbers::new(schema.catalog.temporary_sessions());
         let inner = Inner {
+            temporary,
             durability: config.durability,
             engine: config.engine,
             direct: Direct::new(tc.clone()),
@@ -355,12 +359,14 @@ impl Database {
             seconds,
             replay_bytes_max,
         };
-        Ok((
-            Database {
-                inner: Arc::new(inner),
-            },
-            report,
-        ))
+        let inner = Arc::new(inner);
+        if inner.schema().catalog.temporary_sessions().is_empty() {
+            return Ok((Database { inner }, report));
+        }
+        // A session that ends drops what others have left.
+        let ending = Session::open(Arc::clone(&inner), SessionOptions::default());
+        drop(ending.map_err(Error::Catalog)?);
+        Ok((Database { inner }, report))
     }
 
     /// Opens a SQL session.

@@ -46,6 +46,8 @@ pub(crate) struct SessionHost {
     pub channels: Arc<Channels>,
     /// What NOTIFY has been given in this transaction: channel, payload.
     pub said: RefCell<Vec<(String, String)>>,
+    /// By which its temporary tables are found.
+    pub temporary: u32,
     /// To be told to the client.
     pub notices: RefCell<Vec<Notice>>,
 }
@@ -73,6 +75,7 @@ impl SessionHost {
             role: self.role(),
             session: self.settings.identity.session(),
             salt,
+            temporary: self.temporary,
         }
     }
 

@@ -49,6 +49,7 @@ mod session;
 mod settings;
 mod spill;
 mod step;
+mod temporary;
 mod whereabouts;
 
 pub use activity::Interrupt;

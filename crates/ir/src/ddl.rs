@@ -11,6 +11,8 @@ use quintet_base::{SequenceId, SpaceId, SqlError};
 /// One piece of work.
 #[derive(Clone, Debug)]
 pub enum Work {
+    /// Takes all rows of a table away that nobody else sees.
+    Empty(TableRef),
     /// Fills the entries of one index from the rows of the table.
     /// Fails with 23505 if it is unique and the rows are not.
     BuildIndex {

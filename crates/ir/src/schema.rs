@@ -216,6 +216,11 @@ impl TableDef {
             .position(|c| !c.dropped && !c.hidden && c.name == name)
     }
 
+    /// True if it is there for one session only.
+    pub fn is_temporary(&self) -> bool {
+        self.schema.starts_with("pg_temp_")
+    }
+
     /// True if an index over an expression, or a partial one, is found by a constant in a statement: a parameter in
     /// its place would not do.
     pub fn is_found_by_constants(&self) -> bool {

@@ -12,7 +12,7 @@
 
 use crate::partition::Divisions;
 use crate::records::{
-    self, AccessRecord, CommentsRecord, Counters, FIRST_ID, ForeignKeyRecord, RecordKey,
+    self, AccessRecord, CommentsRecord, Counters, FIRST_ID, ForeignKeyRecord, OnCommit, RecordKey,
     RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
@@ -68,6 +68,8 @@ pub struct Catalog {
     sequences: BTreeMap<SequenceId, Arc<SequenceDef>>,
     /// Tables, indexes and sequences share their names within a schema.
     names: BTreeMap<String, BTreeMap<String, Relation>>,
+    /// Some temporary table has something done to it when its session commits.
+    on_commit: bool,
     /// Several may have one name.
     routines: BTreeMap<RoutineId, Arc<StoredRoutine>>,
     foreign_keys: BTreeMap<ConstraintId, Arc<ForeignKeyRecord>>,
@@ -110,6 +112,7 @@ impl Catalog {
             tables: BTreeMap::new(),
             sequences: BTreeMap::new(),
             names: BTreeMap::new(),
+            on_commit: false,
             routines: BTreeMap::new(),
             foreign_keys: BTreeMap::new(),
             views: BTreeMap::new(),
@@ -240,7 +243,7 @@ impl Catalog {
             let RecordKey::Table(id) = RecordKey::decode(&change.key)? else {
                 continue;
             };
-            let Some(before) = self.tables.get(&id) else {
+            let Some(before) = self.tables.get(&id).filter(|t| !t.table.is_temporary()) else {
                 continue;
             };
             let after = change.value.as_deref();
@@ -368,6 +371,8 @@ impl Catalog {
             }
         }
         self.names = names;
+        let mut records = self.tables.values().map(|entry| &entry.record);
+        self.on_commit = records.any(|record| record.more.on_commit != OnCommit::Keep);
     }
 
     /// Every space in use, the two system spaces included.
@@ -513,6 +518,16 @@ impl Catalog {
     /// What a name stands for.
     pub(crate) fn relation(&self, schema: &str, name: &str) -> Option<Relation> {
         self.names.get(schema)?.get(name).copied()
+    }
+
+    /// True if some table has rows that go, or goes itself, when its session commits.
+    pub fn has_on_commit(&self) -> bool {
+        self.on_commit
+    }
+
+    /// All tables as they are stored, oldest first.
+    pub(crate) fn table_records(&self) -> impl Iterator<Item = &TableRecord> {
+        self.tables.values().map(|entry| &*entry.record)
     }
 
     /// A table as it is stored.

@@ -124,8 +124,10 @@ pub enum Command {
     Show(String),
     /// SHOW ALL.
     ShowAll,
-    /// DISCARD ALL (other kinds do nothing here and arrive as `Nothing`).
+    /// DISCARD ALL (plans and sequences keep nothing here: they arrive as `Nothing`).
     DiscardAll,
+    /// DISCARD TEMP.
+    DiscardTemp,
     /// PREPARE name (types) AS statement: the text of the statement.
     Prepare {
         /// Its name.

@@ -19,6 +19,7 @@
 //! | `ddl/foreign_key` | foreign keys, and what needs them |
 //! | `ddl/index` | CREATE INDEX |
 //! | `ddl/hidden` | the columns of indexes on expressions, and of partial ones |
+//! | `ddl/temporary` | ON COMMIT, DISCARD TEMP |
 //! | `ddl/sequence` | CREATE and ALTER SEQUENCE |
 //! | `ddl/alter` | ALTER TABLE |
 //! | `ddl/partition` | partitions |
@@ -38,6 +39,7 @@ mod schema;
 mod sequence;
 mod table;
 mod table_as;
+mod temporary;
 mod user_type;
 mod view;
 
@@ -50,6 +52,7 @@ use crate::planner::Planner;
 use crate::role;
 use crate::routine;
 use crate::stored;
+use crate::temporary::is_temporary;
 use foreign_key::Going;
 pub(crate) use generated::refuse_actions;
 pub(crate) use index::column_names as index_column_names;
@@ -61,6 +64,7 @@ use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Object, ObjectKind, Privileges};
 pub(crate) use table_as::select_into;
+pub use temporary::{plan_commit, plan_discard};
 
 /// Plans a schema change; `None` if the statement is none.
 pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {
@@ -103,9 +107,21 @@ fn creation_schema<'n>(
         return Err(planner.unsupported("a reference to another database", relation.location));
     }
     let schema = match relation.schemaname.as_str() {
+        "" if relation.relpersistence == "t" => "pg_temp",
         "" => planner.schema().map_err(planner.at(relation.location))?,
         schema => schema,
     };
+    if schema == "pg_temp" || is_temporary(schema) {
+        return planner.temporary_schema(schema);
+    }
+    if relation.relpersistence == "t" {
+        let message = "cannot create temporary relation in non-temporary schema";
+        return Err(planner.error(
+            SqlState::INVALID_TABLE_DEFINITION,
+            message,
+            relation.location,
+        ));
+    }
     match schema {
         schema @ ("pg_catalog" | "information_schema") => Err(planner.error(
             SqlState::INSUFFICIENT_PRIVILEGE,

@@ -15,6 +15,7 @@ use crate::records::{
 };
 use crate::stored;
 use crate::system;
+use crate::temporary::is_temporary;
 use quintet_base::{
     ConstraintId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId,
 };
@@ -208,6 +209,15 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.changes
             .push(records::write(RecordKey::Schema(number), &record)?);
         Ok(())
+    }
+
+    /// Makes the session's temporary schema, if something is made in it for the first time.
+    pub fn enter(&mut self, schema: &str) -> SqlResult<()> {
+        if !is_temporary(schema) || self.planner.catalog().has_schema(schema) {
+            return Ok(());
+        }
+        let number = self.id();
+        self.put_schema(number, schema)
     }
 
     /// Removes a schema.

@@ -20,11 +20,13 @@ use crate::records::{
     ViewColumnRecord, ViewRecord,
 };
 use crate::system;
+use crate::temporary::is_temporary;
 use quintet_base::objects::name_marked;
 use quintet_base::types::format_type;
 use quintet_base::{SqlError, SqlResult, SqlType};
 use quintet_ir::partition::Part;
-use quintet_ir::schema::{SequenceDef, TableDef};
+use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
+use std::sync::Arc;
 
 /// One line of a dump.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,14 +72,14 @@ impl Catalog {
             });
         };
         let run = String::new;
-        for (_, name) in self.own_schemas() {
+        for (_, name) in self.own_schemas().filter(|(_, name)| !is_temporary(name)) {
             add("before", run(), format!("CREATE SCHEMA {}", quoted(name)));
         }
         let path = |schema: &str| match schema {
             "public" => None,
             other => Some(format!("{}, public", quoted(other))),
         };
-        for sequence in self.sequences().filter(|s| !self.is_identity(s)) {
+        for sequence in self.lasting_sequences().filter(|s| !self.is_identity(s)) {
             let name = qualified(&sequence.schema, &sequence.name);
             let text = format!(
                 "CREATE SEQUENCE {name} AS {}{}",
@@ -91,7 +93,7 @@ impl Catalog {
             let text = on_path(path(&record.schema), type_text(record));
             add("before", run(), text);
         }
-        for table in self.tables() {
+        for table in self.lasting_tables() {
             let record = self.known(table.id)?;
             let text = on_path(path(&record.schema), self.table_text(record));
             add("before", run(), text);
@@ -110,7 +112,7 @@ impl Catalog {
             let text = format!("CREATE VIEW {name} ({columns}) AS {}", view.text);
             add("before", run(), on_path(Some(view.path.clone()), text));
         }
-        for table in self.tables() {
+        for table in self.lasting_tables() {
             let record = self.known(table.id)?;
             let columns = record.columns.iter().enumerate();
             // Generated ones come by themselves.
@@ -118,11 +120,11 @@ impl Catalog {
             let columns = list(columns.map(|(_, column)| &*column.name));
             add("data", qualified(&record.schema, &record.name), columns);
         }
-        for sequence in self.sequences() {
+        for sequence in self.lasting_sequences() {
             let name = literal(&qualified(&sequence.schema, &sequence.name));
             add("sequence", sequence.id.0.to_string(), name);
         }
-        for sequence in self.sequences().filter(|s| !self.is_identity(s)) {
+        for sequence in self.lasting_sequences().filter(|s| !self.is_identity(s)) {
             let Some((table, column)) = sequence.owned_by else {
                 continue;
             };
@@ -135,7 +137,7 @@ impl Catalog {
             );
             add("after", run(), text);
         }
-        for table in self.tables() {
+        for table in self.lasting_tables() {
             let record = self.known(table.id)?;
             let name = qualified(&record.schema, &record.name);
             let only = self.only(table.id);
@@ -171,12 +173,17 @@ impl Catalog {
                 add("after", run(), text);
             }
         }
-        for key in self.foreign_keys() {
+        let lasts = |id| {
+            self.record(id)
+                .is_some_and(|table| !is_temporary(&table.schema))
+        };
+        for key in self.foreign_keys().filter(|key| lasts(key.child)) {
             add("after", run(), self.foreign_key_text(key)?);
         }
         for (number, comments) in self.all_comments() {
             for comment in &comments.entries {
-                if let Some(object) = self.commented(number, comment) {
+                let object = self.commented(number, comment);
+                if let Some(object) = object.filter(|object| !object.contains(" \"pg_temp_")) {
                     let text = format!("COMMENT ON {object} IS {}", literal(&comment.text));
                     add("after", run(), text);
                 }
@@ -194,9 +201,18 @@ impl Catalog {
         named.unwrap_or(statement)
     }
 
+    fn lasting_tables(&self) -> impl Iterator<Item = &TableRef> {
+        self.tables().filter(|table| !is_temporary(&table.schema))
+    }
+
+    fn lasting_sequences(&self) -> impl Iterator<Item = &Arc<SequenceDef>> {
+        self.sequences().filter(|s| !is_temporary(&s.schema))
+    }
+
     /// Each view behind those that it uses.
     fn views_in_order(&self) -> Vec<&ViewRecord> {
-        let mut left: Vec<&ViewRecord> = self.views().map(|view| &**view).collect();
+        let views = self.views().filter(|view| !is_temporary(&view.schema));
+        let mut left: Vec<&ViewRecord> = views.map(|view| &**view).collect();
         let mut ordered = Vec::with_capacity(left.len());
         while !left.is_empty() {
             let waits = |view: &&ViewRecord| {

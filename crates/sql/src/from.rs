@@ -21,6 +21,7 @@ use crate::rewrite::{is_volatile, move_columns, same};
 use crate::scope::{Output, Scope, ScopeColumn, ScopeTable};
 use crate::select::plan_query;
 use crate::system;
+use crate::temporary::is_temporary;
 use crate::view::{bind_view, why_not_updatable};
 use crate::with::bind_with;
 use pg_query::NodeEnum;
@@ -289,6 +290,7 @@ pub(crate) fn find_named(planner: &Planner, relation: &RangeVar) -> SqlResult<Op
     }
     let schema = match relation.schemaname.as_str() {
         "" => None,
+        schema if schema == "pg_temp" || is_temporary(schema) => Some(schema),
         schema => {
             planner.need(planner.schema_object(schema), Privileges::USAGE);
             Some(schema)

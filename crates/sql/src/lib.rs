@@ -93,6 +93,7 @@ mod statement;
 mod stored;
 mod subquery;
 mod system;
+mod temporary;
 mod types;
 mod unnest;
 mod update;
@@ -106,6 +107,7 @@ mod with;
 
 pub use catalog::{Catalog, CatalogChange};
 pub use command::{Command, Planned};
+pub use ddl::{plan_commit, plan_discard};
 pub use dump::DumpLine;
 pub use feed::Feed;
 pub use kind::Kind;

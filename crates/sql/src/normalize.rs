@@ -77,11 +77,16 @@ pub fn normalize(text: &str) -> Option<Normalized> {
 pub(crate) fn may_be_normalized(parsed: &Parsed) -> bool {
     match parsed.node() {
         Some(NodeEnum::SelectStmt(select)) => {
-            no_ordinals(select) && !crate::set_config::is_set_config(select)
+            no_ordinals(select) && !makes_table(select) && !crate::set_config::is_set_config(select)
         }
         Some(NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_)) => true,
         _ => false,
     }
+}
+
+/// True for SELECT … INTO: its literals give columns their types.
+fn makes_table(select: &SelectStmt) -> bool {
+    select.into_clause.is_some() || select.larg.as_deref().is_some_and(makes_table)
 }
 
 fn no_ordinals(select: &SelectStmt) -> bool {

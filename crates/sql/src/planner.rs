@@ -12,6 +12,7 @@ use crate::rewrite::same;
 use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
 use crate::scope::{Scope, ScopeColumn};
 use crate::sizes::Sizes;
+use crate::temporary::{is_temporary, schema_of};
 use crate::variables::Variables;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits};
@@ -46,6 +47,8 @@ pub struct Who {
     pub session: RoleId,
     /// For the verifier of a password that the statement may have.
     pub salt: [u8; 16],
+    /// The number of the session, by which its temporary tables are found; 0: of no session.
+    pub temporary: u32,
 }
 
 impl Who {
@@ -54,6 +57,7 @@ impl Who {
         role: RoleId::BOOTSTRAP,
         session: RoleId::BOOTSTRAP,
         salt: [0; 16],
+        temporary: 0,
     };
 }
 
@@ -65,6 +69,10 @@ pub(crate) struct Planner<'a> {
     source: &'a str,
     /// The schemas of the search path that are there.
     path: Vec<String>,
+    /// How many of them the path does not name: the session's temporary schema.
+    unnamed: usize,
+    /// The session's temporary schema, there or not.
+    temporary: Option<String>,
     /// Tables and views that names have meant so far, with the places of their columns.
     uses: RefCell<BTreeMap<TableId, BTreeSet<usize>>>,
     /// The statement's own part of it.
@@ -94,8 +102,9 @@ pub(crate) struct Planner<'a> {
     named_at: RefCell<BTreeMap<usize, i32>>,
 }
 
-/// The schemas that a search path names and that are there; `pg_catalog` comes first anyway.
-fn schemas_of(context: &PlanContext) -> Vec<String> {
+/// The schemas that a search path names and that are there; `pg_catalog` comes first anyway. The session's temporary one
+/// comes before others that are named, unless the path has it elsewhere: how many come so.
+fn schemas_of(context: &PlanContext, temporary: Option<&str>) -> (Vec<String>, usize) {
     let mut schemas: Vec<String> = Vec::new();
     for part in context.schema.split(',') {
         let part = part.trim();
@@ -108,13 +117,28 @@ fn schemas_of(context: &PlanContext) -> Vec<String> {
         };
         let name = match name.as_str() {
             "$user" => context.catalog.roles().name(context.user.role),
+            "pg_temp" => match temporary {
+                // It may come to be.
+                Some(own) => {
+                    schemas.push(own.to_string());
+                    continue;
+                }
+                None => continue,
+            },
+            name if is_temporary(name) && temporary != Some(name) => continue,
             _ => name,
         };
         if name != "pg_catalog" && context.catalog.has_schema(&name) && !schemas.contains(&name) {
             schemas.push(name);
         }
     }
-    schemas
+    match temporary {
+        Some(own) if context.catalog.has_schema(own) && !schemas.iter().any(|name| name == own) => {
+            schemas.insert(0, own.to_string());
+            (schemas, 1)
+        }
+        _ => (schemas, 0),
+    }
 }
 
 /// What stands around a subquery.
@@ -142,11 +166,16 @@ impl<'a> Planner<'a> {
     }
 
     pub fn new(context: &'a PlanContext<'a>, source: &'a str, params: &[SqlType]) -> Planner<'a> {
+        let session = context.user.temporary;
+        let temporary = (session > 0).then(|| schema_of(session));
+        let (path, unnamed) = schemas_of(context, temporary.as_deref());
         Planner {
             context,
             sizes: None,
             source,
-            path: schemas_of(context),
+            path,
+            unnamed,
+            temporary,
             uses: RefCell::default(),
             text: source,
             variables: None,
@@ -179,7 +208,7 @@ impl<'a> Planner<'a> {
     /// # Errors
     /// `3F000` if no schema of the search path is there.
     pub fn schema(&self) -> SqlResult<&str> {
-        let first = self.path.first().map(String::as_str);
+        let first = self.named_path().first().map(String::as_str);
         first.ok_or_else(|| {
             SqlError::new(
                 SqlState::INVALID_SCHEMA_NAME,
@@ -193,10 +222,46 @@ impl<'a> Planner<'a> {
         &self.path
     }
 
+    /// The same without the session's temporary schema, unless the path names it.
+    pub fn named_path(&self) -> &[String] {
+        &self.path[self.unnamed..]
+    }
+
+    /// The session's temporary schema, there or not.
+    pub fn temporary(&self) -> Option<&str> {
+        self.temporary.as_deref()
+    }
+
+    /// The session's temporary schema, to make something in it. `asked`: as it was named.
+    ///
+    /// # Errors
+    /// `42501` for who may not; `42P16` for another session's.
+    pub fn temporary_schema(&self, asked: &str) -> SqlResult<&str> {
+        let Some(own) = self.temporary() else {
+            return Err(SqlError::unsupported("a temporary table here"));
+        };
+        if asked != "pg_temp" && asked != own {
+            return Err(SqlError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                "cannot create relations in temporary schemas of other sessions",
+            ));
+        }
+        let may = self.must_have(crate::role::THE_DATABASE, Privileges::TEMPORARY);
+        may.map_err(|_| {
+            let database = self.context.database;
+            let message =
+                format!("permission denied to create temporary tables in database \"{database}\"");
+            SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+        })?;
+        Ok(own)
+    }
+
     /// What a relation's name stands for; a bare one is looked for along the search path.
     pub fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
         let catalog = self.catalog();
         match schema {
+            Some("pg_temp") => catalog.relation(self.temporary()?, name),
+            Some(schema) if is_temporary(schema) && self.temporary() != Some(schema) => None,
             Some(schema) => catalog.relation(schema, name),
             None => self
                 .path

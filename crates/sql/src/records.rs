@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 3 (1 lacks `more`, 2 its `domains` and `hidden`) |
+//! | | | byte 0: version: 1, of tables 3 (1 lacks `more`, 2 what `TableMore` has behind `directions`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -67,6 +67,17 @@ pub(crate) struct TableMore {
     pub domains: Vec<(usize, u32)>,
     /// What indexes on expressions and partial ones need.
     pub hidden: HiddenRecord,
+    /// Of a temporary table.
+    pub on_commit: OnCommit,
+}
+
+/// What a commit of its session does to a temporary table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum OnCommit {
+    #[default]
+    Keep,
+    DeleteRows,
+    Drop,
 }
 
 /// What indexes on expressions and partial ones need.
@@ -443,9 +454,9 @@ pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     match value {
         [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
         [MORE_VERSION, body @ ..] => {
-            let added: (Vec<(usize, u32)>, HiddenRecord) = Default::default();
-            let added = postcard::to_allocvec(&added);
-            let whole = [body, &added.map_err(SqlError::internal)?].concat();
+            type Added = (Vec<(usize, u32)>, HiddenRecord, OnCommit);
+            let added = postcard::to_allocvec(&Added::default()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }
         [VERSION, body @ ..] => {
@@ -544,10 +555,10 @@ mod tests {
         };
         let value = write_table(&record).unwrap().value.unwrap();
         assert_eq!(read_table(&value).unwrap(), record);
-        let mut second = value[..value.len() - 3].to_vec();
+        let mut second = value[..value.len() - 4].to_vec();
         second[0] = MORE_VERSION;
         assert_eq!(read_table(&second).unwrap(), record);
-        let mut first = value[..value.len() - 5].to_vec();
+        let mut first = value[..value.len() - 6].to_vec();
         first[0] = VERSION;
         assert_eq!(read_table(&first).unwrap(), record);
         assert!(read_table(&first[..4]).is_err());

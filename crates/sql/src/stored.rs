@@ -61,7 +61,7 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
     let context = PlanContext {
         catalog,
         schema: &path,
-        user: Who::SYSTEM,
+        user: Who::within(&record.schema),
         database: "",
         format: &format,
     };

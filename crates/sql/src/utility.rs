@@ -42,7 +42,7 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
             DiscardMode::DiscardSequences => {
                 plain(Command::Nothing { checkpoint: false }, "DISCARD SEQUENCES")
             }
-            _ => plain(Command::Nothing { checkpoint: false }, "DISCARD TEMP"),
+            _ => plain(Command::DiscardTemp, "DISCARD TEMP"),
         },
         NodeEnum::PrepareStmt(statement) => prepare(planner, statement).map(Some),
         NodeEnum::ExecuteStmt(statement) => {

@@ -9,11 +9,12 @@
 use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
 use crate::names::{self, inner};
 use crate::parse;
-use crate::planner::{PlanContext, Planner};
+use crate::planner::{PlanContext, Planner, Who};
 use crate::records::ViewRecord;
 use crate::scope::Scope;
 use crate::select::plan_query;
 use crate::system::print;
+use crate::temporary::is_temporary;
 use crate::variables::Variables;
 use crate::with::{enter_with, forget_with};
 use pg_query::NodeEnum;
@@ -50,6 +51,22 @@ pub(crate) fn context_of<'a>(outer: &PlanContext<'a>, path: &'a str) -> PlanCont
     }
 }
 
+/// The same for a view that is there: one that is not temporary means no temporary tables.
+fn context_within<'a>(outer: &PlanContext<'a>, view: &'a ViewRecord) -> PlanContext<'a> {
+    let context = context_of(outer, &view.path);
+    let temporary = match is_temporary(&view.schema) {
+        true => outer.user.temporary,
+        false => 0,
+    };
+    PlanContext {
+        user: Who {
+            temporary,
+            ..context.user
+        },
+        ..context
+    }
+}
+
 /// A view as an item of FROM.
 pub(crate) fn bind_view(
     planner: &Planner,
@@ -58,7 +75,7 @@ pub(crate) fn bind_view(
     start: usize,
 ) -> SqlResult<From> {
     let select = query_of(view)?;
-    let context = context_of(planner.context, &view.path);
+    let context = context_within(planner.context, view);
     let nothing = Variables::default();
     let inside = match planner.variables {
         Some(_) => Planner::inside(&context, "", &nothing),
@@ -194,7 +211,7 @@ fn named(scope: &Scope, (table, column): (usize, usize)) -> Node {
 
 /// The query of a view as `pg_get_viewdef` prints it; as it is kept where it has a form that is not known here.
 pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -> String {
-    let context = context_of(outer, &view.path);
+    let context = context_within(outer, view);
     let planner = Planner::new(&context, "", &[]);
     let printed = query_of(view)
         .ok()

@@ -18,6 +18,14 @@ use quintet_tc::{Error as TcError, Strength, WaitPolicy};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Whether the schema may be changed now.
+pub(super) enum Turn {
+    /// Somebody else is changing it.
+    Wait(Pause),
+    /// Nobody else is, until the transaction ends.
+    Taken,
+}
+
 /// What came of a schema change.
 pub(super) enum Changed {
     /// Something must be waited for first.
@@ -34,37 +42,9 @@ impl Session {
         if let Some(pause) = self.check_deferred()? {
             return Ok(Changed::Blocked(pause));
         }
-        self.ensure_txn(Timestamp::MAX);
-        let turn = Bytes::from_static(b"turn");
-        loop {
-            let txn = self.txn.as_mut().expect("just ensured");
-            txn.begin_statement();
-            match txn.lock(
-                crate::database::TURN_SPACE,
-                &turn,
-                Strength::Exclusive,
-                WaitPolicy::Queue,
-            ) {
-                Ok(()) => break,
-                Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
-                    return Err(super::execute::canceled());
-                }
-                Err(TcError::Blocked(wait)) => {
-                    return Ok(Changed::Blocked(Pause(Reason::Row(wait))));
-                }
-                // Somebody else's change committed meanwhile; look again with a new snapshot.
-                Err(TcError::Stale) => {}
-                Err(error) => {
-                    return Err(translate(
-                        error,
-                        self.level,
-                        &self.host.schema.catalog_names(),
-                    ));
-                }
-            }
+        if let Turn::Wait(pause) = self.take_turn()? {
+            return Ok(Changed::Blocked(pause));
         }
-        // With the turn in hand the newest schema is ours to change.
-        self.db.wait_for_published();
         let schema = Arc::clone(self.schema());
         let again;
         let plan = if prepared.revision == schema.revision && prepared.role == self.host.role() {
@@ -90,29 +70,52 @@ impl Session {
         })
     }
 
-    fn do_change(&mut self, plan: &DdlPlan, schema: &Schema) -> SqlResult<Option<Pause>> {
+    /// Has the schema to itself until the transaction ends.
+    pub(super) fn take_turn(&mut self) -> SqlResult<Turn> {
+        self.ensure_txn(Timestamp::MAX);
+        let turn = Bytes::from_static(b"turn");
+        loop {
+            let txn = self.txn.as_mut().expect("just ensured");
+            txn.begin_statement();
+            match txn.lock(
+                crate::database::TURN_SPACE,
+                &turn,
+                Strength::Exclusive,
+                WaitPolicy::Queue,
+            ) {
+                Ok(()) => break,
+                Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
+                    return Err(super::execute::canceled());
+                }
+                Err(TcError::Blocked(wait)) => {
+                    return Ok(Turn::Wait(Pause(Reason::Row(wait))));
+                }
+                // Somebody else's change committed meanwhile; look again with a new snapshot.
+                Err(TcError::Stale) => {}
+                Err(error) => {
+                    return Err(translate(
+                        error,
+                        self.level,
+                        &self.host.schema.catalog_names(),
+                    ));
+                }
+            }
+        }
+        // With the turn in hand the newest schema is ours to change.
+        self.db.wait_for_published();
+        Ok(Turn::Taken)
+    }
+
+    pub(super) fn do_change(
+        &mut self,
+        plan: &DdlPlan,
+        schema: &Schema,
+    ) -> SqlResult<Option<Pause>> {
         if plan.changes.is_empty() && plan.work.is_empty() {
             return Ok(None);
         }
-        let txn = self.txn.as_mut().expect("ensured by the caller");
-        let mark = txn.begin_statement();
-        let mut context = Context {
-            txn,
-            host: &self.host,
-            params: &[],
-            cancel: &self.cancel,
-        };
-        match self.db.direct.work(&mut context, &plan.work) {
-            Ok(()) => {}
-            Err(Stop::Blocked(wait)) => {
-                context.txn.rollback_to(mark);
-                return Ok(Some(Pause(Reason::Row(wait))));
-            }
-            Err(Stop::Error(error)) => {
-                context.txn.rollback_to(mark);
-                return Err(error);
-            }
-            Err(Stop::Commit) => return Err(super::execute::only_calls_commit()),
+        if let Some(pause) = self.do_work(plan)? {
+            return Ok(Some(pause));
         }
         let names = schema.catalog_names();
         let level = self.level;
@@ -147,6 +150,30 @@ impl Session {
             classes: Levels::default(),
         }));
         Ok(None)
+    }
+
+    /// The physical part of a change.
+    pub(super) fn do_work(&mut self, plan: &DdlPlan) -> SqlResult<Option<Pause>> {
+        let txn = self.txn.as_mut().expect("ensured by the caller");
+        let mark = txn.begin_statement();
+        let mut context = Context {
+            txn,
+            host: &self.host,
+            params: &[],
+            cancel: &self.cancel,
+        };
+        match self.db.direct.work(&mut context, &plan.work) {
+            Ok(()) => Ok(None),
+            Err(Stop::Blocked(wait)) => {
+                context.txn.rollback_to(mark);
+                Ok(Some(Pause(Reason::Row(wait))))
+            }
+            Err(Stop::Error(error)) => {
+                context.txn.rollback_to(mark);
+                Err(error)
+            }
+            Err(Stop::Commit) => Err(super::execute::only_calls_commit()),
+        }
     }
 
     /// The transaction has committed: its schema is everybody's.

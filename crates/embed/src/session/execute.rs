@@ -217,12 +217,22 @@ impl Session {
                 portal.state = PortalState::Rows(rows.collect());
                 return Ok(None);
             }
+            Command::DiscardTemp => {
+                self.enter_statement();
+                if let Some(pause) = self.discard_temporary()? {
+                    return Ok(Some(Step::Wait(pause)));
+                }
+            }
             Command::DiscardAll => {
                 if self.mode != Mode::Idle && self.mode != Mode::Implicit {
                     return Err(SqlError::new(
                         SqlState::ACTIVE_SQL_TRANSACTION,
                         "DISCARD ALL cannot run inside a transaction block",
                     ));
+                }
+                self.enter_statement();
+                if let Some(pause) = self.discard_temporary()? {
+                    return Ok(Some(Step::Wait(pause)));
                 }
                 self.statements.clear();
                 self.prepared.clear();

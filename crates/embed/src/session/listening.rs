@@ -119,5 +119,6 @@ impl SessionHost {
 impl Drop for Session {
     fn drop(&mut self) {
         self.stop_listening();
+        self.leave_temporary();
     }
 }

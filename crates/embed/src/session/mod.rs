@@ -48,6 +48,7 @@ mod listening;
 mod locking;
 mod objects;
 mod prepared;
+mod temporary;
 mod transaction;
 mod waits;
 
@@ -373,6 +374,7 @@ impl Session {
             settings,
             read_only: false,
             alone: false,
+            temporary: db.temporary.take(),
         };
         let level = host.settings.level("default_transaction_isolation");
         let owner = db.advisory.owner();

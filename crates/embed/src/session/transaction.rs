@@ -131,7 +131,11 @@ impl Session {
             self.say();
             return Ok(None);
         }
-        match self.check_deferred() {
+        let ready = match self.check_deferred() {
+            Ok(None) => self.empty_temporary(),
+            other => other,
+        };
+        match ready {
             Ok(None) => {}
             Ok(pause) => return Ok(pause),
             Err(error) => {

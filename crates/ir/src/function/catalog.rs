@@ -16,20 +16,12 @@ fn yes(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(true))
 }
 
-fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Bool(false))
-}
-
 fn nothing(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Null)
 }
 
 fn first(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(args[0].clone())
-}
-
-fn no_object(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Oid(0))
 }
 
 fn empty(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
@@ -137,6 +129,8 @@ asked! {
     "obj_description"(Oid, Name) Text;
     "col_description"(Oid, Int4) Text;
     "pg_table_is_visible"(Oid) Bool;
+    "pg_my_temp_schema"() Oid;
+    "pg_is_other_temp_schema"(Oid) Bool;
     "pg_type_is_visible"(Oid) Bool;
     "pg_function_is_visible"(Oid) Bool;
     "pg_relation_size"(RegClass) Int8;
@@ -265,8 +259,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("pg_ts_dict_is_visible", &[Oid], Bool, yes).stable(),
     new("pg_ts_parser_is_visible", &[Oid], Bool, yes).stable(),
     new("pg_ts_template_is_visible", &[Oid], Bool, yes).stable(),
-    new("pg_my_temp_schema", &[], Oid, no_object).stable(),
-    new("pg_is_other_temp_schema", &[Oid], Bool, no).stable(),
     new("pg_tablespace_location", &[Oid], Text, empty).stable(),
     new("pg_char_to_encoding", &[Name], Int4, encoding).stable(),
     new("getdatabaseencoding", &[], Name, database_encoding).stable(),

@@ -37,6 +37,10 @@ pub(super) fn add(
             }
         }
     };
+    super::temporary::refuse_reference(
+        (&record.schema, record.more.on_commit),
+        (&parent.schema, parent.more.on_commit),
+    )?;
     let columns = match column {
         Some(column) if constraint.fk_attrs.is_empty() => vec![column],
         _ => numbers(planner, record, &words(&constraint.fk_attrs), constraint)?,

@@ -12,6 +12,7 @@ use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::records::TypeRecord;
 use crate::role::{Access, THE_DATABASE, role_named};
+use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreateSchemaStmt, DropStmt};
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, TableId};
@@ -65,6 +66,12 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
 
 /// The number of a schema that a user made.
 fn own(planner: &Planner, name: &str) -> SqlResult<u32> {
+    if is_temporary(name) {
+        return Err(
+            SqlError::unsupported("a change of a schema of temporary tables")
+                .hint("DISCARD TEMP drops what is in it."),
+        );
+    }
     let mut schemas = planner.catalog().own_schemas();
     if let Some((number, _)) = schemas.find(|(_, own)| *own == name) {
         return Ok(number);
@@ -101,7 +108,7 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt, cascade: bool) -> Sq
 }
 
 /// Drops what a schema holds.
-fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult<()> {
+pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult<()> {
     let catalog = draft.planner.catalog();
     let (mut tables, mut views, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
     let mut details = Vec::new();

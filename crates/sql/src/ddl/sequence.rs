@@ -260,9 +260,6 @@ fn owner(
 pub(super) fn create(planner: &Planner, statement: &CreateSeqStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE SEQUENCE";
     let relation = required(statement.sequence.as_ref())?;
-    if relation.relpersistence == "t" {
-        return Err(planner.unsupported("CREATE TEMPORARY SEQUENCE", relation.location));
-    }
     let schema = creation_schema(planner, relation)?;
     if statement.if_not_exists
         && planner
@@ -279,6 +276,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateSeqStmt) -> SqlResult<
     }
     let options = read(planner, &statement.options)?;
     let mut draft = Draft::new(planner);
+    draft.enter(schema)?;
     draft.take_name(schema, &relation.relname)?;
     let ty = options.ty.unwrap_or(SqlType::Int8);
     let mut sequence = blank(SequenceId(draft.id()), schema, relation.relname.clone(), ty);

@@ -2,10 +2,10 @@
 //!
 //! Relies on: `constraint` for keys and checks, `sequence` for SERIAL and identity.  Promises:
 //! names of constraints, indexes and sequences are PostgreSQL's.  Accepts and ignores: UNLOGGED and
-//! storage parameters (docs/sql.md).  Does not: inheritance, temporary tables (0A000); `partition` makes partitions.
+//! storage parameters (docs/sql.md).  Does not: inheritance (0A000); `partition` makes partitions.
 
 use super::constraint::{self, Constraints};
-use super::{creation_schema, generated, partition, sequence};
+use super::{creation_schema, generated, partition, sequence, temporary};
 use crate::coerce;
 use crate::command::{Command, Planned};
 use crate::draft::Draft;
@@ -17,7 +17,7 @@ use crate::records::{ColumnRecord, TableMore, TableRecord};
 use crate::scope::Scope;
 use crate::types;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{ColumnDef, ConstrType, Constraint, CreateStmt, Node, OnCommitAction};
+use pg_query::protobuf::{ColumnDef, ConstrType, Constraint, CreateStmt, Node};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value, limits};
 use quintet_ir::Expr;
@@ -43,7 +43,9 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
         );
         return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
     }
+    let on_commit = temporary::on_commit(statement.oncommit(), schema)?;
     let mut draft = Draft::new(planner);
+    draft.enter(schema)?;
     draft.take_name(schema, &relation.relname)?;
     super::user_type::refuse_relation(planner, schema, &relation.relname)?;
     let mut record = TableRecord {
@@ -56,7 +58,10 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
         primary_key: None,
         indexes: Vec::new(),
         checks: Vec::new(),
-        more: TableMore::default(),
+        more: TableMore {
+            on_commit,
+            ..TableMore::default()
+        },
     };
     let mut constraints = Constraints::default();
     for node in &statement.table_elts {
@@ -87,17 +92,10 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
 
 fn refuse_clauses(planner: &Planner, statement: &CreateStmt) -> SqlResult<()> {
     let relation = required(statement.relation.as_ref())?;
-    let what = if relation.relpersistence == "t" {
-        "CREATE TEMPORARY TABLE"
-    } else if !statement.inh_relations.is_empty() {
+    let what = if !statement.inh_relations.is_empty() {
         "INHERITS"
     } else if statement.of_typename.is_some() {
         "CREATE TABLE OF"
-    } else if !matches!(
-        statement.oncommit(),
-        OnCommitAction::OncommitNoop | OnCommitAction::Undefined
-    ) {
-        "ON COMMIT"
     } else if !statement.tablespacename.is_empty() && statement.tablespacename != "pg_default" {
         "TABLESPACE"
     } else if !matches!(statement.access_method.as_str(), "" | "heap") {

@@ -1,10 +1,10 @@
 //! CREATE TABLE AS and SELECT INTO.
 //!
 //! Relies on: `select` for the columns, `insert` for the rows.  Promises: the table is made, then filled by an INSERT that is
-//! planned by the schema as it is then, in the same transaction.  Does not: materialized views, temporary tables,
+//! planned by the schema as it is then, in the same transaction.  Does not: materialized views,
 //! EXECUTE as the query (0A000).
 
-use super::creation_schema;
+use super::{creation_schema, temporary};
 use crate::command::{Command, Planned};
 use crate::draft::Draft;
 use crate::insert::plan_insert;
@@ -16,8 +16,7 @@ use crate::scope::Output;
 use crate::select::plan_query;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    CreateTableAsStmt, InsertStmt, IntoClause, ObjectType, OnCommitAction, OverridingKind,
-    SelectStmt,
+    CreateTableAsStmt, InsertStmt, IntoClause, ObjectType, OverridingKind, SelectStmt,
 };
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
 
@@ -62,9 +61,11 @@ fn make(
         );
         return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
     }
+    let on_commit = temporary::on_commit(into.on_commit(), &schema)?;
     let apart = Planner::new(planner.context, planner.source(), &[]);
     let query = plan_query(&apart, select, None)?;
     let mut draft = Draft::new(planner);
+    draft.enter(&schema)?;
     draft.take_name(&schema, name)?;
     super::user_type::refuse_relation(planner, &schema, name)?;
     let record = TableRecord {
@@ -77,7 +78,10 @@ fn make(
         primary_key: None,
         indexes: Vec::new(),
         checks: Vec::new(),
-        more: TableMore::default(),
+        more: TableMore {
+            on_commit,
+            ..TableMore::default()
+        },
     };
     draft.put_table(&record)?;
     if into.skip_data {
@@ -108,14 +112,7 @@ fn make(
 
 fn refuse_clauses(planner: &Planner, into: &IntoClause) -> SqlResult<()> {
     let relation = required(into.rel.as_ref())?;
-    let what = if relation.relpersistence == "t" {
-        "CREATE TEMPORARY TABLE"
-    } else if !matches!(
-        into.on_commit(),
-        OnCommitAction::OncommitNoop | OnCommitAction::Undefined
-    ) {
-        "ON COMMIT"
-    } else if !into.table_space_name.is_empty() && into.table_space_name != "pg_default" {
+    let what = if !into.table_space_name.is_empty() && into.table_space_name != "pg_default" {
         "TABLESPACE"
     } else if !matches!(into.access_method.as_str(), "" | "heap") {
         "USING another access method"

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `view` for its query, the planner for what the query uses.  Promises: what a view uses cannot go, and a
 //! column of it cannot change its type, before the view has gone; with CASCADE the view goes along.
-//! Does not: WITH CHECK OPTION, temporary and recursive views (0A000).
+//! Does not: WITH CHECK OPTION, recursive views (0A000).
 
 use super::creation_schema;
 use crate::catalog::Relation;
@@ -13,6 +13,7 @@ use crate::parse::deparse;
 use crate::planner::Planner;
 use crate::records::{ViewColumnRecord, ViewRecord};
 use crate::select::plan_query;
+use crate::temporary::is_temporary;
 use crate::view::{context_of, write_out_stars};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{ViewCheckOption, ViewStmt};
@@ -22,9 +23,6 @@ use quintet_base::{SqlError, SqlResult, SqlState, TableId};
 pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Planned> {
     let relation = required(statement.view.as_ref())?;
     let late = |what| planner.unsupported(what, relation.location);
-    if relation.relpersistence == "t" {
-        return Err(late("CREATE TEMPORARY VIEW"));
-    }
     let check = statement.with_check_option();
     if !matches!(
         check,
@@ -42,7 +40,20 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         let message = "views must not contain SELECT INTO";
         return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
     }
-    let schema = creation_schema(planner, relation)?.to_string();
+    let mut schema = creation_schema(planner, relation)?.to_string();
+    // A planner of its own: what it meets is what the view uses.
+    let context = context_of(planner.context, planner.context.schema);
+    let inside = Planner::new(&context, planner.source(), &[]);
+    let mut select = select.clone();
+    write_out_stars(&inside, &mut select)?;
+    let query = plan_query(&inside, &select, None)?;
+    if !is_temporary(&schema) && uses_temporary(planner, &inside) {
+        planner.notice(format!(
+            "view \"{}\" will be a temporary view",
+            relation.relname
+        ));
+        schema = planner.temporary_schema("pg_temp")?.to_string();
+    }
     let old = match planner.catalog().relation(&schema, &relation.relname) {
         Some(Relation::View(id)) if statement.replace => {
             planner.must_own_table(id)?;
@@ -55,12 +66,6 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         }
         Some(_) => None,
     };
-    // A planner of its own: what it meets is what the view uses.
-    let context = context_of(planner.context, planner.context.schema);
-    let inside = Planner::new(&context, planner.source(), &[]);
-    let mut select = select.clone();
-    write_out_stars(&inside, &mut select)?;
-    let query = plan_query(&inside, &select, None)?;
     if inside.has_params() {
         let message = "there is no parameter $1";
         return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, message));
@@ -101,6 +106,7 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
             old.id
         }
         None => {
+            draft.enter(&schema)?;
             draft.take_name(&schema, &relation.relname)?;
             super::user_type::refuse_relation(planner, &schema, &relation.relname)?;
             TableId(draft.id())
@@ -126,6 +132,16 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         uses,
     })?;
     draft.finish("CREATE VIEW")
+}
+
+/// True if a planner has met temporary tables or views.
+fn uses_temporary(planner: &Planner, met: &Planner) -> bool {
+    let catalog = planner.catalog();
+    met.uses().into_iter().any(|(id, _)| {
+        let table = catalog.table_by_id(id).map(|table| &table.schema);
+        let view = catalog.view(id).map(|view| &view.schema);
+        table.or(view).is_some_and(|schema| is_temporary(schema))
+    })
 }
 
 /// CREATE OR REPLACE keeps the columns that there were, and may add some.

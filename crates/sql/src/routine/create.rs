@@ -13,6 +13,7 @@ use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::plpgsql::{self, DataType, ParameterMode, Returns};
 use crate::records::RoutineRecord;
+use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     CreateFunctionStmt, DropStmt, FunctionParameterMode, ObjectType, ObjectWithArgs,
@@ -29,6 +30,9 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         [schema, name] => (*schema, *name),
         _ => return Err(SqlError::unsupported("a reference to another database")),
     };
+    if is_temporary(schema) || schema == "pg_temp" {
+        return Err(SqlError::unsupported("a temporary function"));
+    }
     let is_system = matches!(schema, "pg_catalog" | "information_schema");
     if is_system || !planner.catalog().has_schema(schema) {
         return Err(match schema {

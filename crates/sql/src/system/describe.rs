@@ -10,6 +10,7 @@ use crate::call::split_name;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
 use crate::records::ForeignKeyRecord;
+use crate::temporary::is_temporary;
 use crate::types;
 use crate::view::definition;
 use pg_query::NodeEnum;
@@ -328,17 +329,35 @@ impl<'c> Known<'c> {
                 let column = arguments[1].as_i64().and_then(|n| i32::try_from(n).ok());
                 text(self.comment(number(0), Some("pg_class"), column.unwrap_or(0)))
             }
-            "current_schema" => match self.planner().path().first() {
+            "current_schema" => match self.planner().named_path().first() {
                 Some(schema) => Value::text(schema),
                 None => Value::Null,
             },
             "current_schemas" => {
                 let system = yes(0).then(|| Value::text("pg_catalog"));
                 let own = self.planner();
-                let own = own.path().iter().map(Value::text);
+                let temporary = own.path().iter().filter(|_| yes(0));
+                let temporary = temporary.take(own.path().len() - own.named_path().len());
+                let temporary = temporary.map(Value::text);
+                let named = own.named_path().iter().map(Value::text);
+                let before = temporary.chain(system);
                 Value::Array(Box::new(Array {
                     element: SqlType::Name,
-                    values: system.into_iter().chain(own).collect(),
+                    values: before.chain(named).collect(),
+                }))
+            }
+            "pg_my_temp_schema" => {
+                let planner = self.planner();
+                let mut schemas = self.context.catalog.own_schemas();
+                let own = schemas.find(|(_, name)| planner.temporary() == Some(*name));
+                Value::Oid(own.map_or(0, |(number, _)| number))
+            }
+            "pg_is_other_temp_schema" => {
+                let planner = self.planner();
+                let mut schemas = self.context.catalog.own_schemas();
+                let named = schemas.find(|(own, _)| *own == number(0));
+                Value::Bool(named.is_some_and(|(_, name)| {
+                    is_temporary(name) && planner.temporary() != Some(name)
                 }))
             }
             "pg_relation_is_publishable" => {

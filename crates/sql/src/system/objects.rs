@@ -10,6 +10,7 @@ use super::{
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
 use crate::scope::Scope;
+use crate::temporary::is_temporary;
 use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, TableId, TypeMod, Value};
@@ -260,7 +261,10 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
         oid(0),
         flag(class.indexed),
         flag(false),
-        text("p"),
+        text(match is_temporary(class.schema) {
+            true => "t",
+            false => "p",
+        }),
         text(class.kind),
         short(class.columns),
         short(class.checks),

@@ -8,6 +8,7 @@ use super::{Definition, Known, flag, text};
 use crate::planner::Planner;
 use crate::records::TypeRecord;
 use crate::records::ViewRecord;
+use crate::temporary::is_temporary;
 use crate::view::definition;
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::ObjectKind;
@@ -132,7 +133,10 @@ pub(super) const INFORMATION: &[Definition] = &[
                     text(planner.context.database),
                     text(&table.schema),
                     text(&table.name),
-                    text("BASE TABLE"),
+                    text(match is_temporary(&table.schema) {
+                        true => "LOCAL TEMPORARY",
+                        false => "BASE TABLE",
+                    }),
                     text("YES"),
                     text("NO"),
                 ]
@@ -148,8 +152,15 @@ pub(super) const INFORMATION: &[Definition] = &[
                 ]
             };
             let tables = planner.catalog().tables_and_parts();
-            let tables = tables.iter().map(row);
-            tables.chain(planner.catalog().views().map(view)).collect()
+            let tables = tables.iter();
+            let tables = tables
+                .filter(|table| is_shown(planner, &table.schema))
+                .map(row);
+            let views = planner.catalog().views();
+            let views = views
+                .filter(|view| is_shown(planner, &view.schema))
+                .map(view);
+            tables.chain(views).collect()
         },
     },
     Definition {
@@ -266,9 +277,18 @@ struct Listed<'a> {
     updatable: bool,
 }
 
+/// False for what is temporary and of another session.
+fn is_shown(planner: &Planner, schema: &str) -> bool {
+    !is_temporary(schema) || planner.temporary() == Some(schema)
+}
+
 fn columns(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for table in &planner.catalog().tables_and_parts() {
+    let tables = planner.catalog().tables_and_parts();
+    for table in tables
+        .iter()
+        .filter(|table| is_shown(planner, &table.schema))
+    {
         let record = planner.catalog().record(table.id);
         for (number, column) in table.visible_columns() {
             let stored = record.map(|record| &record.columns[number]);

@@ -1,0 +1,91 @@
+//! A session's temporary tables: what becomes of them when it commits, and when it ends.
+//!
+//! Relies on: `sql` for the changes, `change` for carrying them out.  Promises: a session leaves nothing behind, however it ends;
+//! what cannot be dropped then, because somebody is changing the schema, the next session that ends drops, and the next start
+//! of the database at the latest.  Does not: let others see the tables (`sql`).
+
+use super::Session;
+use super::change::Turn;
+use crate::database::Schema;
+use crate::step::Pause;
+use quintet_base::SqlResult;
+use quintet_sql::PlanContext;
+use quintet_sql::command::DdlPlan;
+use std::sync::Arc;
+
+impl Session {
+    /// ON COMMIT DELETE ROWS, and DROP. `Some`: wait, and call again.
+    pub(super) fn empty_temporary(&mut self) -> SqlResult<Option<Pause>> {
+        let schema = self.changed_schema.as_ref().unwrap_or(&self.host.schema);
+        let number = self.host.temporary;
+        if !schema.catalog.has_on_commit() || !schema.catalog.has_temporary(number) {
+            return Ok(None);
+        }
+        let schema = Arc::clone(self.schema());
+        match self.plan_temporary(&schema, quintet_sql::plan_commit)? {
+            None => Ok(None),
+            Some(plan) if plan.changes.is_empty() => self.do_work(&plan),
+            // A table that goes at the commit has come with the same transaction, and so the turn is its own.
+            Some(plan) => self.do_change(&plan, &schema),
+        }
+    }
+
+    /// DISCARD TEMP. `Some`: wait, and call again.
+    pub(super) fn discard_temporary(&mut self) -> SqlResult<Option<Pause>> {
+        let number = self.host.temporary;
+        if !self.schema().catalog.has_temporary(number) {
+            return Ok(None);
+        }
+        if let Turn::Wait(pause) = self.take_turn()? {
+            return Ok(Some(pause));
+        }
+        let schema = Arc::clone(self.schema());
+        match self.plan_temporary(&schema, quintet_sql::plan_discard)? {
+            Some(plan) => self.do_change(&plan, &schema),
+            None => Ok(None),
+        }
+    }
+
+    fn plan_temporary(
+        &self,
+        schema: &Schema,
+        plan: impl FnOnce(&PlanContext) -> SqlResult<Option<DdlPlan>>,
+    ) -> SqlResult<Option<DdlPlan>> {
+        plan(&PlanContext {
+            catalog: &schema.catalog,
+            schema: self.host.settings.path(),
+            user: self.host.who(),
+            database: &self.host.database,
+            format: &self.host.settings.format,
+        })
+    }
+
+    /// The session ends: what it has made goes, and what others could not drop.
+    pub(super) fn leave_temporary(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        // Each once: what cannot be dropped now is put back.
+        let left: Vec<u32> = std::iter::from_fn(|| self.db.temporary.take_left()).collect();
+        self.drop_temporary(self.host.temporary);
+        left.into_iter()
+            .for_each(|number| self.drop_temporary(number));
+    }
+
+    /// Drops the schema with this number if that needs no waiting.
+    fn drop_temporary(&mut self, number: u32) {
+        if self.db.schema().catalog.has_temporary(number) {
+            self.rollback();
+            self.host.temporary = number;
+            self.enter_statement();
+            let dropped = matches!(self.discard_temporary(), Ok(None));
+            // When it is on disk is nobody's concern.
+            let committed = dropped && self.commit().is_ok() && self.txn.is_none();
+            if !committed {
+                self.rollback();
+                return self.db.temporary.leave(number);
+            }
+        }
+        self.db.temporary.give_back(number);
+    }
+}
