@@ -212,6 +212,37 @@ fn a_partial_index_is_used_where_its_predicate_is_implied() {
 }
 
 #[test]
+fn columns_and_tables_are_renamed_under_an_index() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(PEOPLE).unwrap();
+    c.query(
+        "create unique index on people (lower(name)) where name <> 'name' and not done; create index on people ((name || 'name'));
+         alter table people rename column name to \"Called\"; alter table people rename column done to over; alter table people rename to folk",
+    )
+    .unwrap();
+    let taken = error(&mut c, "insert into folk values (4, 'ADA')");
+    assert_eq!(
+        taken.detail.as_deref(),
+        Some("Key (lower(\"Called\"))=(ada) already exists.")
+    );
+    assert_eq!(
+        rows(
+            &mut c,
+            "select indexdef from pg_indexes where indexname like 'people\\_%\\_idx' order by 1"
+        ),
+        [
+            "CREATE INDEX people_expr_idx ON public.folk USING btree (((\"Called\" || 'name'::text)))",
+            "CREATE UNIQUE INDEX people_lower_idx ON public.folk USING btree (lower(\"Called\")) WHERE ((\"Called\" <> 'name'::text) AND (NOT over))"
+        ]
+    );
+    let sql =
+        "select id from folk where lower(\"Called\") = 'bob' and \"Called\" <> 'name' and not over";
+    assert!(plan(&mut c, sql).contains("using people_lower_idx"));
+    assert_eq!(rows(&mut c, sql), ["2"]);
+}
+
+#[test]
 fn a_dropped_index_leaves_nothing() {
     let (_dir, db) = open();
     let mut c = db.client().unwrap();

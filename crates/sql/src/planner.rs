@@ -238,7 +238,7 @@ impl<'a> Planner<'a> {
     /// `42501` for who may not; `42P16` for another session's.
     pub fn temporary_schema(&self, asked: &str) -> SqlResult<&str> {
         let Some(own) = self.temporary() else {
-            return Err(SqlError::unsupported("a temporary table here"));
+            return Err(SqlError::unsupported("a temporary table outside a session"));
         };
         if asked != "pg_temp" && asked != own {
             return Err(SqlError::new(

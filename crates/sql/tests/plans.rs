@@ -160,6 +160,7 @@ fn details(statement: &Statement) -> Vec<String> {
 
 fn describe_work(work: &Work) -> String {
     match work {
+        Work::Empty(table) => format!("  empty {}", table.name),
         Work::BuildIndex { table, index } => format!("  build {}", table.indexes[*index].name),
         Work::Rewrite {
             from, to, columns, ..

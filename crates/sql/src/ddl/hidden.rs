@@ -11,13 +11,14 @@
 //!
 //! A row that is not in a partial index has an entry all the same, behind those that are, under NULL: nothing compares it.
 
-use super::generated::is_immutable;
+use super::generated::{is_immutable, made_of};
 use crate::coerce;
 use crate::expr::Binder;
 use crate::names;
 use crate::parse::expression_text;
 use crate::planner::Planner;
 use crate::records::{ColumnRecord, IndexRecord, TableRecord};
+use crate::rewrite::same;
 use crate::scope::Scope;
 use crate::stored;
 use crate::system::print::index_key;
@@ -150,6 +151,83 @@ pub(super) fn forget(record: &mut TableRecord, index: &IndexRecord) {
         .retain(|(number, _)| !gone.contains(number));
 }
 
+/// Has hidden columns name a column as the record has it now. `table`: as it was.
+///
+/// # Errors
+/// `0A000` where that is not the same expression then.
+pub(super) fn rename(
+    planner: &Planner,
+    table: &TableRef,
+    record: &mut TableRecord,
+    number: usize,
+) -> SqlResult<()> {
+    let old = &table.columns[number].name;
+    let new = record.columns[number].name.clone();
+    let scope = super::constraint::scope_of(record);
+    let truths: Vec<usize> = (table.indexes.iter())
+        .filter(|index| index.partial)
+        .map(|index| index.columns[0])
+        .collect();
+    for made in among(record, &made_of(table, number)) {
+        let text = with_name(record.generated(made).unwrap_or_default(), old, &new);
+        let bound = stored::generated(planner, &scope, &text, &record.columns[made]);
+        let before = table.columns[made].generated.as_ref();
+        if !(bound.ok().zip(before)).is_some_and(|(bound, before)| same(&bound, before)) {
+            return Err(SqlError::unsupported(format!(
+                "renaming a column that index expression {} names in this way",
+                record.columns[made].name
+            )));
+        }
+        record.columns[made].name = match truths.contains(&made) {
+            true => text.clone(),
+            false => index_key(planner, &scope, &text, true),
+        };
+        let generated = record.more.generated.iter_mut();
+        let mut its_own = generated.filter(|(other, _)| *other == made);
+        if let Some((_, source)) = its_own.next() {
+            *source = text;
+        }
+        let predicates = record.more.hidden.predicates.iter_mut();
+        for (id, predicate) in predicates {
+            let mut indexes = table.indexes.iter();
+            if indexes.any(|index| index.id == *id && index.columns[0] == made) {
+                *predicate = with_name(predicate, old, &new);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A stored text with another name for a column. What it means must be looked at: a type, too, may have the name.
+fn with_name(text: &str, old: &str, new: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$' || !c.is_ascii();
+        let end = match first {
+            '\'' | '"' => rest[1..].find(first).map_or(rest.len(), |at| at + 2),
+            first if is_word(first) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            first => first.len_utf8(),
+        };
+        let (token, behind) = rest.split_at(end);
+        let named = match first {
+            '"' => token == quoted_always(old),
+            first if is_word(first) => token == old,
+            _ => false,
+        };
+        match named && !behind.starts_with('(') {
+            true => out.push_str(&quoted_always(new)),
+            false => out.push_str(token),
+        }
+        rest = behind;
+    }
+    out
+}
+
+fn quoted_always(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// The hidden columns among these.
 pub(super) fn among(record: &TableRecord, columns: &[usize]) -> Vec<usize> {
     let hidden = columns.iter().filter(|column| record.is_hidden(**column));
@@ -169,4 +247,23 @@ pub(super) fn filled(from: &TableDef, to: &TableDef) -> Vec<Expr> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_replaced_where_it_stands_alone() {
+        for (text, renamed) in [
+            ("lower(name) || 'name'", "lower(\"to\") || 'name'"),
+            (
+                "name(\"name\", names, t.name)",
+                "name(\"to\", names, t.\"to\")",
+            ),
+            ("NOT name", "NOT \"to\""),
+        ] {
+            assert_eq!(with_name(text, "name", "to"), renamed);
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! CHECK names, because checks are kept as text (0A000).
 
 use super::generated;
+use super::hidden;
 use super::view::refuse_rename;
 use super::{changed_sequence, record_of};
 use crate::catalog::Relation;
@@ -78,12 +79,8 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     }
     refuse_rename(planner, table.id, Some(number))?;
     let made_of = generated::made_of(&table, number);
-    if made_of.iter().any(|&made| table.columns[made].hidden) {
-        return Err(SqlError::unsupported(
-            "renaming a column that an index's expression or predicate names",
-        ));
-    }
-    if let Some(&made) = made_of.first() {
+    let shown = |made: &&usize| !table.columns[**made].hidden;
+    if let Some(&made) = made_of.iter().find(shown) {
         return Err(SqlError::unsupported(format!(
             "renaming a column that generated column \"{}\" is made of",
             table.columns[made].name
@@ -91,6 +88,7 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     }
     let mut record = record_of(planner, &table)?;
     record.columns[number].name = new.clone();
+    hidden::rename(planner, &table, &mut record, number)?;
     record.revision += 1;
     let mut draft = Draft::new(planner);
     draft.put_table(&record)?;
