@@ -15,7 +15,7 @@ use crate::direct::Direct;
 use crate::insert::new_row_id;
 use crate::keys::{check_length, entry_key, push, push_row_key};
 use crate::lean;
-use crate::rows::check_row;
+use crate::rows::{check_row, unstored};
 use crate::run::stop_outside_a_run;
 use crate::translate::halt;
 use crate::write::{entry_taken, remove, taken_error};
@@ -435,7 +435,7 @@ fn decode(row: &PointRow, stored: Option<&[u8]>, frame: &mut Vec<Value>) -> SqlR
         } else if number < reader.stored_columns() {
             reader.get(number)?
         } else {
-            column.missing.clone().unwrap_or_default()
+            unstored(table, number, &reader)?
         });
     }
     Ok(true)

@@ -1,18 +1,39 @@
 //! Stored rows to frames and back, and what a row must fulfil.
 //!
 //! Relies on: `base::row`.  Promises: a row written before a column existed reads with the column's
-//! `missing` value; constraint errors carry PostgreSQL's state, text and object fields.
+//! `missing` value, a hidden one computed; constraint errors carry PostgreSQL's state, text and object fields.
 //! Does not: look at other rows (keys are checked in `write`).
 
 use crate::context::{Env, Halt};
 use quintet_base::error::ErrorObject;
+use quintet_base::row::RowReader;
 use quintet_base::{Bytes, SqlError, SqlResult, SqlState, SqlType, Value, key, text_format};
 use quintet_ir::partition::Misfit;
-use quintet_ir::{Host, TableDef};
+use quintet_ir::{DetachedHost, Host, TableDef, eval};
 use std::borrow::Cow;
 
 /// Longest value shown of a failing row, in bytes, as in PostgreSQL.
 const SHOWN_BYTES_MAX: usize = 64;
+
+/// What a column is in a row that was written before there was the column: the same for all, but for a hidden one, which is computed
+/// from the row. So an index over an expression needs no rewriting.
+pub(crate) fn unstored(table: &TableDef, number: usize, row: &RowReader<'_>) -> SqlResult<Value> {
+    let column = &table.columns[number];
+    let Some(source) = column.generated.as_ref().filter(|_| column.hidden) else {
+        return Ok(column.missing.clone().unwrap_or_default());
+    };
+    let mut used = Vec::new();
+    source.collect_columns(&mut used);
+    let mut frame = vec![Value::Null; table.columns.len()];
+    for other in used {
+        frame[other] = match other < row.stored_columns() {
+            true => row.get(other)?,
+            false => unstored(table, other, row)?,
+        };
+    }
+    // It is immutable: no session says anything else.
+    eval(source, &frame, &[], &DetachedHost::default())
+}
 
 /// Appends the table's frame of a stored row. Columns that nobody needs, and dropped ones, come out
 /// as NULL.
@@ -32,7 +53,7 @@ pub(crate) fn push_row(
             frame[base + i] = if i < row.stored_columns() {
                 row.get(i)?
             } else {
-                column.missing.clone().unwrap_or_default()
+                unstored(table, i, &row)?
             };
         }
     }

@@ -332,3 +332,74 @@ fn routines_and_other_sessions_write_entries() {
     let taken = error(&mut b, "call add(12, 'ada')");
     assert_eq!(taken.state, SqlState::UNIQUE_VIOLATION);
 }
+
+/// Rows that are older than an index have no value for its expression: they are read, changed and removed as if they had.
+#[test]
+fn rows_older_than_the_index_are_read_changed_and_removed() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create table t (id int primary key, v text, n int default 1); insert into t values (1, 'A'), (2, 'B'), (3, 'C'), (4, 'D'), (5, 'E');
+         alter table t add column late text default 'Late';
+         create unique index by_both on t (lower(v || late)); create index odd on t (n) where id % 2 = 1;
+         alter table t add column later int default 7",
+    )
+    .unwrap();
+    let found = |c: &mut Client, text: &str| {
+        rows(
+            c,
+            &format!("select id, later from t where lower(v || late) = '{text}'"),
+        )
+    };
+    assert_eq!(found(&mut c, "alate"), ["1|7"]);
+    // By key, by the index itself, of what it is made of and of others; twice.
+    c.query(
+        "update t set n = n + 1 where id = 1; update t set n = n + 1 where id = 1; update t set v = 'X' where lower(v || late) = 'blate';
+         update t set n = 5 where n = 1 and id % 2 = 1; delete from t where lower(v || late) = 'dlate'",
+    )
+    .unwrap();
+    assert_eq!(found(&mut c, "alate"), ["1|7"]);
+    assert_eq!(found(&mut c, "xlate"), ["2|7"]);
+    assert!(found(&mut c, "blate").is_empty() && found(&mut c, "dlate").is_empty());
+    let taken = error(&mut c, "insert into t values (9, 'c')");
+    assert_eq!(
+        taken.detail.as_deref(),
+        Some("Key (lower(v || late))=(clate) already exists.")
+    );
+    c.query("insert into t values (4, 'd'), (6, 'B')").unwrap();
+    assert_eq!(
+        rows(
+            &mut c,
+            "select id, n from t where id % 2 = 1 and n >= 0 order by n, id"
+        ),
+        ["1|3", "3|5", "5|5"]
+    );
+    c.query("update t set v = v || v, id = id + 10 where id in (3, 5)")
+        .unwrap();
+    drop(c);
+    db.close().unwrap();
+    drop(db);
+    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let mut c = db.client().unwrap();
+    assert_eq!(found(&mut c, "cclate"), ["13|7"]);
+    assert!(found(&mut c, "clate").is_empty());
+    assert_eq!(
+        rows(
+            &mut c,
+            "select id from t where id % 2 = 1 and n >= 0 order by n, id"
+        ),
+        ["1", "13", "15"]
+    );
+    // A rewriting keeps them.
+    c.query("alter table t alter column id type bigint")
+        .unwrap_err();
+    c.query("drop index odd; alter table t alter column n type bigint using n * 2; alter table t drop column later")
+        .unwrap();
+    assert_eq!(
+        rows(
+            &mut c,
+            "select id, n from t where lower(v || late) = 'alate'"
+        ),
+        ["1|6"]
+    );
+}

@@ -554,11 +554,6 @@ pub(crate) fn mark_needed(plan: &mut Plan, used: &BTreeSet<usize>) {
     mark_behind(plan, 0, used);
 }
 
-/// True if nothing of a row is missing without the column.
-fn is_unseen(column: &quintet_ir::ColumnDef) -> bool {
-    column.dropped || column.hidden
-}
-
 /// The same of a plan whose frame begins at `base`.
 fn mark_behind(plan: &mut Plan, base: usize, used: &BTreeSet<usize>) {
     match plan {
@@ -568,7 +563,7 @@ fn mark_behind(plan: &mut Plan, base: usize, used: &BTreeSet<usize>) {
                 .map(|c| used.contains(&(access.offset + c)))
                 .collect();
             let all = (0..access.table.columns.len())
-                .all(|c| needed[c] || is_unseen(&access.table.columns[c]));
+                .all(|c| needed[c] || access.table.columns[c].dropped);
             access.needed = (!all).then_some(needed);
         }
         Plan::Join {

@@ -2,7 +2,8 @@
 //!
 //! Relies on: generated columns (`crate::generated`): statements compute them where they write rows, engines see values.
 //! Promises: each is TRUE to its text for every row; none outlives the last index over it; indexes over the same expression share
-//! one.  Does not: fill them (`ddl::index` rewrites the table), or choose a path by them (`access`, `condition`).
+//! one.  Does not: fill them: rows that were written before compute them where they are read (`direct`); choose a path by them
+//! (`access`, `condition`).
 //!
 //! | asked for | hidden column | index over |
 //! |---|---|---|
@@ -25,7 +26,7 @@ use crate::system::print::index_key;
 use pg_query::protobuf::Node;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, limits};
 use quintet_ir::Expr;
-use quintet_ir::schema::{TableDef, TableRef};
+use quintet_ir::schema::TableRef;
 
 /// The number of the hidden column for an index's expression; a column in parentheses is itself.
 ///
@@ -80,7 +81,7 @@ fn must_be_immutable(expr: &Expr, what: &str) -> SqlResult<()> {
     Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message))
 }
 
-/// The hidden column with this text: one that is there, in the place of one that is gone, or a new one.
+/// The hidden column with this text: one that is there, or a new one.
 fn column(
     planner: &Planner,
     record: &mut TableRecord,
@@ -103,27 +104,16 @@ fn column(
         identity: None,
         dropped: false,
     };
-    // Rows are rewritten: nothing is left of what was in that place.
-    let gone = record.more.hidden.columns.iter().copied();
-    let number = match gone.into_iter().find(|n| record.columns[*n].dropped) {
-        Some(number) => {
-            record.columns[number] = new;
-            number
-        }
-        None if record.columns.len() >= limits::TABLE_COLUMNS_MAX => {
-            let message = format!(
-                "tables can have at most {} columns",
-                limits::TABLE_COLUMNS_MAX
-            );
-            return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
-        }
-        None => {
-            record.columns.push(new);
-            let number = record.columns.len() - 1;
-            record.more.hidden.columns.push(number);
-            number
-        }
-    };
+    if record.columns.len() >= limits::TABLE_COLUMNS_MAX {
+        let message = format!(
+            "tables can have at most {} columns",
+            limits::TABLE_COLUMNS_MAX
+        );
+        return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
+    }
+    let number = record.columns.len();
+    record.columns.push(new);
+    record.more.hidden.columns.push(number);
     let scope = super::constraint::scope_of(record);
     stored::generated(planner, &scope, &text, &record.columns[number])?;
     record.more.generated.push((number, text));
@@ -232,21 +222,6 @@ fn quoted_always(name: &str) -> String {
 pub(super) fn among(record: &TableRecord, columns: &[usize]) -> Vec<usize> {
     let hidden = columns.iter().filter(|column| record.is_hidden(**column));
     hidden.copied().collect()
-}
-
-/// The columns of a table that is rewritten as it will be, over the frame that it has now: hidden ones that are new are computed.
-pub(super) fn filled(from: &TableDef, to: &TableDef) -> Vec<Expr> {
-    let columns = to.columns.iter().enumerate();
-    columns
-        .map(|(number, column)| {
-            let before = from.columns.get(number).filter(|old| !old.dropped);
-            match (before, &column.generated) {
-                _ if column.dropped => Expr::null(column.ty),
-                (None, Some(expr)) => expr.clone(),
-                _ => Expr::Column(number, column.ty),
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Relies on: `draft`.  Promises: the index is filled before the change is seen.  Accepts and
 //! ignores: CONCURRENTLY, USING hash, INCLUDE (a row is read whole anyway), storage parameters, the pattern operator
 //! classes (text compares by bytes here anyway). DESC and NULLS FIRST are kept and shown; entries ascend, and are read in either
-//! direction.  Indexes over expressions, and partial ones, are over hidden columns (`hidden`), for which the table is rewritten.
+//! direction.  Indexes over expressions, and partial ones, are over hidden columns (`hidden`).
 
 use super::constraint::refuse_key_type;
 use super::foreign_key::{Going, release};
@@ -51,7 +51,6 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     }
     let mut draft = Draft::new(planner);
     let mut record = record_of(planner, &table)?;
-    let before = record.more.generated.len();
     let mut columns = Vec::with_capacity(statement.index_params.len());
     let mut names: Vec<String> = Vec::with_capacity(columns.capacity());
     let mut directions = Vec::with_capacity(statement.index_params.len());
@@ -110,28 +109,11 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         unique: statement.unique,
         constraint: false,
     });
-    if record.more.generated.len() == before {
-        draft.put_table(&record)?;
-        draft.work(Work::Fence(spaces_of(&table)));
-        let table = draft.table_to_be(table.id)?;
-        let index = table.indexes.len() - 1;
-        draft.work(Work::BuildIndex { table, index });
-        return draft.finish(TAG);
-    }
-    let left = spaces_of(&table);
-    draft.renew_spaces(&mut record);
-    (record.columns.iter_mut()).for_each(|column| column.missing = None);
     draft.put_table(&record)?;
-    let to = draft.table_to_be(table.id)?;
-    let columns = hidden::filled(&table, &to);
-    draft.work(Work::Fence(left.clone()));
-    draft.work(Work::Rewrite {
-        from: table,
-        to,
-        columns,
-        only: None,
-    });
-    draft.work(Work::DropSpaces(left));
+    draft.work(Work::Fence(spaces_of(&table)));
+    let table = draft.table_to_be(table.id)?;
+    let index = table.indexes.len() - 1;
+    draft.work(Work::BuildIndex { table, index });
     draft.finish(TAG)
 }
 
