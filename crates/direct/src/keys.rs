@@ -7,7 +7,7 @@
 //! ```text
 //!   row key        k1 k2 …                    primary key columns, or the hidden row id
 //!   unique entry   c1 c2 …                    if none of them is NULL
-//!   other entry    c1 c2 … │ row key
+//!   other entry    c1 c2 … │ row key         none of a partial index if c1 is NULL
 //!
 //!   range          e1 e2 … │ bound            equal │ then a bound on the next column
 //!     > v          from the successor of …v   up to  NULL, exclusive
@@ -58,6 +58,8 @@ pub(crate) struct EntryKey {
     pub key: Bytes,
     /// No other row may have an entry at this key.
     pub exclusive: bool,
+    /// The index is a partial one and the row is not in it: there is no entry.
+    pub absent: bool,
 }
 
 /// The entry of a row, given as the table's frame and its key.
@@ -79,6 +81,7 @@ pub(crate) fn entry_key(
     EntryKey {
         key: Bytes::from(out),
         exclusive,
+        absent: index.partial && row[index.columns[0]].is_null(),
     }
 }
 

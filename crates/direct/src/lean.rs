@@ -16,9 +16,9 @@ use crate::point::{Done, refused};
 use quintet_base::datum::Datum;
 use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, SqlType, Value, key};
-use quintet_ir::TableDef;
 use quintet_ir::formula::{Computed, Formula, Scope};
 use quintet_ir::point::{LeanRow, Point, PointRow};
+use quintet_ir::{IndexDef, TableDef};
 use quintet_tc::{Strength, WaitPolicy};
 
 /// What one statement after the other writes into.
@@ -389,7 +389,8 @@ fn insert(
     table.layout.encode_into(row, bytes)?;
     let put = context.txn.put(table.space, &key, bytes);
     put.map_err(|error| refused(error, context, table))?;
-    for index in &table.indexes {
+    let is_in = |index: &&IndexDef| !index.partial || !row[index.columns[0]].is_null();
+    for index in table.indexes.iter().filter(is_in) {
         push_entry(table, &index.columns, row, key, entry);
         let put = context.txn.put(index.space, &entry, &key);
         put.map_err(|error| refused(error, context, table))?;

@@ -144,6 +144,9 @@ fn put_entry(
 ) -> Result<(), Halt> {
     let index = &table.indexes[number];
     let entry = entry_key(table, index, row, row_key);
+    if entry.absent {
+        return Ok(());
+    }
     check_length(&entry.key, &index.name)?;
     if entry.exclusive && is_there(table, index.space, &entry.key, env)? {
         return Err(duplicate_rows(table, &index.name, index.asked(), row, env.host).into());

@@ -60,6 +60,9 @@ pub(crate) fn entry_taken(
     entry: &EntryKey,
     env: &mut Env<'_>,
 ) -> Result<Option<Taken>, Halt> {
+    if entry.absent {
+        return Ok(None);
+    }
     let index = &table.indexes[number];
     check_length(&entry.key, &index.name)?;
     if !entry.exclusive {
@@ -109,7 +112,8 @@ pub(crate) fn put_new(
         encode_row(table, row)?,
         env,
     )?;
-    for (index, entry) in table.indexes.iter().zip(entries) {
+    let entries = table.indexes.iter().zip(entries);
+    for (index, entry) in entries.filter(|(_, entry)| !entry.absent) {
         put(table, index.space, entry.key, row_key.clone(), env)?;
     }
     note(table, None, Some(row), env)?;
@@ -181,7 +185,9 @@ pub(crate) fn occupy(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Re
             if let Some(taken) = entry_taken(table, number, &new, env)? {
                 return Err(taken_error(table, taken.by, &change.new, env));
             }
-            put(table, index.space, new.key, change.new_key.clone(), env)?;
+            if !new.absent {
+                put(table, index.space, new.key, change.new_key.clone(), env)?;
+            }
         }
     }
     note(table, Some(&change.old), Some(&change.new), env)?;
@@ -201,6 +207,9 @@ fn remove_entry(
     entry: EntryKey,
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
+    if entry.absent {
+        return Ok(());
+    }
     if entry.exclusive {
         lock_key(table, index.space, &entry.key, env)?;
     }

@@ -10,6 +10,7 @@
 //! |---|---|---|---|
 //! | row | `TableDef::space` | primary key columns, or the hidden row id as bigint | all columns, [`RowLayout`] |
 //! | entry of a unique index, no NULL in it | `IndexDef::space` | index columns | the row's key |
+//! | of a partial index, outside its predicate | none | | |
 //! | any other index entry | `IndexDef::space` | index columns, then the row's key | the row's key |
 //!
 //! Key columns are encoded by `base::key`; `char(n)` without its trailing blanks, because
@@ -113,7 +114,7 @@ pub struct IndexDef {
     /// Made by a UNIQUE constraint (and dropped only with it).
     pub constraint: bool,
     /// Has a predicate: the first of `columns` is a hidden one, which is TRUE for rows that fulfil it and NULL for
-    /// others. So a unique index does not compare those.
+    /// others. Those have no entry, so a unique index does not compare them.
     pub partial: bool,
 }
 

@@ -10,7 +10,7 @@
 //! | `(lower(name), id)` | `lower(name)` | that, `id` |
 //! | `(a) WHERE NOT done` | `CASE WHEN NOT done THEN true END` | that, `a` |
 //!
-//! A row that is not in a partial index has an entry all the same, behind those that are, under NULL: nothing compares it.
+//! A row that is not in a partial index, whose first column is NULL then, has no entry.
 
 use super::generated::{is_immutable, made_of};
 use crate::coerce;
