@@ -188,7 +188,7 @@ fn reads(node: &NodeEnum, tables: &BTreeSet<String>) -> bool {
 /// What a statement in a routine came to.
 enum Given {
     /// A query of its rows.
-    Rows(Node),
+    Rows(Box<Node>),
     /// The slot with their number.
     Count(usize),
 }
@@ -203,7 +203,8 @@ impl Embedding<'_, '_> {
             true => {
                 let planned = this.plan(source, &node)?;
                 if !planned.columns.is_empty() {
-                    return this.keep_rows(planned).map(Given::Rows).map(Some);
+                    let rows = this.keep_rows(planned)?;
+                    return Ok(Some(Given::Rows(Box::new(rows))));
                 }
                 let into = Into::default();
                 let statement = planned.statement;
