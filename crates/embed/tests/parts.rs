@@ -3,9 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_embed::{Client, Database, DatabaseConfig};
+use quintet_embed::{Client, Database, DatabaseConfig, Pause, Progress};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use tempfile::TempDir;
 
 fn open() -> (TempDir, Database) {
@@ -112,27 +111,40 @@ fn what_a_partition_takes_along_comes_back_with_its_transaction() {
     );
 }
 
+/// Begins a statement, until it waits for others; `None`: it is done.
+fn until_it_waits(client: &mut Client, sql: &str) -> Option<Pause> {
+    let mut progress = client.start(sql).unwrap();
+    loop {
+        match progress {
+            Progress::Waiting(pause) if pause.is_interruptible() => return Some(pause),
+            Progress::Waiting(pause) => pause.wait(),
+            Progress::Done(_) => return None,
+        }
+        progress = client.resume().unwrap();
+    }
+}
+
 #[test]
 fn a_row_that_is_written_while_its_partition_goes_does_not_stay() {
     let (_dir, db) = open();
     let mut c = db.client().unwrap();
     run(&mut c, MADE);
     run(&mut c, "begin; insert into t values (50, 'late')");
-    std::thread::scope(|scope| {
-        let dropping = scope.spawn(|| {
-            let mut other = db.client().unwrap();
-            ask(&mut other, "drop table high")
-        });
-        std::thread::sleep(Duration::from_millis(100));
-        let committed = ask(&mut c, "commit");
-        assert_eq!(dropping.join().unwrap(), "DROP TABLE");
-        // Whoever came first, nothing is left that nobody takes.
-        assert_eq!(
-            ask(&mut c, "select count(*) from t where a >= 10"),
-            "0",
-            "{committed}"
-        );
-    });
+    let mut other = db.client().unwrap();
+    let mut waiting = until_it_waits(&mut other, "drop table high");
+    let committed = ask(&mut c, "commit");
+    while let Some(pause) = waiting.take() {
+        pause.wait();
+        if let Progress::Waiting(next) = other.resume().unwrap() {
+            waiting = Some(next);
+        }
+    }
+    // Whoever came first, nothing is left that nobody takes.
+    assert_eq!(
+        ask(&mut c, "select count(*) from t where a >= 10"),
+        "0",
+        "{committed}"
+    );
     run(
         &mut c,
         "prepare add as insert into t values ($1, 'prepared')",
@@ -199,7 +211,10 @@ fn what_one_partition_cannot_have_is_refused_by_name() {
             "create table x partition of t (b default 'x') for values from (100) to (200)",
             "columns or constraints of one partition",
         ),
-        ("create index on low (b)", "this statement on a partition"),
+        (
+            "create index on low (b)",
+            "an index or key of one partition that its table has not",
+        ),
         (
             "alter table low add column z int",
             "this statement on a partition",

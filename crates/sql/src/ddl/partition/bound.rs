@@ -51,7 +51,7 @@ pub(super) fn read(
         (Method::Range, "r") => {
             let width = all.columns.len();
             let sides = [("FROM", &spec.lowerdatums), ("TO", &spec.upperdatums)];
-            for (side, _) in sides.iter().filter(|(_, given)| given.len() != width) {
+            if let Some((side, _)) = sides.iter().find(|(_, given)| given.len() != width) {
                 let message =
                     format!("{side} must specify exactly one value per partitioning column");
                 return Err(invalid(&message, -1));
@@ -211,7 +211,7 @@ fn check_modulus(all: &Partitioning, new: u32) -> SqlResult<()> {
     let parts = || all.parts.iter().map(|part| (modulus_of(part), part));
     let below = parts().filter(|(modulus, _)| *modulus <= new);
     if let Some((modulus, part)) = below.max_by_key(|(modulus, _)| *modulus)
-        && new % modulus != 0
+        && !new.is_multiple_of(modulus)
     {
         return refuse(format!(
             "The new modulus {new} is not divisible by {modulus}, the modulus of existing partition \
@@ -221,7 +221,7 @@ fn check_modulus(all: &Partitioning, new: u32) -> SqlResult<()> {
     }
     let above = parts().filter(|(modulus, _)| *modulus > new);
     if let Some((modulus, part)) = above.min_by_key(|(modulus, _)| *modulus)
-        && modulus % new != 0
+        && !modulus.is_multiple_of(new)
     {
         return refuse(format!(
             "The new modulus {new} is not a factor of {modulus}, the modulus of existing partition \
