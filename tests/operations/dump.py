@@ -57,6 +57,20 @@ alter type mood add value 'great' after 'ok';
 insert into other.felt values (3, 'great', '{great,NULL}', 99, null);
 comment on type mood is 'a mood';
 comment on domain positive is 'above 0';
+create table measured (at date not null, id int, v numeric(6,1) default 1.5 check (v < 1000), primary key (id, at)) partition by range (at);
+create table measured_old partition of measured for values from (minvalue) to ('2024-01-01');
+create table other.measured_new partition of measured for values from ('2024-01-01') to ('2025-01-01');
+create table measured_rest partition of measured default;
+create index measured_v on measured (v, at);
+insert into measured values ('1999-12-31', 1, 1.5), ('2024-02-29', 1, 2), ('2030-01-01', 1, null);
+create table spread (k text, n int references author (id)) partition by hash (k);
+create table spread_0 partition of spread for values with (modulus 2, remainder 0);
+create table spread_1 partition of spread for values with (modulus 2, remainder 1);
+insert into spread select 'k' || g, 1 from generate_series(1, 20) g;
+create table listed (k char(2), n int) partition by list (k);
+create table listed_1 partition of listed for values in ('a', 'b''', null);
+insert into listed values ('a', 1), ('b''', 2), (null, 3);
+comment on table measured_old is 'before';
 comment on table book is 'it''s a book';
 comment on column book.title is 'its title';
 comment on view loudest is 'a view';
@@ -66,6 +80,8 @@ comment on schema other is 'others';
 
 TABLES = {"author": "id", "book": "id", "nokey": "a, b", "gen": "id", "two": "a, b", "tree": "id", "other.things": "id",
           "other.felt": "m, id"}
+PARTS = ("measured_old", "other.measured_new", "measured_rest", "spread_0", "spread_1", "listed_1")
+TABLES |= {"measured": "at", "spread": "k", "listed": "n"} | {name: "1, 2" for name in PARTS}
 
 
 def same(one, other):
@@ -119,6 +135,15 @@ def behaves(s):
         equal(state(c, "insert into gen (id, v) values (5, 5)"), "428C9")
         equal(state(c, "insert into nokey values (77, 'late')"), "23503")
         equal(state(c, "insert into author (name) values (null)"), "23502")
+        equal(state(c, "insert into measured_old values ('2024-01-01', 5)"), "23514")
+        equal(state(c, "insert into listed values ('c', 1)"), "23514")
+        equal(state(c, "insert into measured values ('1999-12-31', 1)"), "23505")
+        equal(state(c, "insert into spread_0 select 'new', 99 union all select 'other', 99"), "23514")
+        equal(state(c, "insert into spread values ('new', 99)"), "23503")
+        equal(c.execute("select obj_description('measured_old'::regclass)").fetchone(), ("before",))
+        equal(c.execute("insert into other.measured_new values ('2024-03-01', 7) returning v::text").fetchone(), ("1.5",))
+        c.execute("drop table measured_old")
+        equal(c.execute("select min(at)::text from measured").fetchone(), ("2024-02-29",))
         c.execute("delete from author where id = 2")
         equal(c.execute("select count(*) from book where author_id = 2").fetchone(), (0,))
         c.execute("update tree set id = 20 where id = 2")
