@@ -312,7 +312,9 @@ impl Session {
             }
             Command::ExplainRoutine(program) => {
                 let lines = quintet_analysis::explain(program);
-                let rows = lines.into_iter().map(|line| vec![Value::text(line)]);
+                let objects = &self.host.settings.format.objects;
+                let lines = lines.into_iter().map(|line| objects.named(line));
+                let rows = lines.map(|line| vec![Value::text(line)]);
                 portal.state = PortalState::Rows(rows.collect());
                 return Ok(None);
             }
