@@ -257,11 +257,12 @@ fn a_changed_domain_is_changed_for_its_columns() {
     )
     .unwrap();
     c.query("insert into t (id) values (2)").unwrap();
-    let refused = SqlState::FEATURE_NOT_SUPPORTED;
-    assert_eq!(
-        state(&mut c, "alter domain d add check (value > 0)"),
-        refused
-    );
+    let check = SqlState::CHECK_VIOLATION;
+    assert_eq!(state(&mut c, "alter domain d add check (value > 1)"), check);
+    c.query("alter domain d add constraint positive check (value > 0)")
+        .unwrap();
+    assert_eq!(state(&mut c, "insert into t values (3, 0)"), check);
+    c.query("alter domain d drop constraint positive").unwrap();
     assert_eq!(
         state(&mut c, "insert into t values (3, 10)"),
         SqlState::CHECK_VIOLATION
@@ -275,6 +276,11 @@ fn a_changed_domain_is_changed_for_its_columns() {
         rows(&mut c, "select d from t order by id"),
         ["1", "2", "10", "-"]
     );
+    let null = SqlState::NOT_NULL_VIOLATION;
+    assert_eq!(state(&mut c, "alter domain d set not null"), null);
+    c.query("delete from t where d is null; alter domain d set not null")
+        .unwrap();
+    assert_eq!(state(&mut c, "insert into t values (5, null)"), null);
 }
 
 // A type is its maker's; others may use it, but not change or drop it.

@@ -105,6 +105,24 @@ alter domain positive drop constraint positive_check
 alter domain positive drop constraint positive_check
 alter domain positive drop constraint if exists positive_check
 select (-1)::positive
+create table looked_at (p positive)
+insert into looked_at values (1), (-1), (null)
+alter domain positive add constraint above check (value > 0)
+alter domain positive set not null
+delete from looked_at where p < 0
+alter domain positive add constraint above check (value > 0)
+alter domain positive add constraint above check (value > 0)
+alter domain positive set not null
+delete from looked_at where p is null
+alter domain positive set not null
+insert into looked_at values (null)
+insert into looked_at values (-1)
+insert into looked_at values (2)
+alter domain positive add check (value <> 3)
+insert into looked_at values (3)
+alter domain positive drop not null
+alter domain positive drop constraint above
+drop table looked_at
 alter domain positive rename to anything
 select 1::anything
 alter domain nothing set default 1

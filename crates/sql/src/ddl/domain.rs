@@ -2,7 +2,7 @@
 //!
 //! Relies on: `domain` for what a check becomes, `table` for defaults.  Promises: a table with columns of a domain is read
 //! anew when the domain changes, so that what is checked and filled in follows it.  Does not: domains over domains,
-//! arrays of domains, new constraints that rows would have to be looked at for (0A000).
+//! arrays of domains, constraints that are not valid (0A000).
 
 use super::table::default_text;
 use super::user_type::{as_relation, begin, type_object};
@@ -152,13 +152,8 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
     let mut domain = known.clone();
     let mut draft = Draft::new(planner);
     let used = users(planner, found);
-    let refuse = |what: &str| match used.is_empty() {
-        true => Ok(()),
-        // Their rows would have to be looked at.
-        false => Err(SqlError::unsupported(format!(
-            "{what} of a domain that columns are of"
-        ))),
-    };
+    // What is new is asked of the rows that are there.
+    let verify = matches!(statement.subtype.as_str(), "O" | "C");
     match statement.subtype.as_str() {
         // SET and DROP DEFAULT.
         "T" => {
@@ -168,10 +163,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
             }
         }
         "N" => domain.not_null = false,
-        "O" => {
-            refuse("SET NOT NULL")?;
-            domain.not_null = true;
-        }
+        "O" => domain.not_null = true,
         "C" => match statement.def.as_deref().and_then(inner) {
             Some(NodeEnum::Constraint(constraint))
                 if constraint.contype() == ConstrType::ConstrCheck =>
@@ -179,7 +171,6 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
                 if constraint.skip_validation {
                     return Err(SqlError::unsupported("NOT VALID of a domain's constraint"));
                 }
-                refuse("ADD CONSTRAINT")?;
                 let check = check(&mut draft, &found.name, &domain, constraint)?;
                 domain.checks.push(check);
             }
@@ -226,6 +217,17 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
         generated::check(planner, &record)?;
         draft.put_table(&record)?;
         draft.work(Work::Fence(spaces_of(table)));
+        if verify {
+            let table = draft.table_to_be(table.id)?;
+            let checks = table.checks.iter().enumerate();
+            let checks = checks.filter(|(_, check)| check.of_domain);
+            let checks = checks.map(|(number, _)| number).collect();
+            draft.work(Work::Verify {
+                table,
+                not_null: Vec::new(),
+                checks,
+            });
+        }
     }
     draft.finish(TAG)
 }
