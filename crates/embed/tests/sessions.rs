@@ -5,7 +5,7 @@
 
 use quintet_base::{SqlState, Value};
 use quintet_embed::{Answer, Client, Database, DatabaseConfig, Progress, TransactionStatus};
-use quintet_rt::threads;
+use quintet_rt::{Clock, RealClock, threads};
 use tempfile::TempDir;
 
 fn open() -> (TempDir, Database) {
@@ -657,7 +657,7 @@ fn the_past_is_read_as_it_was_as_far_as_it_is_kept() {
     };
     let (db, _) = Database::open(config).unwrap();
     let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
-    let rest = || std::thread::sleep(std::time::Duration::from_millis(400));
+    let rest = || RealClock.sleep(std::time::Duration::from_millis(400));
     c.query("create table t (id int primary key, v int); insert into t values (1, 0), (2, 0)")
         .unwrap();
     c.query("create function total() returns bigint language sql as 'select sum(v) from t'")
