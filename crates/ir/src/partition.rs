@@ -509,7 +509,10 @@ mod tests {
         for _ in 0..columns {
             rows = rows
                 .iter()
-                .flat_map(|row| one.iter().map(|v| [&row[..], &[v.clone()]].concat()))
+                .flat_map(|row| {
+                    one.iter()
+                        .map(|v| [&row[..], std::slice::from_ref(v)].concat())
+                })
                 .collect();
         }
         rows
