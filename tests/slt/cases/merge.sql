@@ -38,3 +38,4 @@ merge into g using generate_series(2, 4) as q(id) on g.id = q.id when matched an
 select * from g order by id
 merge into g using generate_series(1, 30) as q(id) on g.id = q.id when matched and q.id % 2 = 0 then delete
 select * from g order by id
+drop function up(int, text)

@@ -35,3 +35,6 @@ select * from s order by id
 create table log(id int, what text)
 with gone as (delete from s where id > 700 returning id), noted as (insert into log select id, 'gone' from gone returning id), kept as (insert into log select id, 'kept' from s where id not in (select id from gone) returning id) select (select count(*) from noted), (select count(*) from kept), (select count(*) from log), (select count(*) from s)
 select * from log order by 1
+drop view sv
+drop function f()
+drop function r()
