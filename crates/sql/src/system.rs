@@ -28,10 +28,12 @@ mod inquiry;
 mod layout;
 mod live;
 mod objects;
+mod operator_classes;
 mod partitions;
 pub(crate) mod print;
 mod roles;
 mod routines;
+mod row_types;
 mod schema;
 mod statistics;
 mod types;
@@ -101,6 +103,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             roles::RELATIONS,
             routines::RELATIONS,
             statistics::RELATIONS,
+            operator_classes::RELATIONS,
             types::RELATIONS,
             views::PG,
             partitions::RELATIONS,

@@ -6,7 +6,9 @@
 use super::layout;
 use super::objects::{all_indexes, check_oid, printed_check};
 use super::print::{key_text, quoted};
+use super::row_types::{array_type, relation_of, row_type, with_rows};
 use crate::call::split_name;
+use crate::names;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
 use crate::records::ForeignKeyRecord;
@@ -63,7 +65,13 @@ impl<'c> Known<'c> {
             SqlType::RegClass => self.relation(number).map(|named| self.shown(&named)),
             SqlType::RegType => match SqlType::from_oid(number) {
                 Some(ty) => Some(format_type(ty, TypeMod::NONE)),
-                None => self.planner().shown_type_number(number),
+                None => match relation_of(number) {
+                    Some((relation, is_array)) => {
+                        let name = self.shown(&self.relation(relation)?);
+                        Some(if is_array { name + "[]" } else { name })
+                    }
+                    None => self.planner().shown_type_number(number),
+                },
             },
             SqlType::RegNamespace => self.schema_name(number).map(|name| quoted(&name)),
             SqlType::RegRole => {
@@ -224,6 +232,18 @@ impl<'c> Known<'c> {
             return Ok(match name.array_bounds.len() {
                 0 => record.id,
                 _ => record.array_number(),
+            });
+        }
+        let named = names::strings(&name.names);
+        let of_rows = match named[..] {
+            [name] => planner.find_relation(None, name),
+            [schema, name] => planner.find_relation(Some(schema), name),
+            _ => None,
+        };
+        if let Some(relation) = of_rows.and_then(with_rows) {
+            return Ok(match name.array_bounds.len() {
+                0 => row_type(relation),
+                _ => array_type(relation),
             });
         }
         // What PostgreSQL has and Quintet lacks has no number here.

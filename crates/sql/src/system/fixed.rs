@@ -250,7 +250,8 @@ fn types(planner: &Planner) -> Vec<Vec<Value>> {
         ]
     };
     let made = super::types::types(planner);
-    all_types().map(row).chain(made).collect()
+    let rows = super::row_types::types(planner);
+    all_types().map(row).chain(made).chain(rows).collect()
 }
 
 /// Settings that clients look for, with what PostgreSQL says of their kind.

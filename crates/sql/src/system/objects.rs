@@ -3,6 +3,8 @@
 //! Relies on: the catalogue.  Promises: one row per object, numbers that join up; the system's own
 //! relations are listed with their columns.  Does not: list types of rows.
 
+use super::operator_classes::class_of;
+use super::row_types::row_type;
 use super::{
     Definition, OWNER, PG_CLASS, flag, layout, numbers, oid, partitions, primary_key_oid,
     schema_oid, short, text,
@@ -244,7 +246,10 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
         oid(class.oid),
         text(class.name),
         oid(schema_oid(planner, class.schema)),
-        oid(0),
+        oid(match class.kind {
+            "r" | "p" | "v" if class.oid >= crate::records::FIRST_ID => row_type(class.oid),
+            _ => 0,
+        }),
         oid(0),
         oid(OWNER),
         oid(class.access_method),
@@ -631,6 +636,17 @@ fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
     planner.catalog().sequences().filter_map(row).collect()
 }
 
+/// A number for each column of an index.
+fn of_columns(table: &TableDef, columns: &[usize], number: fn(SqlType) -> u32) -> Value {
+    let numbers = columns
+        .iter()
+        .map(|&column| Value::Oid(number(table.columns[column].ty)));
+    Value::Array(Box::new(Array {
+        element: SqlType::Oid,
+        values: numbers.collect(),
+    }))
+}
+
 fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for table in planner.catalog().tables() {
@@ -651,8 +667,8 @@ fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
                 flag(true),
                 flag(false),
                 key_numbers(table, columns),
-                same(SqlType::Oid, Value::Oid(0), columns),
-                same(SqlType::Oid, Value::Oid(0), columns),
+                of_columns(table, columns, collation_of),
+                of_columns(table, columns, class_of),
                 options(planner, table, number, columns),
                 super::print::index_expressions(planner, table, number),
                 super::print::index_predicate(planner, table, number),

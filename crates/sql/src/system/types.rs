@@ -1,7 +1,7 @@
 //! What the system's relations say of types and domains that users made.
 //!
 //! Relies on: the catalogue.  Promises: PostgreSQL's numbers of what is built in beside the users' own, names as they
-//! are kept, without quotes.  Does not: list the types of tables' rows.
+//! are kept, without quotes.  Does not: list the types of tables' rows (`row_types` does).
 
 use super::{Definition, OWNER, flag, oid, print, schema_oid, text, type_name};
 use crate::domain::scope_of_value;
