@@ -11,6 +11,7 @@ use quintet_base::objects::ObjectNames;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{Durability, Level, RoleId, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
+use quintet_sql::{KEPT_SETTINGS, KeptSetting, kept_setting};
 use std::collections::BTreeMap;
 
 /// What kind of value a setting takes, and what the session does with it.
@@ -81,6 +82,8 @@ const fn known(
 
 /// Settings that say who the session is: SHOW ALL and pg_settings leave them out, RESET ALL leaves them alone.
 const IDENTITY: [&str; 3] = ["is_superuser", "role", "session_authorization"];
+
+const STEERS_NOTHING: &str = "Kept for clients that set it; plans are made by rule and size.";
 
 /// Sorted by name.
 const KNOWN: &[Known] = &[
@@ -484,7 +487,10 @@ impl Settings {
         self.changes += 1;
         let name = name.to_ascii_lowercase();
         let Some(known) = KNOWN.iter().find(|k| k.name == name) else {
-            return self.set_custom(name, value);
+            return match kept_setting(&name) {
+                Some(kept) => self.set_kept(kept, value),
+                None => self.set_custom(name, value),
+            };
         };
         let initial = self
             .initial
@@ -502,6 +508,33 @@ impl Settings {
             }
             self.values.insert(name, value);
         }
+        Ok(())
+    }
+
+    /// One that steers nothing: a value that PostgreSQL would take is kept, the default is not.
+    fn set_kept(&mut self, kept: &KeptSetting, value: Option<&str>) -> SqlResult<()> {
+        let initial = self.initial.get(kept.name);
+        let initial = initial.map_or(kept.default, String::as_str).to_string();
+        let value = value.map_or(initial, |value| value.trim_matches('\'').to_string());
+        let begins_as_number = |text: &str| {
+            let digits = text.trim_start_matches('-').as_bytes();
+            digits
+                .first()
+                .is_some_and(|first| first.is_ascii_digit() || *first == b'.')
+        };
+        let value = match kept.kind {
+            "bool" => parse_bool(&value).map(|on| if on { "on" } else { "off" }.to_string()),
+            "integer" | "real" => begins_as_number(&value).then_some(value.clone()),
+            _ => Some(value.to_ascii_lowercase()),
+        }
+        .ok_or_else(|| {
+            let message = format!("invalid value for parameter \"{}\": \"{value}\"", kept.name);
+            SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        })?;
+        match value == kept.default {
+            true => self.values.remove(kept.name),
+            false => self.values.insert(kept.name.to_string(), value),
+        };
         Ok(())
     }
 
@@ -689,7 +722,9 @@ impl Settings {
             true => self.values.get(&name.to_ascii_lowercase()),
             false => self.values.get(name),
         };
-        value.map(String::as_str)
+        value
+            .map(String::as_str)
+            .or_else(|| kept_setting(name).map(|kept| kept.default))
     }
 
     /// As [`Settings::get`], for SHOW.
@@ -714,13 +749,21 @@ impl Settings {
             .values
             .iter()
             .filter(|(name, _)| !IDENTITY.contains(&name.as_str()));
-        shown.map(|(name, value)| {
-            let description = KNOWN
-                .iter()
-                .find(|k| k.name == name)
-                .map_or("", |k| k.description);
+        let known = shown.map(|(name, value)| {
+            let description = KNOWN.iter().find(|k| k.name == name);
+            let description = match (description, kept_setting(name)) {
+                (Some(known), _) => known.description,
+                (None, Some(_)) => STEERS_NOTHING,
+                (None, None) => "",
+            };
             (name.as_str(), value.as_str(), description)
-        })
+        });
+        let unset = KEPT_SETTINGS.iter();
+        let unset = unset.filter(|kept| !self.values.contains_key(kept.name));
+        let unset = unset.map(|kept| (kept.name, kept.default, STEERS_NOTHING));
+        let mut all: Vec<_> = known.chain(unset).collect();
+        all.sort_unstable_by_key(|(name, ..)| *name);
+        all.into_iter()
     }
 
     /// What the client is told at the start.

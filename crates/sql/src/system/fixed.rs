@@ -6,6 +6,7 @@
 use super::layout::Layout;
 use super::objects::{alignment_of, collation_of, storage_of};
 use super::{DATABASE, Definition, OWNER, PG_CATALOG, flag, oid, text, type_name};
+use crate::kept_settings::KEPT_SETTINGS;
 use crate::planner::Planner;
 use quintet_base::types::TypeFamily;
 use quintet_base::{SqlType, Value};
@@ -427,5 +428,8 @@ pub(super) fn settings(layout: &Layout) -> Vec<Vec<Expr>> {
         };
         layout.columns.iter().map(column).collect()
     };
-    SETTINGS.iter().map(row).collect()
+    let kept = KEPT_SETTINGS.iter();
+    let kept = kept.map(|kept| (kept.name, kept.category, kept.kind));
+    let all: Vec<_> = SETTINGS.iter().copied().chain(kept).collect();
+    all.iter().map(row).collect()
 }
