@@ -607,6 +607,25 @@ fn prepare_execute_cursors_and_explain() {
     c.query("commit").unwrap();
     assert_eq!(state(&mut c, "fetch k"), SqlState::INVALID_CURSOR_NAME);
     assert!(rows(&mut c, "explain select * from t where id = 1")[0].contains("t_pkey"));
+    c.query("prepare by_id(int) as select v from t where id = $1; prepare add as insert into t values (77, 7)")
+        .unwrap();
+    assert!(rows(&mut c, "explain execute by_id(1)")[0].contains("t_pkey"));
+    let analyzed = rows(&mut c, "explain analyze execute by_id(1)");
+    assert!(
+        analyzed.iter().any(|line| line.contains("Rows: 1")),
+        "{analyzed:?}"
+    );
+    c.query("explain execute add").unwrap();
+    assert!(rows(&mut c, "select 1 from t where id = 77").is_empty());
+    assert_eq!(
+        state(&mut c, "explain execute nobody"),
+        SqlState::INVALID_SQL_STATEMENT_NAME
+    );
+    c.query("create role stranger; set role stranger").unwrap();
+    assert_eq!(
+        state(&mut c, "explain analyze execute by_id(1)"),
+        SqlState::INSUFFICIENT_PRIVILEGE
+    );
 }
 
 #[test]

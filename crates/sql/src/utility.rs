@@ -357,7 +357,7 @@ fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
     }
     let query = required(statement.query.as_deref().and_then(inner))?;
     let planned = crate::statement::plan_statement(planner, query)?;
-    if !matches!(planned.command, Command::Run(_)) {
+    if !matches!(planned.command, Command::Run(_) | Command::Execute { .. }) {
         return Err(SqlError::unsupported(format!("EXPLAIN of {}", planned.tag)));
     }
     Ok(explained(planner, planned, analyze))

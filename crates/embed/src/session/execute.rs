@@ -297,7 +297,18 @@ impl Session {
                 return Ok(None);
             }
             Command::Explain { analyze, inner } => {
-                let lines = self.explain(*analyze, inner, portal)?;
+                let lines = match &inner.command {
+                    Command::Execute { name, arguments } => {
+                        let mut named =
+                            Portal::new(Arc::clone(&portal.prepared), portal.params.clone());
+                        self.bind_execute(&mut named, name, arguments)?;
+                        let planned = Arc::clone(&named.prepared);
+                        self.schema();
+                        self.host.allow(&planned.planned.needs)?;
+                        self.explain(*analyze, &planned.planned, &mut named)?
+                    }
+                    _ => self.explain(*analyze, inner, portal)?,
+                };
                 match lines {
                     Ok(lines) => {
                         let rows = lines
