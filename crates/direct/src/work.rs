@@ -49,9 +49,9 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
                 from,
                 to,
                 columns,
-                only,
-            } => rewrite(direct, (from, only.as_ref()), to, columns, env)?,
-            Work::Remove { table, only } => remove_rows(table, only, env)?,
+                rows,
+            } => rewrite(direct, (from, rows.as_ref()), to, columns, env)?,
+            Work::Remove { table, rows } => remove_rows(table, rows, env)?,
             Work::Refuse { table, rows, error } => {
                 for_each_row(table, Some(rows), env, |_, _| Err(error.clone().into()))?;
             }
@@ -94,24 +94,25 @@ fn tables_read(item: &Work) -> Vec<&TableRef> {
     }
 }
 
-/// Calls `each` for every row of a table, or those for which `only` is true, with the row's whole frame.
+/// Calls `each` for every row of a table, or those of a plan, with the row's whole frame.
 fn for_each_row(
     table: &TableRef,
-    only: Option<&Expr>,
+    rows: Option<&Plan>,
     env: &mut Env<'_>,
     mut each: impl FnMut(&[Value], &mut Env<'_>) -> Result<(), Halt>,
 ) -> Result<(), Halt> {
-    let plan = Plan::Scan(Access {
+    let all = Plan::Scan(Access {
         table: TableRef::clone(table),
         path: Path::Full,
-        filter: only.cloned(),
+        filter: None,
         reverse: false,
         offset: 0,
         needed: None,
     });
-    let mut cursor = Cursor::new(&plan);
+    let plan = rows.unwrap_or(&all);
+    let mut cursor = Cursor::new(plan);
     let mut frame = Vec::new();
-    while cursor.next(&plan, env, &mut frame, 0)? {
+    while cursor.next(plan, env, &mut frame, 0)? {
         each(&frame, env)?;
     }
     Ok(())
@@ -165,12 +166,12 @@ fn is_there(table: &TableDef, space: SpaceId, key: &[u8], env: &Env<'_>) -> Resu
 
 fn rewrite(
     direct: &Direct,
-    (from, only): (&TableRef, Option<&Expr>),
+    (from, rows): (&TableRef, Option<&Plan>),
     to: &TableDef,
     columns: &[Expr],
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
-    for_each_row(from, only, env, |old, env| {
+    for_each_row(from, rows, env, |old, env| {
         let mut row = Vec::with_capacity(to.frame_width());
         for column in columns {
             row.push(env.eval_plain(column, old)?);
@@ -195,12 +196,12 @@ fn rewrite(
 }
 
 /// The space is closed: nobody else changes the rows meanwhile.
-fn remove_rows(table: &TableRef, only: &Expr, env: &mut Env<'_>) -> Result<(), Halt> {
+fn remove_rows(table: &TableRef, rows: &Plan, env: &mut Env<'_>) -> Result<(), Halt> {
     let alone = TableDef {
         references: None,
         ..(**table).clone()
     };
-    for_each_row(table, Some(only), env, |row, env| {
+    for_each_row(table, Some(rows), env, |row, env| {
         let key = row_key(&alone, row);
         lock_key(&alone, alone.space, &key, env)?;
         remove(&alone, &key, row, env)

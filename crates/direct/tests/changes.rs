@@ -213,7 +213,7 @@ fn a_rewrite_moves_all_rows_under_a_new_key_with_its_indexes() {
         from: Arc::clone(&t),
         to: Arc::clone(&to),
         columns: vec![as_text, no_null],
-        only: None,
+        rows: None,
     };
     change(&direct, &[rewrite, Work::DropSpaces(vec![t.space])]).unwrap();
     assert_eq!(contents(&direct, &to).len(), 300);
@@ -230,7 +230,7 @@ fn a_rewrite_moves_all_rows_under_a_new_key_with_its_indexes() {
         from: t,
         to: bad,
         columns: vec![from_v],
-        only: None,
+        rows: None,
     };
     let refused = change(&direct, &[rewrite]).unwrap_err();
     assert_eq!(

@@ -5,6 +5,7 @@
 //! Does not: change the catalogue; the session writes those records in the same transaction.
 
 use crate::expr::Expr;
+use crate::plan::Plan;
 use crate::schema::{SequenceDef, TableRef};
 use quintet_base::{SequenceId, SpaceId, SqlError};
 
@@ -30,22 +31,22 @@ pub enum Work {
         to: TableRef,
         /// One per column of `to`, over the frame of `from`.
         columns: Vec<Expr>,
-        /// Only rows for which this is true, over the frame of `from`.
-        only: Option<Expr>,
+        /// The rows, whole, if not all of them; their frame is that of `from`.
+        rows: Option<Plan>,
     },
     /// Removes rows with their index entries. Nobody may refer to them: foreign keys are not looked at.
     Remove {
         /// The table.
         table: TableRef,
-        /// Which: those for which this is true, over its frame.
-        only: Expr,
+        /// Which: whole, found by a lone scan.
+        rows: Plan,
     },
-    /// Refuses the change if there is a row for which something is true.
+    /// Refuses the change if there is such a row.
     Refuse {
         /// The table.
         table: TableRef,
-        /// What must be true of no row, over its frame.
-        rows: Expr,
+        /// Rows that may not be there.
+        rows: Plan,
         /// What to say then.
         error: SqlError,
     },

@@ -158,14 +158,23 @@ fn details(statement: &Statement) -> Vec<String> {
     }
 }
 
+fn shown(rows: &quintet_ir::Plan) -> String {
+    let lines = explain(&Statement::Query(rows.clone()));
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    lines.join(" / ")
+}
+
 fn describe_work(work: &Work) -> String {
     match work {
         Work::Empty(table) => format!("  empty {}", table.name),
         Work::BuildIndex { table, index } => format!("  build {}", table.indexes[*index].name),
         Work::Rewrite {
-            from, to, columns, ..
+            from,
+            to,
+            columns,
+            rows,
         } => format!(
-            "  rewrite {} from space {} to {} ({})",
+            "  rewrite {} from space {} to {} ({}){}",
             to.name,
             from.space,
             to.space,
@@ -173,7 +182,10 @@ fn describe_work(work: &Work) -> String {
                 .iter()
                 .map(|c| format!("{c:?}"))
                 .collect::<Vec<_>>()
-                .join("; ")
+                .join("; "),
+            rows.iter()
+                .map(|rows| format!(" of {}", shown(rows)))
+                .collect::<String>()
         ),
         Work::Verify {
             not_null, checks, ..
@@ -182,9 +194,9 @@ fn describe_work(work: &Work) -> String {
             let keys = table.references.iter().map(|all| &all.keys[*key].name);
             format!("  verify {:?} of {}", keys.collect::<Vec<_>>(), table.name)
         }
-        Work::Remove { table, only } => format!("  remove from {} where {only:?}", table.name),
-        Work::Refuse { table, rows, error } => {
-            format!("  refuse {} where {rows:?}: {}", table.name, error.message)
+        Work::Remove { rows, .. } => format!("  remove {}", shown(rows)),
+        Work::Refuse { rows, error, .. } => {
+            format!("  refuse {}: {}", shown(rows), error.message)
         }
         Work::Fence(spaces) => format!("  fence {spaces:?}"),
         Work::DropSpaces(spaces) => format!("  drop {spaces:?}"),
@@ -258,7 +270,7 @@ macro_rules! scripts {
 
 scripts! {
     access_paths, select, aggregates, joins, subqueries, changes, schema, alter, utility, copy, system, errors,
-    functions,
+    functions, partitions,
 }
 
 #[test]

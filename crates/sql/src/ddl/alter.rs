@@ -757,7 +757,7 @@ impl Change<'_, '_, '_> {
                 from: self.table.clone(),
                 to: to.clone(),
                 columns,
-                only: None,
+                rows: None,
             });
         } else {
             for &index in &added.indexes {

@@ -30,7 +30,8 @@ use super::{creation_schema, record_of, view};
 use crate::catalog::{Catalog, Relation};
 use crate::command::{Command, Planned};
 use crate::draft::{Draft, spaces_of};
-use crate::from::{find_named, row_target};
+use crate::from::{From, find_named, row_target, split};
+use crate::join::join;
 use crate::names::{self, inner, required};
 use crate::partition::{PartitionRecord, PartitioningRecord, bound_record};
 use crate::planner::Planner;
@@ -40,10 +41,10 @@ use pg_query::protobuf::{
     CreateStmt, Node, OnCommitAction, PartitionElem, PartitionSpec, PartitionStrategy, RangeVar,
 };
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId};
-use quintet_ir::Expr;
 use quintet_ir::ddl::Work;
 use quintet_ir::partition::{Bound, Method, Partitioning, is_hashable};
 use quintet_ir::schema::{TableDef, TableRef};
+use quintet_ir::{Access, Expr, Path, Plan};
 
 /// Most columns of a key, as in PostgreSQL.
 const KEY_COLUMNS_MAX: usize = 32;
@@ -177,11 +178,11 @@ impl Divided {
         })
     }
 
-    /// What rows of a partition fulfil.
-    fn condition(&self, id: TableId) -> SqlResult<Expr> {
+    /// The rows of a partition.
+    fn rows_of(&self, id: TableId) -> SqlResult<Plan> {
         let number = self.all.parts.iter().position(|part| part.id == id);
         let number = number.ok_or_else(|| SqlError::internal("a partition of no table"))?;
-        Ok(self.all.condition(number))
+        rows_where(&self.table, self.all.condition(number))
     }
 
     /// Has whoever writes to the table plan again, after what else the change makes of the table.
@@ -197,9 +198,9 @@ impl Divided {
     }
 
     /// Refuses a bound that takes rows which the default partition has.
-    fn clear_default(&self, draft: &mut Draft, bound: &Bound) {
+    fn clear_default(&self, draft: &mut Draft, bound: &Bound) -> SqlResult<()> {
         let Some(default) = self.all.default() else {
-            return;
+            return Ok(());
         };
         let default = &self.all.parts[default];
         let message = format!(
@@ -208,9 +209,10 @@ impl Divided {
         );
         draft.work(Work::Refuse {
             table: TableRef::clone(&self.table),
-            rows: self.all.within(bound),
+            rows: rows_where(&self.table, self.all.within(bound))?,
             error: violated(&default.schema, &default.name, message),
         });
+        Ok(())
     }
 
     /// Adds a partition.
@@ -227,13 +229,31 @@ impl Divided {
 
     /// Takes away the rows of a partition.
     fn remove_rows(&self, draft: &mut Draft, id: TableId) -> SqlResult<()> {
-        let only = self.condition(id)?;
+        let rows = self.rows_of(id)?;
         draft.work(Work::Remove {
             table: TableRef::clone(&self.table),
-            only,
+            rows,
         });
         Ok(())
     }
+}
+
+/// The rows of a table for which a condition is true, whole, by its keys where these lead to them.
+fn rows_where(table: &TableRef, condition: Expr) -> SqlResult<Plan> {
+    let mut from = From::of_table(table, &table.name, true);
+    split(condition.clone(), &mut from.conditions);
+    // What does not stay a lone scan has another frame.
+    if let plan @ Plan::Scan(_) = join(&from.leaves, from.conditions, None, None)?.plan {
+        return Ok(plan);
+    }
+    Ok(Plan::Scan(Access {
+        table: TableRef::clone(table),
+        path: Path::Full,
+        filter: Some(condition),
+        reverse: false,
+        offset: 0,
+        needed: None,
+    }))
 }
 
 /// `23514` about a relation.
@@ -276,7 +296,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     draft.take_name(schema, name)?;
     let id = draft.table_id();
     divided.fence(&mut draft)?;
-    divided.clear_default(&mut draft, &bound);
+    divided.clear_default(&mut draft, &bound)?;
     divided.add(&mut draft, (id, schema, name), &bound)?;
     draft.finish(TAG)
 }

@@ -9,7 +9,7 @@
 //! DETACH:  Fence(divided)   Rewrite(rows of the partition -> fresh)   Remove(rows of the partition)
 //! ```
 
-use super::{Divided, bound, violated};
+use super::{Divided, bound, rows_where, violated};
 use crate::command::Planned;
 use crate::ddl::{record_of, table_object};
 use crate::draft::{Draft, owned_sequences, spaces_of};
@@ -93,10 +93,10 @@ fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
     );
     draft.work(Work::Refuse {
         table: TableRef::clone(&own),
-        rows: Expr::Not(Box::new(belongs)),
+        rows: rows_where(&own, Expr::Not(Box::new(belongs)))?,
         error: violated(&own.schema, &own.name, message),
     });
-    divided.clear_default(draft, &bound);
+    divided.clear_default(draft, &bound)?;
     draft.forget_table(&own);
     for key in record.primary_key.iter().map(|key| &key.name) {
         draft.free_name(key);
@@ -118,7 +118,7 @@ fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
         from: TableRef::clone(&own),
         columns: to.columns.iter().zip(&places).map(value).collect(),
         to: TableRef::clone(&to),
-        only: None,
+        rows: None,
     });
     let references = to
         .references
@@ -326,7 +326,7 @@ fn detach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
         from: TableRef::clone(&divided.table),
         columns: columns.collect(),
         to: TableRef::clone(&to),
-        only: Some(divided.condition(id)?),
+        rows: Some(divided.rows_of(id)?),
     });
     divided.remove_rows(draft, id)
 }
