@@ -83,7 +83,7 @@ const fn known(
 /// Settings that say who the session is: SHOW ALL and pg_settings leave them out, RESET ALL leaves them alone.
 const IDENTITY: [&str; 3] = ["is_superuser", "role", "session_authorization"];
 
-const STEERS_NOTHING: &str = "Kept for clients that set it; plans are made by rule and size.";
+const STEERS_NOTHING: &str = "Kept for clients that set it; it steers nothing here.";
 
 /// Sorted by name.
 const KNOWN: &[Known] = &[
@@ -205,13 +205,6 @@ const KNOWN: &[Known] = &[
         Kind::Fixed,
         Some("is_superuser"),
         "Whether the current user is a superuser.",
-    ),
-    known(
-        "jit",
-        "off",
-        Kind::Bool,
-        None,
-        "Kept for clients that set it; nothing is compiled at run time.",
     ),
     known(
         "lock_timeout",

@@ -73,6 +73,7 @@ pub const KEPT_SETTINGS: &[KeptSetting] = &[
         "bool",
     ),
     kept("hash_mem_multiplier", "2", MEMORY, "real"),
+    kept("jit", "on", PLANNER, "bool"),
     kept("jit_above_cost", "100000", COSTS, "real"),
     kept("join_collapse_limit", "8", PLANNER, "integer"),
     kept("maintenance_work_mem", "64MB", MEMORY, "integer"),

@@ -359,7 +359,6 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ),
     ("in_hot_standby", "Preset Options", "bool"),
     ("integer_datetimes", "Preset Options", "bool"),
-    ("jit", "Query Tuning / Other Planner Options", "bool"),
     ("quintet.as_of", "Customized Options", "string"),
     ("quintet.engine", "Customized Options", "enum"),
     ("quintet.group_reads", "Customized Options", "bool"),
