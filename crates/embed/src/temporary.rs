@@ -17,6 +17,8 @@ struct State {
     next: u32,
     /// Of sessions that have ended, whose schemas could not be dropped yet.
     left: BTreeSet<u32>,
+    /// Somebody tries again until there are none.
+    swept: bool,
 }
 
 impl Numbers {
@@ -28,6 +30,7 @@ impl Numbers {
             free: (1..next).filter(|number| !left.contains(number)).collect(),
             next,
             left,
+            swept: false,
         }))
     }
 
@@ -47,9 +50,19 @@ impl Numbers {
         state.free.insert(number);
     }
 
-    /// Something is still there by this number.
-    pub fn leave(&self, number: u32) {
-        self.0.lock().left.insert(number);
+    /// Something is still there by this number. True: nobody is about to try again, and the caller is to see to it
+    /// that somebody does, until [`Numbers::none_left`].
+    pub fn leave(&self, number: u32) -> bool {
+        let mut state = self.0.lock();
+        state.left.insert(number);
+        !std::mem::replace(&mut state.swept, true)
+    }
+
+    /// True if nothing is left; who tried again is done then.
+    pub fn none_left(&self) -> bool {
+        let mut state = self.0.lock();
+        state.swept = !state.left.is_empty();
+        !state.swept
     }
 
     /// One by which something is there whose session has ended: whoever gets it drops that, and then gives the number
@@ -69,9 +82,15 @@ mod tests {
         assert_eq!([numbers.take(), numbers.take()], [1, 3]);
         assert_eq!(numbers.take_left(), Some(2));
         assert_eq!(numbers.take_left(), None);
-        numbers.leave(2);
+        assert!(numbers.none_left());
+        assert!(numbers.leave(2));
+        assert!(!numbers.leave(2));
         assert_eq!(numbers.take(), 4);
+        assert!(!numbers.none_left());
         assert_eq!(numbers.take_left(), Some(2));
+        assert!(!numbers.leave(2));
+        assert_eq!(numbers.take_left(), Some(2));
+        assert!(numbers.none_left());
         numbers.give_back(2);
         numbers.give_back(1);
         assert_eq!([numbers.take(), numbers.take()], [1, 2]);

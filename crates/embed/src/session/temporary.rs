@@ -1,17 +1,19 @@
 //! A session's temporary tables: what becomes of them when it commits, and when it ends.
 //!
 //! Relies on: `sql` for the changes, `change` for carrying them out.  Promises: a session leaves nothing behind, however it ends;
-//! what cannot be dropped then, because somebody is changing the schema, the next session that ends drops, and the next start
-//! of the database at the latest.  Does not: let others see the tables (`sql`).
+//! what cannot be dropped then, because somebody is changing the schema, is dropped a little later by a thread that is there
+//! for as long as something is left, and by the next start of the database at the latest.  Does not: let others see the tables (`sql`).
 
-use super::Session;
 use super::change::Turn;
-use crate::database::Schema;
+use super::{Session, SessionOptions};
+use crate::database::{Inner, Schema};
 use crate::step::Pause;
 use quintet_base::SqlResult;
+use quintet_rt::threads;
 use quintet_sql::PlanContext;
 use quintet_sql::command::DdlPlan;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Session {
     /// ON COMMIT DELETE ROWS, and DROP. `Some`: wait, and call again.
@@ -83,9 +85,34 @@ impl Session {
             let committed = dropped && self.commit().is_ok() && self.txn.is_none();
             if !committed {
                 self.rollback();
-                return self.db.temporary.leave(number);
+                if self.db.temporary.leave(number) {
+                    sweep(&self.db);
+                }
+                return;
             }
         }
         self.db.temporary.give_back(number);
     }
+}
+
+/// Rests between attempts.
+const RESTS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// Has sessions come and go until nothing is left: each drops what it can when it ends.
+fn sweep(db: &Arc<Inner>) {
+    let (database, clock) = (Arc::downgrade(db), Arc::clone(&db.clock));
+    threads::spawn("temporary", move || {
+        let mut rest = RESTS.0;
+        loop {
+            clock.sleep(rest);
+            rest = (rest * 2).min(RESTS.1);
+            let Some(db) = database.upgrade() else {
+                return;
+            };
+            drop(Session::open(Arc::clone(&db), SessionOptions::default()));
+            if db.temporary.none_left() {
+                return;
+            }
+        }
+    });
 }
