@@ -4,6 +4,9 @@
 //! Does not: hold settings; what an operator may change starts from a default here and lives in the
 //! configuration of its room.
 
+/// The longest history that can be read (`quintet.as_of`), in seconds: what a snapshot sees is kept for as long as it is.
+pub const HISTORY_SECONDS_MAX: u64 = 24 * 60 * 60;
+
 /// Longest key the stores take, in bytes. A key is compared on every index step, and PostgreSQL's
 /// own limit for an index entry is about 2,700 bytes.
 pub const KEY_BYTES_MAX: usize = 8 * 1024;

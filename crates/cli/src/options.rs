@@ -324,12 +324,9 @@ impl Options {
 }
 
 /// Splits NAME:PASSWORD at the first colon; passwords may hold more of them.
-/// The longest that may be asked for: snapshots so old hold much.
-const HISTORY_MAX: Span = Span(24 * 60 * 60 * 1000);
-
 fn history(asked: Option<Span>) -> Result<Span, Exit> {
     match asked.unwrap_or(Span(0)) {
-        Span(length) if length > HISTORY_MAX.0 => {
+        Span(length) if length > limits::HISTORY_SECONDS_MAX * 1000 => {
             Err(Exit::new(Code::Usage, "history is 24h at most"))
         }
         length => Ok(length),

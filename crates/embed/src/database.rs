@@ -82,7 +82,7 @@ pub struct DatabaseConfig {
     pub engine: Engine,
     /// Batches that run side by side at most, for each level.
     pub lanes: usize,
-    /// How far back the past can be read (`quintet.as_of`); zero: not at all.
+    /// How far back the past can be read (`quintet.as_of`), 24 hours at most; zero: not at all.
     pub history: Duration,
 }
 

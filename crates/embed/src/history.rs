@@ -13,6 +13,7 @@
 
 use crate::database::{Inner, Schema};
 use parking_lot::Mutex;
+use quintet_base::limits::HISTORY_SECONDS_MAX;
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_rt::threads;
@@ -25,9 +26,6 @@ use std::time::Duration;
 const MOMENTS: u32 = 600;
 /// ... but not closer to one another than this, and not farther away.
 const STEP: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
-
-/// The longest history that may be asked for.
-pub(crate) const HISTORY_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a session wants to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,7 +106,7 @@ pub(crate) struct History {
 impl History {
     /// One of this length.
     pub fn new(length: Duration) -> History {
-        let length = length.min(HISTORY_MAX);
+        let length = length.min(Duration::from_secs(HISTORY_SECONDS_MAX));
         History {
             kept_for: i64::try_from(length.as_micros()).unwrap_or(i64::MAX),
             moments: Mutex::default(),

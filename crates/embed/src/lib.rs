@@ -21,6 +21,8 @@
 //! | `channels` | LISTEN and NOTIFY |
 //! | `advisory` | advisory locks |
 //! | `past` | tables as they were, for who reads the log |
+//! | `history` | moments that can still be read: `quintet.as_of` |
+//! | `temporary` | numbers by which sessions find their temporary tables |
 //! | `step` | how a session answers |
 //! | `settings` | SET and SHOW |
 //! | `copy_in` | COPY's input formats |

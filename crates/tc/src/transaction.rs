@@ -294,8 +294,9 @@ impl Txn {
 
     /// They are over.
     pub fn end_state(&mut self) {
-        self.writes.show_present();
-        self.state = None;
+        if self.state.take().is_some() {
+            self.writes.show_present();
+        }
     }
 
     /// Whether a part of a statement is run.

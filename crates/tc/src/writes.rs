@@ -17,7 +17,7 @@
 use hashbrown::HashTable;
 use quintet_base::{SpaceId, Timestamp};
 use std::cell::{Cell, OnceCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Bound;
 
 /// The next transaction of a thread takes over the memory of one that has written no more.
@@ -45,7 +45,7 @@ pub(crate) struct WriteSet {
     /// Bytes of their values.
     value_bytes: usize,
     /// The past is shown: what is there in truth of each row that was written since.
-    present: HashMap<u32, State>,
+    present: BTreeMap<u32, State>,
 }
 
 /// A space that was written to.
@@ -415,7 +415,6 @@ mod tests {
     use super::*;
     use crate::table::hash;
     use quintet_rt::Rand;
-    use std::collections::BTreeMap;
 
     type Model = BTreeMap<(u32, Vec<u8>), Option<Vec<u8>>>;
 

@@ -17,6 +17,7 @@
 //! | `listening` | LISTEN, NOTIFY |
 //! | `advising` | advisory locks |
 //! | `locking` | LOCK TABLE |
+//! | `temporary` | temporary tables: when the session commits, and when it ends |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
 //! | `prepared` | what a session has prepared, as it sees it |

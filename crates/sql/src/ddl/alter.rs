@@ -114,20 +114,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     planner.must_own_table(table.id)?;
     let mut draft = Draft::new(planner);
     let record = record_of(planner, &table)?;
-    let mut change = Change {
-        draft: &mut draft,
-        table,
-        record,
-        values: Vec::new(),
-        rewrite: false,
-        fill: Vec::new(),
-        constraints: Constraints::default(),
-        domains: false,
-        not_null: Vec::new(),
-        dropped_spaces: Vec::new(),
-        to_verify: Vec::new(),
-        to_verify_of_others: Vec::new(),
-    };
+    let mut change = Change::of(&mut draft, table, record);
     for command in commands {
         change.command(command)?;
     }
@@ -142,20 +129,7 @@ pub(super) fn drop_columns(draft: &mut Draft, table: TableId, names: &[String]) 
         return Ok(());
     };
     let record = record_of(planner, &table)?;
-    let mut change = Change {
-        draft,
-        table,
-        record,
-        values: Vec::new(),
-        rewrite: false,
-        fill: Vec::new(),
-        constraints: Constraints::default(),
-        domains: false,
-        not_null: Vec::new(),
-        dropped_spaces: Vec::new(),
-        to_verify: Vec::new(),
-        to_verify_of_others: Vec::new(),
-    };
+    let mut change = Change::of(draft, table, record);
     for name in names {
         // One that is made of another has gone with it.
         let mut columns = change.record.columns.iter();
@@ -192,7 +166,25 @@ fn is_ignored(kind: AlterTableType) -> bool {
     )
 }
 
-impl Change<'_, '_, '_> {
+impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
+    /// Nothing is changed yet.
+    fn of(draft: &'d mut Draft<'p, 'a>, table: TableRef, record: TableRecord) -> Self {
+        Change {
+            draft,
+            table,
+            record,
+            values: Vec::new(),
+            rewrite: false,
+            fill: Vec::new(),
+            constraints: Constraints::default(),
+            domains: false,
+            not_null: Vec::new(),
+            dropped_spaces: Vec::new(),
+            to_verify: Vec::new(),
+            to_verify_of_others: Vec::new(),
+        }
+    }
+
     fn planner(&self) -> &Planner<'_> {
         self.draft.planner
     }
