@@ -12,6 +12,7 @@
 //! ```
 
 use crate::names::{self, inner};
+use crate::tree::{node, string};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     AConst, AExpr, AExprKind, Alias, CaseExpr, CaseWhen, ColumnRef, FuncCall, Integer, Node,
@@ -369,12 +370,4 @@ fn source(array: Node) -> Node {
         }),
         ..Default::default()
     }))
-}
-
-fn node(node: NodeEnum) -> Node {
-    Node { node: Some(node) }
-}
-
-fn string(sval: String) -> Node {
-    node(NodeEnum::String(pg_query::protobuf::String { sval }))
 }

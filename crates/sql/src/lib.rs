@@ -95,6 +95,7 @@ mod stored;
 mod subquery;
 mod system;
 mod temporary;
+mod tree;
 mod types;
 mod unnest;
 mod update;

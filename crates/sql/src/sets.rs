@@ -9,6 +9,7 @@
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::routine::{any_node, named};
+use crate::tree::{node, string};
 use pg_query::protobuf::{
     Alias, ColumnRef, FuncCall, LimitOption, Node, RangeFunction, ResTarget, SelectStmt,
     SetOperation, SubLink, SubLinkType,
@@ -144,14 +145,6 @@ pub(crate) fn sets_in_from(
 
 fn column(number: usize) -> String {
     format!("set{number}")
-}
-
-fn node(node: NodeEnum) -> Node {
-    Node { node: Some(node) }
-}
-
-fn string(sval: String) -> Node {
-    node(NodeEnum::String(pg_query::protobuf::String { sval }))
 }
 
 fn res_target(node: &mut Node) -> Option<&mut ResTarget> {

@@ -10,6 +10,7 @@ use crate::command::{Command, Planned};
 use crate::names::{inner, option_text};
 use crate::planner::Planner;
 use crate::plpgsql;
+use crate::tree::node;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreateFunctionStmt, DefElem, DoStmt, List, Node, String as Name};
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
@@ -89,8 +90,4 @@ fn word(text: &str) -> Node {
     node(NodeEnum::String(Name {
         sval: text.to_string(),
     }))
-}
-
-fn node(inner: NodeEnum) -> Node {
-    Node { node: Some(inner) }
 }

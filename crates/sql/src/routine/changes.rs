@@ -12,6 +12,7 @@ use super::link::Linker;
 use crate::command::{self, Command};
 use crate::names::{inner, required};
 use crate::planner::Planner;
+use crate::tree::{node, string};
 use crate::variables::Variables;
 use pg_query::protobuf::{
     Alias, ColumnRef, CommonTableExpr, FuncCall, Node, ParamRef, RangeFunction, ResTarget,
@@ -329,7 +330,7 @@ impl Embedding<'_, '_> {
             let statement = planned.statement;
             self.add(Action::Run { statement, into });
             // Who names it is told that there are no columns.
-            return Ok(wrap(NodeEnum::SelectStmt(Box::default())));
+            return Ok(node(NodeEnum::SelectStmt(Box::default())));
         }
         self.keep_rows(planned)
     }
@@ -425,22 +426,13 @@ fn give(change: &mut NodeEnum, before: &[Node], recursive: bool) -> SqlResult<()
     Ok(())
 }
 
-fn wrap(node: NodeEnum) -> Node {
-    Node { node: Some(node) }
-}
-
-fn string(sval: &str) -> Node {
-    let sval = sval.to_string();
-    wrap(NodeEnum::String(pg_query::protobuf::String { sval }))
-}
-
 /// `SELECT r.c0 AS name, … FROM unnest($n, …) AS r (c0, …)`.
 fn rows_of(arrays: &[i32], names: &[String]) -> Node {
     let columns: Vec<String> = (0..names.len())
         .map(|number| format!("c{number}"))
         .collect();
     let parameters = arrays.iter().map(|number| {
-        wrap(NodeEnum::ParamRef(ParamRef {
+        node(NodeEnum::ParamRef(ParamRef {
             number: *number,
             location: -1,
         }))
@@ -452,10 +444,10 @@ fn rows_of(arrays: &[i32], names: &[String]) -> Node {
         ..FuncCall::default()
     };
     let source = RangeFunction {
-        functions: vec![wrap(NodeEnum::FuncCall(Box::new(call)))],
+        functions: vec![node(NodeEnum::FuncCall(Box::new(call)))],
         alias: Some(Alias {
             aliasname: "r".to_string(),
-            colnames: columns.iter().map(|name| string(name)).collect(),
+            colnames: columns.iter().map(string).collect(),
         }),
         ..RangeFunction::default()
     };
@@ -464,16 +456,16 @@ fn rows_of(arrays: &[i32], names: &[String]) -> Node {
             fields: vec![string("r"), string(column)],
             location: -1,
         };
-        wrap(NodeEnum::ResTarget(Box::new(ResTarget {
+        node(NodeEnum::ResTarget(Box::new(ResTarget {
             name: name.clone(),
-            val: Some(Box::new(wrap(NodeEnum::ColumnRef(reference)))),
+            val: Some(Box::new(node(NodeEnum::ColumnRef(reference)))),
             location: -1,
             ..ResTarget::default()
         })))
     });
-    wrap(NodeEnum::SelectStmt(Box::new(SelectStmt {
+    node(NodeEnum::SelectStmt(Box::new(SelectStmt {
         target_list: targets.collect(),
-        from_clause: vec![wrap(NodeEnum::RangeFunction(source))],
+        from_clause: vec![node(NodeEnum::RangeFunction(source))],
         limit_option: pg_query::protobuf::LimitOption::Default as i32,
         op: pg_query::protobuf::SetOperation::SetopNone as i32,
         ..SelectStmt::default()

@@ -19,6 +19,7 @@ use super::embed::{Embedding, Planned};
 use crate::from::target_table;
 use crate::names::{inner, required};
 use crate::planner::Planner;
+use crate::tree::{node, string};
 use pg_query::protobuf::{
     AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, CaseExpr, CaseWhen, CmdType,
     ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType, LimitOption, List,
@@ -395,23 +396,14 @@ fn has_query(condition: &Node) -> bool {
     inner(condition).is_some_and(|node| any_node(node, &|node| matches!(node, NodeRef::SubLink(_))))
 }
 
-fn node(node: NodeEnum) -> Node {
-    Node { node: Some(node) }
-}
-
 #[allow(clippy::unnecessary_wraps)] // as the parser's trees have it
 fn boxed(node: Node) -> Option<Box<Node>> {
     Some(Box::new(node))
 }
 
-fn string(sval: &str) -> Node {
-    let sval = sval.to_string();
-    node(NodeEnum::String(pg_query::protobuf::String { sval }))
-}
-
 fn column(name: &[&str]) -> Node {
     node(NodeEnum::ColumnRef(ColumnRef {
-        fields: name.iter().map(|part| string(part)).collect(),
+        fields: name.iter().map(|part| string(*part)).collect(),
         location: -1,
     }))
 }
