@@ -268,4 +268,9 @@ impl RecordEntry {
         quintet_index::prefetch(value);
         quintet_index::prefetch(value.wrapping_add(64));
     }
+
+    /// Asks the cache for the version below the newest one.
+    pub fn prefetch_older(&self, guard: &Guard) {
+        quintet_index::prefetch(self.older.load(Ordering::Relaxed, guard).as_raw());
+    }
 }

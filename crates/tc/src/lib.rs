@@ -60,6 +60,7 @@
 //! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `sim` | where a simulation looks in; nothing without the feature of that name |
 //! | `compact` | freeze, merge, truncate, reclaim, evict |
+//! | `dirty` | the keys that STORE is to be told of, gathered and sorted |
 //! | `compactor` | when that is done, and who waits for it |
 //! | `warm` | bringing back what STORE has; `table::warm`: when a space is whole again |
 //!
@@ -76,6 +77,7 @@ mod compact;
 mod compactor;
 mod component;
 mod config;
+mod dirty;
 mod entry;
 mod error;
 mod generations;

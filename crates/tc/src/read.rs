@@ -17,15 +17,12 @@ use crate::component::Shared;
 use crate::entry::Found;
 use crate::error::Error;
 use crate::sim::{self, Planted, Point};
-use crate::table::{Space, hash};
+use crate::table::{Space, TOGETHER};
 use quintet_base::{Bytes, SpaceId, Timestamp};
 use quintet_dc::Direction;
 use quintet_index::Entry;
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Records that are looked for at once: as many misses as the memory serves side by side, twice.
-const TOGETHER: usize = 16;
 
 /// A key and what is visible there (`None`: removed).
 pub(crate) type Row = (Bytes, Option<Bytes>);
@@ -98,23 +95,16 @@ impl Shared {
         mut see: impl FnMut(usize, Option<&[u8]>, Timestamp),
     ) -> Result<(), Error> {
         for (batch, keys) in keys.chunks(TOGETHER).enumerate() {
-            let mut hashes = [0; TOGETHER];
-            {
+            let hashes = {
                 let guard = quintet_index::pin();
-                for (slot, (space, key)) in hashes.iter_mut().zip(keys) {
-                    *slot = hash(*space, key);
-                    self.table.prefetch(*slot, &guard);
-                }
-                let hashes = &hashes[..keys.len()];
-                for hash in hashes {
-                    self.table.prefetch_entry(*hash, &guard);
-                }
+                let hashes = self.table.bring(keys.iter().copied(), &guard);
                 for (hash, (space, key)) in hashes.iter().zip(keys) {
                     if let Some(entry) = self.table.find(*hash, *space, key, &guard) {
                         entry.prefetch_value();
                     }
                 }
-            }
+                hashes
+            };
             for (at, ((space, key), hash)) in keys.iter().zip(hashes).enumerate() {
                 self.read(snapshot, (hash, *space, key), at == 0, |row, timestamp| {
                     see(batch * TOGETHER + at, row, timestamp)
@@ -129,15 +119,8 @@ impl Shared {
     pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
         let mut missed = Vec::new();
         for keys in keys.chunks(TOGETHER) {
-            let mut hashes = [0; TOGETHER];
             let guard = quintet_index::pin();
-            for (slot, (space, key)) in hashes.iter_mut().zip(keys) {
-                *slot = hash(*space, key);
-                self.table.prefetch(*slot, &guard);
-            }
-            for hash in &hashes[..keys.len()] {
-                self.table.prefetch_entry(*hash, &guard);
-            }
+            let hashes = self.table.bring(keys.iter().copied(), &guard);
             for (hash, (space, key)) in hashes.iter().zip(keys) {
                 match self.table.find(*hash, *space, key, &guard) {
                     Some(entry) => entry.prefetch_value(),

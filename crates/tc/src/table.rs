@@ -35,6 +35,9 @@ use std::hash::{BuildHasher, Hasher};
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+/// Records that are looked for at once: as many misses as the memory serves side by side, twice.
+pub(crate) const TOGETHER: usize = 16;
+
 /// Counters of memory, so that threads rarely share one.
 const STRIPES: usize = 64;
 
@@ -150,6 +153,26 @@ impl Table {
         guard: &'g Guard,
     ) -> Option<&'g RecordEntry> {
         self.points.get(hash, |entry| entry.is(space, key), guard)
+    }
+
+    /// Has the cache bring what finding these records will read, side by side instead of one after the other,
+    /// and tells their hashes. At most [`TOGETHER`] of them.
+    pub fn bring<'k>(
+        &self,
+        keys: impl Iterator<Item = (SpaceId, &'k [u8])>,
+        guard: &Guard,
+    ) -> [u64; TOGETHER] {
+        let mut hashes = [0; TOGETHER];
+        let mut count = 0;
+        for (slot, (space, key)) in hashes.iter_mut().zip(keys) {
+            *slot = hash(space, key);
+            self.prefetch(*slot, guard);
+            count += 1;
+        }
+        for hash in &hashes[..count] {
+            self.prefetch_entry(*hash, guard);
+        }
+        hashes
     }
 
     /// First step of finding many at once; see [`PointIndex::prefetch`].

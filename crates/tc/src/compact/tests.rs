@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::table::hash;
 use crate::{Committed, Tc, TcConfig, Txn};
 use quintet_base::{Durability, Level};
 use quintet_dc::{MemoryMedium, MemoryStore};
