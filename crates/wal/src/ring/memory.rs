@@ -77,10 +77,10 @@ impl Memory {
 
     /// A wish: a system that has none left, or gives none, says so, and nothing else changes.
     fn prefer_large_pages(&self) {
-        let page = rustix::param::page_size();
         if cfg!(miri) || self.layout.size() < LARGE_BYTES {
             return;
         }
+        let page = rustix::param::page_size();
         let skipped = self.base.as_ptr().align_offset(page);
         let bytes = (self.layout.size() - skipped) / page * page;
         let first = self.base.as_ptr().wrapping_add(skipped);
