@@ -28,6 +28,7 @@
 //! | `cursor` | pulling frames through a plan; the small operators |
 //! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |
 //! | `scan`, `join`, `full_join`, `sort`, `aggregate`, `window`, `with`, `series`, `lock` | the larger operators |
+//! | `kept`, `runs`, `row_file` | rows beyond a statement's memory: found by keys, in order, one after the other |
 //! | `keys` | where rows and entries live, and which keys a range means |
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
@@ -64,9 +65,11 @@ mod outer_ahead;
 mod point;
 mod raise;
 mod references;
+mod row_file;
 mod rowid;
 mod rows;
 mod run;
+mod runs;
 mod scan;
 mod sequence;
 mod series;

@@ -1,13 +1,15 @@
 //! Ordered frames.
 //!
-//! Relies on: `Value::order`.  Promises: stable; with `top` it never holds more than twice as many
-//! rows as are asked for.  Does not: spill to disk: a sort beyond the statement's memory is refused.
+//! Relies on: `Value::order`, `runs`.  Promises: stable; with `top` it never holds more than twice as many
+//! rows as are asked for; rows beyond the statement's memory go to files, sorted, and are merged as they are handed
+//! out.  Does not: keep single rows that are too large for memory.
 //!
 //! With `top` = n, rows are gathered up to 2n, sorted, cut to n, and gathered again: each row takes
 //! part in one or two sorts on average, and equal rows keep their order, which a heap would not do.
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, row_count};
+use crate::runs::{Merge, Runs};
 use quintet_base::{SqlState, SqlType, Value};
 use quintet_ir::plan::SortKey;
 use quintet_ir::{Expr, Plan};
@@ -20,13 +22,20 @@ const GATHER_ROWS_MIN: usize = 256;
 pub(crate) struct SortCursor {
     input: Cursor,
     /// Sorted, with their keys; `None` until the input has been read.
-    rows: Option<std::vec::IntoIter<Sorted>>,
+    rows: Option<Rows>,
     bytes: usize,
 }
 
-struct Sorted {
-    keys: Vec<Value>,
-    row: Vec<Value>,
+/// A row and the values that it is ordered by.
+pub(crate) struct Sorted {
+    pub keys: Vec<Value>,
+    pub row: Vec<Value>,
+}
+
+enum Rows {
+    Memory(std::vec::IntoIter<Sorted>),
+    /// And how many more are wanted.
+    Files(Box<Merge>, usize),
 }
 
 impl SortCursor {
@@ -39,7 +48,9 @@ impl SortCursor {
     }
 
     pub fn rewind(&mut self, input: &Plan, env: &mut Env<'_>) {
-        self.rows = None;
+        if let Some(Rows::Files(merge, _)) = self.rows.take() {
+            merge.release(env);
+        }
         env.release(std::mem::take(&mut self.bytes));
         self.input.rewind(input, env);
     }
@@ -55,11 +66,18 @@ impl SortCursor {
         base: usize,
     ) -> Result<bool, Halt> {
         if self.rows.is_none() {
-            let rows = self.sort(input, keys, top, env, frame, base)?;
-            self.rows = Some(rows.into_iter());
+            self.rows = Some(self.sort(input, keys, top, env, frame, base)?);
         }
         frame.truncate(base);
-        match self.rows.as_mut().and_then(Iterator::next) {
+        let next = match &mut self.rows {
+            Some(Rows::Memory(rows)) => rows.next(),
+            Some(Rows::Files(merge, left)) if *left > 0 => {
+                *left -= 1;
+                merge.next(keys, env)?
+            }
+            _ => None,
+        };
+        match next {
             Some(sorted) => {
                 frame.extend(sorted.row);
                 Ok(true)
@@ -76,32 +94,59 @@ impl SortCursor {
         env: &mut Env<'_>,
         frame: &mut Vec<Value>,
         base: usize,
-    ) -> Result<Vec<Sorted>, Halt> {
+    ) -> Result<Rows, Halt> {
         let top = row_count(top, "LIMIT", SqlState::INVALID_ROW_COUNT_IN_LIMIT, env)?;
-        let top = top.and_then(|top| usize::try_from(top).ok());
-        let cut_at = top.map(|top| top.saturating_mul(2).max(GATHER_ROWS_MIN));
+        let top = top.map_or(usize::MAX, |top| usize::try_from(top).unwrap_or(usize::MAX));
+        let cut_at = top.saturating_mul(2).max(GATHER_ROWS_MIN);
         let mut rows = Vec::new();
+        let mut runs: Option<Runs> = None;
         while self.input.next(input, env, frame, base)? {
             let sorted = Sorted {
                 keys: sort_values(keys, env, frame)?,
                 row: frame[base..].to_vec(),
             };
             let bytes = sorted.bytes();
-            env.charge(bytes)?;
+            if !env.may_charge_rows(bytes) {
+                if !rows.is_empty() {
+                    let runs = runs.get_or_insert_with(|| Runs::new(keys, &input.frame_types()));
+                    self.put_away(&mut rows, runs, (keys, top), env)?;
+                }
+                env.charge(bytes)?;
+            }
             self.bytes += bytes;
             rows.push(sorted);
-            if cut_at.is_some_and(|cut_at| rows.len() >= cut_at) {
+            if rows.len() >= cut_at {
                 sort_rows(&mut rows, keys);
                 self.cut(&mut rows, top, env);
             }
         }
-        sort_rows(&mut rows, keys);
-        self.cut(&mut rows, top, env);
-        Ok(rows)
+        let Some(mut runs) = runs else {
+            sort_rows(&mut rows, keys);
+            self.cut(&mut rows, top, env);
+            return Ok(Rows::Memory(rows.into_iter()));
+        };
+        self.put_away(&mut rows, &mut runs, (keys, top), env)?;
+        Ok(Rows::Files(Box::new(runs.merge(keys, env)?), top))
     }
 
-    fn cut(&mut self, rows: &mut Vec<Sorted>, top: Option<usize>, env: &mut Env<'_>) {
-        let top = top.unwrap_or(usize::MAX);
+    /// Memory has no room for more of them.
+    fn put_away(
+        &mut self,
+        rows: &mut Vec<Sorted>,
+        runs: &mut Runs,
+        (keys, top): (&[SortKey], usize),
+        env: &mut Env<'_>,
+    ) -> Result<(), Halt> {
+        sort_rows(rows, keys);
+        self.cut(rows, top, env);
+        // Merging may need the memory.
+        env.release(std::mem::take(&mut self.bytes));
+        let sorted = std::mem::take(rows);
+        runs.add(&sorted, keys, env)?;
+        Ok(())
+    }
+
+    fn cut(&mut self, rows: &mut Vec<Sorted>, top: usize, env: &mut Env<'_>) {
         if rows.len() > top {
             let freed: usize = rows.drain(top..).map(|sorted| sorted.bytes()).sum();
             self.bytes -= freed;
@@ -111,6 +156,11 @@ impl SortCursor {
 }
 
 impl Sorted {
+    /// All of it, as `runs` keeps it.
+    pub fn values(&self) -> Vec<&Value> {
+        self.keys.iter().chain(&self.row).collect()
+    }
+
     fn bytes(&self) -> usize {
         row_bytes(&self.keys) + row_bytes(&self.row)
     }

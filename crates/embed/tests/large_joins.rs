@@ -1,4 +1,4 @@
-//! Joins of tables that are large for the statement's memory: planned by how many rows there are, answered from files.
+//! Joins and sorts of tables that are large for the statement's memory: planned by how many rows there are, answered from files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -48,6 +48,8 @@ fn little_memory_gives_the_same_rows() {
         "select count(*) from large a where not exists (select 1 from large b where b.middle = a.n and b.note > a.note)",
         "select sum((select count(*) + max(length(note)) from large b where b.middle = a.n)) from middle a",
         "select a.n, b.n, length(b.note) from large a join large b on a.middle = b.middle where a.n < 200 order by a.n, b.n",
+        "select length(note), middle, n from large order by middle desc, note",
+        "select n from large order by note limit 3000 offset 2000",
     ];
     for sql in queries {
         client.query("reset work_mem").unwrap();
@@ -68,7 +70,7 @@ fn beyond_what_files_help_a_statement_is_refused_with_a_hint() {
     for sql in [
         "select count(*) from large a join large b on a.n = b.middle",
         "select note, count(*) from large group by note",
-        "select count(*) from (select note from large order by note offset 0) x",
+        "select string_agg(note, ',' order by n) from large",
     ] {
         let error = client.query(sql).map(|_| ()).unwrap_err();
         assert_eq!(error.state.as_str(), "53200", "{sql}");
