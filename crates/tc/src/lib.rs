@@ -113,6 +113,6 @@ pub use presence::Presence;
 pub use range::{Between, Wants};
 pub use record::{Change, CommitRecord};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
-pub use scan::Scan;
+pub use scan::{Scan, SeeRow};
 pub use transaction::{Attached, Committed, KeptSnapshot, Lost, Mark, Txn};
 pub use warm::{WarmStep, Warmed};

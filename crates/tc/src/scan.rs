@@ -17,11 +17,16 @@
 //! A chunk of the table comes first, then the question where the rest is: nowhere if the space is
 //! whole, else in the snapshot's generation as it is *now*. In this order, what was evicted before the
 //! chunk was read is in the generation.
+//!
+//! **Shown where they lie.** [`Scan::show`] gives the rows of a chunk without a copy as long as memory has all of the
+//! space and nothing was written to the rest of the range by the transaction itself; else one by one, as
+//! [`Scan::next`] would. Whoever is shown rows says how far they count as read.
 
 use crate::component::Handle;
 use crate::entry::Found;
 use crate::error::Error;
-use crate::read::{Hiding, Progress, Row, is_empty};
+use crate::range::Wants;
+use crate::read::{Hiding, Progress, Row, as_slice, is_empty};
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
 use crate::table::{Space, hash};
@@ -29,12 +34,19 @@ use crate::transaction::Txn;
 use quintet_base::limits::SCAN_CHUNK_ROWS;
 use quintet_base::{Bytes, SpaceId, Timestamp};
 use quintet_dc::{Direction, KeyRange, RecordScan};
+use quintet_index::Entry;
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// A first chunk is small: many scans want one row.
 const FIRST_CHUNK_ROWS: usize = 8;
+
+/// Rows that are shown under one pin: some microseconds, so that memory is given back meanwhile.
+const SHOWN_ROWS_MAX: usize = 256;
+
+/// Whoever is shown rows.
+pub type SeeRow<'s> = dyn FnMut(&[u8], &[u8]) -> Wants + 's;
 
 /// A scan in progress. It keeps the snapshot it began with, also when the transaction goes on to
 /// another one (a cursor at READ COMMITTED).
@@ -53,6 +65,8 @@ pub struct Scan {
     /// Every record in memory was in the order while the present chunk was read.
     order_is_full: bool,
     chunk_rows: usize,
+    /// Rows of the next chunk that is shown where it lies.
+    shown_rows: usize,
     /// Where the transaction records how far this scan has read; `None`: nothing is recorded.
     footprint: Option<usize>,
     /// Where it began is recorded.
@@ -151,6 +165,7 @@ impl Scan {
             passed: None,
             order_is_full: false,
             chunk_rows: FIRST_CHUNK_ROWS,
+            shown_rows: FIRST_CHUNK_ROWS,
             snapshot,
             footprint,
             is_noted: false,
@@ -165,22 +180,110 @@ impl Scan {
         loop {
             match self.next_row(txn)? {
                 None => {
-                    if let Some(slot) = self.footprint {
-                        txn.note_range_end(slot, &self.range);
-                    }
+                    self.note_end(txn);
                     return Ok(None);
                 }
                 Some((key, Some(value))) => {
-                    if let Some(slot) = self.footprint {
-                        let begins = !std::mem::replace(&mut self.is_noted, true);
-                        let range = begins.then_some(&self.range);
-                        txn.note_range_key(slot, range, self.direction, &key);
-                    }
+                    self.note(txn, &key);
                     return Ok(Some((key, value)));
                 }
                 // Nobody is told of it; with the next row the range includes it.
                 Some((_, None)) => {}
             }
+        }
+    }
+
+    /// Shows some of the next rows with their keys, in order, until `see` wants no more of them; false: that was the
+    /// end of the range. What is shown does not count as read yet: see [`Scan::note`] and [`Scan::note_end`].
+    ///
+    /// # Errors
+    /// As [`Scan::next`].
+    pub fn show(&mut self, txn: &Txn, see: &mut SeeRow<'_>) -> Result<bool, Error> {
+        let direction = self.direction;
+        self.own.fill(direction, |lower, upper, into| {
+            txn.own_chunk(self.space, lower, upper, direction, SCAN_CHUNK_ROWS, into)
+        });
+        if self.own.is_over()
+            && self.store.is_none()
+            && self.table.is_dry()
+            && let Some(more) = self.show_table(see)
+        {
+            return Ok(more);
+        }
+        for _ in 0..SCAN_CHUNK_ROWS {
+            match self.next_row(txn)? {
+                None => return Ok(false),
+                Some((key, Some(row))) => {
+                    if see(&key, &row) == Wants::NoMore {
+                        break;
+                    }
+                }
+                Some((_, None)) => {}
+            }
+        }
+        Ok(true)
+    }
+
+    /// A chunk of the table where it lies; `None`: memory alone cannot say, and nothing was shown.
+    fn show_table(&mut self, see: &mut SeeRow<'_>) -> Option<bool> {
+        let limit = self.shown_rows;
+        let backward = self.direction == Direction::Backward;
+        // One pin for the look and for the question whether that was all; see `Wholeness`.
+        let guard = quintet_index::pin();
+        let mut entries = Vec::with_capacity(limit);
+        let (lower, upper) = (as_slice(&self.table.lower), as_slice(&self.table.upper));
+        let ended =
+            (self.records.ordered).chunk(lower, upper, backward, limit, &guard, &mut entries);
+        if !self.records.is_whole() {
+            return None;
+        }
+        self.shown_rows = (limit * 4).min(SHOWN_ROWS_MAX);
+        entries.iter().for_each(|entry| entry.prefetch_value());
+        let (snapshot, seats) = (self.snapshot.timestamp, &self.shared.seats);
+        let mut shown = entries.len();
+        for (at, entry) in entries.iter().enumerate() {
+            if let Found::Row(row, _) = entry.read_at(snapshot, seats, &guard)
+                && see(entry.key(), row) == Wants::NoMore
+            {
+                shown = at + 1;
+                break;
+            }
+        }
+        if ended && shown == entries.len() {
+            self.table.done = true;
+            return Some(false);
+        }
+        // No chunk that reached its limit is empty.
+        let last = Bytes::copy_from_slice(entries[..shown].last()?.key());
+        match self.direction {
+            Direction::Forward => self.table.lower = Bound::Excluded(last.clone()),
+            Direction::Backward => self.table.upper = Bound::Excluded(last.clone()),
+        }
+        // Should STORE be asked after a later chunk, then from the end of this one on.
+        self.passed = Some(last);
+        drop(guard);
+        sim::at(Point::Chunk);
+        Some(true)
+    }
+
+    /// Whether the transaction remembers what was read, so that it has to be noted.
+    pub fn is_remembered(&self) -> bool {
+        self.footprint.is_some()
+    }
+
+    /// All that was shown up to this key counts as read.
+    pub fn note(&mut self, txn: &Txn, key: &Bytes) {
+        if let Some(slot) = self.footprint {
+            let begins = !std::mem::replace(&mut self.is_noted, true);
+            let range = begins.then_some(&self.range);
+            txn.note_range_key(slot, range, self.direction, key);
+        }
+    }
+
+    /// All of the range counts as read.
+    pub fn note_end(&self, txn: &Txn) {
+        if let Some(slot) = self.footprint {
+            txn.note_range_end(slot, &self.range);
         }
     }
 
