@@ -3,13 +3,20 @@
 //! Relies on: `ir::aggregate` for what each aggregate computes.  Promises: groups in the order of
 //! their first row; without keys there is one group, also of no rows; DISTINCT, FILTER and ORDER BY
 //! of a call are applied here.  Does not: spill to disk.
+//!
+//! Hot path: once for each row. Where keys and arguments have formulas, they are computed over the rows where they
+//! lie (`gather`), and what has no answer over a frame of values.
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, encode_group};
+use crate::gather::Gather;
+use crate::rows::push_row;
+use crate::scan::{Seen, Shown};
 use crate::sort::{compare, sort_values};
 use foldhash::fast::FixedState;
 use quintet_base::{SqlError, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
+use quintet_ir::formula::Scope;
 use quintet_ir::{Expr, Plan};
 use std::collections::{HashMap, HashSet};
 
@@ -22,6 +29,22 @@ pub(crate) struct AggregateCursor {
     /// Finished groups; `None` until the input has been read.
     groups: Option<std::vec::IntoIter<Vec<Value>>>,
     bytes: usize,
+}
+
+/// Rows after which it pays to look for formulas.
+const ROWS_BEFORE_GATHER: usize = 8;
+
+/// Groups on their way, found by the images of their keys.
+#[derive(Default)]
+pub(crate) struct Groups {
+    groups: Vec<Group>,
+    places: HashMap<Vec<u8>, usize, FixedState>,
+    /// Of the row at hand, and the group of the row before.
+    image: Vec<u8>,
+    last: Option<usize>,
+    last_image: Vec<u8>,
+    /// Taken for groups, and not charged yet.
+    uncharged: usize,
 }
 
 struct Group {
@@ -96,44 +119,95 @@ impl AggregateCursor {
         frame: &mut Vec<Value>,
         base: usize,
     ) -> Result<Vec<Vec<Value>>, Halt> {
-        let types: Vec<SqlType> = keys.iter().map(Expr::ty).collect();
-        let mut groups: Vec<Group> = Vec::new();
-        let mut places: HashMap<Vec<u8>, usize, FixedState> = HashMap::default();
-        let (mut values, mut image) = (Vec::new(), Vec::new());
+        let mut groups = Groups::default();
         if keys.is_empty() {
-            groups.push(Group::new(Vec::new(), calls));
+            groups.groups.push(Group::new(Vec::new(), calls));
         }
-        while self.input.next(input, env, frame, base)? {
-            let place = if keys.is_empty() {
-                0
-            } else {
-                values.clear();
-                image.clear();
-                for (key, ty) in keys.iter().zip(&types) {
-                    let value = env.eval(key, frame)?;
-                    crate::keys::push(&value, *ty, &mut image);
-                    values.push(value);
-                }
-                match places.get(image.as_slice()) {
-                    Some(place) => *place,
-                    None => {
-                        let bytes =
-                            image.len() + row_bytes(&values) + GROUP_BYTES * (1 + calls.len());
-                        self.charge(bytes, env)?;
-                        places.insert(image.clone(), groups.len());
-                        groups.push(Group::new(std::mem::take(&mut values), calls));
-                        groups.len() - 1
+        let (mut gather, mut rows) = (None, 0);
+        loop {
+            self.charge(std::mem::take(&mut groups.uncharged), env)?;
+            if rows == ROWS_BEFORE_GATHER {
+                gather = Gather::new(input, keys, calls, env);
+            }
+            rows += 1;
+            if let (Some(over), Plan::Scan(access), Cursor::Scan(scan)) =
+                (&mut gather, input, &mut self.input)
+                && over.is_over_rows()
+            {
+                let mut failed = None;
+                let shown = scan.show(access, env, &frame[..base], &mut |scope| {
+                    match over.add(scope, calls, &mut groups) {
+                        Ok(true) => return Seen::Done,
+                        Ok(false) => {}
+                        Err(error) => failed = Some(error),
                     }
+                    Seen::Hard
+                })?;
+                if let Some(error) = failed {
+                    return Err(error.into());
                 }
+                match shown {
+                    Some(Shown::End) => break,
+                    Some(Shown::More) => continue,
+                    Some(Shown::Hard { key, row, passed }) => {
+                        frame.truncate(base);
+                        push_row(&access.table, access.needed.as_deref(), &key, &row, frame)?;
+                        let filter = access.filter.as_ref().filter(|_| !passed);
+                        if filter.map_or(Ok(true), |filter| env.holds_plain(filter, frame))? {
+                            self.add(&mut groups, keys, calls, env, frame)?;
+                        }
+                        if !over.pays() {
+                            gather = None;
+                        }
+                        continue;
+                    }
+                    None => {}
+                }
+            }
+            if !self.input.next(input, env, frame, base)? {
+                break;
+            }
+            let added = match &mut gather {
+                Some(gather) if !gather.is_over_rows() && gather.pays() => {
+                    let scope = Scope {
+                        row: None,
+                        slots: frame,
+                        host: env.host,
+                    };
+                    gather.add(&scope, calls, &mut groups)?
+                }
+                _ => false,
             };
-            for (running, call) in groups[place].calls.iter_mut().zip(calls) {
-                let kept = running.add(call, env, frame)?;
-                self.charge(kept, env)?;
+            if !added {
+                self.add(&mut groups, keys, calls, env, frame)?;
             }
         }
-        drop(places);
-        let finished = groups.into_iter().map(|group| group.finish(calls));
+        let finished = groups.groups.into_iter().map(|group| group.finish(calls));
         finished.collect::<Result<Vec<_>, _>>()
+    }
+
+    /// Adds a frame to its group.
+    fn add(
+        &mut self,
+        groups: &mut Groups,
+        keys: &[Expr],
+        calls: &[AggregateCall],
+        env: &mut Env<'_>,
+        frame: &[Value],
+    ) -> Result<(), Halt> {
+        let mut values = Vec::with_capacity(keys.len());
+        groups.image.clear();
+        for key in keys {
+            let value = env.eval(key, frame)?;
+            crate::keys::push(&value, key.ty(), &mut groups.image);
+            values.push(value);
+        }
+        let place = groups.place(keys.is_empty(), calls, || values);
+        for (running, call) in groups.groups[place].calls.iter_mut().zip(calls) {
+            let kept = running.add(call, env, frame)?;
+            self.charge(kept, env)?;
+        }
+        Ok(())
     }
 
     /// GROUPING SETS: each frame belongs to a group of each set.
@@ -202,6 +276,50 @@ impl AggregateCursor {
             self.bytes += bytes;
         }
         Ok(())
+    }
+}
+
+impl Groups {
+    /// The image of the keys of the row at hand is put here.
+    pub fn image(&mut self) -> &mut Vec<u8> {
+        &mut self.image
+    }
+
+    /// The group of this image, which may be new, with these keys.
+    pub fn place(
+        &mut self,
+        is_only: bool,
+        calls: &[AggregateCall],
+        keys: impl FnOnce() -> Vec<Value>,
+    ) -> usize {
+        if is_only {
+            return 0;
+        }
+        if let Some(last) = self.last
+            && self.last_image == self.image
+        {
+            return last;
+        }
+        let place = match self.places.get(self.image.as_slice()) {
+            Some(place) => *place,
+            None => {
+                let keys = keys();
+                self.uncharged +=
+                    self.image.len() + row_bytes(&keys) + GROUP_BYTES * (1 + calls.len());
+                self.places.insert(self.image.clone(), self.groups.len());
+                self.groups.push(Group::new(keys, calls));
+                self.groups.len() - 1
+            }
+        };
+        self.last = Some(place);
+        self.last_image.clone_from(&self.image);
+        place
+    }
+
+    /// The running aggregates of a group.
+    pub fn running(&mut self, place: usize) -> impl Iterator<Item = &mut Accumulator> {
+        let calls = self.groups[place].calls.iter_mut();
+        calls.map(|running| &mut running.accumulator)
     }
 }
 

@@ -12,6 +12,7 @@
 //!                                   a lone outer row looks at the rows as they come by
 //!   otherwise                       pass 1 as planned, then kept; beyond memory read for each outer row
 //! ```
+//! Once inner rows are kept, outer rows of a scan that meet none of them are left where they lie (`sieve`).
 //! Where each outer row names one inner row, outer rows are read some ahead (`outer_ahead`).
 //! All of ON, and a filter that looks at the outer frame, is evaluated for each candidate.
 
@@ -19,6 +20,7 @@ use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
 use crate::kept::{Hash, KeptRows, hash_of};
 use crate::outer_ahead::{OuterAhead, inner_access};
+use crate::sieve::{Probe, ProbeKeys, Wanted};
 use quintet_base::Value;
 use quintet_ir::equal::{pairs_of, reads_by_outer, uses_below};
 use quintet_ir::expressions::uses_outer;
@@ -37,6 +39,8 @@ pub(crate) struct JoinCursor {
     kept: Kept,
     /// By what inner rows are found; set when the first outer row is there.
     keys: Option<Keys>,
+    /// The same of the outer side, over rows where they lie, once that is asked; `None`: they have no such form.
+    probe: Option<Option<ProbeKeys>>,
     /// Whether the inner side looks at what is handed to the plan, which may be something else after a rewind.
     handed: bool,
 }
@@ -78,6 +82,7 @@ impl JoinCursor {
             ahead: OuterAhead::default(),
             kept: Kept::No,
             keys: None,
+            probe: None,
             handed: uses_outer(inner),
         }
     }
@@ -122,7 +127,7 @@ impl JoinCursor {
                             let side = (&mut self.outer, &**outer);
                             self.ahead.next(side, access, env, frame, base)?
                         }
-                        None => self.outer.next(outer, env, frame, base)?,
+                        None => self.next_outer((outer, *kind), env, frame, base)?,
                     };
                     if !found {
                         frame.truncate(base);
@@ -148,6 +153,31 @@ impl JoinCursor {
                 return Ok(true);
             }
         }
+    }
+
+    /// The next outer row; where all inner rows are kept, perhaps without some that meet none of them.
+    fn next_outer(
+        &mut self,
+        (outer, kind): (&Plan, JoinKind),
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<bool, Halt> {
+        if let (Cursor::Scan(cursor), Plan::Scan(access), Kept::Whole { rows, .. }, Some(keys)) =
+            (&mut self.outer, outer, &self.kept, &self.keys)
+            && kind == JoinKind::Inner
+            && !keys.outer.is_empty()
+        {
+            let made = || ProbeKeys::new(&keys.outer, access, (env.params, env.host));
+            if let Some(keys) = self.probe.get_or_insert_with(made) {
+                let probe = Probe {
+                    keys,
+                    wanted: Wanted::Kept(rows),
+                };
+                return cursor.next_probed(access, &probe, env, frame, base);
+            }
+        }
+        self.outer.next(outer, env, frame, base)
     }
 
     /// A new outer row is in the frame.

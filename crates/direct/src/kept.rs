@@ -243,7 +243,7 @@ impl KeptRows {
     /// What the file says.
     pub fn put(&self, row: u32, frame: &mut Vec<Value>) -> SqlResult<()> {
         let (row, at) = (row as usize, frame.len());
-        frame.resize(at + self.width, Value::Null);
+        frame.resize_with(at + self.width, Value::default);
         match &self.store {
             Store::Memory(pieces) => {
                 let width = self.columns.len();

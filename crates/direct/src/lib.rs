@@ -29,6 +29,8 @@
 //! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |
 //! | `scan`, `join`, `full_join`, `sort`, `aggregate`, `window`, `with`, `series`, `lock` | the larger operators |
 //! | `kept`, `runs`, `row_file` | rows beyond a statement's memory: found by keys, in order, one after the other |
+//! | `gather` | rows to their groups, where they lie |
+//! | `sieve` | filters and other expressions of queries, over rows where they lie |
 //! | `keys` | where rows and entries live, and which keys a range means |
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
@@ -51,6 +53,7 @@ mod context;
 mod cursor;
 mod direct;
 mod full_join;
+mod gather;
 mod guard;
 mod insert;
 mod into;
@@ -73,6 +76,7 @@ mod runs;
 mod scan;
 mod sequence;
 mod series;
+mod sieve;
 mod sort;
 mod subquery;
 mod sweep;

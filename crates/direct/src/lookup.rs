@@ -13,8 +13,9 @@
 
 use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
-use crate::kept::{Hash, KeptRows, image_of};
+use crate::kept::{Hash, KeptRows, hash_of, image_of};
 use crate::nested::Within;
+use crate::sieve::{Probe, ProbeKeys, Wanted};
 use quintet_base::{SqlResult, Value};
 use quintet_ir::{Expr, Plan};
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(crate) enum LookupCursor {
         cursor: Box<Cursor>,
         frame: Vec<Value>,
         image: Vec<u8>,
+        /// Of rows where they lie, if the keys have such a form.
+        probe: Option<ProbeKeys>,
     },
     /// Through the kept rows of a hash.
     Found {
@@ -73,8 +76,9 @@ impl LookupCursor {
                 cursor,
                 frame: own,
                 image: wanted,
+                probe,
             } => {
-                while cursor.next(input, env, own, 0)? {
+                while next_of_image((cursor, probe), input, wanted, env, own)? {
                     if image_of_all(keys, env, own)?.as_ref() == Some(wanted) {
                         frame.extend_from_slice(own);
                         return Ok(true);
@@ -116,15 +120,40 @@ impl LookupCursor {
             }
             None => {
                 env.workspace.subqueries.lookups.insert(place, Kept::Seen);
+                let probe = match input {
+                    Plan::Scan(access) => ProbeKeys::new(keys, access, (env.params, env.host)),
+                    _ => None,
+                };
                 return Ok(LookupCursor::Passing {
                     cursor: Box::new(Cursor::new(input)),
                     frame: Vec::new(),
                     image,
+                    probe,
                 });
             }
         };
         let next = rows.first(Hash::of(&image));
         Ok(LookupCursor::Found { rows, image, next })
+    }
+}
+
+/// The next row of an input; of a scan, perhaps without some whose keys have not the image that is wanted.
+fn next_of_image(
+    (cursor, probe): (&mut Cursor, &Option<ProbeKeys>),
+    input: &Plan,
+    wanted: &[u8],
+    env: &mut Env<'_>,
+    frame: &mut Vec<Value>,
+) -> Result<bool, Halt> {
+    match (cursor, input, probe) {
+        (Cursor::Scan(cursor), Plan::Scan(access), Some(keys)) => {
+            let probe = Probe {
+                keys,
+                wanted: Wanted::Image(wanted),
+            };
+            cursor.next_probed(access, &probe, env, frame, 0)
+        }
+        (cursor, ..) => cursor.next(input, env, frame, 0),
     }
 }
 
@@ -136,8 +165,8 @@ fn read(input: &Plan, keys: &[Expr], env: &mut Env<'_>) -> Result<KeptRows, Halt
     let mut frame = Vec::new();
     while cursor.next(input, env, &mut frame, 0)? {
         env.tick()?;
-        if let Some(image) = image_of_all(keys, env, &frame)? {
-            rows.push(&frame, Some(Hash::of(&image)), env)?;
+        if let Some(hash) = hash_of(keys.iter(), env, &frame)? {
+            rows.push(&frame, Some(hash), env)?;
         }
     }
     rows.finish(env)?;

@@ -46,7 +46,7 @@ pub(crate) fn push_row(
 ) -> SqlResult<()> {
     let row = table.layout.open(stored)?;
     let base = frame.len();
-    frame.resize(base + table.columns.len(), Value::Null);
+    frame.resize_with(base + table.columns.len(), Value::default);
     for (i, column) in table.columns.iter().enumerate() {
         let wanted = needed.is_none_or(|needed| needed.get(i).copied().unwrap_or(true));
         if wanted && !column.dropped {
@@ -59,6 +59,26 @@ pub(crate) fn push_row(
     }
     if table.primary_key.is_none() {
         frame.push(key::decode(SqlType::Int8, &mut &row_key[..])?);
+    }
+    Ok(())
+}
+
+/// Appends some columns of a stored row, and its number if it has no primary key.
+pub(crate) fn push_columns(
+    table: &TableDef,
+    columns: &[usize],
+    row_key: &[u8],
+    row: &RowReader<'_>,
+    out: &mut Vec<Value>,
+) -> SqlResult<()> {
+    for &column in columns {
+        out.push(match column < row.stored_columns() {
+            true => row.get(column)?,
+            false => unstored(table, column, row)?,
+        });
+    }
+    if table.primary_key.is_none() {
+        out.push(key::decode(SqlType::Int8, &mut &row_key[..])?);
     }
     Ok(())
 }

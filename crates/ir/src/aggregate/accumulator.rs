@@ -11,6 +11,7 @@ use super::{AggregateCall, AggregateFunction};
 use crate::eval::order;
 use crate::expr::Expr;
 use crate::function::{arithmetic, float};
+use quintet_base::datum::{self, Datum};
 use quintet_base::value::Array;
 use quintet_base::{Interval, Numeric, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
@@ -161,6 +162,37 @@ impl Accumulator {
             }
             (_, [Value::Null, ..]) => {}
             (state, args) => state.add(args)?,
+        }
+        Ok(())
+    }
+
+    /// As [`Accumulator::add`] of one argument, of which a datum is at hand.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn add_datum(&mut self, value: Datum<'_>) -> SqlResult<()> {
+        match (&mut self.state, value) {
+            (State::Count { rows: true, count }, _) => *count += 1,
+            (State::Count { .. } | State::Whole { .. } | State::Decimal { .. }, Datum::Null) => {}
+            (State::Count { count, .. }, _) => *count += 1,
+            (State::Whole { sum, count, .. }, Datum::Int4(v)) => {
+                *sum += i128::from(v);
+                *count += 1;
+            }
+            (State::Whole { sum, count, .. }, Datum::Int8(v)) => {
+                *sum += i128::from(v);
+                *count += 1;
+            }
+            (State::Decimal { sum, count, .. }, Datum::Decimal(mantissa, scale)) => {
+                let short = sum.as_short();
+                match short.and_then(|short| datum::add(short, (mantissa, scale))) {
+                    Some((mantissa, scale)) => *sum = Numeric::from_short(mantissa, scale),
+                    None => *sum = sum.add(&Numeric::from_short(mantissa, scale))?,
+                }
+                *count += 1;
+            }
+            _ => return self.add(&[value.to_value()]),
         }
         Ok(())
     }

@@ -1,0 +1,311 @@
+//! Expressions of a query over many rows, computed where the rows lie.
+//!
+//! Relies on: `ir::formula`, which gives what the expression gives or no answer; one set of parameters, and one
+//! session, for as long as what is made here is used.  Promises: a row is let through, or not, as its filter says; where
+//! something has no answer, nobody has been asked what stands behind it, and the filter itself is to be evaluated.
+//! Does not: evaluate what depends on frames around the row: there is no answer.
+//!
+//! What has no column in it is computed once, when this is made: a formula sees `date '1994-01-01' + interval '1 year'`
+//! as a constant.
+//!
+//! ```text
+//!   filter ──► part AND part AND …     from left to right, as far as needed
+//!                └─ formula │ a date beside a moment │ IN a list │ OR of such │ no answer
+//! ```
+//! Hot path: once for each row of a table.
+
+use crate::kept::{Hash, KeptRows};
+use crate::lean::push_key;
+use quintet_base::datum::Datum;
+use quintet_base::row::RowReader;
+use quintet_base::{SqlType, Value, datetime};
+use quintet_ir::formula::{Formula, Scope};
+use quintet_ir::function::Volatility;
+use quintet_ir::{Access, CompareOp, Expr, Host, eval};
+
+/// A filter over the rows of a table.
+pub(crate) struct Sieve {
+    parts: Vec<Part>,
+}
+
+enum Part {
+    Formula(Formula),
+    /// A column of dates, compared with a timestamp.
+    Moment(usize, CompareOp, i64),
+    /// A column, its type, and what it is looked for in; whether it must not be there.
+    In(usize, SqlType, Vec<Value>, bool),
+    Any(Vec<Sieve>),
+    NoAnswer,
+}
+
+impl Sieve {
+    /// Of a filter over the rows of an access.
+    pub fn new(filter: &Expr, access: &Access, (params, host): (&[Value], &dyn Host)) -> Sieve {
+        Sieve::of(&settled(filter, params, host), access)
+    }
+
+    fn of(filter: &Expr, access: &Access) -> Sieve {
+        let parts = match filter {
+            Expr::And(parts) => parts.iter().map(|part| Part::of(part, access)).collect(),
+            other => vec![Part::of(other, access)],
+        };
+        Sieve { parts }
+    }
+
+    /// Whether a row is let through; `None`: the filter has to be evaluated.
+    #[inline]
+    pub fn holds(&self, scope: &Scope<'_>) -> Option<bool> {
+        self.truth(scope).map(|truth| truth == Some(true))
+    }
+
+    fn truth(&self, scope: &Scope<'_>) -> Option<Option<bool>> {
+        let mut unknown = false;
+        for part in &self.parts {
+            match part.truth(scope)? {
+                Some(false) => return Some(Some(false)),
+                Some(true) => {}
+                None => unknown = true,
+            }
+        }
+        Some((!unknown).then_some(true))
+    }
+}
+
+impl Part {
+    fn of(expr: &Expr, access: &Access) -> Part {
+        special(expr, access)
+            .unwrap_or_else(|| over_row(expr, access).map_or(Part::NoAnswer, Part::Formula))
+    }
+
+    #[inline]
+    fn truth(&self, scope: &Scope<'_>) -> Option<Option<bool>> {
+        match self {
+            Part::Formula(formula) => match formula.eval(scope)? {
+                Datum::Null => Some(None),
+                Datum::Bool(truth) => Some(Some(truth)),
+                _ => None,
+            },
+            Part::Moment(column, op, micros) => match scope.row.as_ref()?.datum(*column)? {
+                Datum::Null => Some(None),
+                Datum::Date(day) => {
+                    let at = datetime::date_to_timestamp(day).ok()?;
+                    Some(Some(op.accepts(at.cmp(micros))))
+                }
+                _ => None,
+            },
+            Part::In(column, ty, list, negated) => {
+                is_among(scope.row.as_ref()?, *column, *ty, list)
+                    .map(|found| found.map(|found| found != *negated))
+            }
+            Part::Any(parts) => {
+                let mut unknown = false;
+                for part in parts {
+                    match part.truth(scope)? {
+                        Some(true) => return Some(Some(true)),
+                        Some(false) => {}
+                        None => unknown = true,
+                    }
+                }
+                Some((!unknown).then_some(false))
+            }
+            Part::NoAnswer => None,
+        }
+    }
+}
+
+fn is_among(
+    row: &RowReader<'_>,
+    column: usize,
+    ty: SqlType,
+    list: &[Value],
+) -> Option<Option<bool>> {
+    let value = row.datum(column)?;
+    if value.is_null() {
+        return Some(None);
+    }
+    for element in list {
+        if value.order(&Datum::of(element), ty)?.is_eq() {
+            return Some(Some(true));
+        }
+    }
+    Some(Some(false))
+}
+
+/// What formulas have no form for.
+fn special(expr: &Expr, access: &Access) -> Option<Part> {
+    match expr {
+        Expr::Or(parts) => {
+            let parts = parts.iter().map(|part| Sieve::of(part, access));
+            Some(Part::Any(parts.collect()))
+        }
+        Expr::Compare { op, left, right } => {
+            let Expr::Cast {
+                input,
+                to: SqlType::Timestamp,
+                ..
+            } = &**left
+            else {
+                return None;
+            };
+            match (&**input, &**right) {
+                (Expr::Column(place, SqlType::Date), Expr::Const(Value::Timestamp(at), _)) => {
+                    Some(Part::Moment(column_of(*place, access)?, *op, *at))
+                }
+                _ => None,
+            }
+        }
+        Expr::InList {
+            input,
+            list,
+            negated,
+        } => {
+            let constant = |element: &Expr| match element {
+                Expr::Const(value, _) if !value.is_null() => Some(value.clone()),
+                _ => None,
+            };
+            let list = list.iter().map(constant).collect::<Option<Vec<_>>>()?;
+            match **input {
+                Expr::Column(place, ty) => {
+                    Some(Part::In(column_of(place, access)?, ty, list, *negated))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// What rows of a scan are to meet, by the image of their keys.
+pub(crate) struct Probe<'p> {
+    pub keys: &'p ProbeKeys,
+    pub wanted: Wanted<'p>,
+}
+
+/// By what they meet it.
+pub(crate) struct ProbeKeys(Vec<(Formula, SqlType)>);
+
+/// What images are wanted.
+pub(crate) enum Wanted<'p> {
+    /// Those whose hash is there.
+    Kept(&'p KeptRows),
+    /// This one.
+    Image(&'p [u8]),
+}
+
+impl ProbeKeys {
+    /// Of expressions over the rows of an access, if all have formulas.
+    pub fn new(
+        keys: &[Expr],
+        access: &Access,
+        (params, host): (&[Value], &dyn Host),
+    ) -> Option<ProbeKeys> {
+        let formula = |key: &Expr| Some((over_row(&settled(key, params, host), access)?, key.ty()));
+        keys.iter()
+            .map(formula)
+            .collect::<Option<_>>()
+            .map(ProbeKeys)
+    }
+}
+
+impl Probe<'_> {
+    /// Whether a row surely does not meet it: a NULL equals nothing.
+    #[inline]
+    pub fn misses(&self, scope: &Scope<'_>, image: &mut Vec<u8>) -> bool {
+        image.clear();
+        match push_key(&self.keys.0, scope, image) {
+            None => false,
+            Some(false) => true,
+            Some(true) => match self.wanted {
+                Wanted::Kept(rows) => rows.first(Hash::of(image)).is_none(),
+                Wanted::Image(wanted) => image != wanted,
+            },
+        }
+    }
+}
+
+/// The table's column at a place of the frame.
+fn column_of(place: usize, access: &Access) -> Option<usize> {
+    let number = place.checked_sub(access.offset)?;
+    let column = access.table.columns.get(number)?;
+    (!column.dropped).then_some(number)
+}
+
+/// The formula of an expression, in which everything is settled that can be, over the rows of an access.
+pub(crate) fn over_row(expr: &Expr, access: &Access) -> Option<Formula> {
+    if has_slots(expr) {
+        return None;
+    }
+    let width = access.table.columns.len();
+    let columns: Vec<usize> = (0..access.offset)
+        .map(|_| usize::MAX)
+        .chain(0..width)
+        .collect();
+    Formula::new(expr, Some((&access.table, &columns)))
+}
+
+/// The formula of an expression, in which everything is settled that can be, over frames: they take the place of
+/// the slots.
+pub(crate) fn over_frame(expr: &Expr) -> Option<Formula> {
+    if has_slots(expr) {
+        return None;
+    }
+    let mut expr = expr.clone();
+    name_slots(&mut expr);
+    Formula::new(&expr, None)
+}
+
+fn name_slots(expr: &mut Expr) {
+    if let Expr::Column(place, ty) = expr {
+        *expr = Expr::Param(*place, *ty);
+    }
+    expr.for_each_part_mut(&mut name_slots);
+}
+
+/// Whether something in it is neither constant nor a column, nor made of such.
+fn has_slots(expr: &Expr) -> bool {
+    let mut found = match expr {
+        Expr::Const(..) | Expr::Column(..) => false,
+        other => !is_made_of_parts(other),
+    };
+    expr.for_each_part(&mut |part| found = found || has_slots(part));
+    found
+}
+
+/// True for nodes that give the same for the same parts, all through a statement.
+fn is_made_of_parts(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call { function, .. } => function.volatility != Volatility::Volatile,
+        Expr::Compare { .. }
+        | Expr::Distinct { .. }
+        | Expr::And(_)
+        | Expr::Or(_)
+        | Expr::Not(_)
+        | Expr::IsNull { .. }
+        | Expr::IsTruth { .. }
+        | Expr::Case { .. }
+        | Expr::Coalesce { .. }
+        | Expr::Extreme { .. }
+        | Expr::InList { .. }
+        | Expr::Quantified { .. }
+        | Expr::Array { .. }
+        | Expr::Cast { .. } => true,
+        _ => false,
+    }
+}
+
+/// The expression with what stands still all through a statement computed. What fails stays as it is, so that an error is
+/// reported only if it is reached.
+pub(crate) fn settled(expr: &Expr, params: &[Value], host: &dyn Host) -> Expr {
+    let mut expr = expr.clone();
+    settle(&mut expr, params, host);
+    expr
+}
+
+fn settle(expr: &mut Expr, params: &[Value], host: &dyn Host) {
+    expr.for_each_part_mut(&mut |part| settle(part, params, host));
+    let mut still = matches!(expr, Expr::Param(..)) || is_made_of_parts(expr);
+    expr.for_each_part(&mut |part| still &= matches!(part, Expr::Const(..)));
+    if still && let Ok(value) = eval(expr, &[], params, host) {
+        *expr = Expr::Const(value, expr.ty());
+    }
+}
