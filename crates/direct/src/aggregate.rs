@@ -2,21 +2,32 @@
 //!
 //! Relies on: `ir::aggregate` for what each aggregate computes.  Promises: groups in the order of
 //! their first row; without keys there is one group, also of no rows; DISTINCT, FILTER and ORDER BY
-//! of a call are applied here.  Does not: spill to disk.
+//! of a call are applied here; groups beyond the statement's memory are made one part after the other.  Does not: put
+//! what a single group keeps, or the groups of GROUPING SETS, anywhere but in memory.
 //!
+//! ```text
+//!   row ─► group in memory?  yes ─► added
+//!            │ no, and no room for another
+//!            └─► waits in one of 16 files, by the hash of its keys ─► input is over: a file after the other, the same way
+//!   groups of each part, in the order of their first rows ─► runs ─► merged
+//! ```
 //! Hot path: once for each row. Where keys and arguments have formulas, they are computed over the rows where they
 //! lie (`gather`), and what has no answer over a frame of values.
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, encode_group};
 use crate::gather::Gather;
+use crate::partitions::{Partitions, Waiting};
+use crate::row_file::read_bytes;
 use crate::rows::push_row;
+use crate::runs::{Merge, Runs};
 use crate::scan::{Seen, Shown};
-use crate::sort::{compare, sort_values};
+use crate::sort::{Sorted, compare, sort_values};
 use foldhash::fast::FixedState;
 use quintet_base::{SqlError, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
 use quintet_ir::formula::Scope;
+use quintet_ir::plan::SortKey;
 use quintet_ir::{Expr, Plan};
 use std::collections::{HashMap, HashSet};
 
@@ -27,8 +38,19 @@ const GROUP_BYTES: usize = 128;
 pub(crate) struct AggregateCursor {
     input: Cursor,
     /// Finished groups; `None` until the input has been read.
-    groups: Option<std::vec::IntoIter<Vec<Value>>>,
+    groups: Option<Finished>,
+    making: Making,
+}
+
+/// Groups are being made, and this has been charged for them.
+#[derive(Default)]
+pub(crate) struct Making {
     bytes: usize,
+}
+
+enum Finished {
+    Memory(std::vec::IntoIter<Vec<Value>>),
+    Files(Box<Merge>),
 }
 
 /// Rows after which it pays to look for formulas.
@@ -66,13 +88,15 @@ impl AggregateCursor {
         AggregateCursor {
             input: Cursor::new(input),
             groups: None,
-            bytes: 0,
+            making: Making::default(),
         }
     }
 
     pub fn rewind(&mut self, input: &Plan, env: &mut Env<'_>) {
-        self.groups = None;
-        env.release(std::mem::take(&mut self.bytes));
+        if let Some(Finished::Files(merge)) = self.groups.take() {
+            merge.release(env);
+        }
+        self.making.release(env);
         self.input.rewind(input, env);
     }
 
@@ -94,14 +118,22 @@ impl AggregateCursor {
             return Err(SqlError::internal("an aggregation was run with another plan").into());
         };
         if self.groups.is_none() {
-            let groups = match sets.is_empty() {
+            self.groups = Some(match sets.is_empty() {
                 true => self.group(input, keys, calls, env, frame, base)?,
-                false => self.group_by_sets(input, (keys, calls, sets), env, frame, base)?,
-            };
-            self.groups = Some(groups.into_iter());
+                false => {
+                    let sets = (&keys[..], &calls[..], &sets[..]);
+                    let groups = self.group_by_sets(input, sets, env, frame, base)?;
+                    Finished::Memory(groups.into_iter())
+                }
+            });
         }
         frame.truncate(base);
-        match self.groups.as_mut().and_then(Iterator::next) {
+        let next = match &mut self.groups {
+            Some(Finished::Memory(groups)) => groups.next(),
+            Some(Finished::Files(merge)) => merge.next(&[by_number()], env)?.map(|group| group.row),
+            None => None,
+        };
+        match next {
             Some(group) => {
                 frame.extend(group);
                 Ok(true)
@@ -118,15 +150,21 @@ impl AggregateCursor {
         env: &mut Env<'_>,
         frame: &mut Vec<Value>,
         base: usize,
-    ) -> Result<Vec<Vec<Value>>, Halt> {
+    ) -> Result<Finished, Halt> {
         let mut groups = Groups::default();
+        let mut waiting: Option<Partitions> = None;
         if keys.is_empty() {
             groups.groups.push(Group::new(Vec::new(), calls));
         }
-        let (mut gather, mut rows) = (None, 0);
+        let (mut gather, mut rows, mut waited) = (None, 0, 0);
         loop {
-            self.charge(std::mem::take(&mut groups.uncharged), env)?;
-            if rows == ROWS_BEFORE_GATHER {
+            if !self.making.charge_groups(&mut groups, env)? && waiting.is_none() {
+                // What has a group can no longer be told without the values of its keys.
+                gather = None;
+                let types: Vec<SqlType> = keys.iter().map(Expr::ty).collect();
+                waiting = Some(Waiting::new(&types, &input.frame_types()).partitions());
+            }
+            if rows == ROWS_BEFORE_GATHER && waiting.is_none() {
                 gather = Gather::new(input, keys, calls, env);
             }
             rows += 1;
@@ -154,7 +192,7 @@ impl AggregateCursor {
                         push_row(&access.table, access.needed.as_deref(), &key, &row, frame)?;
                         let filter = access.filter.as_ref().filter(|_| !passed);
                         if filter.map_or(Ok(true), |filter| env.holds_plain(filter, frame))? {
-                            self.add(&mut groups, keys, calls, env, frame)?;
+                            self.making.add(&mut groups, keys, calls, env, frame)?;
                         }
                         if !over.pays() {
                             gather = None;
@@ -178,36 +216,32 @@ impl AggregateCursor {
                 }
                 _ => false,
             };
-            if !added {
-                self.add(&mut groups, keys, calls, env, frame)?;
+            match &mut waiting {
+                None if added => {}
+                None => self.making.add(&mut groups, keys, calls, env, frame)?,
+                Some(waiting) => {
+                    let values = groups.look(keys, env, frame)?;
+                    match groups.find() {
+                        Some(place) => self.making.add_to(&mut groups, place, calls, env, frame)?,
+                        None => {
+                            // Above those of the groups in memory, of which there are no more from now on.
+                            let number = (groups.groups.len() + waited) as i64;
+                            let row = (number, &values[..], &frame[base..]);
+                            waiting.push(groups.image(), row, env)?;
+                            waited += 1;
+                        }
+                    }
+                }
             }
         }
+        if let Some(waiting) = waiting {
+            let made = &mut self.making;
+            let merge = made.group_parts(groups, waiting, (keys, calls), env, frame, base)?;
+            return Ok(Finished::Files(Box::new(merge)));
+        }
         let finished = groups.groups.into_iter().map(|group| group.finish(calls));
-        finished.collect::<Result<Vec<_>, _>>()
-    }
-
-    /// Adds a frame to its group.
-    fn add(
-        &mut self,
-        groups: &mut Groups,
-        keys: &[Expr],
-        calls: &[AggregateCall],
-        env: &mut Env<'_>,
-        frame: &[Value],
-    ) -> Result<(), Halt> {
-        let mut values = Vec::with_capacity(keys.len());
-        groups.image.clear();
-        for key in keys {
-            let value = env.eval(key, frame)?;
-            crate::keys::push(&value, key.ty(), &mut groups.image);
-            values.push(value);
-        }
-        let place = groups.place(keys.is_empty(), calls, || values);
-        for (running, call) in groups.groups[place].calls.iter_mut().zip(calls) {
-            let kept = running.add(call, env, frame)?;
-            self.charge(kept, env)?;
-        }
-        Ok(())
+        let finished = finished.collect::<Result<Vec<_>, _>>()?;
+        Ok(Finished::Memory(finished.into_iter()))
     }
 
     /// GROUPING SETS: each frame belongs to a group of each set.
@@ -247,7 +281,7 @@ impl AggregateCursor {
                     None => {
                         let bytes =
                             image.len() + row_bytes(&shown) + GROUP_BYTES * (1 + calls.len());
-                        self.charge(bytes, env)?;
+                        self.making.charge(bytes, env)?;
                         places[number].insert(image, groups[number].len());
                         groups[number].push(Group::new(shown, calls));
                         groups[number].len() - 1
@@ -255,7 +289,7 @@ impl AggregateCursor {
                 };
                 for (running, call) in groups[number][place].calls.iter_mut().zip(calls) {
                     let kept = running.add(call, env, frame)?;
-                    self.charge(kept, env)?;
+                    self.making.charge(kept, env)?;
                 }
             }
         }
@@ -269,6 +303,122 @@ impl AggregateCursor {
         }
         Ok(finished)
     }
+}
+
+impl Making {
+    /// The rest of the groups, when those of memory have all of their rows.
+    ///
+    /// # Errors
+    /// As `Spill` says; those of the calls; `53200` where one group is too large.
+    pub fn group_parts(
+        &mut self,
+        groups: Groups,
+        waiting: Partitions,
+        (keys, calls): (&[Expr], &[AggregateCall]),
+        env: &mut Env<'_>,
+        frame: &mut Vec<Value>,
+        base: usize,
+    ) -> Result<Merge, Halt> {
+        let types = keys.iter().map(Expr::ty);
+        let types: Vec<SqlType> = types.chain(calls.iter().map(|call| call.ty)).collect();
+        let mut runs = Runs::new(&[by_number()], &types);
+        let numbers: Vec<i64> = (0..groups.groups.len() as i64).collect();
+        self.put_away((groups, &numbers), calls, &mut runs, env)?;
+        let mut parts = waiting.finish()?;
+        while let Some(part) = parts.pop() {
+            let (mut groups, mut numbers) = (Groups::default(), Vec::new());
+            let mut deeper = part.deeper();
+            let mut is_full = false;
+            let (mut rows, form) = part.read(read_bytes(env));
+            while let Some(row) = form.next(&mut rows)? {
+                env.tick()?;
+                frame.truncate(base);
+                frame.extend(row.row);
+                groups.look_at(keys, &row.keys);
+                let place = match (groups.find(), &mut deeper) {
+                    (Some(place), _) => place,
+                    (None, Some(deeper)) if is_full => {
+                        let row = (row.number, &row.keys[..], &frame[base..]);
+                        deeper.push(groups.image(), row, env)?;
+                        continue;
+                    }
+                    (None, _) => {
+                        numbers.push(row.number);
+                        groups.place(false, calls, || row.keys)
+                    }
+                };
+                self.add_to(&mut groups, place, calls, env, frame)?;
+                is_full |= !self.charge_groups(&mut groups, env)?;
+            }
+            self.put_away((groups, &numbers), calls, &mut runs, env)?;
+            parts.extend(deeper.map_or(Ok(Vec::new()), Partitions::finish)?);
+        }
+        Ok(runs.merge(&[by_number()], env)?)
+    }
+
+    /// Groups that are complete, in the order of their numbers.
+    fn put_away(
+        &mut self,
+        (groups, numbers): (Groups, &[i64]),
+        calls: &[AggregateCall],
+        runs: &mut Runs,
+        env: &mut Env<'_>,
+    ) -> Result<(), Halt> {
+        let finished = groups.groups.into_iter().zip(numbers);
+        let finished = finished.map(|(group, number)| {
+            Ok(Sorted {
+                keys: vec![Value::Int8(*number)],
+                row: group.finish(calls)?,
+            })
+        });
+        let finished = finished.collect::<Result<Vec<_>, Halt>>()?;
+        self.release(env);
+        runs.add(&finished, &[by_number()], env)?;
+        Ok(())
+    }
+
+    /// Adds a frame to its group.
+    fn add(
+        &mut self,
+        groups: &mut Groups,
+        keys: &[Expr],
+        calls: &[AggregateCall],
+        env: &mut Env<'_>,
+        frame: &[Value],
+    ) -> Result<(), Halt> {
+        let values = groups.look(keys, env, frame)?;
+        let place = groups.place(keys.is_empty(), calls, || values);
+        self.add_to(groups, place, calls, env, frame)
+    }
+
+    fn add_to(
+        &mut self,
+        groups: &mut Groups,
+        place: usize,
+        calls: &[AggregateCall],
+        env: &mut Env<'_>,
+        frame: &[Value],
+    ) -> Result<(), Halt> {
+        for (running, call) in groups.groups[place].calls.iter_mut().zip(calls) {
+            let kept = running.add(call, env, frame)?;
+            self.charge(kept, env)?;
+        }
+        Ok(())
+    }
+
+    /// Charges what new groups take; false if there is no room for more of them.
+    fn charge_groups(&mut self, groups: &mut Groups, env: &mut Env<'_>) -> Result<bool, Halt> {
+        let bytes = std::mem::take(&mut groups.uncharged);
+        if bytes == 0 {
+            return Ok(true);
+        }
+        let fits = env.may_charge_rows(bytes);
+        if !fits {
+            env.charge(bytes)?;
+        }
+        self.bytes += bytes;
+        Ok(fits)
+    }
 
     fn charge(&mut self, bytes: usize, env: &mut Env<'_>) -> Result<(), Halt> {
         if bytes > 0 {
@@ -277,12 +427,42 @@ impl AggregateCursor {
         }
         Ok(())
     }
+
+    /// Gives back what was charged.
+    pub fn release(&mut self, env: &mut Env<'_>) {
+        env.release(std::mem::take(&mut self.bytes));
+    }
 }
 
 impl Groups {
     /// The image of the keys of the row at hand is put here.
     pub fn image(&mut self) -> &mut Vec<u8> {
         &mut self.image
+    }
+
+    /// Makes the image of a frame's keys; returns their values.
+    fn look(
+        &mut self,
+        keys: &[Expr],
+        env: &mut Env<'_>,
+        frame: &[Value],
+    ) -> Result<Vec<Value>, Halt> {
+        let values = keys.iter().map(|key| env.eval(key, frame));
+        let values = values.collect::<Result<Vec<Value>, _>>()?;
+        self.look_at(keys, &values);
+        Ok(values)
+    }
+
+    fn look_at(&mut self, keys: &[Expr], values: &[Value]) {
+        self.image.clear();
+        for (key, value) in keys.iter().zip(values) {
+            crate::keys::push(value, key.ty(), &mut self.image);
+        }
+    }
+
+    /// The group of this image, if there is one.
+    fn find(&self) -> Option<usize> {
+        self.places.get(self.image.as_slice()).copied()
     }
 
     /// The group of this image, which may be new, with these keys.
@@ -320,6 +500,15 @@ impl Groups {
     pub fn running(&mut self, place: usize) -> impl Iterator<Item = &mut Accumulator> {
         let calls = self.groups[place].calls.iter_mut();
         calls.map(|running| &mut running.accumulator)
+    }
+}
+
+/// Groups are in the order of their first rows.
+pub(crate) fn by_number() -> SortKey {
+    SortKey {
+        expr: Expr::Column(0, SqlType::Int8),
+        descending: false,
+        nulls_first: false,
     }
 }
 

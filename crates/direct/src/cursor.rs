@@ -24,12 +24,12 @@ use crate::lookup::{LateralCursor, LookupCursor};
 use crate::scan::ScanCursor;
 use crate::series::{SeriesCursor, UnnestCursor};
 use crate::sort::{SortCursor, compare, sort_values};
+use crate::unique::UniqueCursor;
 use crate::window::WindowCursor;
 use crate::with::{GivenCursor, WithCursor};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value, key};
 use quintet_ir::plan::{JoinKind, SortKey};
 use quintet_ir::{Expr, Plan};
-use std::collections::HashSet;
 
 /// Where a run of a plan has come to.
 pub(crate) enum Cursor {
@@ -283,9 +283,7 @@ impl Cursor {
             (Cursor::Given(cursor), _) => *cursor = GivenCursor::default(),
             (Cursor::Sort(cursor), Plan::Sort { input, .. }) => cursor.rewind(input, env),
             (Cursor::Unique(cursor), Plan::Unique { input }) => {
-                env.release(std::mem::take(&mut cursor.bytes));
-                cursor.seen.clear();
-                cursor.input.rewind(input, env);
+                cursor.rewind(input, env);
             }
             (Cursor::Limit(cursor), Plan::Limit { input, .. }) => {
                 cursor.left = None;
@@ -341,45 +339,6 @@ impl ProjectCursor {
             frame.push(env.eval(expr, &self.frame)?);
         }
         Ok(true)
-    }
-}
-
-/// Drops frames that came before.
-pub(crate) struct UniqueCursor {
-    input: Cursor,
-    types: Vec<SqlType>,
-    seen: HashSet<Vec<u8>>,
-    bytes: usize,
-}
-
-impl UniqueCursor {
-    fn new(input: &Plan) -> UniqueCursor {
-        UniqueCursor {
-            input: Cursor::new(input),
-            types: input.frame_types(),
-            seen: HashSet::new(),
-            bytes: 0,
-        }
-    }
-
-    fn next(
-        &mut self,
-        input: &Plan,
-        env: &mut Env<'_>,
-        frame: &mut Vec<Value>,
-        base: usize,
-    ) -> Result<bool, Halt> {
-        while self.input.next(input, env, frame, base)? {
-            let image = encode_group(&frame[base..], &self.types);
-            let bytes = image.len() + 48;
-            if self.seen.insert(image) {
-                env.charge(bytes)?;
-                self.bytes += bytes;
-                return Ok(true);
-            }
-            env.tick()?;
-        }
-        Ok(false)
     }
 }
 

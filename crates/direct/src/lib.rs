@@ -27,8 +27,8 @@
 //! | `context` | what a statement runs in: transaction, parameters, memory, cancellation |
 //! | `cursor` | pulling frames through a plan; the small operators |
 //! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |
-//! | `scan`, `join`, `full_join`, `sort`, `aggregate`, `window`, `with`, `series`, `lock` | the larger operators |
-//! | `kept`, `runs`, `row_file` | rows beyond a statement's memory: found by keys, in order, one after the other |
+//! | `scan`, `join`, `full_join`, `sort`, `aggregate`, `unique`, `window`, `with`, `series`, `lock` | the larger operators |
+//! | `kept`, `runs`, `partitions`, `row_file` | rows beyond a statement's memory: found by keys, in order, by groups; one after the other |
 //! | `gather` | rows to their groups, where they lie |
 //! | `sieve` | filters and other expressions of queries, over rows where they lie |
 //! | `keys` | where rows and entries live, and which keys a range means |
@@ -65,6 +65,7 @@ mod lock;
 mod lookup;
 mod nested;
 mod outer_ahead;
+mod partitions;
 mod point;
 mod raise;
 mod references;
@@ -82,6 +83,7 @@ mod subquery;
 mod sweep;
 mod translate;
 mod turns;
+mod unique;
 mod update;
 mod window;
 mod with;

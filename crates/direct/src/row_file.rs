@@ -8,8 +8,12 @@ use quintet_base::row::RowLayout;
 use quintet_base::{SqlResult, Value};
 use quintet_ir::Spill;
 
-/// What is written at once.
-const WRITE_BYTES: usize = 256 * 1024;
+/// What is written at once, and what is read, at most and at least. Between them it is a share of the statement's
+/// memory, since some dozens of files are open at a time.
+const WRITE_BYTES_MAX: usize = 256 * 1024;
+const READ_BYTES_MAX: usize = 64 * 1024;
+const BYTES_MIN: usize = 1024;
+const SHARE: usize = 256;
 
 /// Before each row: how many bytes it has.
 const LENGTH_BYTES: usize = 4;
@@ -26,6 +30,7 @@ pub(crate) struct RowWriter {
     length: u64,
     buffer: Vec<u8>,
     row: Vec<u8>,
+    write_bytes: usize,
 }
 
 /// A file that is being read.
@@ -50,6 +55,7 @@ impl RowWriter {
             length: 0,
             buffer: Vec::new(),
             row: Vec::new(),
+            write_bytes: share_of(env, WRITE_BYTES_MAX),
         })
     }
 
@@ -62,7 +68,7 @@ impl RowWriter {
         let length = self.row.len() as u32;
         self.buffer.extend_from_slice(&length.to_le_bytes());
         self.buffer.extend_from_slice(&self.row);
-        match self.buffer.len() >= WRITE_BYTES {
+        match self.buffer.len() >= self.write_bytes {
             true => self.flush(),
             false => Ok(()),
         }
@@ -86,6 +92,15 @@ impl RowWriter {
             length: self.length,
         })
     }
+}
+
+fn share_of(env: &Env<'_>, max: usize) -> usize {
+    (env.host.statement_memory() / SHARE).clamp(BYTES_MIN, max)
+}
+
+/// What to read of a file at once.
+pub(crate) fn read_bytes(env: &Env<'_>) -> usize {
+    share_of(env, READ_BYTES_MAX)
 }
 
 impl RowFile {

@@ -11,7 +11,7 @@
 //! ```
 
 use crate::context::Env;
-use crate::row_file::{RowFile, RowReader, RowWriter};
+use crate::row_file::{RowFile, RowReader, RowWriter, read_bytes};
 use crate::sort::{Sorted, compare};
 use quintet_base::row::RowLayout;
 use quintet_base::{SqlResult, SqlType};
@@ -19,10 +19,6 @@ use quintet_ir::plan::SortKey;
 
 /// Runs that are merged at once.
 const FAN_IN: usize = 32;
-
-/// What is read of a run at once, at most and at least: all runs together have an eighth of the statement's memory.
-const READ_BYTES_MAX: usize = 64 * 1024;
-const READ_BYTES_MIN: usize = 1024;
 
 /// See the module.
 pub(crate) struct Runs {
@@ -119,8 +115,7 @@ impl Runs {
     }
 
     fn merge_of(&self, runs: Vec<Run>, keys: &[SortKey], env: &mut Env<'_>) -> SqlResult<Merge> {
-        let share = env.host.statement_memory() / 8 / FAN_IN;
-        let read_bytes = share.clamp(READ_BYTES_MIN, READ_BYTES_MAX);
+        let read_bytes = read_bytes(env);
         let charged = runs.len() * read_bytes;
         env.charge(charged)?;
         let readers = runs.into_iter().map(|run| run.rows.read(read_bytes));

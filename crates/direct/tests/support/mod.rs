@@ -9,7 +9,7 @@ use quintet_base::{
     TypeMod, Value,
 };
 use quintet_dc::{DataComponent, MemoryMedium, MemoryStore};
-use quintet_direct::{Context, Direct, Run, Stop};
+use quintet_direct::{Context, Direct, Run, STATEMENT_MEMORY_MAX, Stop};
 use quintet_ir::fold::DetachedHost;
 use quintet_ir::plan::{JoinKind, KeyBound, LockStrength, LockTarget, LockWait, SortKey};
 use quintet_ir::schema::{CheckDef, PrimaryKey, TableRef};
@@ -348,6 +348,8 @@ pub struct TestHost {
     pub evaluations: Cell<i64>,
     /// Names and values.
     pub settings: Vec<(&'static str, &'static str)>,
+    /// Bytes for all that a statement keeps.
+    pub memory: Option<usize>,
     /// Bytes for rows that a file can take as well.
     pub kept_memory: Option<usize>,
     /// There are none.
@@ -425,6 +427,9 @@ impl Host for TestHost {
     }
     fn process_id(&self) -> i32 {
         1
+    }
+    fn statement_memory(&self) -> usize {
+        self.memory.unwrap_or(STATEMENT_MEMORY_MAX)
     }
     fn kept_memory(&self) -> usize {
         let all = self.statement_memory();

@@ -1,4 +1,4 @@
-//! Sorts whose rows do not fit into a statement's memory: they go through files, and nothing else is different.
+//! Sorts and groups that do not fit into a statement's memory: they go through files, and nothing else is different.
 //!
 //! Random plans with all rows in files: `plans.rs`, and `reference`'s agreement.
 
@@ -7,6 +7,7 @@
 mod support;
 
 use quintet_base::{Level, SqlType, Value};
+use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
 use quintet_ir::plan::{JoinKind, SortKey};
 use quintet_ir::{Expr, Plan, Statement};
 use std::sync::atomic::Ordering;
@@ -133,4 +134,119 @@ fn without_files_it_is_refused_and_on_the_way_it_is_cancelled() {
     call.host.kept_memory = Some(0);
     call.cancel.store(true, Ordering::Release);
     assert_eq!(call.go(&mut txn).error().state.as_str(), "57014");
+}
+
+fn aggregate(function: AggregateFunction, arg: Option<Expr>, ty: SqlType) -> AggregateCall {
+    AggregateCall {
+        function,
+        args: arg.into_iter().collect(),
+        distinct: false,
+        filter: None,
+        order: vec![],
+        ty,
+    }
+}
+
+/// Rows by their number, or by this many hundreds of it; with what formulas can add up, and what they cannot.
+fn grouped(base: usize, by: Option<i32>) -> Plan {
+    use AggregateFunction::*;
+    let number = col(base + 2);
+    let key = match by {
+        Some(by) => call("/", vec![number.clone(), int(by)]),
+        None => number.clone(),
+    };
+    Plan::Aggregate {
+        input: Box::new(rows(base)),
+        keys: vec![key, Expr::Column(base + 1, SqlType::Text)],
+        calls: vec![
+            aggregate(CountRows, None, SqlType::Int8),
+            aggregate(Sum, Some(number), SqlType::Int8),
+            AggregateCall {
+                distinct: true,
+                ..aggregate(Count, Some(col(base)), SqlType::Int8)
+            },
+        ],
+        sets: vec![],
+    }
+}
+
+#[test]
+fn groups_from_files_are_those_from_memory_in_the_order_of_their_first_rows() {
+    for by in [None, Some(2), Some(100)] {
+        let (expected, made, _) = answer(grouped(0, by), None);
+        assert_eq!(made, 0);
+        assert!(expected.len() >= 15, "{}", expected.len());
+        for memory in [0, LITTLE, 10 * LITTLE] {
+            let (groups, made, left) = answer(grouped(0, by), Some(memory));
+            assert_eq!(groups, expected, "{memory} bytes, by {by:?}");
+            assert!(
+                made > 0 || by == Some(100) || memory > LITTLE,
+                "{memory} bytes, by {by:?}"
+            );
+            assert_eq!(left, 0);
+        }
+    }
+}
+
+#[test]
+fn distinct_rows_from_files_are_those_from_memory_in_the_same_order() {
+    for by in [1, 7, 500] {
+        let halves = call("/", vec![col(2), int(by)]);
+        let columns = vec![halves, Expr::Column(1, SqlType::Text), col(0)];
+        let plan = Plan::Unique {
+            input: Box::new(project(rows(0), columns)),
+        };
+        let (expected, made, _) = answer(plan.clone(), None);
+        assert_eq!(made, 0);
+        for memory in [0, LITTLE] {
+            let (rows, made, left) = answer(plan.clone(), Some(memory));
+            assert_eq!(rows, expected, "{memory} bytes, by {by}");
+            assert!(made > 0);
+            assert_eq!(left, 0);
+        }
+    }
+}
+
+#[test]
+fn groups_are_made_again_and_files_given_back() {
+    let outer = values(ints(&[&[1], &[2], &[3]]));
+    let inner = limit(grouped(1, Some(2)), 700);
+    let pairs = join(outer, inner, (1, 5), JoinKind::Inner, None);
+    let (expected, ..) = answer(pairs.clone(), None);
+    assert_eq!(expected.len(), 2100);
+    let (rows, made, left) = answer(pairs, Some(LITTLE));
+    assert_eq!(rows, expected);
+    assert!(made > 0);
+    assert_eq!(left, 0);
+}
+
+/// Goal: what one group keeps has no other place than memory. Method: one group of all texts.
+#[test]
+fn a_group_that_is_too_large_is_refused_and_so_are_groups_without_files() {
+    let direct = engine();
+    let mut txn = direct.begin(Level::ReadCommitted);
+    let texts = AggregateCall {
+        distinct: true,
+        ..aggregate(
+            AggregateFunction::Count,
+            Some(call("repeat", vec![Expr::Column(1, SqlType::Text), col(2)])),
+            SqlType::Int8,
+        )
+    };
+    let plan = Plan::Aggregate {
+        input: Box::new(rows(0)),
+        keys: vec![],
+        calls: vec![texts],
+        sets: vec![],
+    };
+    let mut refused = Call::new(&direct, Statement::Query(plan));
+    refused.host.memory = Some(4 * LITTLE);
+    assert_eq!(refused.go(&mut txn).error().state.as_str(), "53200");
+
+    let mut refused = Call::new(&direct, Statement::Query(grouped(0, None)));
+    refused.host.kept_memory = Some(LITTLE);
+    refused.host.no_files = true;
+    let error = refused.go(&mut txn).error();
+    assert_eq!(error.state.as_str(), "53200");
+    assert!(error.hint.is_some());
 }
