@@ -18,6 +18,7 @@
 //! | `command` | what a statement becomes |
 //! | `planner`, `statement` | the state of planning; who plans which kind |
 //! | `catalog`, `records`, `stored`, `system` | names to definitions; what is stored; pg_catalog |
+//! | `secrets` | texts of statements without passwords |
 //! | `script` | a catalogue from scripts, without a database |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `user_type`, `domain` | types that users made; values that become a domain's |
@@ -84,6 +85,7 @@ mod routine;
 mod row_value;
 mod scope;
 mod script;
+mod secrets;
 mod select;
 mod set_config;
 mod set_operation;
@@ -117,5 +119,6 @@ pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
 pub use planner::{PlanContext, Who, plan, plan_sized};
+pub use secrets::without_passwords;
 pub use sizes::Sizes;
 pub use system::Known;

@@ -12,6 +12,7 @@ use crate::step::{Pause, Reason, Step};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_sql::role::READ_ALL_STATS;
+use quintet_sql::without_passwords;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -213,8 +214,8 @@ impl Asker<'_> {
         let txn = slot.txn().filter(|_| shown.transaction.is_some());
         let query = match (&shown.text, &shown.prepared) {
             _ if !may => text(HIDDEN),
-            (Some(sent), _) => text(sent),
-            (None, Some(prepared)) => text(prepared.text()),
+            (Some(sent), _) => text(&without_passwords(sent)),
+            (None, Some(prepared)) => text(&without_passwords(prepared.text())),
             (None, None) => text(""),
         };
         vec![

@@ -16,6 +16,7 @@ use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_embed::{Pause, SimpleStatement, Step, TransactionStatus};
 use quintet_rt::Clock;
 use quintet_sql::command::CopyFormat;
+use quintet_sql::without_passwords;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -175,7 +176,7 @@ impl Connection {
         tracing::info!(
             process_id = self.seat.process_id,
             milliseconds = nanos as f64 / 1e6,
-            statement,
+            statement = &*without_passwords(&statement),
             "slow statement"
         );
     }
