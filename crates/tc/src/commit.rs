@@ -31,7 +31,6 @@ use crate::record::{self, Change, CommitRecord};
 use crate::seats::Seat;
 use crate::sim::{self, Planted, Point};
 use crate::transaction::{Committed, Txn, space_lock};
-use crate::writes::Write;
 use quintet_base::limits::SCAN_CHUNK_ROWS;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use quintet_index::{Entry, Guard};
@@ -142,7 +141,10 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     }
     drop(section);
     std::mem::forget(bomb);
-    let removed = shared.note_removed(&seat, &written, timestamp);
+    let removed = match txn.writes.has_removals() {
+        true => shared.note_removed(&seat, &written, timestamp),
+        false => 0,
+    };
     drop((alone, guard));
 
     seat.count_commit();
@@ -230,26 +232,22 @@ impl<'a> Section<'a> {
     /// for each other a matter of microseconds, and for upkeep, which never waits for anybody.
     fn lock_entries(&mut self, txn: &Txn, guard: &'a Guard) -> Result<(), Error> {
         let snapshot = txn.snapshot.timestamp;
-        let writes: Vec<Write<'_>> = txn.writes.iter().collect();
-        for write in &writes {
-            let entry = self.find_or_make(write, guard);
+        for write in txn.writes.iter() {
+            let entry = self.find_or_make(write.hash, write.space, write.key, guard);
             self.entries.push((entry, write.hash));
         }
-        let mut order: Vec<u32> = (0..writes.len() as u32).collect();
-        order.sort_unstable_by(|a, b| {
-            let (a, b) = (&writes[*a as usize], &writes[*b as usize]);
-            (a.hash, a.space, a.key).cmp(&(b.hash, b.space, b.key))
-        });
-        for number in order {
-            let write = &writes[number as usize];
-            let entry = self.lock_entry(number, write, guard);
+        let numbered = self.entries.iter().zip(0..);
+        let mut order: Vec<(u64, u32)> = numbered.map(|((_, hash), n)| (*hash, n)).collect();
+        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.order_of_alike(a.1, b.1)));
+        for (_, number) in order {
+            let entry = self.lock_entry(number, guard);
             if txn.level != Level::ReadCommitted && !sim::plants(Planted::LastCommitterWins) {
                 let newest = entry.newest();
                 if newest > snapshot {
                     return Err(Error::Conflict {
                         kind: ConflictKind::WriteWrite,
-                        space: write.space,
-                        key: Some(Bytes::copy_from_slice(write.key)),
+                        space: entry.space(),
+                        key: Some(Bytes::copy_from_slice(entry.key())),
                         winner: newest,
                     });
                 }
@@ -261,16 +259,29 @@ impl<'a> Section<'a> {
         Ok(())
     }
 
-    fn find_or_make(&self, write: &Write<'_>, guard: &'a Guard) -> &'a RecordEntry {
-        let in_store = || self.shared.in_store(write.space);
-        let table = &self.shared.table;
-        table.find_or_make(write.hash, write.space, write.key, in_store, guard)
+    /// The order of two records with one hash.
+    #[cold]
+    fn order_of_alike(&self, a: u32, b: u32) -> std::cmp::Ordering {
+        let [a, b] = [a, b].map(|number| self.entries[number as usize].0);
+        (a.space(), a.key()).cmp(&(b.space(), b.key()))
     }
 
-    fn lock_entry(&mut self, number: u32, write: &Write<'_>, guard: &'a Guard) -> &'a RecordEntry {
+    fn find_or_make(
+        &self,
+        hash: u64,
+        space: SpaceId,
+        key: &[u8],
+        guard: &'a Guard,
+    ) -> &'a RecordEntry {
+        let in_store = || self.shared.in_store(space);
+        let table = &self.shared.table;
+        table.find_or_make(hash, space, key, in_store, guard)
+    }
+
+    fn lock_entry(&mut self, number: u32, guard: &'a Guard) -> &'a RecordEntry {
         let mut spins = 0;
         loop {
-            let (entry, _) = self.entries[number as usize];
+            let (entry, hash) = self.entries[number as usize];
             match entry.lock_for_commit(self.seat.number()) {
                 Locked::Yes => {
                     self.locked.push(number);
@@ -281,7 +292,9 @@ impl<'a> Section<'a> {
                 Locked::Busy => crate::entry::pause(&mut spins),
                 Locked::Dead => {
                     crate::entry::pause(&mut spins);
-                    self.entries[number as usize].0 = self.find_or_make(write, guard);
+                    // Whoever has taken it out frees it when the guard is gone.
+                    let made = self.find_or_make(hash, entry.space(), entry.key(), guard);
+                    self.entries[number as usize].0 = made;
                 }
             }
         }
@@ -292,8 +305,8 @@ impl<'a> Section<'a> {
         let locks = &self.shared.locks;
         // Pairs with the fence in `LockTable::acquire`.
         fence(Ordering::SeqCst);
-        let mut writes = txn.writes.iter();
-        writes.any(|write| locks.is_wanted(write.hash, write.space, write.key, txn.id))
+        let mut entries = self.entries.iter();
+        entries.any(|(entry, hash)| locks.is_wanted(*hash, entry.space(), entry.key(), txn.id))
     }
 
     /// Returns what it took for the low water.

@@ -114,5 +114,5 @@ pub use range::{Between, Wants};
 pub use record::{Change, CommitRecord};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::{Scan, SeeRow};
-pub use transaction::{Attached, Committed, KeptSnapshot, Lost, Mark, Txn};
+pub use transaction::{Attached, Committed, KeptSnapshot, Lost, Mark, Place, Txn};
 pub use warm::{WarmStep, Warmed};

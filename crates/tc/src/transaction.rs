@@ -60,6 +60,25 @@ impl KeptSnapshot {
 /// Something of the user's, of which a transaction knows nothing.
 pub type Attached = Arc<dyn Any + Send + Sync>;
 
+/// Where a row is: its space and its key, with what looking for it takes, computed once for all that is done there.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'k> {
+    hash: u64,
+    space: SpaceId,
+    key: &'k [u8],
+}
+
+impl<'k> Place<'k> {
+    /// The place of a key in a space.
+    pub fn new(space: SpaceId, key: &'k [u8]) -> Place<'k> {
+        Place {
+            hash: hash(space, key),
+            space,
+            key,
+        }
+    }
+}
+
 /// What a transaction has lost by.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lost {
@@ -434,7 +453,18 @@ impl Txn {
         key: &[u8],
         see: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, Error> {
-        let hash = hash(space, key);
+        self.read_claimed_at(Place::new(space, key), see)
+    }
+
+    /// [`Txn::read_claimed`] for who has the place.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_claimed_at<R>(
+        &mut self,
+        Place { hash, space, key }: Place<'_>,
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
         if let Some(own) = self.writes.get(hash, space, key) {
             return Ok(see(own));
         }
@@ -660,7 +690,15 @@ impl Txn {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<(), Error> {
-        self.write(space, key.as_ref(), Some(value.as_ref()))
+        self.write(Place::new(space, key.as_ref()), Some(value.as_ref()))
+    }
+
+    /// [`Txn::put`] for who has the place.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn put_at(&mut self, place: Place<'_>, value: &[u8]) -> Result<(), Error> {
+        self.write(place, Some(value))
     }
 
     /// Buffers a removal.
@@ -668,10 +706,19 @@ impl Txn {
     /// # Errors
     /// [`Error::TooLarge`], [`Error::Key`].
     pub fn delete(&mut self, space: SpaceId, key: impl AsRef<[u8]>) -> Result<(), Error> {
-        self.write(space, key.as_ref(), None)
+        self.write(Place::new(space, key.as_ref()), None)
     }
 
-    fn write(&mut self, space: SpaceId, key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
+    /// [`Txn::delete`] for who has the place.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn delete_at(&mut self, place: Place<'_>) -> Result<(), Error> {
+        self.write(place, None)
+    }
+
+    fn write(&mut self, place: Place<'_>, value: Option<&[u8]>) -> Result<(), Error> {
+        let Place { hash, space, key } = place;
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
             return Err(Error::Key { bytes: key.len() });
         }
@@ -680,7 +727,6 @@ impl Txn {
         if self.writes.value_bytes() + added > limit {
             return Err(Error::TooLarge { limit });
         }
-        let hash = hash(space, key);
         self.writes.write((hash, space, key), self.schema, value);
         Ok(())
     }

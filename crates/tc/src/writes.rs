@@ -14,7 +14,6 @@
 //! ```
 //! Hot path: a write appends its bytes and three words; nothing is allocated once the vectors have grown.
 
-use hashbrown::HashTable;
 use quintet_base::{SpaceId, Timestamp};
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -33,7 +32,7 @@ const BLOCK_MAX: usize = 512;
 pub(crate) struct WriteSet {
     bytes: Vec<u8>,
     rows: Vec<Row>,
-    numbers: HashTable<u32>,
+    numbers: Numbers,
     /// Each space that was written to. Few.
     spaces: Vec<Written>,
     /// What was there before each write since the first mark.
@@ -42,10 +41,66 @@ pub(crate) struct WriteSet {
     marked: Cell<bool>,
     /// Rows that are not [`State::Absent`].
     live: usize,
+    /// Rows that are [`State::Removed`].
+    removed: usize,
     /// Bytes of their values.
     value_bytes: usize,
     /// The past is shown: what is there in truth of each row that was written since.
     present: BTreeMap<u32, State>,
+}
+
+/// Numbers of rows by their hashes: open addressing, never more than half full.
+#[derive(Default)]
+struct Numbers {
+    /// 0: free; else a number and one. A power of two of them, or none.
+    places: Vec<u32>,
+}
+
+/// Places at first: for what most transactions write.
+const PLACES_MIN: usize = 64;
+/// To make more of them free again costs more than to get new ones.
+const PLACES_KEPT_MAX: usize = 1024;
+
+impl Numbers {
+    #[inline]
+    fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
+        let mask = self.places.len().checked_sub(1)?;
+        let mut at = hash as usize & mask;
+        loop {
+            let number = self.places[at & mask].checked_sub(1)?;
+            if is(number) {
+                return Some(number);
+            }
+            at += 1;
+        }
+    }
+
+    /// Puts in the number that follows those that are there.
+    fn push(&mut self, number: u32, hash_of: impl Fn(u32) -> u64) {
+        if (number as usize + 1) * 2 > self.places.len() {
+            let places = (self.places.len() * 2).max(PLACES_MIN);
+            self.places.clear();
+            self.places.resize(places, 0);
+            (0..number).for_each(|number| self.put(number, hash_of(number)));
+        }
+        self.put(number, hash_of(number));
+    }
+
+    fn put(&mut self, number: u32, hash: u64) {
+        let mask = self.places.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.places[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.places[at] = number + 1;
+    }
+
+    fn clear(&mut self) {
+        match self.places.len() > PLACES_KEPT_MAX {
+            true => self.places = Vec::new(),
+            false => self.places.fill(0),
+        }
+    }
 }
 
 /// A space that was written to.
@@ -154,6 +209,11 @@ impl WriteSet {
         self.live
     }
 
+    /// Whether one of them is a removal.
+    pub fn has_removals(&self) -> bool {
+        self.removed > 0
+    }
+
     /// Bytes of the values, without what was written over.
     pub fn value_bytes(&self) -> usize {
         self.value_bytes
@@ -224,6 +284,7 @@ impl WriteSet {
         self.present.clear();
         self.marked.set(false);
         self.live = 0;
+        self.removed = 0;
         self.value_bytes = 0;
     }
 
@@ -283,11 +344,10 @@ impl WriteSet {
     }
 
     fn number(&self, hash: u64, space: SpaceId, key: &[u8]) -> Option<u32> {
-        let is = |number: &u32| {
-            let row = &self.rows[*number as usize];
+        self.numbers.find(hash, |number| {
+            let row = &self.rows[number as usize];
             row.hash == hash && row.space == space && self.key(row) == key
-        };
-        self.numbers.find(hash, is).copied()
+        })
     }
 
     fn add(&mut self, hash: u64, space: SpaceId, key: &[u8]) -> u32 {
@@ -302,7 +362,7 @@ impl WriteSet {
         });
         let rows = &self.rows;
         self.numbers
-            .insert_unique(hash, number, |number| rows[*number as usize].hash);
+            .push(number, |number| rows[number as usize].hash);
         let WriteSet {
             bytes,
             rows,
@@ -321,6 +381,8 @@ impl WriteSet {
         self.value_bytes = self.value_bytes - before.len() + state.len();
         self.live += usize::from(state != State::Absent);
         self.live -= usize::from(before != State::Absent);
+        self.removed += usize::from(state == State::Removed);
+        self.removed -= usize::from(before == State::Removed);
     }
 
     fn key(&self, row: &Row) -> &[u8] {
@@ -446,9 +508,11 @@ mod tests {
             let mut model = Model::new();
             let mut marks: Vec<(usize, Model)> = Vec::new();
             writes.clear();
-            for _ in 0..rand.below(60) {
+            // Some write more than the table of numbers has room for at first.
+            let steps = if rand.one_in(8) { 400 } else { 60 };
+            for _ in 0..rand.below(steps) {
                 let space = rand.below(3) as u32;
-                let key = vec![b'k'; 1 + rand.below(12) as usize];
+                let key = vec![b'k' + rand.below(4) as u8; 1 + rand.below(12) as usize];
                 let place = (hash(SpaceId(space), &key), SpaceId(space), &key[..]);
                 match rand.below(10) {
                     0 => marks.push((writes.mark(), model.clone())),
@@ -486,6 +550,7 @@ mod tests {
                 assert_eq!(got, known.map(Option::as_deref));
                 assert_eq!(shown(&writes), model);
                 assert_eq!(writes.len(), model.len());
+                assert_eq!(writes.has_removals(), model.values().any(Option::is_none));
                 let bytes: usize = model.values().flatten().map(Vec::len).sum();
                 assert_eq!(writes.value_bytes(), bytes);
                 let from = &key[..key.len() / 2];
