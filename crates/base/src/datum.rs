@@ -125,6 +125,9 @@ impl<'a> Datum<'a> {
                 old.clear();
                 old.push_str(new);
             }
+            // Neither has anything to drop.
+            (Datum::Int4(new), Value::Int4(old)) => *old = new,
+            (Datum::Int8(new), Value::Int8(old)) => *old = new,
             (datum, place) => *place = datum.to_value(),
         }
     }

@@ -124,6 +124,13 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends the encoding of an int4: what most keys are made of.
+#[inline]
+pub fn encode_int4(value: i32, out: &mut Vec<u8>) {
+    let [a, b, c, d] = (value ^ i32::MIN).to_be_bytes();
+    out.extend_from_slice(&[NOT_NULL, a, b, c, d]);
+}
+
 /// Appends the encoding of one value, of which only a datum is at hand.
 #[inline]
 pub fn encode_datum(value: Datum<'_>, out: &mut Vec<u8>) {
@@ -135,10 +142,7 @@ pub fn encode_datum(value: Datum<'_>, out: &mut Vec<u8>) {
         Datum::Null => out.push(NULL),
         Datum::Bool(v) => tagged([u8::from(v)], out),
         Datum::Int2(v) => tagged((v ^ i16::MIN).to_be_bytes(), out),
-        Datum::Int4(v) | Datum::Date(v) => {
-            let [a, b, c, d] = (v ^ i32::MIN).to_be_bytes();
-            out.extend_from_slice(&[NOT_NULL, a, b, c, d]);
-        }
+        Datum::Int4(v) | Datum::Date(v) => encode_int4(v, out),
         Datum::Int8(v) | Datum::Timestamp(v) | Datum::TimestampTz(v) => {
             tagged((v ^ i64::MIN).to_be_bytes(), out);
         }

@@ -327,8 +327,7 @@ impl<'a> RowReader<'a> {
                 })
             }
             Slot::Variable(number) => {
-                let (from, to) = (self.start_of(number), self.end_of(number));
-                let bytes = self.bytes.get(self.body_at + from..self.body_at + to)?;
+                let bytes = self.variable(number)?;
                 match self.layout.columns[i] {
                     SqlType::Numeric => {
                         let (mantissa, scale) = Numeric::short_from_bytes(bytes)?;
@@ -341,6 +340,24 @@ impl<'a> RowReader<'a> {
                 }
             }
         }
+    }
+
+    /// Column `i` of type int4, where [`RowReader::datum`] has one; the inner `None` is NULL. `None` for any other type.
+    #[inline]
+    pub fn int4(&self, i: usize) -> Option<Option<i32>> {
+        let (Slot::Fixed(offset), SqlType::Int4) =
+            (self.layout.slots.get(i)?, self.layout.columns.get(i)?)
+        else {
+            return None;
+        };
+        if i >= self.n {
+            return None;
+        }
+        if self.bytes[2 + i / 8] & (1 << (i % 8)) != 0 {
+            return Some(None);
+        }
+        let bytes = self.bytes.get(self.fixed_at + offset..)?.first_chunk()?;
+        Some(Some(i32::from_le_bytes(*bytes)))
     }
 
     /// How many columns the row was written with; a column at or beyond it takes the table's
@@ -361,10 +378,8 @@ impl<'a> RowReader<'a> {
         match self.layout.slots[i] {
             Slot::Fixed(offset) => Ok(read_fixed(ty, &self.bytes[self.fixed_at + offset..])),
             Slot::Variable(number) => {
-                let bytes = self
-                    .bytes
-                    .get(self.body_at + self.start_of(number)..self.body_at + self.end_of(number))
-                    .ok_or_else(|| corrupt("variable column out of bounds"))?;
+                let bytes = self.variable(number);
+                let bytes = bytes.ok_or_else(|| corrupt("variable column out of bounds"))?;
                 read_variable(ty, bytes)
             }
         }
@@ -381,21 +396,27 @@ impl<'a> RowReader<'a> {
                 self.bytes
                     .get(at..at + fixed_width(self.layout.columns[column])?)?
             }
-            Slot::Variable(number) => {
-                let (from, to) = (self.start_of(number), self.end_of(number));
-                self.bytes.get(self.body_at + from..self.body_at + to)?
-            }
+            Slot::Variable(number) => self.variable(number)?,
         };
         Some((is_null, bytes))
     }
 
+    /// What a variable column is kept in; `None`: it would be out of bounds.
+    #[inline]
+    fn variable(&self, number: usize) -> Option<&'a [u8]> {
+        let (from, to) = (self.start_of(number), self.end_of(number));
+        self.bytes.get(self.body_at + from..self.body_at + to)
+    }
+
     /// Where a variable column ends in the body.
+    #[inline]
     fn end_of(&self, number: usize) -> usize {
         let at = self.ends_at + 4 * number;
         u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("4 bytes")) as usize
     }
 
     /// Where a variable column begins in the body.
+    #[inline]
     fn start_of(&self, number: usize) -> usize {
         number
             .checked_sub(1)

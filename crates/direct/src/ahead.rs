@@ -34,7 +34,7 @@ pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &
         return;
     }
     let given = arguments.len();
-    arguments.resize(ahead.places.max(given), Value::Null);
+    arguments.resize_with(ahead.places.max(given), Value::default);
     let mut found = Found {
         keys: Vec::with_capacity(KEYS_MAX / 4),
         bytes: Vec::with_capacity(KEYS_MAX / 4 * KEY_BYTES_USUAL),
@@ -115,7 +115,10 @@ impl Found {
                 let mut at = lower;
                 while step != 0 && (if *reverse { at >= upper } else { at <= upper }) {
                     // The variables of such loops are integers.
-                    slots[outermost.place] = Value::Int4(i32::try_from(at).ok()?);
+                    match (&mut slots[outermost.place], i32::try_from(at).ok()?) {
+                        (Value::Int4(place), at) => *place = at,
+                        (place, at) => *place = Value::Int4(at),
+                    }
                     self.add(look_up, inner, slots, host)?;
                     at += step;
                 }

@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::lock::runs_whole;
 use crate::run::{Restarts, run_whole, stop_outside_a_run};
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
-use quintet_ir::routine::Into;
+use quintet_ir::routine::{Into, Slot};
 use quintet_ir::{Expr, Plan, Routine, Statement};
 
 /// Runs a statement and leaves its first row in `frame`; a query is not read further than INTO must know. Says how many rows there were, or were changed.
@@ -155,7 +155,17 @@ pub(crate) fn fill(
     Ok(())
 }
 
+#[cold]
+fn refused_null(slot: &Slot) -> SqlError {
+    let text = "null value cannot be assigned to variable";
+    SqlError::new(
+        SqlState::NULL_VALUE_NOT_ALLOWED,
+        format!("{text} \"{}\" declared NOT NULL", slot.name),
+    )
+}
+
 /// `slot := value`.
+#[inline]
 pub(crate) fn store(
     routine: &Routine,
     slots: &mut [Value],
@@ -164,21 +174,22 @@ pub(crate) fn store(
 ) -> SqlResult<()> {
     let defined = &routine.slots[slot];
     if defined.not_null && value.is_null() {
-        return Err(SqlError::new(
-            SqlState::NULL_VALUE_NOT_ALLOWED,
-            format!(
-                "null value cannot be assigned to variable \"{}\" declared NOT NULL",
-                defined.name
-            ),
-        ));
+        return Err(refused_null(defined));
     }
-    slots[slot] = value;
+    match (&mut slots[slot], value) {
+        // Neither has anything to drop.
+        (Value::Int4(place), Value::Int4(value)) => *place = value,
+        (place, value) => *place = value,
+    }
     Ok(())
 }
 
 pub(crate) fn note_found(routine: &Routine, slots: &mut [Value], found: bool) {
     if let Some(slot) = routine.found {
-        slots[slot] = Value::Bool(found);
+        match &mut slots[slot] {
+            Value::Bool(place) => *place = found,
+            place => *place = Value::Bool(found),
+        }
     }
 }
 

@@ -19,7 +19,13 @@ use quintet_base::{Bytes, SqlType, Value, key};
 use quintet_ir::formula::{Computed, Formula, Scope};
 use quintet_ir::point::{LeanRow, Point, PointRow};
 use quintet_ir::{IndexDef, TableDef};
-use quintet_tc::{Strength, WaitPolicy};
+use quintet_tc::{Place, Strength, WaitPolicy};
+use std::cell::Cell;
+
+thread_local! {
+    /// Memory of the last call of this thread, for the next one.
+    static SPARE: Cell<Option<Spare>> = const { Cell::new(None) };
+}
 
 /// What one statement after the other writes into.
 #[derive(Default)]
@@ -29,6 +35,37 @@ pub(crate) struct Buffers {
     row: Vec<u8>,
     /// Values that no formula gives.
     values: Vec<Value>,
+}
+
+/// Memory without content: of the key, of the row, for values that come out.
+type Spare = (Vec<u8>, Vec<u8>, Vec<Value>);
+
+/// The next call of a thread takes over the memory of one that has needed no more.
+const KEPT_BYTES_MAX: usize = 1 << 14;
+/// See there.
+const KEPT_VALUES_MAX: usize = 256;
+
+impl Buffers {
+    /// Gives the memory of a call before, if this one has none yet.
+    pub fn borrow(&mut self, out: &mut Vec<Value>) {
+        if self.key.capacity() == 0
+            && out.capacity() == 0
+            && let Some((key, row, values)) = SPARE.take()
+        {
+            (self.key, self.row, *out) = (key, row, values);
+        }
+    }
+
+    /// Keeps the memory for the next call.
+    pub fn give_back(&mut self, out: &mut Vec<Value>) {
+        let small = self.row.capacity() <= KEPT_BYTES_MAX && out.capacity() <= KEPT_VALUES_MAX;
+        if small && self.key.capacity() > 0 {
+            out.clear();
+            let [key, row] = [&mut self.key, &mut self.row].map(std::mem::take);
+            // A thread that is ending keeps nothing.
+            let _ = SPARE.try_with(|place| place.set(Some((key, row, std::mem::take(out)))));
+        }
+    }
 }
 
 /// Columns of a row that is written from where its values lie.
@@ -50,6 +87,7 @@ enum Found {
 #[inline]
 pub(crate) fn push(value: Datum<'_>, ty: SqlType, out: &mut Vec<u8>) {
     match value {
+        Datum::Int4(value) => key::encode_int4(value, out),
         Datum::Text(text) if ty == SqlType::Bpchar => {
             key::encode_datum(Datum::Text(text.trim_end_matches(' ')), out);
         }
@@ -65,6 +103,15 @@ pub(crate) fn push_key(
     out: &mut Vec<u8>,
 ) -> Option<bool> {
     for (part, ty) in parts {
+        if *ty == SqlType::Int4
+            && let Some(value) = part.int4(scope)
+        {
+            match value {
+                Some(value) => key::encode_int4(value, out),
+                None => return Some(false),
+            }
+            continue;
+        }
         match part.eval(scope)? {
             Datum::Null => return Some(false),
             value => push(value, *ty, out),
@@ -77,7 +124,7 @@ pub(crate) fn push_key(
 #[inline]
 pub(crate) fn give(output: &[Formula], scope: &Scope<'_>, out: &mut Vec<Value>) -> Option<()> {
     if out.len() < output.len() {
-        out.resize(output.len(), Value::Null);
+        out.resize_with(output.len(), Value::default);
     }
     for (formula, place) in output.iter().zip(out) {
         formula.eval(scope)?.put_into(place);
@@ -239,7 +286,8 @@ fn update(
         })();
         changed.unwrap_or(Found::Unusual)
     };
-    let found = context.txn.read_claimed(table.space, key, see);
+    let place = Place::new(table.space, key);
+    let found = context.txn.read_claimed_at(place, see);
     match found.map_err(|error| refused(error, context, table))? {
         Found::Row => {}
         Found::Nothing => {
@@ -260,7 +308,7 @@ fn update(
             return Ok(None);
         }
     }
-    let put = context.txn.put(table.space, key, bytes);
+    let put = context.txn.put_at(place, bytes);
     put.map_err(|error| refused(error, context, table))?;
     Ok(Some(Done::one(lean.output.len())))
 }
@@ -284,7 +332,8 @@ fn delete(
         Some(false) => return Ok(Some(Done::NOTHING)),
         None => return Ok(None),
     }
-    let found = context.txn.read_claimed(table.space, key, |stored| {
+    let place = Place::new(table.space, key);
+    let found = context.txn.read_claimed_at(place, |stored| {
         let Some(stored) = stored else {
             return Found::Nothing;
         };
@@ -309,7 +358,7 @@ fn delete(
         }
         Found::Unusual => return Ok(None),
     }
-    let deleted = context.txn.delete(table.space, key);
+    let deleted = context.txn.delete_at(place);
     deleted.map_err(|error| refused(error, context, table))?;
     Ok(Some(Done::one(0)))
 }
@@ -366,16 +415,18 @@ fn insert(
             if key.len() > KEY_BYTES_MAX {
                 return Ok(None);
             }
-            let taken = context
-                .txn
-                .read_claimed(table.space, key, |row| row.is_some());
-            if taken.map_err(|error| refused(error, context, table))? {
-                return Ok(None);
-            }
         }
         None => {
             let id = row_id(direct, table, context.txn)?;
             key::encode_datum(Datum::Int8(id), key);
+        }
+    }
+    let key = &key[..];
+    let place = Place::new(table.space, key);
+    if table.primary_key.is_some() {
+        let taken = context.txn.read_claimed_at(place, |row| row.is_some());
+        if taken.map_err(|error| refused(error, context, table))? {
+            return Ok(None);
         }
     }
     // The entries fit, or nothing is put.
@@ -387,12 +438,12 @@ fn insert(
         return Ok(None);
     }
     table.layout.encode_into(row, bytes)?;
-    let put = context.txn.put(table.space, &key, bytes);
+    let put = context.txn.put_at(place, bytes);
     put.map_err(|error| refused(error, context, table))?;
     let is_in = |index: &&IndexDef| !index.partial || !row[index.columns[0]].is_null();
     for index in table.indexes.iter().filter(is_in) {
         push_entry(table, &index.columns, row, key, entry);
-        let put = context.txn.put(index.space, &entry, &key);
+        let put = context.txn.put(index.space, &entry, key);
         put.map_err(|error| refused(error, context, table))?;
     }
     Ok(Some(Done::one(0)))

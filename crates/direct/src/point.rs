@@ -127,6 +127,16 @@ pub(crate) fn run(
 }
 
 impl Scratch {
+    /// The memory of a call before; see [`lean::Buffers::borrow`].
+    pub fn borrow(&mut self, out: &mut Vec<Value>) {
+        self.lean.borrow(out);
+    }
+
+    /// Keeps the memory for the next call.
+    pub fn give_back(&mut self, out: &mut Vec<Value>) {
+        self.lean.give_back(out);
+    }
+
     /// The row's key; false if a NULL in it means that there is no such row.
     fn key(&mut self, row: &PointRow, context: &Context<'_>) -> SqlResult<bool> {
         self.key.clear();

@@ -12,9 +12,11 @@
 //! Hot path: run once per row and expression. Columns are read out of the stored row when they are looked at; nothing
 //! is allocated, counted or dropped.
 
+mod integer;
+
 use crate::eval::{Host, eval};
 use crate::expr::{CompareOp, Expr, Truth};
-use crate::function::{element_at, like};
+use crate::function::like;
 use crate::schema::TableDef;
 use quintet_base::datum::{self, Datum};
 use quintet_base::row::RowReader;
@@ -111,6 +113,12 @@ impl Formula {
     #[inline]
     pub fn eval<'a>(&'a self, scope: &Scope<'a>) -> Option<Datum<'a>> {
         self.0.eval(scope)
+    }
+
+    /// Its value, if it is an int4 or, the inner `None`, NULL; `None`: ask [`Formula::eval`].
+    #[inline]
+    pub fn int4(&self, scope: &Scope<'_>) -> Option<Option<i32>> {
+        self.0.int4(scope)
     }
 
     /// Whether the truth value is TRUE; `None`: evaluate the expression.
@@ -322,30 +330,22 @@ fn conversion(input: Node, from: SqlType, to: SqlType, modifier: TypeMod) -> Opt
 }
 
 impl Node {
+    /// What lies somewhere is looked at here, the rest computed.
+    #[inline(always)]
     fn eval<'a>(&'a self, scope: &Scope<'a>) -> Option<Datum<'a>> {
+        match self {
+            Node::Slot(slot) => scope.slots.get(*slot).map(Datum::of),
+            Node::Column(number) => scope.row.as_ref()?.datum(*number),
+            _ => self.compute(scope),
+        }
+    }
+
+    fn compute<'a>(&'a self, scope: &Scope<'a>) -> Option<Datum<'a>> {
         Some(match self {
             Node::Const(value) => Datum::of(value),
-            Node::Slot(slot) => Datum::of(scope.slots.get(*slot)?),
-            Node::Column(number) => return scope.row.as_ref()?.datum(*number),
-            Node::Element(both) => match both[0].eval(scope)? {
-                Datum::Lying(array @ Value::Array(_)) => {
-                    let index = both[1].eval(scope)?.as_i64();
-                    index.map_or(Datum::Null, |index| Datum::of(element_at(array, index)))
-                }
-                _ => {
-                    both[1].eval(scope)?;
-                    Datum::Null
-                }
-            },
-            Node::Int4(math, both) => match (both[0].eval(scope)?, both[1].eval(scope)?) {
-                (Datum::Int4(a), Datum::Int4(b)) => Datum::Int4(match math {
-                    Math::Add => a.checked_add(b)?,
-                    Math::Subtract => a.checked_sub(b)?,
-                    Math::Multiply => a.checked_mul(b)?,
-                    Math::Divide => a.checked_div(b)?,
-                }),
-                (a, b) => null_of(a, b)?,
-            },
+            Node::Slot(_) | Node::Column(_) => return self.eval(scope),
+            Node::Element(both) => Datum::of(integer::element(both, scope)?),
+            Node::Int4(..) => self.int4(scope)?.map_or(Datum::Null, Datum::Int4),
             Node::Int8(math, both) => match (both[0].eval(scope)?, both[1].eval(scope)?) {
                 (Datum::Int8(a), Datum::Int8(b)) => Datum::Int8(match math {
                     Math::Add => a.checked_add(b)?,
@@ -421,8 +421,7 @@ impl Node {
                     Datum::Null => return otherwise.eval(scope),
                     subject => subject.as_i64()?,
                 };
-                let found = results.iter().find(|(number, _)| *number == subject);
-                return found.map_or(&**otherwise, |(_, result)| result).eval(scope);
+                return among(results, subject, otherwise).eval(scope);
             }
             Node::Coalesce(args) => {
                 for arg in args {
@@ -451,8 +450,13 @@ impl Node {
     /// TRUE, FALSE or NULL.
     fn truth(&self, scope: &Scope<'_>) -> Option<Option<bool>> {
         Some(match self {
+            Node::Compare(op, SqlType::Int4, both) => {
+                match (both[0].int4(scope)?, both[1].int4(scope)?) {
+                    (Some(a), Some(b)) => Some(op.accepts(a.cmp(&b))),
+                    _ => None,
+                }
+            }
             Node::Compare(op, ty, both) => match (both[0].eval(scope)?, both[1].eval(scope)?) {
-                (Datum::Int4(a), Datum::Int4(b)) => Some(op.accepts(a.cmp(&b))),
                 (Datum::Null, _) | (_, Datum::Null) => None,
                 (a, b) => Some(op.accepts(a.order(&b, *ty)?)),
             },
@@ -480,6 +484,12 @@ impl Node {
             },
         })
     }
+}
+
+/// What a switch gives for an integer.
+fn among<'a>(results: &'a [(i64, Node)], subject: i64, otherwise: &'a Node) -> &'a Node {
+    let found = results.iter().find(|(number, _)| *number == subject);
+    found.map_or(otherwise, |(_, result)| result)
 }
 
 /// What a strict function gives for two operands of which it takes none: NULL, if one is NULL.

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use quintet_base::row::RowLayout;
-use quintet_base::{Datum, Numeric, SpaceId, SqlType, TableId, TypeMod, Value};
+use quintet_base::{Array, Datum, Numeric, SpaceId, SqlType, TableId, TypeMod, Value};
 use quintet_ir::expr::Truth;
 use quintet_ir::formula::{Formula, Scope};
 use quintet_ir::{ColumnDef, CompareOp, DetachedHost, Expr, TableDef, eval, function};
@@ -70,6 +70,17 @@ impl Random {
         }
     }
 
+    /// Behind the slots of all types.
+    fn array(&mut self) -> Value {
+        let values = (0..self.below(5)).map(|_| self.value(SqlType::Int4));
+        let values = values.collect();
+        let element = SqlType::Int4;
+        match self.one_in(8) {
+            true => Value::Null,
+            false => Value::Array(Box::new(Array { element, values })),
+        }
+    }
+
     fn call(&mut self, names: &[&str], ty: SqlType, depth: usize) -> Expr {
         let name = names[self.below(names.len())];
         let resolved = function::resolve(name, &[ty, ty]).unwrap();
@@ -127,6 +138,15 @@ impl Random {
                 ty,
             },
             (2, SqlType::Int4) => self.cast(SqlType::Int8, ty, TypeMod::NONE, depth),
+            (3, SqlType::Int4) => {
+                let array = SqlType::Int4.array_of().unwrap();
+                let resolved = function::resolve("[]", &[array, ty]).unwrap();
+                Expr::Call {
+                    function: resolved.function,
+                    args: vec![Expr::Param(TYPES.len(), array), self.expr(ty, depth)],
+                    ty,
+                }
+            }
             (_, SqlType::Int4 | SqlType::Int8) if self.one_in(4) => {
                 let from = [SqlType::Int4, SqlType::Int8][self.below(2)];
                 self.cast(from, ty, TypeMod::NONE, depth)
@@ -259,7 +279,8 @@ fn a_formula_gives_what_its_expression_gives_or_nothing() {
         };
         made += 1;
         let row: Vec<Value> = TYPES.iter().map(|ty| random.value(*ty)).collect();
-        let slots: Vec<Value> = TYPES.iter().map(|ty| random.value(*ty)).collect();
+        let mut slots: Vec<Value> = TYPES.iter().map(|ty| random.value(*ty)).collect();
+        slots.push(random.array());
         let stored = table.layout.encode(&row).unwrap();
         let scope = Scope {
             row: Some(table.layout.open(&stored).unwrap()),
@@ -277,6 +298,18 @@ fn a_formula_gives_what_its_expression_gives_or_nothing() {
             shown(&value),
             "case {case}: {expr:?} over {row:?} and {slots:?}"
         );
+        let in_register = match datum {
+            Datum::Int4(value) => Some(Some(value)),
+            Datum::Null => Some(None),
+            _ => None,
+        };
+        // It may have no answer where the datum is NULL for another reason than that a part is.
+        let int4 = formula.int4(&scope);
+        assert!(
+            int4.is_none() || int4 == in_register,
+            "case {case}: {int4:?} for {expr:?} over {row:?} and {slots:?}"
+        );
+        assert!(ty != SqlType::Int4 || int4.is_some(), "case {case}");
         if ty == SqlType::Bool {
             assert_eq!(
                 formula.holds(&scope),
