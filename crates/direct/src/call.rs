@@ -143,15 +143,26 @@ impl Call {
         workspace: &mut Workspace,
     ) -> Result<Vec<Vec<Value>>, Stop> {
         self.restricted = context.host.is_restricted();
-        if self.outermost && self.began.is_none() {
+        // Who may go back to the beginning lets each write remember what was there.
+        if self.outermost
+            && self.began.is_none()
+            && program.code().iter().any(|code| code.ends_transactions)
+        {
             self.began = Some(context.txn.mark());
         }
+        workspace.point.borrow(&mut self.frame);
+        let code = program.code();
         loop {
-            match self.step(program, direct, context, workspace) {
+            let at = self.activations.last().expect("a routine is running");
+            let body = (&program.routines[at.routine], &code[at.routine]);
+            match self.step(program, body, direct, context, workspace) {
                 Ok(Next::On) => self.top().place += 1,
                 Ok(Next::At(place)) => self.top().place = place,
                 Ok(Next::Switched) => {}
-                Ok(Next::Over(rows)) => return Ok(rows),
+                Ok(Next::Over(rows)) => {
+                    workspace.point.give_back(&mut self.frame);
+                    return Ok(rows);
+                }
                 Err(Stop::Error(error)) => {
                     self.lost = error.state.is_retryable() && !self.raises(program);
                     self.handle(program, error, context)?;
@@ -195,7 +206,7 @@ impl Call {
             false => 0,
         };
         let mut slots = arguments;
-        slots.resize(called.slots.len(), Value::Null);
+        slots.resize_with(called.slots.len(), Value::default);
         self.activations.push(Activation {
             routine,
             place,
@@ -208,10 +219,12 @@ impl Call {
         Ok(())
     }
 
-    /// One operation.
+    /// One operation of the routine that runs.
+    #[inline]
     fn step(
         &mut self,
         program: &Arc<Program>,
+        (routine, code): (&Routine, &Code),
         direct: &Direct,
         context: &mut Context<'_>,
         workspace: &mut Workspace,
@@ -226,8 +239,6 @@ impl Call {
             Env::new(context, workspace).check_cancel()?;
         }
         let at = self.activations.last_mut().expect("a routine is running");
-        let routine = &program.routines[at.routine];
-        let code: &Code = &program.code()[at.routine];
         let Some(operation) = code.operations.get(at.place) else {
             // Strict and given a NULL, void, or a procedure: nothing more to say.
             return self.leave(program, None, context);
@@ -626,10 +637,11 @@ fn holds(condition: &Computed, slots: &[Value], context: &Context<'_>) -> SqlRes
 }
 
 fn values(exprs: &[Expr], slots: &[Value], context: &Context<'_>) -> SqlResult<Vec<Value>> {
-    exprs
-        .iter()
-        .map(|expr| eval(expr, slots, context))
-        .collect()
+    let mut values = Vec::with_capacity(exprs.len());
+    for expr in exprs {
+        values.push(eval(expr, slots, context)?);
+    }
+    Ok(values)
 }
 
 /// `2D000`: COMMIT or ROLLBACK in a function, or in a transaction that is not the call's.

@@ -18,15 +18,17 @@
 //! Loops over integers, rows and elements have a state, and so have guarded blocks: two stacks, whose
 //! heights are known at every place. A jump out of several goes through one `Leave`.
 
+mod flat;
+
 use crate::expr::Expr;
 use crate::expressions::{each_of_operation, slots};
 use crate::formula::Computed;
-use crate::plan::Plan;
 use crate::point::Point;
 use crate::privilege::Needs;
 use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Step};
 use crate::statement::Statement;
 use crate::sweep::Sweep;
+use flat::{flattened, is_plain};
 use quintet_base::SqlError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +44,8 @@ pub struct Code {
     pub lines: Vec<u32>,
     /// What the user must be allowed to do before the operation at a place.
     pub requires: BTreeMap<Place, Needs>,
+    /// Whether COMMIT or ROLLBACK is among them.
+    pub ends_transactions: bool,
 }
 
 /// How many states are on the two stacks.
@@ -157,7 +161,10 @@ impl Code {
     pub fn new(routine: &Routine) -> Code {
         let mut writer = Writer::default();
         writer.steps(&routine.body);
+        let ends =
+            |operation: &Operation| matches!(operation, Operation::Commit | Operation::Rollback);
         let mut code = Code {
+            ends_transactions: writer.operations.iter().any(ends),
             operations: writer.operations,
             lines: writer.lines,
             requires: writer.requires,
@@ -203,108 +210,6 @@ impl Code {
     }
 }
 
-/// The flat form of a statement, if it has one.
-fn flattened(
-    statement: &Statement,
-    into: &Into,
-    plain: bool,
-    wanted: impl Fn(usize) -> bool,
-) -> Option<Flat> {
-    if !plain && let Some((statement, into)) = with_targets(statement, into) {
-        let joined = flat_form(&statement, &into, true, &wanted);
-        if let Some(joined) = joined.filter(|flat| flat.point.is_lean()) {
-            return Some(Flat {
-                joined: true,
-                ..joined
-            });
-        }
-    }
-    flat_form(statement, into, plain, &wanted)
-}
-
-fn flat_form(
-    statement: &Statement,
-    into: &Into,
-    plain: bool,
-    wanted: &dyn Fn(usize) -> bool,
-) -> Option<Flat> {
-    if plain {
-        // A target that is missing is not wanted; a column beyond the targets is not, either.
-        let target = |place: usize| into.targets.get(place).map(|(slot, _)| *slot);
-        let narrowed = Point::narrowed(statement, |place| target(place).is_some_and(wanted));
-        if let Some((point, places)) = narrowed {
-            let targets = places.iter().enumerate().filter_map(|(place, old)| {
-                let (slot, value) = into.targets.get(*old)?;
-                Some((*slot, Expr::Column(place, value.ty())))
-            });
-            let into = Into {
-                targets: targets.collect(),
-                ..into.clone()
-            };
-            return Some(Flat {
-                plain: is_plain(&into),
-                joined: false,
-                point,
-                into,
-            });
-        }
-    }
-    Some(Flat {
-        point: Point::of(statement)?,
-        into: into.clone(),
-        plain,
-        joined: false,
-    })
-}
-
-/// A statement whose row has the targets' values in order, as they are computed over its own row, and behind them what
-/// may fail besides; if that is the same.
-fn with_targets(statement: &Statement, into: &Into) -> Option<(Statement, Into)> {
-    let mut statement = statement.clone();
-    let output = match &mut statement {
-        Statement::Query(Plan::Project { exprs, .. }) => exprs,
-        Statement::Update(update) => update.returning.as_mut()?,
-        _ => return None,
-    };
-    // Each may be computed more often than it was.
-    let is_free = |expr: &Expr| expr.is_free() && !expr.calls_routine();
-    let targets = into.targets.iter();
-    if !output.iter().all(is_free) || !targets.clone().all(|(_, value)| is_free(value)) {
-        return None;
-    }
-    let values = targets.map(|(_, value)| {
-        let mut value = value.clone();
-        in_terms_of(&mut value, output)?;
-        Some(value)
-    });
-    let mut values = values.collect::<Option<Vec<_>>>()?;
-    let targets = into.targets.iter().zip(&values).enumerate();
-    let into = Into {
-        targets: targets
-            .map(|(place, ((slot, _), value))| (*slot, Expr::Column(place, value.ty())))
-            .collect(),
-        ..into.clone()
-    };
-    let others = output.iter();
-    let others = others.filter(|expr| !matches!(expr, Expr::Column(..) | Expr::Const(..)));
-    values.extend(others.cloned());
-    *output = values;
-    Some((statement, into))
-}
-
-/// Puts what comes out of a statement in the place of columns of its row; `None`: there is no such column.
-fn in_terms_of(expr: &mut Expr, output: &[Expr]) -> Option<()> {
-    if let Expr::Column(place, _) = expr {
-        *expr = output.get(*place)?.clone();
-        return Some(());
-    }
-    let mut known = Some(());
-    expr.for_each_part_mut(&mut |part| {
-        known = known.and_then(|()| in_terms_of(part, output));
-    });
-    known
-}
-
 /// Something that EXIT or CONTINUE may name.
 struct Leavable {
     /// The heights behind it.
@@ -313,11 +218,6 @@ struct Leavable {
     turn: Option<(Place, Heights)>,
     /// Jumps to its end, whose place is not known yet.
     exits: Vec<Place>,
-}
-
-fn is_plain(into: &Into) -> bool {
-    let mut targets = into.targets.iter().enumerate();
-    targets.all(|(place, (_, value))| matches!(value, Expr::Column(column, _) if *column == place))
 }
 
 #[derive(Default)]
