@@ -13,8 +13,8 @@ use quintet_direct::Direct;
 use quintet_ir::schema::SequenceDef;
 use quintet_ir::{Need, Object, ObjectKind, Privileges, Spill};
 use quintet_rt::{Clock, Rand};
-use quintet_sql::Who;
 use quintet_sql::command::Notice;
+use quintet_sql::{Catalog, PlanContext, Who};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,6 +76,17 @@ impl SessionHost {
             session: self.settings.identity.session(),
             salt,
             temporary: self.temporary,
+        }
+    }
+
+    /// What its statements are planned in, against this catalogue.
+    pub fn plan_context<'a>(&'a self, catalog: &'a Catalog) -> PlanContext<'a> {
+        PlanContext {
+            catalog,
+            schema: self.settings.path(),
+            user: self.who(),
+            database: &self.database,
+            format: &self.settings.format,
         }
     }
 

@@ -4,7 +4,8 @@
 //! PostgreSQL's columns; of sessions of other users only their name and number are told, unless the role has
 //! their rights, those of `pg_read_all_stats`, or is a superuser.  Does not: show what runs inside a call.
 
-use super::{Mode, Portal, Session};
+use super::portal::Portal;
+use super::{Mode, Session};
 use crate::activity::{Event, Interrupt, Slot, Stand, State};
 use crate::contention::Label;
 use crate::database::{Inner, Schema};

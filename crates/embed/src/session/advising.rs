@@ -3,8 +3,9 @@
 //! Relies on: `advisory`.  Promises: a lock that has to wait comes out as a wait, and the same call goes on after it;
 //! a cancel request leaves the line.  Does not: give locks of a transaction back at ROLLBACK TO: they last until its end.
 
+use super::Session;
 use super::execute::canceled;
-use super::{Portal, PortalState, Session};
+use super::portal::{Portal, PortalState};
 use crate::advisory::{Attempt, Key, Way};
 use crate::step::{Pause, Reason};
 use quintet_base::{SqlError, SqlResult, SqlState, Value};

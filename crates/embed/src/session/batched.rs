@@ -12,7 +12,8 @@
 //!                                                   wait              └► put out: Calling, as under `direct`
 //! ```
 
-use super::{Mode, Portal, PortalState, Session};
+use super::portal::{Portal, PortalState};
+use super::{Mode, Session};
 use crate::batches::{Answer, Asked, Job, Landed, Leader, NotTaken, Seat, Ticket};
 use crate::classified::Class;
 use crate::contention::{Incident, Kind};

@@ -18,8 +18,9 @@
 
 use super::execute::{Pulled, canceled};
 use super::listening::Noted;
+use super::portal::Portal;
 use super::transaction::durability;
-use super::{Mode, Portal, Session};
+use super::{Mode, Session};
 use crate::batches::Hold;
 use crate::chains::Place;
 use crate::contention::Kind;

@@ -5,15 +5,17 @@
 //! Promises: a change is seen by its own transaction at once, by others when it commits, or never.
 //! Does not: let two changes run side by side: the second waits for the end of the first.
 
-use super::{Prepared, Session};
+use super::Session;
+use super::execute::{canceled, only_calls_commit};
+use super::planning::Prepared;
 use crate::classified::Levels;
 use crate::database::Schema;
 use crate::step::{Pause, Reason};
 use quintet_base::{Bytes, SqlResult, Timestamp};
 use quintet_direct::{Context, Stop, translate};
 use quintet_ir::Procedure;
+use quintet_sql::Catalog;
 use quintet_sql::command::{Command, DdlPlan};
-use quintet_sql::{Catalog, PlanContext};
 use quintet_tc::{Error as TcError, Strength, WaitPolicy};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,13 +52,7 @@ impl Session {
         let plan = if prepared.revision == schema.revision && prepared.role == self.host.role() {
             &prepared.planned
         } else {
-            let context = PlanContext {
-                catalog: &schema.catalog,
-                schema: self.host.settings.path(),
-                user: self.host.who(),
-                database: &self.host.database,
-                format: &self.host.settings.format,
-            };
+            let context = self.host.plan_context(&schema.catalog);
             again =
                 quintet_sql::plan(&prepared.source.parsed, &context, &prepared.source.declared)?;
             &again
@@ -85,7 +81,7 @@ impl Session {
             ) {
                 Ok(()) => break,
                 Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
-                    return Err(super::execute::canceled());
+                    return Err(canceled());
                 }
                 Err(TcError::Blocked(wait)) => {
                     return Ok(Turn::Wait(Pause(Reason::Row(wait))));
@@ -172,7 +168,7 @@ impl Session {
                 context.txn.rollback_to(mark);
                 Err(error)
             }
-            Err(Stop::Commit) => Err(super::execute::only_calls_commit()),
+            Err(Stop::Commit) => Err(only_calls_commit()),
         }
     }
 

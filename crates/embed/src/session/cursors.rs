@@ -4,7 +4,9 @@
 //! its rows are kept, so that it can go either way.  Does not: go back over a cursor that was declared
 //! without SCROLL (55000), where PostgreSQL does so for queries whose plans can.
 
-use super::{Mode, Portal, PortalState, Session};
+use super::planning::{Prepared, are_typed};
+use super::portal::{Portal, PortalState, no_portal};
+use super::{Mode, Session};
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::limits::HELD_BYTES_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
@@ -146,7 +148,7 @@ impl Session {
             notices: Vec::new(),
             needs: Arc::clone(&portal.prepared.planned.needs),
         };
-        let prepared = super::Prepared {
+        let prepared = Prepared {
             params: planned.params.clone(),
             columns: planned.columns.clone(),
             source,
@@ -154,7 +156,7 @@ impl Session {
             revision: portal.prepared.revision,
             schema_timestamp: portal.prepared.schema_timestamp,
             path_version: portal.prepared.path_version,
-            typed: super::are_typed(&query.result),
+            typed: are_typed(&query.result),
             role: portal.prepared.role,
             short: false,
             sizes: Vec::new(),
@@ -174,7 +176,7 @@ impl Session {
     ) -> SqlResult<Option<Step>> {
         let verb = if discard { "MOVE" } else { "FETCH" };
         let Some(inner) = self.portals.get_mut(name) else {
-            return Err(super::no_portal(name));
+            return Err(no_portal(name));
         };
         if let PortalState::Scroll(scroll) = &mut inner.state {
             let rows = scroll.go(way);
@@ -197,7 +199,7 @@ impl Session {
         };
         let announce = std::mem::take(&mut portal.announce);
         let Some((key, mut inner)) = self.portals.remove_entry(name) else {
-            return Err(super::no_portal(name));
+            return Err(no_portal(name));
         };
         if announce && !discard {
             sink.columns(&inner.prepared.columns);

@@ -1,20 +1,19 @@
 //! Carrying out a portal's command.
 //!
-//! Relies on: `transaction`, `change`, `copy` for their commands; `direct::Run` for IR.
+//! Relies on: `transaction`, `change`, `copy`, `setting`, … for their commands; `direct::Run` for IR.
 //! Promises: a portal can be called again at any point where a step came out of it.
 //! Does not: plan anything.
 
 use super::change::Changed;
-use super::{Mode, Portal, PortalState, Session};
+use super::extended::no_statement;
+use super::portal::{Portal, PortalState, no_portal};
+use super::{Mode, Session};
 use crate::channels::Listening;
 use crate::step::{Flow, Pause, Reason, RowSink, Step};
-use quintet_base::{
-    SqlError, SqlResult, SqlState, SqlType, Timestamp, TypeMod, Value, text_format,
-};
+use quintet_base::{SqlError, SqlResult, SqlState, Timestamp, Value};
 use quintet_direct::{Context, Run, Stop};
-use quintet_ir::routine::each_step;
-use quintet_ir::statement::{Body, Procedure};
-use quintet_ir::{Expr, Host, Statement};
+use quintet_ir::statement::Procedure;
+use quintet_ir::{Host, Statement};
 use quintet_sql::command::{Command, Declare, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -126,19 +125,7 @@ impl Session {
             Command::Commit { chain } => {
                 return self.end_block(portal, *chain).map(Some);
             }
-            Command::Rollback { chain } => {
-                if matches!(self.mode, Mode::Idle | Mode::Implicit) {
-                    self.warn(
-                        SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                        "there is no transaction in progress",
-                    );
-                }
-                let (level, read_only) = (self.level, self.host.read_only);
-                self.rollback();
-                if *chain {
-                    self.chain(level, read_only);
-                }
-            }
+            Command::Rollback { chain } => self.undo_block(*chain),
             Command::LockTable { tables, waits } => {
                 if let Some(pause) = self.lock_tables(portal, tables, *waits)? {
                     return Ok(Some(Step::Wait(pause)));
@@ -191,30 +178,14 @@ impl Session {
                     self.set_modes(*modes)?;
                 }
             }
-            Command::SetSessionTransaction(modes) => {
-                self.remember_settings();
-                let settings = &mut self.host.settings;
-                if let Some(level) = modes.level {
-                    settings.set("default_transaction_isolation", Some(level.sql_name()))?;
-                }
-                let on_off = |on: bool| Some(if on { "on" } else { "off" });
-                if let Some(read_only) = modes.read_only {
-                    settings.set("default_transaction_read_only", on_off(read_only))?;
-                }
-                if let Some(deferrable) = modes.deferrable {
-                    settings.set("default_transaction_deferrable", on_off(deferrable))?;
-                }
-            }
+            Command::SetSessionTransaction(modes) => self.set_default_modes(*modes)?,
             Command::Show(name) => {
                 let value = self.show(name)?;
                 portal.state = PortalState::Rows(VecDeque::from([vec![Value::text(value)]]));
                 return Ok(None);
             }
             Command::ShowAll => {
-                let rows = self.host.settings.all();
-                let rows =
-                    rows.map(|(name, value, about)| [name, value, about].map(Value::text).to_vec());
-                portal.state = PortalState::Rows(rows.collect());
+                portal.state = PortalState::Rows(self.show_all());
                 return Ok(None);
             }
             Command::DiscardTemp => {
@@ -224,31 +195,12 @@ impl Session {
                 }
             }
             Command::DiscardAll => {
-                if self.mode != Mode::Idle && self.mode != Mode::Implicit {
-                    return Err(SqlError::new(
-                        SqlState::ACTIVE_SQL_TRANSACTION,
-                        "DISCARD ALL cannot run inside a transaction block",
-                    ));
-                }
-                self.enter_statement();
-                if let Some(pause) = self.discard_temporary()? {
+                if let Some(pause) = self.discard_all()? {
                     return Ok(Some(Step::Wait(pause)));
                 }
-                self.statements.clear();
-                self.prepared.clear();
-                self.portals.clear();
-                self.host.given.borrow_mut().clear();
-                self.host.settings.reset_all();
-                self.set_session_user(false, None)?;
-                self.stop_listening();
-                self.owner.unlock_all(false);
             }
             Command::Prepare { name, types, text } => {
-                self.parse(name, text, types)?;
-                let params = self.statement(name)?.params.clone();
-                let now = (self.host.transaction_time, true);
-                let sent = portal.prepared.text();
-                self.prepared.add(name, sent, &params, now);
+                self.prepare(name, text, types, portal.prepared.text())?;
             }
             Command::Execute { name, arguments } => {
                 self.bind_execute(portal, name, arguments)?;
@@ -257,7 +209,7 @@ impl Session {
             }
             Command::Deallocate(Some(name)) => {
                 if self.statements.remove(name).is_none() {
-                    return Err(super::no_statement(name));
+                    return Err(no_statement(name));
                 }
                 self.prepared.remove(name);
             }
@@ -275,7 +227,7 @@ impl Session {
             }
             Command::Close(Some(name)) => {
                 if self.portals.remove(name).is_none() {
-                    return Err(super::no_portal(name));
+                    return Err(no_portal(name));
                 }
             }
             Command::Close(None) => self.portals.clear(),
@@ -297,36 +249,11 @@ impl Session {
                 return Ok(None);
             }
             Command::Explain { analyze, inner } => {
-                let lines = match &inner.command {
-                    Command::Execute { name, arguments } => {
-                        let mut named =
-                            Portal::new(Arc::clone(&portal.prepared), portal.params.clone());
-                        self.bind_execute(&mut named, name, arguments)?;
-                        let planned = Arc::clone(&named.prepared);
-                        self.schema();
-                        self.host.allow(&planned.planned.needs)?;
-                        self.explain(*analyze, &planned.planned, &mut named)?
-                    }
-                    _ => self.explain(*analyze, inner, portal)?,
-                };
-                match lines {
-                    Ok(lines) => {
-                        let rows = lines
-                            .into_iter()
-                            .map(|line| vec![Value::text(line)])
-                            .collect();
-                        portal.state = PortalState::Rows(rows);
-                        return Ok(None);
-                    }
-                    Err(pause) => return Ok(Some(Step::Wait(pause))),
-                }
+                let pause = self.explain(*analyze, inner, portal)?;
+                return Ok(pause.map(Step::Wait));
             }
             Command::ExplainRoutine(program) => {
-                let lines = quintet_analysis::explain(program);
-                let objects = &self.host.settings.format.objects;
-                let lines = lines.into_iter().map(|line| objects.named(line));
-                let rows = lines.map(|line| vec![Value::text(line)]);
-                portal.state = PortalState::Rows(rows.collect());
+                self.explain_routine(program, portal);
                 return Ok(None);
             }
             Command::Feed(feed, arguments) => {
@@ -334,16 +261,15 @@ impl Session {
                     PortalState::Feeding(self.begin_feed(*feed, arguments, &portal.params)?);
                 return Ok(None);
             }
-            Command::Nothing { checkpoint } => {
-                if *checkpoint {
-                    self.db.tc.compact().map_err(|failure| {
-                        let state = match failure.is_disk_full {
-                            true => SqlState::DISK_FULL,
-                            false => SqlState::IO_ERROR,
-                        };
-                        SqlError::new(state, "checkpoint failed").detail(failure.reason)
-                    })?;
-                }
+            Command::Nothing { checkpoint: false } => {}
+            Command::Nothing { checkpoint: true } => {
+                self.db.tc.compact().map_err(|failure| {
+                    let state = match failure.is_disk_full {
+                        true => SqlState::DISK_FULL,
+                        false => SqlState::IO_ERROR,
+                    };
+                    SqlError::new(state, "checkpoint failed").detail(failure.reason)
+                })?;
             }
         }
         self.finish(portal, tag).map(Some)
@@ -503,48 +429,6 @@ impl Session {
         Ok(Step::Done(tag))
     }
 
-    /// COMMIT.
-    fn end_block(&mut self, portal: &mut Portal, chain: bool) -> SqlResult<Step> {
-        let (level, read_only) = (self.level, self.host.read_only);
-        let tag = match self.mode {
-            Mode::Failed => {
-                self.rollback();
-                "ROLLBACK"
-            }
-            Mode::Idle => {
-                self.warn(
-                    SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                    "there is no transaction in progress",
-                );
-                "COMMIT"
-            }
-            Mode::Implicit | Mode::Explicit => {
-                if let Some(pause) = self.commit()? {
-                    if self.pending.is_some() {
-                        if chain {
-                            self.chain(level, read_only);
-                        }
-                        portal.state = PortalState::Committing(Some("COMMIT".into()));
-                    }
-                    return Ok(Step::Wait(pause));
-                }
-                "COMMIT"
-            }
-        };
-        if chain {
-            self.chain(level, read_only);
-        }
-        self.finish(portal, Some(tag.into()))
-    }
-
-    /// Begins the next block like the last one.
-    fn chain(&mut self, level: quintet_base::Level, read_only: bool) {
-        self.enter_statement();
-        self.mode = Mode::Explicit;
-        self.level = level;
-        self.host.read_only = read_only;
-    }
-
     /// Pulls rows out of a run until its end, `max_rows`, a break or a wait.
     pub(super) fn pull(
         &mut self,
@@ -617,7 +501,11 @@ impl Session {
     }
 
     /// A routine is asked statement by statement, when it comes to one that writes.
-    fn refuse_write_if_read_only(&self, procedure: &Procedure, tag: &str) -> SqlResult<()> {
+    pub(super) fn refuse_write_if_read_only(
+        &self,
+        procedure: &Procedure,
+        tag: &str,
+    ) -> SqlResult<()> {
         if procedure.statement().is_some_and(Statement::is_write) {
             return self.refuse_if_read_only(tag);
         }
@@ -632,179 +520,6 @@ impl Session {
             ));
         }
         Ok(())
-    }
-
-    /// EXECUTE: the portal becomes one of the statement named.
-    fn bind_execute(
-        &mut self,
-        portal: &mut Portal,
-        name: &str,
-        arguments: &[Expr],
-    ) -> SqlResult<()> {
-        let inner = self.statement(name)?;
-        let inner = self.current(inner, Some(name))?;
-        if arguments.len() != inner.params.len() {
-            return Err(SqlError::new(
-                SqlState::SYNTAX_ERROR,
-                format!("wrong number of parameters for prepared statement \"{name}\""),
-            )
-            .detail(format!(
-                "Expected {} parameters but got {}.",
-                inner.params.len(),
-                arguments.len()
-            )));
-        }
-        let mut params = Vec::with_capacity(arguments.len());
-        for (argument, to) in arguments.iter().zip(&inner.params) {
-            let value = quintet_ir::eval(argument, &[], &[], &self.host)?;
-            params.push(match (&value, argument.ty()) {
-                (Value::Text(text), SqlType::Unknown) => {
-                    text_format::read(*to, text, self.format())?
-                }
-                (_, from) => {
-                    quintet_ir::cast::cast(value, from, *to, TypeMod::NONE, false, &self.host)?
-                }
-            });
-        }
-        portal.prepared = inner;
-        portal.params = params;
-        Ok(())
-    }
-
-    /// EXPLAIN's lines, or a wait if ANALYZE met a lock.
-    fn explain(
-        &mut self,
-        analyze: bool,
-        inner: &Planned,
-        portal: &mut Portal,
-    ) -> SqlResult<Result<Vec<String>, Pause>> {
-        let Command::Run(procedure) = &inner.command else {
-            return Err(SqlError::unsupported(format!("EXPLAIN {}", inner.tag)));
-        };
-        let mut lines = Vec::new();
-        match &procedure.body {
-            Body::Statement(statement) => {
-                let objects = &self.host.settings.format.objects;
-                let printed = quintet_ir::explain::explain(statement);
-                lines.extend(printed.into_iter().map(|line| objects.named(line)));
-            }
-            // A statement that was made into steps.
-            Body::Call { program, .. } if program.is_nameless() => {
-                lines.push(format!("{}, step by step", inner.tag));
-                let body = program.routines.first().map_or(&[][..], |made| &made.body);
-                let objects = &self.host.settings.format.objects;
-                each_step(body, &mut |step| {
-                    if let Some(statement) = step.action.statement() {
-                        let plan = quintet_ir::explain::explain(statement).into_iter();
-                        let nested = plan.enumerate().map(|(number, line)| match number {
-                            0 => format!("  ->  {}", objects.named(line)),
-                            _ => format!("      {}", objects.named(line)),
-                        });
-                        lines.extend(nested);
-                    }
-                });
-            }
-            Body::Call { program, .. } => {
-                let name = program.routines.first().map_or("", |routine| &routine.name);
-                let name = name.split('(').next().unwrap_or_default();
-                let what = match inner.tag {
-                    "CALL" => "Call of",
-                    _ => "Function Scan on",
-                };
-                lines.push(format!("{what} {name}"));
-                lines.extend(self.explain_line(procedure, &portal.params));
-            }
-        }
-        if !analyze {
-            return Ok(Ok(lines));
-        }
-        self.enter_statement();
-        self.refuse_write_if_read_only(procedure, inner.tag)?;
-        self.ensure_schema(portal)?;
-        let started = self.host.clock.monotonic_nanos();
-        let mut run = Run::new(&self.host.direct, Arc::clone(procedure));
-        let mut rows = 0;
-        let params = portal.params.clone();
-        match self.pull(&mut run, &params, 0, &mut rows, &mut |_| Ok(Flow::Continue))? {
-            Pulled::Wait(pause) => return Ok(Err(pause)),
-            Pulled::Commit => return Err(only_calls_commit()),
-            Pulled::End | Pulled::Enough | Pulled::Break => {}
-        }
-        let milliseconds = (self.host.clock.monotonic_nanos() - started) as f64 / 1e6;
-        lines.push(format!("Rows: {}", rows.max(run.affected())));
-        lines.push("Engine: direct".to_string());
-        lines.push(format!("Execution Time: {milliseconds:.3} ms"));
-        Ok(Ok(lines))
-    }
-
-    fn show(&self, name: &str) -> SqlResult<String> {
-        Ok(match name {
-            "transaction_isolation" | "transaction isolation level" if self.mode != Mode::Idle => {
-                self.level.sql_name().to_string()
-            }
-            "transaction_isolation" | "transaction isolation level" => self
-                .host
-                .settings
-                .level("default_transaction_isolation")
-                .sql_name()
-                .to_string(),
-            "transaction_read_only" => (if self.host.read_only { "on" } else { "off" }).to_string(),
-            _ => self.host.settings.show(name)?.to_string(),
-        })
-    }
-
-    fn remember_settings(&mut self) {
-        if self.mode == Mode::Explicit && self.settings_before.is_none() {
-            self.settings_before = Some(self.host.settings.save());
-        }
-    }
-
-    fn set(&mut self, local: bool, name: &str, value: Option<&str>) -> SqlResult<()> {
-        match (name, value) {
-            ("transaction_isolation", Some(value)) => {
-                let level = Some(quintet_base::Level::parse(value)?);
-                return self.set_modes(quintet_sql::command::TransactionModes {
-                    level,
-                    ..Default::default()
-                });
-            }
-            ("transaction_read_only", Some(value)) => {
-                let read_only = Some(value == "on" || value == "true");
-                return self.set_modes(quintet_sql::command::TransactionModes {
-                    read_only,
-                    ..Default::default()
-                });
-            }
-            ("role", value) => return self.set_role(local, value),
-            ("session_authorization", value) => return self.set_session_user(local, value),
-            _ => {}
-        }
-        self.set_plain(local, name, value)
-    }
-
-    /// SET of what means something to the settings alone.
-    pub(super) fn set_plain(
-        &mut self,
-        local: bool,
-        name: &str,
-        value: Option<&str>,
-    ) -> SqlResult<()> {
-        self.remember_settings();
-        if local {
-            if self.mode != Mode::Explicit {
-                self.warn(
-                    SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                    "SET LOCAL can only be used in transaction blocks",
-                );
-                return Ok(());
-            }
-            let before = self.host.settings.get(name).map(str::to_string);
-            self.host.settings.set(name, value)?;
-            self.local_settings
-                .push((name.to_string(), before.unwrap_or_default()));
-            return Ok(());
-        }
-        self.host.settings.set(name, value)
     }
 }
 

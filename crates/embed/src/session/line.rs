@@ -14,7 +14,8 @@
 //! ```
 
 use super::execute::canceled;
-use super::{Mode, Portal, PortalState, Session};
+use super::portal::{Portal, PortalState};
+use super::{Mode, Session};
 use crate::chains::{NoPlace, Place};
 use crate::classified::Class;
 use crate::step::{Pause, Reason};

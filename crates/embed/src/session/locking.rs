@@ -4,8 +4,9 @@
 //! reads there stays so; who has written to it before waits with its commit, and is told (40P01) if this transaction waits for
 //! it in turn.  Does not: keep readers out, or know modes: PostgreSQL's SHARE and stronger are one here.
 
+use super::Session;
 use super::execute::canceled;
-use super::{Portal, Session};
+use super::portal::Portal;
 use crate::step::{Pause, Reason};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_direct::translate;

@@ -1,11 +1,14 @@
-//! What a session has prepared, as it sees it itself: `pg_prepared_statements`.
+//! PREPARE and EXECUTE; and what a session has prepared, as it sees it itself: `pg_prepared_statements`.
 //!
-//! Relies on: whoever adds or takes away a named statement says so here.  Promises: the texts as they were sent.
-//! Does not: hold plans; the unnamed statement is not listed, as in PostgreSQL.
+//! Relies on: `extended` for statements by name; whoever adds or takes away a named one says so here.  Promises: the texts as
+//! they were sent.  Does not: hold plans; the unnamed statement is not listed, as in PostgreSQL.
 
+use super::Session;
+use super::portal::Portal;
 use parking_lot::Mutex;
 use quintet_base::value::Array;
-use quintet_base::{SqlType, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::Expr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,5 +72,52 @@ impl PreparedNames {
             ]
         };
         all.iter().map(row).collect()
+    }
+}
+
+impl Session {
+    /// PREPARE, by a statement that was sent as `sent`.
+    pub(super) fn prepare(
+        &mut self,
+        name: &str,
+        text: &str,
+        types: &[SqlType],
+        sent: &str,
+    ) -> SqlResult<()> {
+        self.parse(name, text, types)?;
+        let params = self.statement(name)?.params.clone();
+        let now = (self.host.transaction_time, true);
+        self.prepared.add(name, sent, &params, now);
+        Ok(())
+    }
+
+    /// EXECUTE: the portal becomes one of the statement named.
+    pub(super) fn bind_execute(
+        &mut self,
+        portal: &mut Portal,
+        name: &str,
+        arguments: &[Expr],
+    ) -> SqlResult<()> {
+        let inner = self.statement(name)?;
+        let inner = self.current(inner, Some(name))?;
+        if arguments.len() != inner.params.len() {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("wrong number of parameters for prepared statement \"{name}\""),
+            )
+            .detail(format!(
+                "Expected {} parameters but got {}.",
+                inner.params.len(),
+                arguments.len()
+            )));
+        }
+        let mut params = Vec::with_capacity(arguments.len());
+        for (argument, to) in arguments.iter().zip(&inner.params) {
+            let value = quintet_ir::eval(argument, &[], &[], &self.host)?;
+            params.push(self.literal(&value, argument.ty(), *to)?);
+        }
+        portal.prepared = inner;
+        portal.params = params;
+        Ok(())
     }
 }

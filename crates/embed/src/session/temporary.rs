@@ -6,12 +6,10 @@
 
 use super::change::Turn;
 use super::{Session, SessionOptions};
-use crate::database::{Inner, Schema};
+use crate::database::Inner;
 use crate::step::Pause;
 use quintet_base::SqlResult;
 use quintet_rt::threads;
-use quintet_sql::PlanContext;
-use quintet_sql::command::DdlPlan;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +22,7 @@ impl Session {
             return Ok(None);
         }
         let schema = Arc::clone(self.schema());
-        match self.plan_temporary(&schema, quintet_sql::plan_commit)? {
+        match quintet_sql::plan_commit(&self.host.plan_context(&schema.catalog))? {
             None => Ok(None),
             Some(plan) if plan.changes.is_empty() => self.do_work(&plan),
             // A table that goes at the commit has come with the same transaction, and so the turn is its own.
@@ -42,24 +40,10 @@ impl Session {
             return Ok(Some(pause));
         }
         let schema = Arc::clone(self.schema());
-        match self.plan_temporary(&schema, quintet_sql::plan_discard)? {
+        match quintet_sql::plan_discard(&self.host.plan_context(&schema.catalog))? {
             Some(plan) => self.do_change(&plan, &schema),
             None => Ok(None),
         }
-    }
-
-    fn plan_temporary(
-        &self,
-        schema: &Schema,
-        plan: impl FnOnce(&PlanContext) -> SqlResult<Option<DdlPlan>>,
-    ) -> SqlResult<Option<DdlPlan>> {
-        plan(&PlanContext {
-            catalog: &schema.catalog,
-            schema: self.host.settings.path(),
-            user: self.host.who(),
-            database: &self.host.database,
-            format: &self.host.settings.format,
-        })
     }
 
     /// The session ends: what it has made goes, and what others could not drop.

@@ -5,11 +5,14 @@
 //! Does not: begin a `Txn` before a statement needs one, so that BEGIN costs nothing and the snapshot is
 //! as fresh as can be.
 
-use super::{Mode, Savepoint, Session, Source};
+use super::execute::{canceled, only_calls_commit};
+use super::planning::Source;
+use super::portal::{Portal, PortalState};
+use super::{Mode, Savepoint, Session};
 use crate::database::Inner;
 use crate::host::SessionHost;
-use crate::step::{Pause, Reason};
-use quintet_base::{ConstraintId, Durability, SqlError, SqlResult, SqlState, Timestamp};
+use crate::step::{Pause, Reason, Step};
+use quintet_base::{ConstraintId, Durability, Level, SqlError, SqlResult, SqlState, Timestamp};
 use quintet_direct::{Context, Stop, translate};
 use quintet_sql::command::{Notice, TransactionModes};
 use quintet_tc::Error as TcError;
@@ -163,7 +166,7 @@ impl Session {
             Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
                 self.txn = None;
                 self.end_transaction(false);
-                Err(super::execute::canceled())
+                Err(canceled())
             }
             Err(TcError::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(error) => {
@@ -174,6 +177,63 @@ impl Session {
                 Err(error)
             }
         }
+    }
+
+    /// COMMIT.
+    pub(super) fn end_block(&mut self, portal: &mut Portal, chain: bool) -> SqlResult<Step> {
+        let (level, read_only) = (self.level, self.host.read_only);
+        let tag = match self.mode {
+            Mode::Failed => {
+                self.rollback();
+                "ROLLBACK"
+            }
+            Mode::Idle => {
+                self.warn(
+                    SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                    "there is no transaction in progress",
+                );
+                "COMMIT"
+            }
+            Mode::Implicit | Mode::Explicit => {
+                if let Some(pause) = self.commit()? {
+                    if self.pending.is_some() {
+                        if chain {
+                            self.chain(level, read_only);
+                        }
+                        portal.state = PortalState::Committing(Some("COMMIT".into()));
+                    }
+                    return Ok(Step::Wait(pause));
+                }
+                "COMMIT"
+            }
+        };
+        if chain {
+            self.chain(level, read_only);
+        }
+        self.finish(portal, Some(tag.into()))
+    }
+
+    /// ROLLBACK.
+    pub(super) fn undo_block(&mut self, chain: bool) {
+        if matches!(self.mode, Mode::Idle | Mode::Implicit) {
+            self.warn(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "there is no transaction in progress",
+            );
+        }
+        let (level, read_only) = (self.level, self.host.read_only);
+        self.rollback();
+        if chain {
+            self.chain(level, read_only);
+        }
+    }
+
+    /// Begins the next block like the last one.
+    fn chain(&mut self, level: Level, read_only: bool) {
+        self.enter_statement();
+        self.mode = Mode::Explicit;
+        self.level = level;
+        self.host.read_only = read_only;
     }
 
     /// Others may ask whose commit it was that they have lost to.
@@ -196,7 +256,7 @@ impl Session {
             Ok(()) => Ok(None),
             Err(Stop::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(Stop::Error(error)) => Err(error),
-            Err(Stop::Commit) => Err(super::execute::only_calls_commit()),
+            Err(Stop::Commit) => Err(only_calls_commit()),
         }
     }
 
@@ -280,9 +340,8 @@ impl Session {
             let _ = self.host.settings.set(&name, Some(&value));
         }
         if !self.portals.is_empty() {
-            self.portals.retain(|_, portal| {
-                portal.held || matches!(portal.state, super::PortalState::Rows(_))
-            });
+            self.portals
+                .retain(|_, portal| portal.held || matches!(portal.state, PortalState::Rows(_)));
         }
     }
 

@@ -1,0 +1,245 @@
+//! The extended protocol: statements and portals by name; "" names the unnamed one of each.
+//!
+//! Relies on: `planning` for plans, `execute` for running them.  Promises: PostgreSQL's rules for what a name may mean, and for
+//! how long; a text that was planned before is not parsed again.  Does not: decode values, or end a transaction (`sync` does).
+
+use super::Session;
+use super::planning::{PLANS_MAX, Prepared, Source};
+use super::portal::{Portal, no_portal};
+use crate::activity::State;
+use crate::step::{RowSink, Step};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::statement::OutputColumn;
+use quintet_sql::Parsed;
+use quintet_sql::command::Command;
+use std::sync::Arc;
+
+/// Rows that take some ten milliseconds to read.
+const ROWS_HEAVY: u64 = 50_000;
+
+impl Session {
+    /// Plans a statement and keeps it under a name.
+    ///
+    /// # Errors
+    /// `42P05` if the name is taken, `42601` for several statements in one, and whatever planning says.
+    pub fn parse(&mut self, name: &str, sql: &str, types: &[SqlType]) -> SqlResult<()> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{name}\" already exists"),
+            ));
+        }
+        if let Some(known) = self
+            .texts
+            .get(sql)
+            .filter(|known| *known.source.declared == *types)
+        {
+            let known = Arc::clone(known);
+            self.refuse_if_failed(&known.source)?;
+            let prepared = self.current(known, None)?;
+            self.note_prepared(name, sql, &prepared.params);
+            self.statements.insert(name.to_string(), prepared);
+            return Ok(());
+        }
+        let mut parsed = quintet_sql::parse(sql)?;
+        if parsed.len() > 1 {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                "cannot insert multiple commands into a prepared statement",
+            ));
+        }
+        let parsed = match parsed.pop() {
+            Some(parsed) => parsed,
+            None => Parsed::empty(),
+        };
+        let source = Source {
+            parsed: Arc::new(parsed),
+            declared: types.into(),
+        };
+        self.refuse_if_failed(&source)?;
+        let prepared = self.plan(source)?;
+        if matches!(prepared.planned.command, Command::Run(_)) {
+            if self.texts.len() >= PLANS_MAX {
+                self.texts.clear();
+            }
+            self.texts.insert(sql.to_string(), Arc::clone(&prepared));
+        }
+        self.note_prepared(name, sql, &prepared.params);
+        self.statements.insert(name.to_string(), prepared);
+        Ok(())
+    }
+
+    fn note_prepared(&self, name: &str, sql: &str, params: &[SqlType]) {
+        if !name.is_empty() {
+            let now = (self.host.clock.now_micros(), false);
+            self.prepared.add(name, sql, params, now);
+        }
+    }
+
+    /// A statement by name.
+    ///
+    /// # Errors
+    /// `26000`.
+    pub fn statement(&self, name: &str) -> SqlResult<Arc<Prepared>> {
+        self.statements
+            .get(name)
+            .cloned()
+            .ok_or_else(|| no_statement(name))
+    }
+
+    /// Binds values, already of the parameters' types, to a statement.
+    ///
+    /// # Errors
+    /// `26000`, `42P03`, `08P01` for a wrong number of values; planning again may fail.
+    pub fn bind(&mut self, portal: &str, statement: &str, params: Vec<Value>) -> SqlResult<()> {
+        let prepared = self.statement(statement)?;
+        self.refuse_if_failed(&prepared.source)?;
+        let prepared = self.current(prepared, Some(statement))?;
+        if params.len() != prepared.params.len() {
+            return Err(SqlError::new(
+                SqlState::PROTOCOL_VIOLATION,
+                format!(
+                    "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {}",
+                    params.len(),
+                    prepared.params.len()
+                ),
+            ));
+        }
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            return Err(SqlError::new(
+                SqlState::DUPLICATE_CURSOR,
+                format!("cursor \"{portal}\" already exists"),
+            ));
+        }
+        self.put_portal(portal, Portal::new(prepared, params));
+        Ok(())
+    }
+
+    /// What follows the portal's execution is the end of the implicit transaction: a call may commit at
+    /// once, and be run again if it loses.
+    pub fn ends_with(&mut self, portal: &str) {
+        if let Some(portal) = self.portals.get_mut(portal)
+            && matches!(&portal.prepared.planned.command, Command::Run(procedure) if procedure.is_call())
+        {
+            portal.commits = true;
+        }
+    }
+
+    /// What a portal returns.
+    ///
+    /// # Errors
+    /// `34000`; `26000` for EXECUTE of a statement that is not there.
+    pub fn portal_columns(&self, portal: &str) -> SqlResult<Vec<OutputColumn>> {
+        let portal = self.portals.get(portal).ok_or_else(|| no_portal(portal))?;
+        self.columns_of(&portal.prepared)
+    }
+
+    /// The text of a portal's statement, as it was planned.
+    pub fn portal_text(&self, portal: &str) -> Option<&str> {
+        let portal = self.portals.get(portal)?;
+        Some(portal.prepared.source.parsed.text())
+    }
+
+    /// True if running the portal touches a handful of rows by key. Otherwise it should not run on a
+    /// thread that others wait for.
+    pub fn is_short(&self, portal: &str) -> bool {
+        self.portals
+            .get(portal)
+            .is_none_or(|portal| portal.prepared.short)
+    }
+
+    /// True if running the portal reads large tables from one end to the other, and others wait for nothing that the
+    /// session holds: it may well let short statements go first.
+    pub fn is_heavy(&self, portal: &str) -> bool {
+        let Some(portal) = self.portals.get(portal) else {
+            return false;
+        };
+        let scans = portal.prepared.scans.iter();
+        let rows: u64 = scans.map(|space| self.db.tc.records(*space)).sum();
+        let holds_nothing = || {
+            self.txn
+                .as_ref()
+                .is_none_or(|txn| !txn.has_writes() && !txn.has_locks())
+        };
+        rows >= ROWS_HEAVY && holds_nothing()
+    }
+
+    /// Runs a portal; `max_rows` 0 means all. Call it again after `Wait` and `Yielded`, and when more
+    /// rows are wanted after `Suspended`.
+    ///
+    /// # Errors
+    /// Whatever the statement says; tell [`Session::fail`] afterwards.
+    pub fn execute(
+        &mut self,
+        portal: &str,
+        max_rows: usize,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Step> {
+        let Some((name, mut taken)) = self.portals.remove_entry(portal) else {
+            return Err(no_portal(portal));
+        };
+        if !taken.begun || self.shown != State::Active {
+            self.show_active(&taken);
+        }
+        self.show_running();
+        let ends = self.ends;
+        let result = self.run_portal(&mut taken, max_rows, sink);
+        self.show_step(&result);
+        if let Err(error) = &result {
+            self.note_error(error);
+        }
+        let over = matches!(result, Ok(Step::Done(_)) | Err(_)) && self.ends != ends;
+        if !over {
+            self.portals.insert(name, taken);
+        }
+        result
+    }
+
+    /// Forgets a statement; an unknown name is fine.
+    pub fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
+        self.prepared.remove(name);
+    }
+
+    /// Forgets a portal; an unknown name is fine.
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    pub(super) fn put_portal(&mut self, name: &str, portal: Portal) {
+        match self.portals.get_mut(name) {
+            Some(old) => *old = portal,
+            None => {
+                self.portals.insert(name.to_string(), portal);
+            }
+        }
+    }
+
+    /// What a statement returns, looking through EXECUTE and FETCH.
+    pub(super) fn columns_of(&self, prepared: &Prepared) -> SqlResult<Vec<OutputColumn>> {
+        match &prepared.planned.command {
+            Command::Execute { name, .. } => {
+                let inner = self.statement(name)?;
+                self.columns_of(&inner)
+            }
+            Command::Fetch {
+                name,
+                discard: false,
+                ..
+            } => {
+                let inner = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+                Ok(inner.prepared.columns.clone())
+            }
+            _ => Ok(prepared.columns.clone()),
+        }
+    }
+}
+
+pub(super) fn no_statement(name: &str) -> SqlError {
+    let message = if name.is_empty() {
+        "unnamed prepared statement does not exist".to_string()
+    } else {
+        format!("prepared statement \"{name}\" does not exist")
+    };
+    SqlError::new(SqlState::INVALID_SQL_STATEMENT_NAME, message)
+}

@@ -1,0 +1,88 @@
+//! A statement bound to values, and how far it has come.
+//!
+//! Relies on: nothing but the states of what it may be doing.  Promises: it can be put aside at any step and gone on
+//! with later.  Does not: take a step by itself (`execute`), or know its name (`extended`).
+
+use super::batched::Batched;
+use super::call::Calling;
+use super::cursors::Scroll;
+use super::feed::FeedRows;
+use super::line::Queued;
+use super::planning::Prepared;
+use quintet_base::{SqlError, SqlState, Value};
+use quintet_direct::Run;
+use quintet_sql::command::CopyTo;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A statement bound to values, and how far it has come.
+pub(super) struct Portal {
+    pub(super) prepared: Arc<Prepared>,
+    /// As it was sent, if it was planned without its literals.
+    pub(super) text: Option<Arc<str>>,
+    pub(super) params: Vec<Value>,
+    pub(super) state: PortalState,
+    /// It has been run, and perhaps waits: a cancel request since then is for it.
+    pub(super) begun: bool,
+    /// Tell the sink the columns first.
+    pub(super) announce: bool,
+    /// Last statement of a simple query: commits an implicit transaction before it is answered.
+    pub(super) commits: bool,
+    /// Given so far.
+    pub(super) rows: u64,
+    /// Of these, as many as had been given when it was last suspended.
+    pub(super) told: u64,
+    /// A cursor WITH HOLD, which the end of a transaction leaves alone.
+    pub(super) held: bool,
+}
+
+pub(super) enum PortalState {
+    Ready,
+    Running(Box<Run>),
+    /// A call that waits for those before it.
+    Queued(Box<Queued>),
+    /// A call that is in line for a batch, or in one.
+    Batched(Box<Batched>),
+    Calling(Box<Calling>),
+    /// Calls of functions of advisory locks, with what those before gave.
+    Advising(Vec<Value>),
+    /// A result that was made whole: SHOW, EXPLAIN, held cursors.
+    Rows(VecDeque<Vec<Value>>),
+    /// A cursor with SCROLL.
+    Scroll(Scroll),
+    CopyOut(Box<Run>, Arc<CopyTo>),
+    Feeding(FeedRows),
+    /// The command is done; its transaction is being committed.
+    Committing(Option<String>),
+    Done(Option<String>),
+}
+
+impl Portal {
+    /// It is a statement whose routine may say COMMIT and ROLLBACK, if it is a transaction of its own.
+    pub(super) fn ends_transactions(&self) -> bool {
+        matches!(self.prepared.planned.tag, "CALL" | "DO")
+    }
+
+    pub(super) fn new(prepared: Arc<Prepared>, params: Vec<Value>) -> Portal {
+        Portal {
+            prepared,
+            text: None,
+            params,
+            state: PortalState::Ready,
+            begun: false,
+            announce: false,
+            commits: false,
+            rows: 0,
+            told: 0,
+            held: false,
+        }
+    }
+}
+
+pub(super) fn no_portal(name: &str) -> SqlError {
+    let kind = if name.is_empty() { "portal" } else { "cursor" };
+    SqlError::new(
+        SqlState::INVALID_CURSOR_NAME,
+        format!("{kind} \"{name}\" does not exist"),
+    )
+}

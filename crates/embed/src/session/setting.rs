@@ -1,0 +1,105 @@
+//! SET, RESET and SHOW.
+//!
+//! Relies on: `settings` for names and values; `transaction` and `identity` for those that mean more than their value.
+//! Promises: what a transaction set goes back when it is undone, and what it set LOCAL when it ends in any way.
+//! Does not: check values (`settings`).
+
+use super::{Mode, Session};
+use quintet_base::{Level, SqlResult, SqlState, Value};
+use quintet_sql::command::TransactionModes;
+use std::collections::VecDeque;
+
+impl Session {
+    /// SHOW.
+    pub(super) fn show(&self, name: &str) -> SqlResult<String> {
+        Ok(match name {
+            "transaction_isolation" | "transaction isolation level" if self.mode != Mode::Idle => {
+                self.level.sql_name().to_string()
+            }
+            "transaction_isolation" | "transaction isolation level" => {
+                let level = self.host.settings.level("default_transaction_isolation");
+                level.sql_name().to_string()
+            }
+            "transaction_read_only" => (if self.host.read_only { "on" } else { "off" }).to_string(),
+            _ => self.host.settings.show(name)?.to_string(),
+        })
+    }
+
+    /// SHOW ALL.
+    pub(super) fn show_all(&self) -> VecDeque<Vec<Value>> {
+        let rows = self.host.settings.all();
+        rows.map(|(name, value, about)| [name, value, about].map(Value::text).to_vec())
+            .collect()
+    }
+
+    /// Before the first change in a transaction, which may be undone.
+    pub(super) fn remember_settings(&mut self) {
+        if self.mode == Mode::Explicit && self.settings_before.is_none() {
+            self.settings_before = Some(self.host.settings.save());
+        }
+    }
+
+    /// SET.
+    pub(super) fn set(&mut self, local: bool, name: &str, value: Option<&str>) -> SqlResult<()> {
+        match (name, value) {
+            ("transaction_isolation", Some(value)) => {
+                return self.set_modes(TransactionModes {
+                    level: Some(Level::parse(value)?),
+                    ..TransactionModes::default()
+                });
+            }
+            ("transaction_read_only", Some(value)) => {
+                return self.set_modes(TransactionModes {
+                    read_only: Some(value == "on" || value == "true"),
+                    ..TransactionModes::default()
+                });
+            }
+            ("role", value) => return self.set_role(local, value),
+            ("session_authorization", value) => return self.set_session_user(local, value),
+            _ => {}
+        }
+        self.set_plain(local, name, value)
+    }
+
+    /// SET SESSION CHARACTERISTICS AS TRANSACTION.
+    pub(super) fn set_default_modes(&mut self, modes: TransactionModes) -> SqlResult<()> {
+        self.remember_settings();
+        let settings = &mut self.host.settings;
+        if let Some(level) = modes.level {
+            settings.set("default_transaction_isolation", Some(level.sql_name()))?;
+        }
+        let on_off = |on: bool| Some(if on { "on" } else { "off" });
+        if let Some(read_only) = modes.read_only {
+            settings.set("default_transaction_read_only", on_off(read_only))?;
+        }
+        if let Some(deferrable) = modes.deferrable {
+            settings.set("default_transaction_deferrable", on_off(deferrable))?;
+        }
+        Ok(())
+    }
+
+    /// SET of what means something to the settings alone.
+    pub(super) fn set_plain(
+        &mut self,
+        local: bool,
+        name: &str,
+        value: Option<&str>,
+    ) -> SqlResult<()> {
+        self.remember_settings();
+        if local {
+            if self.mode != Mode::Explicit {
+                self.warn(
+                    SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                    "SET LOCAL can only be used in transaction blocks",
+                );
+                return Ok(());
+            }
+            let before = self.host.settings.get(name).map(str::to_string);
+            self.host.settings.set(name, value)?;
+            self.local_settings
+                .push((name.to_string(), before.unwrap_or_default()));
+            return Ok(());
+        }
+        self.host.settings.set(name, value)
+    }
+}
