@@ -3,9 +3,20 @@
 //! Relies on: `base::text_format` for the zone.  Promises: a name is either known and checked,
 //! a custom one (it has a dot), or refused with 42704; a value that Quintet cannot honour is refused,
 //! not ignored.  Does not: change a running transaction; the session does.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `known` | the settings that there are |
+//! | `value` | what their values may be |
+//! | `identity` | who the session is |
+
+mod identity;
+mod known;
+mod value;
 
 use crate::history::AsOf;
-use quintet_base::datetime::TimeZone;
+use identity::Identity;
+use known::{IDENTITY, KNOWN};
 use quintet_base::limits::STATEMENT_MEMORY_DEFAULT;
 use quintet_base::objects::ObjectNames;
 use quintet_base::text_format::FormatContext;
@@ -13,400 +24,10 @@ use quintet_base::{Durability, Level, RoleId, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
 use quintet_sql::{KEPT_SETTINGS, KeptSetting, kept_setting};
 use std::collections::BTreeMap;
+use value::{MESSAGES, invalid, parse_bool, parse_kilobytes};
 
-/// What kind of value a setting takes, and what the session does with it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Any text; kept for SHOW.
-    Text,
-    /// A boolean; kept for SHOW and for those who ask.
-    Bool,
-    /// Milliseconds, with PostgreSQL's units.
-    Milliseconds,
-    /// Kilobytes, with PostgreSQL's units; kept for SHOW with a unit.
-    Memory,
-    /// A whole number.
-    Integer,
-    /// From which severity on messages are sent.
-    MinMessages,
-    /// Only this value (compared without case); anything else is refused by name.
-    Only,
-    /// Cannot be set.
-    Fixed,
-    /// An isolation level.
-    Level,
-    /// A time zone.
-    Zone,
-    /// `ISO` with any field order.
-    DateStyle,
-    /// on/off/local/remote_*.
-    SynchronousCommit,
-    /// direct, chain, queue, auto or locking.
-    Engine,
-    /// A moment of the past.
-    AsOf,
-    /// A role that the session has looked up, or `none`.
-    Role,
-    /// Likewise, never `none`.
-    SessionUser,
-}
-
-/// Bounds of `work_mem`, as in PostgreSQL.
-const WORK_MEM_KB_MIN: u64 = 64;
-const WORK_MEM_KB_MAX: u64 = 2_147_483_647;
-
-struct Known {
-    name: &'static str,
-    default: &'static str,
-    kind: Kind,
-    /// Reported to the client when it changes (ParameterStatus), under this spelling.
-    reported: Option<&'static str>,
-    description: &'static str,
-}
-
-const fn known(
-    name: &'static str,
-    default: &'static str,
-    kind: Kind,
-    reported: Option<&'static str>,
-    description: &'static str,
-) -> Known {
-    Known {
-        name,
-        default,
-        kind,
-        reported,
-        description,
-    }
-}
-
-/// Settings that say who the session is: SHOW ALL and pg_settings leave them out, RESET ALL leaves them alone.
-const IDENTITY: [&str; 3] = ["is_superuser", "role", "session_authorization"];
-
+/// Said of settings that are kept for clients (`sql::KEPT_SETTINGS`).
 const STEERS_NOTHING: &str = "Kept for clients that set it; it steers nothing here.";
-
-/// Sorted by name.
-const KNOWN: &[Known] = &[
-    known(
-        "application_name",
-        "",
-        Kind::Text,
-        Some("application_name"),
-        "Name of the application, for statistics and logs.",
-    ),
-    known(
-        "bytea_output",
-        "hex",
-        Kind::Only,
-        None,
-        "Format of bytea text output.",
-    ),
-    known(
-        "check_function_bodies",
-        "on",
-        Kind::Bool,
-        None,
-        "Kept for clients that set it; what a body names is looked up when it is reached.",
-    ),
-    known(
-        "client_encoding",
-        "UTF8",
-        Kind::Only,
-        Some("client_encoding"),
-        "Encoding the client uses.",
-    ),
-    known(
-        "client_min_messages",
-        "notice",
-        Kind::MinMessages,
-        None,
-        "Messages below this severity are not sent.",
-    ),
-    known(
-        "datestyle",
-        "ISO, MDY",
-        Kind::DateStyle,
-        Some("DateStyle"),
-        "Format of dates; always ISO.",
-    ),
-    known(
-        "default_table_access_method",
-        "heap",
-        Kind::Only,
-        None,
-        "Kept for clients that set it; there is one way to store a table.",
-    ),
-    known(
-        "default_tablespace",
-        "",
-        Kind::Only,
-        None,
-        "Always the only one.",
-    ),
-    known(
-        "default_transaction_deferrable",
-        "off",
-        Kind::Bool,
-        None,
-        "DEFERRABLE of new transactions.",
-    ),
-    known(
-        "default_transaction_isolation",
-        "read committed",
-        Kind::Level,
-        None,
-        "Isolation level of new transactions.",
-    ),
-    known(
-        "default_transaction_read_only",
-        "off",
-        Kind::Bool,
-        Some("default_transaction_read_only"),
-        "READ ONLY of new transactions.",
-    ),
-    known(
-        "extra_float_digits",
-        "1",
-        Kind::Integer,
-        None,
-        "Digits of floating-point output; 1 or more is the shortest exact form.",
-    ),
-    known(
-        "idle_in_transaction_session_timeout",
-        "0",
-        Kind::Milliseconds,
-        None,
-        "Ends a session that idles inside a transaction.",
-    ),
-    known(
-        "in_hot_standby",
-        "off",
-        Kind::Fixed,
-        Some("in_hot_standby"),
-        "Always off.",
-    ),
-    known(
-        "integer_datetimes",
-        "on",
-        Kind::Fixed,
-        Some("integer_datetimes"),
-        "Always on.",
-    ),
-    known(
-        "intervalstyle",
-        "postgres",
-        Kind::Only,
-        Some("IntervalStyle"),
-        "Format of intervals.",
-    ),
-    known(
-        "is_superuser",
-        "on",
-        Kind::Fixed,
-        Some("is_superuser"),
-        "Whether the current user is a superuser.",
-    ),
-    known(
-        "lock_timeout",
-        "0",
-        Kind::Milliseconds,
-        None,
-        "Longest wait for a row lock.",
-    ),
-    known(
-        "max_identifier_length",
-        "63",
-        Kind::Fixed,
-        None,
-        "Bytes of an identifier.",
-    ),
-    known(
-        "max_index_keys",
-        "32",
-        Kind::Fixed,
-        None,
-        "Columns of an index.",
-    ),
-    known(
-        "quintet.engine",
-        "direct",
-        Kind::Engine,
-        None,
-        "How calls of routines are run: direct, or behind those that they conflict with (chain).",
-    ),
-    known(
-        "quintet.group_reads",
-        "on",
-        Kind::Bool,
-        None,
-        "Whether the reads of a call are announced to storage before it begins.",
-    ),
-    known(
-        "quintet.as_of",
-        "",
-        Kind::AsOf,
-        None,
-        "The moment of the past that transactions read (-10s, or a timestamp); nothing: the present.",
-    ),
-    known(
-        "row_security",
-        "on",
-        Kind::Bool,
-        None,
-        "Kept for clients that set it; there are no policies.",
-    ),
-    known(
-        "search_path",
-        "\"$user\", public",
-        Kind::Text,
-        None,
-        "Schemas searched for names.",
-    ),
-    known(
-        "server_encoding",
-        "UTF8",
-        Kind::Fixed,
-        Some("server_encoding"),
-        "Encoding of the database.",
-    ),
-    known(
-        "server_version",
-        SERVER_VERSION,
-        Kind::Fixed,
-        Some("server_version"),
-        "PostgreSQL version whose behaviour is offered.",
-    ),
-    known(
-        "server_version_num",
-        "150000",
-        Kind::Fixed,
-        None,
-        "The same as a number.",
-    ),
-    known(
-        "role",
-        "none",
-        Kind::Role,
-        None,
-        "The role that the session has taken, or none.",
-    ),
-    known(
-        "session_authorization",
-        "",
-        Kind::SessionUser,
-        Some("session_authorization"),
-        "The session's user.",
-    ),
-    known(
-        "standard_conforming_strings",
-        "on",
-        Kind::Only,
-        Some("standard_conforming_strings"),
-        "Backslashes in '...' are ordinary.",
-    ),
-    known(
-        "statement_timeout",
-        "0",
-        Kind::Milliseconds,
-        None,
-        "Longest time a statement may run.",
-    ),
-    known(
-        "synchronous_commit",
-        "on",
-        Kind::SynchronousCommit,
-        None,
-        "Whether COMMIT waits for the disk.",
-    ),
-    known(
-        "timezone",
-        "UTC",
-        Kind::Zone,
-        Some("TimeZone"),
-        "Zone of timestamps with time zone.",
-    ),
-    known(
-        "transaction_deferrable",
-        "off",
-        Kind::Bool,
-        None,
-        "DEFERRABLE of this transaction.",
-    ),
-    known(
-        "transaction_isolation",
-        "read committed",
-        Kind::Level,
-        None,
-        "Isolation level of this transaction.",
-    ),
-    known(
-        "transaction_read_only",
-        "off",
-        Kind::Bool,
-        None,
-        "READ ONLY of this transaction.",
-    ),
-    known(
-        "work_mem",
-        "256MB",
-        Kind::Memory,
-        None,
-        "Memory of one statement; rows that a join keeps go to a file beyond it.",
-    ),
-    known(
-        "xmloption",
-        "content",
-        Kind::Only,
-        None,
-        "Kept for clients that set it; there is no xml.",
-    ),
-];
-
-/// Severities of messages to a client, the least first.
-const MESSAGES: &[&str] = &[
-    "debug5", "debug4", "debug3", "debug2", "debug1", "log", "info", "notice", "warning", "error",
-];
-
-/// Starts with the PostgreSQL version whose behaviour is offered, because drivers parse it.
-pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
-
-/// Whose session it is.
-#[derive(Clone, Debug)]
-pub(crate) struct Identity {
-    /// Who has logged in.
-    login: RoleId,
-    /// session_user.
-    session: RoleId,
-    /// SET ROLE.
-    taken: Option<RoleId>,
-    /// Roles that the session has looked up for SET ROLE and SET SESSION AUTHORIZATION.
-    found: BTreeMap<String, RoleId>,
-}
-
-impl Identity {
-    /// Of whom has logged in.
-    fn new(name: &str, login: RoleId) -> Identity {
-        Identity {
-            login,
-            session: login,
-            taken: None,
-            found: BTreeMap::from([(name.to_string(), login)]),
-        }
-    }
-
-    pub fn login(&self) -> RoleId {
-        self.login
-    }
-
-    pub fn session(&self) -> RoleId {
-        self.session
-    }
-
-    /// Who runs statements.
-    pub fn current(&self) -> RoleId {
-        self.taken.unwrap_or(self.session)
-    }
-}
 
 /// The settings of one session.
 #[derive(Clone, Debug)]
@@ -520,10 +141,7 @@ impl Settings {
             "integer" | "real" => begins_as_number(&value).then_some(value.clone()),
             _ => Some(value.to_ascii_lowercase()),
         }
-        .ok_or_else(|| {
-            let message = format!("invalid value for parameter \"{}\": \"{value}\"", kept.name);
-            SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
-        })?;
+        .ok_or_else(|| invalid(kept.name, &value))?;
         match value == kept.default {
             true => self.values.remove(kept.name),
             false => self.values.insert(kept.name.to_string(), value),
@@ -540,135 +158,6 @@ impl Settings {
             None => self.values.remove(&name),
         };
         Ok(())
-    }
-
-    fn check(&mut self, known: &Known, value: &str) -> SqlResult<String> {
-        let name = known.name;
-        let invalid = || {
-            SqlError::new(
-                SqlState::INVALID_PARAMETER_VALUE,
-                format!("invalid value for parameter \"{name}\": \"{value}\""),
-            )
-        };
-        match known.kind {
-            Kind::Text => Ok(value.to_string()),
-            Kind::MinMessages => {
-                let value = value.to_ascii_lowercase();
-                Ok(match value.as_str() {
-                    "debug" => "debug2".to_string(),
-                    // An error is always sent.
-                    "fatal" | "panic" => "error".to_string(),
-                    known if MESSAGES.contains(&known) => value,
-                    _ => return Err(invalid()),
-                })
-            }
-            Kind::Bool => Ok(if parse_bool(value).ok_or_else(invalid)? {
-                "on"
-            } else {
-                "off"
-            }
-            .to_string()),
-            Kind::Milliseconds => Ok(parse_milliseconds(value).ok_or_else(invalid)?.to_string()),
-            Kind::Memory => {
-                let kilobytes = parse_kilobytes(value).ok_or_else(invalid)?;
-                if !(WORK_MEM_KB_MIN..=WORK_MEM_KB_MAX).contains(&kilobytes) {
-                    return Err(SqlError::new(
-                        SqlState::INVALID_PARAMETER_VALUE,
-                        format!(
-                            "{kilobytes} kB is outside the valid range for parameter \"{name}\" ({WORK_MEM_KB_MIN} .. {WORK_MEM_KB_MAX})"
-                        ),
-                    ));
-                }
-                Ok(show_kilobytes(kilobytes))
-            }
-            Kind::Integer => {
-                let number: i32 = value.trim().parse().map_err(|_| invalid())?;
-                if !(-15..=3).contains(&number) {
-                    return Err(SqlError::new(
-                        SqlState::INVALID_PARAMETER_VALUE,
-                        format!(
-                            "{number} is outside the valid range for parameter \"{name}\" (-15 .. 3)"
-                        ),
-                    ));
-                }
-                self.format.extra_float_digits = number;
-                Ok(number.to_string())
-            }
-            Kind::Only => {
-                let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
-                let synonym = name == "client_encoding" && plain(value) == "unicode";
-                if plain(value) == plain(known.default) || synonym {
-                    return Ok(known.default.to_string());
-                }
-                Err(SqlError::unsupported(format!("{name} = \"{value}\""))
-                    .hint(format!("Only \"{}\" is available.", known.default)))
-            }
-            Kind::Fixed => Err(SqlError::new(
-                SqlState::CANT_CHANGE_RUNTIME_PARAM,
-                format!("parameter \"{name}\" cannot be changed"),
-            )),
-            Kind::Role if value == "none" => {
-                self.identity.taken = None;
-                Ok(value.to_string())
-            }
-            Kind::Role | Kind::SessionUser => {
-                let found = self.identity.found.get(value).copied();
-                let found = found.ok_or_else(|| {
-                    SqlError::new(
-                        SqlState::INVALID_PARAMETER_VALUE,
-                        format!("role \"{value}\" does not exist"),
-                    )
-                })?;
-                match known.kind {
-                    Kind::Role => self.identity.taken = Some(found),
-                    _ => {
-                        self.identity.session = found;
-                        self.identity.taken = None;
-                        self.values.insert("role".into(), "none".into());
-                    }
-                }
-                Ok(value.to_string())
-            }
-            Kind::Level => Ok(Level::parse(value)?.sql_name().to_string()),
-            Kind::Zone => {
-                self.format.zone = TimeZone::parse(value)?;
-                Ok(value.to_string())
-            }
-            Kind::DateStyle => {
-                let lower = value.to_ascii_lowercase();
-                let order = match lower.split(',').map(str::trim).find(|part| *part != "iso") {
-                    None | Some("mdy" | "us" | "noneuro") => "MDY",
-                    Some("dmy" | "european" | "euro") => "DMY",
-                    Some("ymd") => "YMD",
-                    Some(_) => {
-                        return Err(SqlError::unsupported(format!("DateStyle \"{value}\""))
-                            .hint("Only ISO output is available."));
-                    }
-                };
-                Ok(format!("ISO, {order}"))
-            }
-            Kind::SynchronousCommit => match value.to_ascii_lowercase().as_str() {
-                "on" | "true" | "yes" | "1" | "local" | "remote_write" | "remote_apply" => {
-                    Ok("on".into())
-                }
-                "off" | "false" | "no" | "0" => Ok("off".into()),
-                _ => Err(invalid()),
-            },
-            Kind::AsOf => {
-                self.as_of = AsOf::parse(value, &self.format).map_err(|error| {
-                    invalid()
-                        .detail(error.message.clone())
-                        .hint("Give a timestamp, or a time before now as in -10s.")
-                })?;
-                Ok(value.to_string())
-            }
-            Kind::Engine => {
-                self.engine = Engine::parse(value).map_err(|_| {
-                    invalid().hint("Available values: direct, chain, queue, auto, locking.")
-                })?;
-                Ok(self.engine.name().into())
-            }
-        }
     }
 
     /// Bytes that a statement may hold in memory.
@@ -865,62 +354,6 @@ fn unrecognized(name: &str) -> SqlError {
     )
 }
 
-/// PostgreSQL's words for booleans, unique prefixes included.
-fn parse_bool(text: &str) -> Option<bool> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "on" | "true" | "t" | "yes" | "y" | "1" => Some(true),
-        "off" | "false" | "f" | "no" | "n" | "0" => Some(false),
-        _ => None,
-    }
-}
-
-fn parse_milliseconds(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().ok()?;
-    let factor = match text[digits..].trim() {
-        "" | "ms" => 1,
-        "s" => 1000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    number.checked_mul(factor)
-}
-
-/// `64MB`, or a number of kilobytes.
-fn parse_kilobytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().ok()?;
-    let factor = match text[digits..].trim() {
-        "B" => return Some(number / 1024),
-        "" | "kB" => 1,
-        "MB" => 1 << 10,
-        "GB" => 1 << 20,
-        "TB" => 1 << 30,
-        _ => return None,
-    };
-    number.checked_mul(factor)
-}
-
-/// In the largest unit that is exact, as SHOW has it.
-fn show_kilobytes(kilobytes: u64) -> String {
-    let units = [(1 << 30, "TB"), (1 << 20, "GB"), (1 << 10, "MB")];
-    let exact = units
-        .iter()
-        .find(|(factor, _)| kilobytes.is_multiple_of(*factor));
-    match exact {
-        Some((factor, unit)) => format!("{}{unit}", kilobytes / factor),
-        None => format!("{kilobytes}kB"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -933,6 +366,11 @@ mod tests {
             Engine::Direct,
         )
         .unwrap()
+    }
+
+    #[test]
+    fn the_table_is_sorted_by_name() {
+        assert!(KNOWN.is_sorted_by_key(|known| known.name));
     }
 
     #[test]

@@ -1,0 +1,210 @@
+//! What a setting's value may be, how it is written, and what follows from it.
+//!
+//! Relies on: `known` for the kind of value.  Promises: an accepted value is kept as SHOW has it; one that is refused changes nothing.
+//! Does not: keep it, or report it (`settings`).
+
+use super::Settings;
+use super::known::{Kind, Known};
+use crate::history::AsOf;
+use quintet_base::datetime::TimeZone;
+use quintet_base::{Level, SqlError, SqlResult, SqlState};
+use quintet_engine::Engine;
+
+/// Bounds of `work_mem`, as in PostgreSQL.
+const WORK_MEM_KB_MIN: u64 = 64;
+const WORK_MEM_KB_MAX: u64 = 2_147_483_647;
+
+/// Severities of messages to a client, the least first.
+pub(super) const MESSAGES: &[&str] = &[
+    "debug5", "debug4", "debug3", "debug2", "debug1", "log", "info", "notice", "warning", "error",
+];
+
+impl Settings {
+    /// A value as it is kept. Its effect on the session is there when this returns.
+    pub(super) fn check(&mut self, known: &Known, value: &str) -> SqlResult<String> {
+        let name = known.name;
+        let invalid = || invalid(name, value);
+        match known.kind {
+            Kind::Text => Ok(value.to_string()),
+            Kind::MinMessages => {
+                let value = value.to_ascii_lowercase();
+                Ok(match value.as_str() {
+                    "debug" => "debug2".to_string(),
+                    // An error is always sent.
+                    "fatal" | "panic" => "error".to_string(),
+                    known if MESSAGES.contains(&known) => value,
+                    _ => return Err(invalid()),
+                })
+            }
+            Kind::Bool => Ok(if parse_bool(value).ok_or_else(invalid)? {
+                "on"
+            } else {
+                "off"
+            }
+            .to_string()),
+            Kind::Milliseconds => Ok(parse_milliseconds(value).ok_or_else(invalid)?.to_string()),
+            Kind::Memory => {
+                let kilobytes = parse_kilobytes(value).ok_or_else(invalid)?;
+                if !(WORK_MEM_KB_MIN..=WORK_MEM_KB_MAX).contains(&kilobytes) {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!(
+                            "{kilobytes} kB is outside the valid range for parameter \"{name}\" ({WORK_MEM_KB_MIN} .. {WORK_MEM_KB_MAX})"
+                        ),
+                    ));
+                }
+                Ok(show_kilobytes(kilobytes))
+            }
+            Kind::Integer => {
+                let number: i32 = value.trim().parse().map_err(|_| invalid())?;
+                if !(-15..=3).contains(&number) {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!(
+                            "{number} is outside the valid range for parameter \"{name}\" (-15 .. 3)"
+                        ),
+                    ));
+                }
+                self.format.extra_float_digits = number;
+                Ok(number.to_string())
+            }
+            Kind::Only => {
+                let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
+                let synonym = name == "client_encoding" && plain(value) == "unicode";
+                if plain(value) == plain(known.default) || synonym {
+                    return Ok(known.default.to_string());
+                }
+                Err(SqlError::unsupported(format!("{name} = \"{value}\""))
+                    .hint(format!("Only \"{}\" is available.", known.default)))
+            }
+            Kind::Fixed => Err(SqlError::new(
+                SqlState::CANT_CHANGE_RUNTIME_PARAM,
+                format!("parameter \"{name}\" cannot be changed"),
+            )),
+            Kind::Role if value == "none" => {
+                self.identity.taken = None;
+                Ok(value.to_string())
+            }
+            Kind::Role | Kind::SessionUser => {
+                let found = self.identity.found.get(value).copied();
+                let found = found.ok_or_else(|| {
+                    SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!("role \"{value}\" does not exist"),
+                    )
+                })?;
+                match known.kind {
+                    Kind::Role => self.identity.taken = Some(found),
+                    _ => {
+                        self.identity.session = found;
+                        self.identity.taken = None;
+                        self.values.insert("role".into(), "none".into());
+                    }
+                }
+                Ok(value.to_string())
+            }
+            Kind::Level => Ok(Level::parse(value)?.sql_name().to_string()),
+            Kind::Zone => {
+                self.format.zone = TimeZone::parse(value)?;
+                Ok(value.to_string())
+            }
+            Kind::DateStyle => {
+                let lower = value.to_ascii_lowercase();
+                let order = match lower.split(',').map(str::trim).find(|part| *part != "iso") {
+                    None | Some("mdy" | "us" | "noneuro") => "MDY",
+                    Some("dmy" | "european" | "euro") => "DMY",
+                    Some("ymd") => "YMD",
+                    Some(_) => {
+                        return Err(SqlError::unsupported(format!("DateStyle \"{value}\""))
+                            .hint("Only ISO output is available."));
+                    }
+                };
+                Ok(format!("ISO, {order}"))
+            }
+            Kind::SynchronousCommit => match value.to_ascii_lowercase().as_str() {
+                "on" | "true" | "yes" | "1" | "local" | "remote_write" | "remote_apply" => {
+                    Ok("on".into())
+                }
+                "off" | "false" | "no" | "0" => Ok("off".into()),
+                _ => Err(invalid()),
+            },
+            Kind::AsOf => {
+                self.as_of = AsOf::parse(value, &self.format).map_err(|error| {
+                    invalid()
+                        .detail(error.message.clone())
+                        .hint("Give a timestamp, or a time before now as in -10s.")
+                })?;
+                Ok(value.to_string())
+            }
+            Kind::Engine => {
+                self.engine = Engine::parse(value).map_err(|_| {
+                    invalid().hint("Available values: direct, chain, queue, auto, locking.")
+                })?;
+                Ok(self.engine.name().into())
+            }
+        }
+    }
+}
+
+/// PostgreSQL's words for booleans, unique prefixes included.
+pub(super) fn parse_bool(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "on" | "true" | "t" | "yes" | "y" | "1" => Some(true),
+        "off" | "false" | "f" | "no" | "n" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The number that a text begins with, and the unit behind it.
+fn number_and_unit(text: &str) -> Option<(u64, &str)> {
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    Some((text[..digits].parse().ok()?, text[digits..].trim()))
+}
+
+fn parse_milliseconds(text: &str) -> Option<u64> {
+    let (number, unit) = number_and_unit(text)?;
+    let factor = match unit {
+        "" | "ms" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+/// `64MB`, or a number of kilobytes.
+pub(super) fn parse_kilobytes(text: &str) -> Option<u64> {
+    let (number, unit) = number_and_unit(text)?;
+    let factor = match unit {
+        "B" => return Some(number / 1024),
+        "" | "kB" => 1,
+        "MB" => 1 << 10,
+        "GB" => 1 << 20,
+        "TB" => 1 << 30,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+/// In the largest unit that is exact, as SHOW has it.
+fn show_kilobytes(kilobytes: u64) -> String {
+    let units = [(1 << 30, "TB"), (1 << 20, "GB"), (1 << 10, "MB")];
+    let exact = units
+        .iter()
+        .find(|(factor, _)| kilobytes.is_multiple_of(*factor));
+    match exact {
+        Some((factor, unit)) => format!("{}{unit}", kilobytes / factor),
+        None => format!("{kilobytes}kB"),
+    }
+}
+
+/// A value that its kind does not have.
+pub(super) fn invalid(name: &str, value: &str) -> SqlError {
+    let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+    SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
