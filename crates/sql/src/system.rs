@@ -8,7 +8,12 @@
 //! | file | relations |
 //! |---|---|
 //! | `system/layout`, `columns.txt` | all of them, with their columns |
-//! | `system/objects` | pg_class, pg_attribute, pg_index, pg_constraint, pg_attrdef, pg_sequence, pg_depend |
+//! | `system/classes` | pg_class |
+//! | `system/attributes` | pg_attribute, pg_attrdef |
+//! | `system/indexes` | pg_index |
+//! | `system/constraints` | pg_constraint |
+//! | `system/sequences` | pg_sequence, pg_depend |
+//! | `system/comments` | pg_description |
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists |
 //! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
@@ -20,14 +25,19 @@
 //! | `system/describe` | what functions say of an object: `pg_get_indexdef` and the like |
 //! | `system/inquiry` | who may do what: `has_table_privilege` and its kin |
 //! | `system/partitions` | pg_inherits, pg_partitioned_table, and what functions say of partitions |
+//! | `system/type_layout` | what several of them say of a type's values |
 //! | `system/print` | expressions as PostgreSQL prints them |
 
+mod attributes;
+mod classes;
+mod comments;
+mod constraints;
 mod describe;
 mod fixed;
+mod indexes;
 mod inquiry;
 mod layout;
 mod live;
-mod objects;
 mod operator_classes;
 mod partitions;
 pub(crate) mod print;
@@ -35,7 +45,9 @@ mod roles;
 mod routines;
 mod row_types;
 mod schema;
+mod sequences;
 mod statistics;
+mod type_layout;
 mod types;
 mod views;
 
@@ -98,7 +110,12 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
     )?;
     let families: &[&[Definition]] = match layout.schema {
         "pg_catalog" => &[
-            objects::RELATIONS,
+            classes::RELATIONS,
+            attributes::RELATIONS,
+            indexes::RELATIONS,
+            constraints::RELATIONS,
+            sequences::RELATIONS,
+            comments::RELATIONS,
             fixed::RELATIONS,
             roles::RELATIONS,
             routines::RELATIONS,
@@ -211,7 +228,7 @@ pub(crate) fn constraint_number(planner: &Planner, table: TableId, name: &str) -
     }
     let table = planner.catalog().table_by_id(table)?;
     if let Some(place) = table.own_checks().position(|check| check.name == name) {
-        return Some(objects::check_oid(table.id, place));
+        return Some(constraints::check_oid(table.id, place));
     }
     let index = table
         .indexes
@@ -238,7 +255,7 @@ pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) 
     let indexed = || {
         let mut tables = catalog.tables();
         tables.any(|table| {
-            objects::all_indexes(table)
+            indexes::all_indexes(table)
                 .iter()
                 .any(|index| index.0 == number)
         })
@@ -254,7 +271,7 @@ pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) 
         PG_CONSTRAINT => {
             let checks = catalog.tables().any(|table| {
                 let mut numbers =
-                    (0..table.own_checks().count()).map(|n| objects::check_oid(table.id, n));
+                    (0..table.own_checks().count()).map(|n| constraints::check_oid(table.id, n));
                 numbers.any(|check| check == number)
             });
             checks || indexed() || catalog.foreign_keys().any(|key| key.id.0 == number)

@@ -3,8 +3,9 @@
 //! Relies on: the catalogue; `print` for expressions.  Promises: PostgreSQL's texts and SQLSTATEs.  Does not: describe
 //! what is not there: that is NULL.  Sizes are not known (0 of what exists): rows of all tables share their files.
 
+use super::constraints::{check_oid, printed_check};
+use super::indexes::all_indexes;
 use super::layout;
-use super::objects::{all_indexes, check_oid, printed_check};
 use super::print::{key_text, quoted};
 use super::row_types::{array_type, relation_of, row_type, with_rows};
 use crate::call::split_name;

@@ -4,7 +4,7 @@
 //! clients know by heart.  Does not: list types that Quintet lacks.
 
 use super::layout::Layout;
-use super::objects::{alignment_of, collation_of, storage_of};
+use super::type_layout::{alignment_of, collation_of, storage_of};
 use super::{DATABASE, Definition, OWNER, PG_CATALOG, flag, oid, text, type_name};
 use crate::kept_settings::KEPT_SETTINGS;
 use crate::planner::Planner;

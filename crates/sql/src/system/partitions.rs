@@ -3,7 +3,7 @@
 //! Relies on: `partition` for what there is and how it prints.  Promises: PostgreSQL's relations and functions, as far as
 //! there are such objects.  Does not: list indexes or constraints of one partition; those are the whole table's.
 
-use super::objects::collation_of;
+use super::type_layout::collation_of;
 use super::{Definition, describe::Known, flag, numbers, oid, short, text};
 use crate::partition::{bound_text, constraint_text, key_text};
 use quintet_base::value::Array;

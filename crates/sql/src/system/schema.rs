@@ -3,7 +3,7 @@
 //! Relies on: the catalogue.  Promises: PostgreSQL's columns and words.  Does not: list privileges; there are none
 //! to speak of.
 
-use super::objects::printed_check;
+use super::constraints::printed_check;
 use super::{Definition, text};
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;

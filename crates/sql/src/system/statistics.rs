@@ -3,7 +3,7 @@
 //! Relies on: the catalogue.  Promises: one row per object, as PostgreSQL's views have.  Does not: count
 //! anything; the figures are 0 and the times NULL (the server's own are at its metrics door).
 
-use super::objects::all_indexes;
+use super::indexes::all_indexes;
 use super::{Definition, oid, text};
 use crate::planner::Planner;
 use quintet_base::Value;

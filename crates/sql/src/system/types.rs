@@ -3,6 +3,7 @@
 //! Relies on: the catalogue.  Promises: PostgreSQL's numbers of what is built in beside the users' own, names as they
 //! are kept, without quotes.  Does not: list the types of tables' rows (`row_types` does).
 
+use super::type_layout::{alignment_of, collation_of, storage_of};
 use super::{Definition, OWNER, flag, oid, print, schema_oid, text, type_name};
 use crate::domain::scope_of_value;
 use crate::planner::Planner;
@@ -281,12 +282,12 @@ pub(super) fn types(planner: &Planner) -> Vec<Vec<Value>> {
             oid(domain.map_or(0, |domain| domain.base.oid())),
             Value::Int4(domain.map_or(TypeMod::NONE, |domain| domain.modifier).0),
             Value::Int4(0),
-            oid(super::objects::collation_of(like)),
+            oid(collation_of(like)),
             text(match whole {
                 true => "d",
-                false => super::objects::alignment_of(like),
+                false => alignment_of(like),
             }),
-            text(super::objects::storage_of(like)),
+            text(storage_of(like)),
             domain.map_or(Value::Null, |domain| default_of(planner, record, domain)),
         ]);
         rows.push(vec![
@@ -308,10 +309,10 @@ pub(super) fn types(planner: &Planner) -> Vec<Vec<Value>> {
             oid(0),
             Value::Int4(-1),
             Value::Int4(0),
-            oid(super::objects::collation_of(like)),
+            oid(collation_of(like)),
             text(match whole {
                 true => "d",
-                false => super::objects::alignment_of(like),
+                false => alignment_of(like),
             }),
             text("x"),
             Value::Null,

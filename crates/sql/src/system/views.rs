@@ -3,7 +3,8 @@
 //! Relies on: the catalogue.  Promises: columns as PostgreSQL's, those that are cheap.
 //! Does not: answer for other schemas' tables differently than for `public`.
 
-use super::objects::all_indexes;
+use super::constraints::printed_check;
+use super::indexes::all_indexes;
 use super::{Definition, Known, flag, text};
 use crate::planner::Planner;
 use crate::records::TypeRecord;
@@ -310,9 +311,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                     let mut all = record.more.generated.iter();
                     all.find(|(other, _)| *other == number)
                 }) {
-                    Some((_, source)) => text(&super::objects::printed_check(
-                        planner, table, source, false,
-                    )),
+                    Some((_, source)) => text(&printed_check(planner, table, source, false)),
                     None => Value::Null,
                 },
                 not_null: column.not_null

@@ -1,0 +1,243 @@
+//! pg_attribute and pg_attrdef: columns of all that has columns, and their defaults.
+//!
+//! Relies on: the catalogue, and `layout` for the system's own relations.  Promises: columns are numbered from 1 on, dropped ones
+//! included, hidden ones not.  Does not: describe types (`types`, `physical`).
+
+use super::constraints::printed_check;
+use super::indexes::all_indexes;
+use super::sequences::SEQUENCE_COLUMNS;
+use super::type_layout::{alignment_of, collation_of, storage_of};
+use super::types::domain_of;
+use super::{Definition, flag, layout, oid, print, short, text};
+use crate::planner::Planner;
+use quintet_base::types::TypeFamily;
+use quintet_base::{SqlType, TypeMod, Value};
+use quintet_ir::schema::{Identity, TableDef};
+
+pub(super) const RELATIONS: &[Definition] = &[
+    Definition {
+        name: "pg_attribute",
+        columns: &[
+            "attrelid",
+            "attname",
+            "atttypid",
+            "attstattarget",
+            "attlen",
+            "attnum",
+            "attndims",
+            "atttypmod",
+            "attbyval",
+            "attnotnull",
+            "atthasdef",
+            "atthasmissing",
+            "attidentity",
+            "attgenerated",
+            "attisdropped",
+            "attislocal",
+            "attinhcount",
+            "attcollation",
+            "attstorage",
+            "attalign",
+        ],
+        rows: attributes,
+    },
+    Definition {
+        name: "pg_attrdef",
+        columns: &["oid", "adrelid", "adnum", "adbin"],
+        rows: defaults,
+    },
+];
+
+/// What differs between columns of relations of all kinds.
+struct Attribute<'a> {
+    relation: u32,
+    name: &'a str,
+    ty: SqlType,
+    number: usize,
+    modifier: TypeMod,
+    not_null: bool,
+    default: bool,
+    missing: bool,
+    identity: &'a str,
+    generated: bool,
+    dropped: bool,
+}
+
+fn attribute(attribute: &Attribute) -> Vec<Value> {
+    let ty = attribute.ty;
+    vec![
+        oid(attribute.relation),
+        text(attribute.name),
+        oid(if attribute.dropped { 0 } else { ty.oid() }),
+        Value::Int4(-1),
+        Value::Int2(ty.type_len()),
+        short(attribute.number),
+        Value::Int4(i32::from(ty.family() == TypeFamily::Array)),
+        Value::Int4(attribute.modifier.0),
+        flag(matches!(ty.type_len(), 1..=8)),
+        flag(attribute.not_null),
+        flag(attribute.default),
+        flag(attribute.missing),
+        text(attribute.identity),
+        text(if attribute.generated { "s" } else { "" }),
+        flag(attribute.dropped),
+        flag(true),
+        Value::Int4(0),
+        oid(collation_of(ty)),
+        text(storage_of(ty)),
+        text(alignment_of(ty)),
+    ]
+}
+
+/// A column of which nothing more is to be said.
+fn plain(relation: u32, name: &str, ty: SqlType, number: usize, not_null: bool) -> Attribute<'_> {
+    Attribute {
+        relation,
+        name,
+        ty,
+        number,
+        modifier: TypeMod::NONE,
+        not_null,
+        default: false,
+        missing: false,
+        identity: "",
+        generated: false,
+        dropped: false,
+    }
+}
+
+/// Places in a row of `pg_attribute`.
+const ATTRIBUTE_TYPE: usize = 2;
+/// See [`ATTRIBUTE_TYPE`].
+const ATTRIBUTE_MODIFIER: usize = 7;
+
+fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for made in planner.catalog().user_types() {
+        let fields = made.fields().unwrap_or_default();
+        rows.extend(fields.iter().zip(1..).map(|(field, number)| {
+            attribute(&Attribute {
+                modifier: field.modifier,
+                ..plain(made.class_number(), &field.name, field.ty, number, false)
+            })
+        }));
+    }
+    for layout in layout::all() {
+        rows.extend(layout.columns.iter().zip(1..).map(|(column, number)| {
+            let (name, ty) = (column.name, column.ty);
+            attribute(&plain(layout.oid, name, ty, number, column.not_null))
+        }));
+    }
+    for table in &planner.catalog().tables_and_parts() {
+        let is_part = table.relation() != table.id;
+        let record = planner.catalog().record(table.id);
+        let columns = table.columns.iter().enumerate();
+        for (number, column) in columns.filter(|(_, column)| !column.hidden) {
+            let name = match column.dropped {
+                true => format!("........pg.dropped.{}........", number + 1),
+                false => column.name.clone(),
+            };
+            let stored = record.map(|record| &record.columns[number]);
+            let default = stored.is_some_and(|stored| stored.default.is_some());
+            let mut row = attribute(&Attribute {
+                modifier: column.modifier,
+                default: (default && column.identity.is_none()) || column.generated.is_some(),
+                generated: column.generated.is_some(),
+                missing: column.missing.is_some(),
+                identity: match column.identity {
+                    Some(Identity::Always) => "a",
+                    Some(Identity::ByDefault) => "d",
+                    None => "",
+                },
+                dropped: column.dropped,
+                ..plain(
+                    table.relation().0,
+                    &name,
+                    column.ty,
+                    number + 1,
+                    column.not_null,
+                )
+            });
+            if let Some(domain) = domain_of(planner, table.id, number) {
+                row[ATTRIBUTE_TYPE] = oid(domain.id);
+                row[ATTRIBUTE_MODIFIER] = Value::Int4(-1);
+            }
+            rows.push(row);
+        }
+        if is_part {
+            continue;
+        }
+        for (index, _, columns, ..) in all_indexes(table) {
+            let names = index_names(planner, table, index);
+            rows.extend(columns.iter().zip(1..).map(|(&column, number)| {
+                let column = &table.columns[column];
+                let name = names.get(number - 1).unwrap_or(&column.name);
+                attribute(&Attribute {
+                    modifier: column.modifier,
+                    ..plain(index, name, column.ty, number, false)
+                })
+            }));
+        }
+    }
+    for view in planner.catalog().views() {
+        rows.extend(view.columns.iter().zip(1..).map(|(column, number)| {
+            attribute(&Attribute {
+                modifier: column.modifier,
+                ..plain(view.id.0, &column.name, column.ty, number, false)
+            })
+        }));
+    }
+    for sequence in planner.catalog().sequences() {
+        let columns = SEQUENCE_COLUMNS.iter().zip(1..);
+        rows.extend(
+            columns.map(|(&(name, ty), number)| {
+                attribute(&plain(sequence.id.0, name, ty, number, true))
+            }),
+        );
+    }
+    rows
+}
+
+/// What the columns of a secondary index are called; none of other indexes.
+fn index_names(planner: &Planner, table: &TableDef, number: u32) -> Vec<String> {
+    let record = planner.catalog().record(table.id);
+    let names = record.and_then(|record| {
+        let index = record.indexes.iter().find(|index| index.id.0 == number)?;
+        Some(crate::ddl::index_column_names(record, index))
+    });
+    names.unwrap_or_default()
+}
+
+fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for table in &planner.catalog().tables_and_parts() {
+        let relation = table.relation().0;
+        let Some(record) = planner.catalog().record(table.id) else {
+            continue;
+        };
+        for (number, column) in record.columns.iter().enumerate() {
+            if let (Some(default), None, false) = (&column.default, column.identity, column.dropped)
+            {
+                rows.push(vec![
+                    oid(0x8000_0000 | (relation << 8) | number as u32),
+                    oid(relation),
+                    short(number + 1),
+                    text(&print::default(planner, column, default)),
+                ]);
+            }
+        }
+        for (number, source) in &record.more.generated {
+            let column = &record.columns[*number];
+            if column.dropped || record.is_hidden(*number) {
+                continue;
+            }
+            rows.push(vec![
+                oid(0x8000_0000 | (relation << 8) | *number as u32),
+                oid(relation),
+                short(number + 1),
+                text(&printed_check(planner, table, source, false)),
+            ]);
+        }
+    }
+    rows
+}

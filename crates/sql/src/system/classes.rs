@@ -1,0 +1,252 @@
+//! pg_class: what can be selected from, and indexes.
+//!
+//! Relies on: the catalogue, and `layout` for the system's own relations.  Promises: one row per relation, numbered as other relations
+//! mean it.  Does not: count rows or pages.
+
+use super::indexes::all_indexes;
+use super::row_types::row_type;
+use super::sequences::SEQUENCE_COLUMNS;
+use super::{Definition, OWNER, flag, layout, oid, partitions, schema_oid, short, text};
+use crate::planner::Planner;
+use crate::temporary::is_temporary;
+use quintet_base::Value;
+
+pub(super) const RELATIONS: &[Definition] = &[Definition {
+    name: "pg_class",
+    columns: &[
+        "oid",
+        "relname",
+        "relnamespace",
+        "reltype",
+        "reloftype",
+        "relowner",
+        "relam",
+        "relfilenode",
+        "reltablespace",
+        "relpages",
+        "reltuples",
+        "relallvisible",
+        "reltoastrelid",
+        "relhasindex",
+        "relisshared",
+        "relpersistence",
+        "relkind",
+        "relnatts",
+        "relchecks",
+        "relhasrules",
+        "relhastriggers",
+        "relhassubclass",
+        "relrowsecurity",
+        "relforcerowsecurity",
+        "relispopulated",
+        "relreplident",
+        "relispartition",
+        "relrewrite",
+        "relacl",
+        "reloptions",
+        "relpartbound",
+    ],
+    rows: classes,
+}];
+
+/// What differs between the kinds of relations.
+struct Class<'a> {
+    oid: u32,
+    name: &'a str,
+    schema: &'a str,
+    kind: &'a str,
+    access_method: u32,
+    columns: usize,
+    checks: usize,
+    indexed: bool,
+    /// Has foreign keys, or is referred to.
+    referring: bool,
+    /// It has partitions, or is an index of what has.
+    divided: bool,
+    /// Of a partition.
+    bound: Option<&'a str>,
+}
+
+fn class(planner: &Planner, class: &Class) -> Vec<Value> {
+    vec![
+        oid(class.oid),
+        text(class.name),
+        oid(schema_oid(planner, class.schema)),
+        oid(match class.kind {
+            "r" | "p" | "v" if class.oid >= crate::records::FIRST_ID => row_type(class.oid),
+            _ => 0,
+        }),
+        oid(0),
+        oid(OWNER),
+        oid(class.access_method),
+        oid(class.oid),
+        oid(0),
+        Value::Int4(i32::from(matches!(class.kind, "S" | "i"))),
+        // As in PostgreSQL before the first ANALYZE: not known.
+        Value::Float4(match class.kind {
+            "i" => 0.0,
+            "S" => 1.0,
+            _ => -1.0,
+        }),
+        Value::Int4(0),
+        oid(0),
+        flag(class.indexed),
+        flag(false),
+        text(match is_temporary(class.schema) {
+            true => "t",
+            false => "p",
+        }),
+        text(class.kind),
+        short(class.columns),
+        short(class.checks),
+        flag(class.kind == "v"),
+        flag(class.referring),
+        flag(class.divided),
+        flag(false),
+        flag(false),
+        flag(true),
+        text(if matches!(class.kind, "r" | "p") {
+            "d"
+        } else {
+            "n"
+        }),
+        flag(class.bound.is_some()),
+        oid(0),
+        Value::Null,
+        Value::Null,
+        class.bound.map_or(Value::Null, text),
+    ]
+}
+
+/// The place of `reltype` in a row of `pg_class`.
+const CLASS_TYPE: usize = 3;
+
+fn classes(planner: &Planner) -> Vec<Vec<Value>> {
+    const HEAP: u32 = 2;
+    const BTREE: u32 = 403;
+    let plain = Class {
+        oid: 0,
+        name: "",
+        schema: "",
+        kind: "r",
+        access_method: HEAP,
+        columns: 0,
+        checks: 0,
+        indexed: false,
+        referring: false,
+        divided: false,
+        bound: None,
+    };
+    let mut rows = Vec::new();
+    for layout in layout::all() {
+        rows.push(class(
+            planner,
+            &Class {
+                oid: layout.oid,
+                name: layout.name,
+                schema: layout.schema,
+                kind: layout.kind,
+                access_method: if layout.kind == "r" { HEAP } else { 0 },
+                columns: layout.columns.len(),
+                ..plain
+            },
+        ));
+    }
+    for table in &planner.catalog().tables_and_parts() {
+        let bound = partitions::bound_of(table);
+        let divided = table.partitions.is_some() && bound.is_none();
+        let parts = table
+            .partitions
+            .iter()
+            .map(|all| all.all.parts.len())
+            .sum::<usize>();
+        // Those of a partition are the whole table's.
+        let indexes = match bound {
+            None => all_indexes(table),
+            Some(_) => Vec::new(),
+        };
+        rows.push(class(
+            planner,
+            &Class {
+                oid: table.relation().0,
+                name: &table.name,
+                schema: &table.schema,
+                kind: if divided { "p" } else { "r" },
+                access_method: if divided { 0 } else { HEAP },
+                columns: table.columns.len(),
+                checks: if bound.is_some() {
+                    0
+                } else {
+                    table.own_checks().count()
+                },
+                indexed: !indexes.is_empty(),
+                referring: bound.is_none() && table.references.is_some(),
+                divided: divided && parts > 0,
+                bound: bound.as_deref(),
+            },
+        ));
+        for (number, name, columns, ..) in indexes {
+            rows.push(class(
+                planner,
+                &Class {
+                    oid: number,
+                    name,
+                    schema: &table.schema,
+                    kind: if divided { "I" } else { "i" },
+                    access_method: BTREE,
+                    columns: columns.len(),
+                    divided: divided && parts > 0,
+                    ..plain
+                },
+            ));
+        }
+    }
+    for view in planner.catalog().views() {
+        rows.push(class(
+            planner,
+            &Class {
+                oid: view.id.0,
+                name: &view.name,
+                schema: &view.schema,
+                kind: "v",
+                access_method: 0,
+                columns: view.columns.len(),
+                ..plain
+            },
+        ));
+    }
+    for made in planner.catalog().user_types() {
+        let Some(fields) = made.fields() else {
+            continue;
+        };
+        let mut row = class(
+            planner,
+            &Class {
+                oid: made.class_number(),
+                name: &made.name,
+                schema: &made.schema,
+                kind: "c",
+                access_method: 0,
+                columns: fields.len(),
+                ..plain
+            },
+        );
+        row[CLASS_TYPE] = oid(made.id);
+        rows.push(row);
+    }
+    for sequence in planner.catalog().sequences() {
+        rows.push(class(
+            planner,
+            &Class {
+                oid: sequence.id.0,
+                name: &sequence.name,
+                schema: &sequence.schema,
+                kind: "S",
+                access_method: 0,
+                columns: SEQUENCE_COLUMNS.len(),
+                ..plain
+            },
+        ));
+    }
+    rows
+}

@@ -1,0 +1,187 @@
+//! pg_constraint: keys, checks and foreign keys, those of domains among them.
+//!
+//! Relies on: the catalogue.  Promises: each constraint has a number that no other object has.  Does not: list NOT NULL, which is
+//! the column's.
+
+use super::{Definition, flag, numbers, oid, primary_key_oid, print, schema_oid, text, types};
+use crate::planner::Planner;
+use crate::records::ForeignKeyRecord;
+use crate::scope::Scope;
+use quintet_base::{TableId, Value};
+use quintet_ir::schema::TableDef;
+
+pub(super) const RELATIONS: &[Definition] = &[Definition {
+    name: "pg_constraint",
+    columns: &[
+        "oid",
+        "conname",
+        "connamespace",
+        "contype",
+        "condeferrable",
+        "condeferred",
+        "convalidated",
+        "conrelid",
+        "contypid",
+        "conindid",
+        "conparentid",
+        "confrelid",
+        "confupdtype",
+        "confdeltype",
+        "confmatchtype",
+        "conislocal",
+        "coninhcount",
+        "connoinherit",
+        "conkey",
+        "confkey",
+        "conbin",
+    ],
+    rows: constraints,
+}];
+
+/// What differs between the kinds of constraints.
+struct Constraint<'a> {
+    oid: u32,
+    name: &'a str,
+    schema: &'a str,
+    kind: &'a str,
+    /// Of a table, or of a domain; the other is 0.
+    table: u32,
+    domain: u32,
+    /// Which a key is kept by, or a foreign key looks into.
+    index: u32,
+    columns: Value,
+    /// A check's condition.
+    source: Value,
+    foreign: Option<&'a ForeignKeyRecord>,
+}
+
+fn constraint(planner: &Planner, constraint: Constraint) -> Vec<Value> {
+    let key = constraint.foreign;
+    let letter = |letter: fn(&ForeignKeyRecord) -> char| {
+        let letter = key.map_or(' ', letter);
+        text(letter.encode_utf8(&mut [0; 4]))
+    };
+    vec![
+        oid(constraint.oid),
+        text(constraint.name),
+        oid(schema_oid(planner, constraint.schema)),
+        text(constraint.kind),
+        flag(key.is_some_and(|key| key.deferrable)),
+        flag(key.is_some_and(|key| key.deferred)),
+        flag(key.is_none_or(|key| key.validated)),
+        oid(constraint.table),
+        oid(constraint.domain),
+        oid(constraint.index),
+        oid(0),
+        oid(key.map_or(0, |key| key.parent.0)),
+        letter(|key| key.on_update),
+        letter(|key| key.on_delete),
+        letter(|key| if key.full { 'f' } else { 's' }),
+        flag(true),
+        Value::Int4(0),
+        flag(key.is_some()),
+        constraint.columns,
+        key.map_or(Value::Null, |key| numbers(&key.parent_columns)),
+        constraint.source,
+    ]
+}
+
+fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for table in planner.catalog().tables() {
+        let of_table = |oid, name, kind, index, columns| Constraint {
+            oid,
+            name,
+            schema: &table.schema,
+            kind,
+            table: table.id.0,
+            domain: 0,
+            index,
+            columns,
+            source: Value::Null,
+            foreign: None,
+        };
+        if let Some(key) = &table.primary_key {
+            let index = primary_key_oid(table.id);
+            let key = of_table(index, &key.name, "p", index, numbers(&key.columns));
+            rows.push(constraint(planner, key));
+        }
+        for index in table.indexes.iter().filter(|index| index.constraint) {
+            let number = index.id.0;
+            let key = of_table(number, &index.name, "u", number, numbers(&index.columns));
+            rows.push(constraint(planner, key));
+        }
+        for (number, check) in table.own_checks().enumerate() {
+            let mut columns = Vec::new();
+            check.condition.collect_columns(&mut columns);
+            columns.sort_unstable();
+            columns.dedup();
+            let number = check_oid(table.id, number);
+            let check = Constraint {
+                source: text(&printed_check(planner, table, &check.text, false)),
+                ..of_table(number, &check.name, "c", 0, numbers(&columns))
+            };
+            rows.push(constraint(planner, check));
+        }
+    }
+    for made in planner.catalog().user_types() {
+        let Some(domain) = made.domain() else {
+            continue;
+        };
+        rows.extend(domain.checks.iter().map(|check| {
+            let source = types::printed_check(planner, domain, &check.text, false);
+            let check = Constraint {
+                oid: check.id,
+                name: &check.name,
+                schema: &made.schema,
+                kind: "c",
+                table: 0,
+                domain: made.id,
+                index: 0,
+                columns: Value::Null,
+                source: text(&source),
+                foreign: None,
+            };
+            constraint(planner, check)
+        }));
+    }
+    let keys = planner.catalog().foreign_keys();
+    rows.extend(keys.map(|key| foreign_key(planner, key)));
+    rows
+}
+
+fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {
+    let child = planner.catalog().table_by_id(key.child);
+    let key = Constraint {
+        oid: key.id.0,
+        name: &key.name,
+        schema: child.map_or("public", |child| &child.schema),
+        kind: "f",
+        table: key.child.0,
+        domain: 0,
+        index: match key.index {
+            Some(index) => index.0,
+            None => primary_key_oid(key.parent),
+        },
+        columns: numbers(&key.columns),
+        source: Value::Null,
+        foreign: Some(key),
+    };
+    constraint(planner, key)
+}
+
+/// A check's number. Checks have no record of their own; their numbers only must not meet others.
+pub(super) fn check_oid(table: TableId, number: usize) -> u32 {
+    0x8000_0000 | (table.0 << 8) | number as u32
+}
+
+/// A check's condition as PostgreSQL prints it.
+pub(super) fn printed_check(
+    planner: &Planner,
+    table: &TableDef,
+    source: &str,
+    pretty: bool,
+) -> String {
+    let scope = Scope::of_table(table);
+    print::source(planner, &scope, source, pretty)
+}

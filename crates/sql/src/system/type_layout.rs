@@ -1,0 +1,35 @@
+//! How PostgreSQL would lay out and order values of a type.
+//!
+//! Relies on: `base` for the lengths.  Promises: PostgreSQL's letters and numbers.  Does not: say anything of how they are kept here.
+
+use quintet_base::SqlType;
+
+/// The collation that values of a type have: PostgreSQL's number of `default`, or of `C` for names.
+pub(super) fn collation_of(ty: SqlType) -> u32 {
+    match ty.element().unwrap_or(ty) {
+        SqlType::Text | SqlType::Varchar | SqlType::Bpchar => 100,
+        SqlType::Name => 950,
+        _ => 0,
+    }
+}
+
+/// How PostgreSQL would keep values of a type: `p`, `m` or `x`.
+pub(super) fn storage_of(ty: SqlType) -> &'static str {
+    match ty {
+        SqlType::Numeric => "m",
+        ty if ty.type_len() == -1 && !ty.is_vector() => "x",
+        _ => "p",
+    }
+}
+
+/// How PostgreSQL would align values of a type.
+pub(super) fn alignment_of(ty: SqlType) -> &'static str {
+    match ty.type_len() {
+        1 => "c",
+        2 => "s",
+        8 | 16 if ty != SqlType::Uuid => "d",
+        _ if matches!(ty, SqlType::Name | SqlType::Uuid) => "c",
+        _ if ty.element().is_some_and(|element| element.type_len() == 8) => "d",
+        _ => "i",
+    }
+}
