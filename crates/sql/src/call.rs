@@ -259,16 +259,7 @@ impl Binder<'_, '_> {
             .zip(params)
             .map(|(arg, ty)| coerce::implicit(self.planner, arg, ty))
             .collect();
-        let filter = match call.agg_filter.as_deref() {
-            Some(node) => Some(
-                Binder {
-                    clause: "FILTER",
-                    ..inside
-                }
-                .condition(node)?,
-            ),
-            None => None,
-        };
+        let filter = inside.filter(call)?;
         let order: SqlResult<Vec<SortKey>> = call
             .agg_order
             .iter()
@@ -312,6 +303,18 @@ impl Binder<'_, '_> {
             }
         };
         Ok(Some(Expr::Column(AGGREGATE_BASE + place, ty)))
+    }
+
+    /// FILTER, bound like the arguments of the call.
+    pub(crate) fn filter(&self, call: &FuncCall) -> SqlResult<Option<Expr>> {
+        let Some(node) = call.agg_filter.as_deref() else {
+            return Ok(None);
+        };
+        let inside = Binder {
+            clause: "FILTER",
+            ..*self
+        };
+        inside.condition(node).map(Some)
     }
 
     fn aggregate_order(&self, node: &Node) -> SqlResult<SortKey> {

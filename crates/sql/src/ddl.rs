@@ -44,7 +44,7 @@ mod user_type;
 mod view;
 
 use crate::catalog::Relation;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::{Draft, owned_sequences, spaces_of};
 use crate::from::{row_target, target_table};
 use crate::names::{self, inner};
@@ -96,6 +96,18 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         _ => return Ok(None),
     };
     Ok(Some(planned))
+}
+
+/// IF NOT EXISTS: nothing is to be done about a relation whose name is taken.
+fn there_already(
+    planner: &Planner,
+    (schema, name): (&str, &str),
+    tag: &'static str,
+) -> Option<Planned> {
+    planner.catalog().relation(schema, name)?;
+    let what = format_args!("relation \"{name}\"");
+    planner.notice_there(SqlState::DUPLICATE_TABLE, what);
+    Some(planner.nothing(tag))
 }
 
 /// The schema in which something is made.
@@ -286,7 +298,7 @@ fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlR
         };
         planner.notice(format!("{word} \"{name}\" does not exist, skipping"));
     }
-    Ok(planner.command(Command::Nothing { checkpoint: false }, tag))
+    Ok(planner.nothing(tag))
 }
 
 /// Tables that a DROP names.

@@ -491,9 +491,7 @@ impl<'p, 'a> Draft<'p, 'a> {
                 .push(records::write(RecordKey::Counters, &counters)?);
         }
         if self.changes.is_empty() && self.work.is_empty() {
-            return Ok(self
-                .planner
-                .command(Command::Nothing { checkpoint: false }, tag));
+            return Ok(self.planner.nothing(tag));
         }
         self.settle_owners()?;
         // Whether it can be read back is known now, not when it is too late.

@@ -392,33 +392,40 @@ impl Catalog {
             qualified(&parent.schema, &parent.name),
             names(parent, &key.parent_columns)
         );
-        if key.full {
-            text += " MATCH FULL";
-        }
-        for (event, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
-            let action = match action {
-                'r' => "RESTRICT",
-                'c' => "CASCADE",
-                'n' => "SET NULL",
-                'd' => "SET DEFAULT",
-                _ => continue,
-            };
-            text += &format!(" ON {event} {action}");
-        }
-        if !key.set.is_empty() {
-            text += &format!(" ({})", names(child, &key.set));
-        }
-        if key.deferrable {
-            text += " DEFERRABLE";
-        }
-        if key.deferred {
-            text += " INITIALLY DEFERRED";
-        }
-        if !key.validated {
-            text += " NOT VALID";
-        }
+        text += &clauses_of(key, &names(child, &key.set));
         Ok(text)
     }
+}
+
+/// What stands behind the columns that a foreign key refers to; `set`: names of those that ON DELETE sets.
+pub(crate) fn clauses_of(key: &ForeignKeyRecord, set: &str) -> String {
+    let mut text = String::new();
+    if key.full {
+        text += " MATCH FULL";
+    }
+    for (event, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+        let action = match action {
+            'r' => "RESTRICT",
+            'c' => "CASCADE",
+            'n' => "SET NULL",
+            'd' => "SET DEFAULT",
+            _ => continue,
+        };
+        text += &format!(" ON {event} {action}");
+    }
+    if !key.set.is_empty() {
+        text += &format!(" ({set})");
+    }
+    if key.deferrable {
+        text += " DEFERRABLE";
+    }
+    if key.deferred {
+        text += " INITIALLY DEFERRED";
+    }
+    if !key.validated {
+        text += " NOT VALID";
+    }
+    text
 }
 
 /// The statement that makes a type.

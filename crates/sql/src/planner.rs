@@ -639,6 +639,11 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// A statement that changes nothing.
+    pub fn nothing(&self, tag: &'static str) -> Planned {
+        self.command(Command::Nothing { checkpoint: false }, tag)
+    }
+
     /// A planned command that is no IR.
     pub fn command(&self, command: Command, tag: &'static str) -> Planned {
         Planned {

@@ -104,6 +104,22 @@ pub(crate) struct ColumnRecord {
     pub dropped: bool,
 }
 
+impl ColumnRecord {
+    /// One that takes any value of its type.
+    pub fn plain(name: String, ty: SqlType, modifier: TypeMod) -> ColumnRecord {
+        ColumnRecord {
+            name,
+            ty,
+            modifier,
+            not_null: false,
+            default: None,
+            missing: None,
+            identity: None,
+            dropped: false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct KeyRecord {
     pub name: String,
@@ -237,6 +253,13 @@ pub(crate) struct DomainRecord {
     pub default: Option<String>,
     /// Over VALUE.
     pub checks: Vec<DomainCheckRecord>,
+}
+
+impl DomainRecord {
+    /// A column that is what the domain is, for what is the same of both.
+    pub fn as_column(&self, name: &str) -> ColumnRecord {
+        ColumnRecord::plain(name.to_string(), self.base, self.modifier)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

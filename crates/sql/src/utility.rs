@@ -36,12 +36,8 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
         }
         NodeEnum::DiscardStmt(statement) => match statement.target() {
             DiscardMode::DiscardAll => plain(Command::DiscardAll, "DISCARD ALL"),
-            DiscardMode::DiscardPlans => {
-                plain(Command::Nothing { checkpoint: false }, "DISCARD PLANS")
-            }
-            DiscardMode::DiscardSequences => {
-                plain(Command::Nothing { checkpoint: false }, "DISCARD SEQUENCES")
-            }
+            DiscardMode::DiscardPlans => Ok(Some(planner.nothing("DISCARD PLANS"))),
+            DiscardMode::DiscardSequences => Ok(Some(planner.nothing("DISCARD SEQUENCES"))),
             _ => plain(Command::DiscardTemp, "DISCARD TEMP"),
         },
         NodeEnum::PrepareStmt(statement) => prepare(planner, statement).map(Some),
@@ -77,7 +73,7 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
             } else {
                 "ANALYZE"
             };
-            plain(Command::Nothing { checkpoint: false }, tag)
+            Ok(Some(planner.nothing(tag)))
         }
         NodeEnum::ListenStmt(statement) => {
             plain(Command::Listen(statement.conditionname.clone()), "LISTEN")

@@ -381,16 +381,7 @@ impl Binder<'_, '_> {
         let args = args.into_iter().zip(params);
         let args = args.map(|(arg, ty)| coerce::implicit(self.planner, arg, ty));
         let args = args.collect::<SqlResult<Vec<Expr>>>().map_err(&here)?;
-        let filter = match call.agg_filter.as_deref() {
-            Some(node) => Some(
-                Binder {
-                    clause: "FILTER",
-                    ..inside
-                }
-                .condition(node)?,
-            ),
-            None => None,
-        };
+        let filter = inside.filter(call)?;
         let spec = windows.over(self, over)?;
         let frame = spec.frame.clone().unwrap_or_else(WindowFrame::usual);
         Ok(windows.add(

@@ -25,7 +25,7 @@ mod finish;
 
 use super::constraint::Constraints;
 use super::{partition, record_of};
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::Draft;
 use crate::from::target_table;
 use crate::insert::column_number;
@@ -82,7 +82,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         return Ok(planned);
     }
     if commands.iter().all(|command| is_ignored(command.subtype())) {
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
+        return Ok(planner.nothing(tag));
     }
     if tag == "ALTER INDEX"
         && let Some(planned) = partition::index::attach(planner, relation, &commands)?
@@ -101,7 +101,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     let table = match target_table(planner, relation) {
         Err(error) if statement.missing_ok && error.state == SqlState::UNDEFINED_TABLE => {
             planner.notice(format!("{}, skipping", error.message));
-            return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
+            return Ok(planner.nothing(tag));
         }
         other => other?,
     };

@@ -5,7 +5,7 @@
 //! Does not: comments on what there is none of (0A000).
 
 use crate::catalog::Relation;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::inner;
 use crate::planner::Planner;
@@ -29,7 +29,7 @@ pub(super) fn comment(planner: &Planner, statement: &CommentStmt) -> SqlResult<P
         return Err(SqlError::internal("COMMENT ON nothing"));
     };
     let Some(subject) = subject(planner, statement.objtype(), object)? else {
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+        return Ok(planner.nothing(TAG));
     };
     if let Some(object) = planner.catalog().object_of(subject.number) {
         planner.must_own(object)?;

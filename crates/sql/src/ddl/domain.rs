@@ -7,14 +7,14 @@
 use super::table::default_text;
 use super::user_type::{as_relation, begin, type_object};
 use super::{generated, record_of};
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::domain;
 use crate::draft::{Draft, spaces_of};
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::parse::expression_text;
 use crate::planner::Planner;
-use crate::records::{ColumnRecord, DomainCheckRecord, DomainRecord, TypeKind, TypeRecord};
+use crate::records::{DomainCheckRecord, DomainRecord, TypeKind, TypeRecord};
 use crate::{coerce, types};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
@@ -71,7 +71,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
                 }
                 has_default = true;
                 let node = required(constraint.raw_expr.as_deref())?;
-                domain.default = default_text(planner, node, &as_column(&record.name, &domain))?;
+                domain.default = default_text(planner, node, &domain.as_column(&record.name))?;
             }
             ConstrType::ConstrCheck => {
                 let check = check(&mut draft, &record.name, &domain, constraint)?;
@@ -92,20 +92,6 @@ pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResu
     record.kind = TypeKind::Domain(domain);
     draft.put_type(&record)?;
     draft.finish("CREATE DOMAIN")
-}
-
-/// A column that is what a domain is, for what is the same of both.
-fn as_column(name: &str, domain: &DomainRecord) -> ColumnRecord {
-    ColumnRecord {
-        name: name.to_string(),
-        ty: domain.base,
-        modifier: domain.modifier,
-        not_null: false,
-        default: None,
-        missing: None,
-        identity: None,
-        dropped: false,
-    }
 }
 
 fn check(
@@ -158,7 +144,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
         // SET and DROP DEFAULT.
         "T" => {
             domain.default = match statement.def.as_deref() {
-                Some(node) => default_text(planner, node, &as_column(&found.name, &domain))?,
+                Some(node) => default_text(planner, node, &domain.as_column(&found.name))?,
                 None => None,
             }
         }
@@ -188,7 +174,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
                     return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
                 }
                 planner.notice(format!("{message}, skipping"));
-                return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+                return Ok(planner.nothing(TAG));
             }
         }
         // Constraints are valid once they are there.
@@ -197,7 +183,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
             .iter()
             .any(|check| check.name == statement.name) =>
         {
-            return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+            return Ok(planner.nothing(TAG));
         }
         "V" => {
             let (constraint, name) = (&statement.name, planner.shown_type(found));

@@ -8,7 +8,7 @@ use super::alter::drop_columns;
 use super::user_type::{is_of, type_object};
 use super::view;
 use crate::catalog::Relation;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner};
 use crate::planner::Planner;
@@ -50,7 +50,7 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned
         }
     }
     if going.is_empty() {
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
+        return Ok(planner.nothing(tag));
     }
     let mut draft = Draft::new(planner);
     release(&mut draft, &going, cascade, &[], &[])?;

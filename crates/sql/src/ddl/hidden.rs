@@ -94,16 +94,7 @@ fn column(
     if let Some((number, _)) = same.into_iter().find(|(n, _)| record.is_hidden(*n)) {
         return Ok(*number);
     }
-    let new = ColumnRecord {
-        name,
-        ty,
-        modifier: TypeMod::NONE,
-        not_null: false,
-        default: None,
-        missing: None,
-        identity: None,
-        dropped: false,
-    };
+    let new = ColumnRecord::plain(name, ty, TypeMod::NONE);
     if record.columns.len() >= limits::TABLE_COLUMNS_MAX {
         let message = format!(
             "tables can have at most {} columns",

@@ -9,9 +9,9 @@ use super::constraint::refuse_key_type;
 use super::foreign_key::{Going, release};
 use super::hidden;
 use super::partition;
-use super::{record_of, required_by_constraint};
+use super::{record_of, required_by_constraint, there_already};
 use crate::call::direction;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
 use crate::from::target_table;
 use crate::names::{self, inner, required};
@@ -78,12 +78,10 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         draft.make_name(&table.schema, &table.name, &names, "idx")
     } else {
         let name = &statement.idxname;
-        if statement.if_not_exists && planner.catalog().relation(&table.schema, name).is_some() {
-            planner.notice_there(
-                SqlState::DUPLICATE_TABLE,
-                format_args!("relation \"{name}\""),
-            );
-            return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+        if statement.if_not_exists
+            && let Some(planned) = there_already(planner, (&table.schema, name), TAG)
+        {
+            return Ok(planned);
         }
         draft.take_name(&table.schema, name)?;
         name.clone()

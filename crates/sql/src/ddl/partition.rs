@@ -26,9 +26,10 @@ pub(super) mod index;
 pub(super) use attach::alter;
 
 use super::constraint::refuse_key_type;
-use super::{creation_schema, record_of, view};
+use super::table::refuse_storage;
+use super::{creation_schema, record_of, there_already, view};
 use crate::catalog::{Catalog, Relation};
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
 use crate::from::{From, find_named, row_target, split};
 use crate::join::join;
@@ -273,12 +274,10 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     let relation = required(statement.relation.as_ref())?;
     let schema = creation_schema(planner, relation)?;
     let name = relation.relname.as_str();
-    if statement.if_not_exists && planner.catalog().relation(schema, name).is_some() {
-        planner.notice_there(
-            SqlState::DUPLICATE_TABLE,
-            format_args!("relation \"{name}\""),
-        );
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+    if statement.if_not_exists
+        && let Some(planned) = there_already(planner, (schema, name), TAG)
+    {
+        return Ok(planned);
     }
     refuse_clauses(planner, statement, relation)?;
     let parent = match statement.inh_relations.as_slice() {
@@ -316,12 +315,13 @@ fn refuse_clauses(planner: &Planner, statement: &CreateStmt, relation: &RangeVar
         OnCommitAction::OncommitNoop | OnCommitAction::Undefined
     ) {
         "ON COMMIT"
-    } else if !statement.tablespacename.is_empty() && statement.tablespacename != "pg_default" {
-        "TABLESPACE"
-    } else if !matches!(statement.access_method.as_str(), "" | "heap") {
-        "USING another access method"
     } else {
-        return Ok(());
+        return refuse_storage(
+            planner,
+            relation,
+            &statement.tablespacename,
+            &statement.access_method,
+        );
     };
     Err(planner.unsupported(what, relation.location))
 }

@@ -8,7 +8,7 @@ use super::hidden;
 use super::view::refuse_rename;
 use super::{changed_sequence, record_of};
 use crate::catalog::Relation;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
 use crate::from::{find_named, target_table};
 use crate::insert::column_number;
@@ -175,7 +175,7 @@ fn whole(
         let message = format!("relation \"{}\" does not exist", relation.relname);
         if statement.missing_ok {
             planner.notice(format!("{message}, skipping"));
-            return Ok(planner.command(Command::Nothing { checkpoint: false }, tag));
+            return Ok(planner.nothing(tag));
         }
         return Err(planner.error(SqlState::UNDEFINED_TABLE, message, relation.location));
     };

@@ -6,7 +6,7 @@
 
 use super::{drop_table, drop_type, release_sequence, view};
 use crate::catalog::Relation;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner};
 use crate::planner::Planner;
@@ -52,7 +52,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
             return Err(SqlError::new(SqlState::DUPLICATE_SCHEMA, message));
         }
         planner.notice(format!("{message}, skipping"));
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+        return Ok(planner.nothing(TAG));
     }
     let mut draft = Draft::new(planner);
     let number = draft.id();

@@ -3,9 +3,9 @@
 //! Relies on: `draft`.  Promises: PostgreSQL's defaults and bounds for each type.  Accepts and
 //! ignores: CACHE (docs/sql.md).  Does not: count.
 
-use super::{changed_sequence, creation_schema};
+use super::{changed_sequence, creation_schema, there_already};
 use crate::catalog::Relation;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
@@ -262,17 +262,9 @@ pub(super) fn create(planner: &Planner, statement: &CreateSeqStmt) -> SqlResult<
     let relation = required(statement.sequence.as_ref())?;
     let schema = creation_schema(planner, relation)?;
     if statement.if_not_exists
-        && planner
-            .catalog()
-            .relation(schema, &relation.relname)
-            .is_some()
+        && let Some(planned) = there_already(planner, (schema, &relation.relname), TAG)
     {
-        let name = &relation.relname;
-        planner.notice_there(
-            SqlState::DUPLICATE_TABLE,
-            format_args!("relation \"{name}\""),
-        );
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+        return Ok(planned);
     }
     let options = read(planner, &statement.options)?;
     let mut draft = Draft::new(planner);
@@ -301,7 +293,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterSeqStmt) -> SqlResult<Pl
         }
         None if statement.missing_ok => {
             planner.notice(format!("relation \"{name}\" does not exist, skipping"));
-            return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+            return Ok(planner.nothing(TAG));
         }
         None => {
             let message = format!("relation \"{name}\" does not exist");

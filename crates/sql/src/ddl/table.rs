@@ -5,19 +5,19 @@
 //! storage parameters (docs/sql.md).  Does not: inheritance (0A000); `partition` makes partitions.
 
 use super::constraint::{self, Constraints};
-use super::{creation_schema, generated, partition, sequence, temporary};
+use super::{creation_schema, generated, partition, sequence, temporary, there_already};
 use crate::coerce;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::Draft;
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::parse::expression_text;
 use crate::planner::Planner;
-use crate::records::{ColumnRecord, TableMore, TableRecord};
+use crate::records::{ColumnRecord, OnCommit, TableMore, TableRecord};
 use crate::scope::Scope;
 use crate::types;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{ColumnDef, ConstrType, Constraint, CreateStmt, Node};
+use pg_query::protobuf::{ColumnDef, ConstrType, Constraint, CreateStmt, Node, RangeVar};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value, limits};
 use quintet_ir::Expr;
@@ -31,38 +31,13 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     let relation = required(statement.relation.as_ref())?;
     let schema = creation_schema(planner, relation)?;
     if statement.if_not_exists
-        && planner
-            .catalog()
-            .relation(schema, &relation.relname)
-            .is_some()
+        && let Some(planned) = there_already(planner, (schema, &relation.relname), TAG)
     {
-        let name = &relation.relname;
-        planner.notice_there(
-            SqlState::DUPLICATE_TABLE,
-            format_args!("relation \"{name}\""),
-        );
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+        return Ok(planned);
     }
     let on_commit = temporary::on_commit(statement.oncommit(), schema)?;
     let mut draft = Draft::new(planner);
-    draft.enter(schema)?;
-    draft.take_name(schema, &relation.relname)?;
-    super::user_type::refuse_relation(planner, schema, &relation.relname)?;
-    let mut record = TableRecord {
-        id: draft.table_id(),
-        revision: 1,
-        schema: schema.to_string(),
-        name: relation.relname.clone(),
-        space: draft.space(),
-        columns: Vec::new(),
-        primary_key: None,
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        more: TableMore {
-            on_commit,
-            ..TableMore::default()
-        },
-    };
+    let mut record = begin(&mut draft, (schema, &relation.relname), on_commit)?;
     let mut constraints = Constraints::default();
     for node in &statement.table_elts {
         match inner(node) {
@@ -90,15 +65,59 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     draft.finish(TAG)
 }
 
+/// A table without columns, whose name is its own.
+pub(super) fn begin(
+    draft: &mut Draft,
+    (schema, name): (&str, &str),
+    on_commit: OnCommit,
+) -> SqlResult<TableRecord> {
+    draft.enter(schema)?;
+    draft.take_name(schema, name)?;
+    super::user_type::refuse_relation(draft.planner, schema, name)?;
+    Ok(TableRecord {
+        id: draft.table_id(),
+        revision: 1,
+        schema: schema.to_string(),
+        name: name.to_string(),
+        space: draft.space(),
+        columns: Vec::new(),
+        primary_key: None,
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        more: TableMore {
+            on_commit,
+            ..TableMore::default()
+        },
+    })
+}
+
 fn refuse_clauses(planner: &Planner, statement: &CreateStmt) -> SqlResult<()> {
     let relation = required(statement.relation.as_ref())?;
     let what = if !statement.inh_relations.is_empty() {
         "INHERITS"
     } else if statement.of_typename.is_some() {
         "CREATE TABLE OF"
-    } else if !statement.tablespacename.is_empty() && statement.tablespacename != "pg_default" {
+    } else {
+        return refuse_storage(
+            planner,
+            relation,
+            &statement.tablespacename,
+            &statement.access_method,
+        );
+    };
+    Err(planner.unsupported(what, relation.location))
+}
+
+/// There is one way to store a table, and one place.
+pub(super) fn refuse_storage(
+    planner: &Planner,
+    relation: &RangeVar,
+    tablespace: &str,
+    access_method: &str,
+) -> SqlResult<()> {
+    let what = if !matches!(tablespace, "" | "pg_default") {
         "TABLESPACE"
-    } else if !matches!(statement.access_method.as_str(), "" | "heap") {
+    } else if !matches!(access_method, "" | "heap") {
         "USING another access method"
     } else {
         return Ok(());
@@ -152,14 +171,8 @@ pub(super) fn add_column(
         record.more.domains.push((number, domain.id));
     }
     let mut new = ColumnRecord {
-        name: name.to_string(),
-        ty,
-        modifier,
         not_null: serial.is_some(),
-        default: None,
-        missing: None,
-        identity: None,
-        dropped: false,
+        ..ColumnRecord::plain(name.to_string(), ty, modifier)
     };
     if serial.is_some() {
         new.default = Some(sequence::for_column(draft, record, number, name, ty, &[])?);

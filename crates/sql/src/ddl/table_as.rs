@@ -4,14 +4,15 @@
 //! planned by the schema as it is then, in the same transaction.  Does not: materialized views,
 //! EXECUTE as the query (0A000).
 
-use super::{creation_schema, temporary};
+use super::table::{begin, refuse_storage};
+use super::{creation_schema, temporary, there_already};
 use crate::command::{Command, Planned};
 use crate::draft::Draft;
 use crate::insert::plan_insert;
 use crate::names::{self, inner, required};
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
-use crate::records::{ColumnRecord, TableMore, TableRecord};
+use crate::records::ColumnRecord;
 use crate::scope::Output;
 use crate::select::plan_query;
 use pg_query::NodeEnum;
@@ -51,38 +52,23 @@ fn make(
 ) -> SqlResult<Planned> {
     const TAG: &str = "CREATE TABLE AS";
     let relation = required(into.rel.as_ref())?;
-    refuse_clauses(planner, into)?;
+    refuse_storage(
+        planner,
+        relation,
+        &into.table_space_name,
+        &into.access_method,
+    )?;
     let schema = creation_schema(planner, relation)?.to_string();
     let name = &relation.relname;
-    if if_not_exists && planner.catalog().relation(&schema, name).is_some() {
-        planner.notice_there(
-            SqlState::DUPLICATE_TABLE,
-            format_args!("relation \"{name}\""),
-        );
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+    if if_not_exists && let Some(planned) = there_already(planner, (&schema, name), TAG) {
+        return Ok(planned);
     }
     let on_commit = temporary::on_commit(into.on_commit(), &schema)?;
     let apart = Planner::new(planner.context, planner.source(), &[]);
     let query = plan_query(&apart, select, None)?;
     let mut draft = Draft::new(planner);
-    draft.enter(&schema)?;
-    draft.take_name(&schema, name)?;
-    super::user_type::refuse_relation(planner, &schema, name)?;
-    let record = TableRecord {
-        id: draft.table_id(),
-        revision: 1,
-        schema: schema.clone(),
-        name: name.clone(),
-        space: draft.space(),
-        columns: columns(&query.outputs, &names::strings(&into.col_names))?,
-        primary_key: None,
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        more: TableMore {
-            on_commit,
-            ..TableMore::default()
-        },
-    };
+    let mut record = begin(&mut draft, (&schema, name), on_commit)?;
+    record.columns = columns(&query.outputs, &names::strings(&into.col_names))?;
     draft.put_table(&record)?;
     if into.skip_data {
         return draft.finish(TAG);
@@ -108,18 +94,6 @@ fn make(
         draft.then(procedure);
     }
     draft.finish("SELECT")
-}
-
-fn refuse_clauses(planner: &Planner, into: &IntoClause) -> SqlResult<()> {
-    let relation = required(into.rel.as_ref())?;
-    let what = if !into.table_space_name.is_empty() && into.table_space_name != "pg_default" {
-        "TABLESPACE"
-    } else if !matches!(into.access_method.as_str(), "" | "heap") {
-        "USING another access method"
-    } else {
-        return Ok(());
-    };
-    Err(planner.unsupported(what, relation.location))
 }
 
 fn columns(outputs: &[Output], names: &[&str]) -> SqlResult<Vec<ColumnRecord>> {
@@ -148,16 +122,8 @@ fn columns(outputs: &[Output], names: &[&str]) -> SqlResult<Vec<ColumnRecord>> {
             let message = format!("column \"{name}\" has pseudo-type {}", output.ty);
             return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
         }
-        columns.push(ColumnRecord {
-            name: name.to_string(),
-            ty: output.ty,
-            modifier: output.modifier,
-            not_null: false,
-            default: None,
-            missing: None,
-            identity: None,
-            dropped: false,
-        });
+        let (ty, modifier) = (output.ty, output.modifier);
+        columns.push(ColumnRecord::plain(name.to_string(), ty, modifier));
     }
     Ok(columns)
 }

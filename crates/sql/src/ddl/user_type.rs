@@ -6,7 +6,7 @@
 //! that the catalogue keeps.
 
 use super::creation_schema;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
@@ -203,7 +203,7 @@ pub(super) fn alter_enum(planner: &Planner, statement: &AlterEnumStmt) -> SqlRes
             SqlState::DUPLICATE_OBJECT,
             format_args!("enum label \"{new}\""),
         );
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, TAG));
+        return Ok(planner.nothing(TAG));
     }
     let at = match (&*statement.new_val_neighbor, statement.new_val_is_after) {
         ("", _) => labels.len(),

@@ -6,7 +6,7 @@
 use super::member::{self, Changed};
 use super::options::Options;
 use super::{Roles, denied, no_role, role_named};
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::inner;
 use crate::planner::Planner;
@@ -203,7 +203,7 @@ pub(crate) fn drop(planner: &Planner, statement: &DropRoleStmt) -> SqlResult<Pla
         refuse_needed(planner, *id)?;
     }
     if gone.is_empty() {
-        return Ok(planner.command(Command::Nothing { checkpoint: false }, "DROP ROLE"));
+        return Ok(planner.nothing("DROP ROLE"));
     }
     let mut changed = Changed::new(planner);
     let members: Vec<RoleId> = roles.all().map(|role| role.id).collect();

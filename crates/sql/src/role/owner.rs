@@ -6,7 +6,7 @@
 use super::access::{Access, PUBLIC_SCHEMA, THE_DATABASE};
 use super::{acl, denied, role_named};
 use crate::catalog::Relation;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::draft::{Draft, owned_sequences};
 use crate::from::find_named;
 use crate::names::{self, inner};
@@ -45,9 +45,7 @@ pub(crate) fn change_owner(
         let message = format!("relation \"{}\" does not exist", relation.relname);
         if statement.missing_ok {
             planner.notice(format!("{message}, skipping"));
-            return Ok(Some(
-                planner.command(Command::Nothing { checkpoint: false }, tag),
-            ));
+            return Ok(Some(planner.nothing(tag)));
         }
         return Err(planner.error(SqlState::UNDEFINED_TABLE, message, relation.location));
     };
@@ -66,9 +64,7 @@ pub(crate) fn change_owner(
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("cannot change owner of index \"{}\"", relation.relname),
             );
-            return Ok(Some(
-                planner.command(Command::Nothing { checkpoint: false }, tag),
-            ));
+            return Ok(Some(planner.nothing(tag)));
         }
     };
     let sequences = sequences

@@ -48,15 +48,7 @@ pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<comm
     }
     let arguments = variables.slots.len();
     let mut linker = Linker::behind(1);
-    let mut at = Embedding {
-        context: planner.context,
-        variables,
-        linker: &mut linker,
-        steps: Vec::new(),
-        line: 0,
-        needs: Vec::new(),
-        may_write: true,
-    };
+    let mut at = Embedding::new(planner.context, variables, &mut linker, true);
     let source = planner.source();
     let (output, columns) = if let NodeEnum::MergeStmt(merge) = node {
         let count = at.merge(source, merge)?;

@@ -49,6 +49,26 @@ pub(crate) struct Planned {
     pub columns: Vec<OutputColumn>,
 }
 
+impl<'c, 'l> Embedding<'c, 'l> {
+    /// No step is made yet.
+    pub fn new(
+        context: &'c PlanContext<'c>,
+        variables: Variables,
+        linker: &'l mut Linker,
+        may_write: bool,
+    ) -> Embedding<'c, 'l> {
+        Embedding {
+            context,
+            variables,
+            linker,
+            steps: Vec::new(),
+            line: 0,
+            needs: Vec::new(),
+            may_write,
+        }
+    }
+}
+
 impl Embedding<'_, '_> {
     /// Adds a step; a value that it gives a variable of a domain is looked at.
     pub fn add(&mut self, action: Action) {

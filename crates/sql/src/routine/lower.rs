@@ -75,15 +75,7 @@ pub(crate) fn routine(
     variables.reshape(found_number, Shape::Scalar(found));
     variables.declare("found", found_number);
     let mut lowering = Lowering {
-        at: Embedding {
-            context,
-            variables,
-            linker,
-            steps: Vec::new(),
-            line: 0,
-            needs: Vec::new(),
-            may_write: signature.may_write,
-        },
+        at: Embedding::new(context, variables, linker, signature.may_write),
         signature,
         tree,
         around: Vec::new(),

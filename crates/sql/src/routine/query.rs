@@ -31,15 +31,7 @@ pub(crate) fn routine(
     let (_, source) = plpgsql::header(statement, text)?;
     let mut variables = parameters(signature);
     variables.conflict = Conflict::Column;
-    let mut at = Embedding {
-        context,
-        variables,
-        linker,
-        steps: Vec::new(),
-        line: 0,
-        needs: Vec::new(),
-        may_write: signature.may_write,
-    };
+    let mut at = Embedding::new(context, variables, linker, signature.may_write);
     let texts: Vec<(u32, String)> = parse::parse(&source)?
         .iter()
         .map(|parsed| (parsed.line(), parsed.text().to_string()))

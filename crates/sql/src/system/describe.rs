@@ -9,6 +9,7 @@ use super::layout;
 use super::print::{key_text, quoted};
 use super::row_types::{array_type, relation_of, row_type, with_rows};
 use crate::call::split_name;
+use crate::dump::clauses_of;
 use crate::names;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
@@ -543,13 +544,6 @@ impl<'c> Known<'c> {
     }
 
     fn foreign_key(&self, key: &ForeignKeyRecord) -> Option<String> {
-        let action = |letter: char| match letter {
-            'r' => Some("RESTRICT"),
-            'c' => Some("CASCADE"),
-            'n' => Some("SET NULL"),
-            'd' => Some("SET DEFAULT"),
-            _ => None,
-        };
         let catalog = self.context.catalog;
         let child = catalog.table_by_id(key.child)?;
         let parent = catalog.table_by_id(key.parent)?;
@@ -562,27 +556,7 @@ impl<'c> Known<'c> {
             }),
             column_names(parent, &key.parent_columns).join(", ")
         );
-        if key.full {
-            text += " MATCH FULL";
-        }
-        if let Some(action) = action(key.on_update) {
-            text += &format!(" ON UPDATE {action}");
-        }
-        if let Some(action) = action(key.on_delete) {
-            text += &format!(" ON DELETE {action}");
-            if !key.set.is_empty() {
-                text += &format!(" ({})", column_names(child, &key.set).join(", "));
-            }
-        }
-        if key.deferrable {
-            text += " DEFERRABLE";
-        }
-        if key.deferred {
-            text += " INITIALLY DEFERRED";
-        }
-        if !key.validated {
-            text += " NOT VALID";
-        }
+        text += &clauses_of(key, &column_names(child, &key.set).join(", "));
         Some(text)
     }
 }

@@ -7,7 +7,7 @@ use super::type_layout::{alignment_of, collation_of, storage_of};
 use super::{Definition, OWNER, flag, oid, print, schema_oid, text, type_name};
 use crate::domain::scope_of_value;
 use crate::planner::Planner;
-use crate::records::{ColumnRecord, DomainRecord, TypeKind, TypeRecord};
+use crate::records::{DomainRecord, TypeKind, TypeRecord};
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 
@@ -185,16 +185,7 @@ fn default_of(planner: &Planner, record: &TypeRecord, domain: &DomainRecord) -> 
     let Some(source) = &domain.default else {
         return Value::Null;
     };
-    let column = ColumnRecord {
-        name: record.name.clone(),
-        ty: domain.base,
-        modifier: domain.modifier,
-        not_null: false,
-        default: None,
-        missing: None,
-        identity: None,
-        dropped: false,
-    };
+    let column = domain.as_column(&record.name);
     text(&print::default(planner, &column, source))
 }
 

@@ -6,7 +6,7 @@
 
 use super::named_part;
 use crate::catalog::Relation;
-use crate::command::{Command, Planned};
+use crate::command::Planned;
 use crate::ddl::words;
 use crate::from::{find_named, row_target};
 use crate::insert::column_number;
@@ -55,8 +55,7 @@ pub(in crate::ddl) fn create(
     if statement.where_clause.is_some() || !has(&table, kind, &columns) {
         return Err(unknown(planner, relation));
     }
-    let nothing = Command::Nothing { checkpoint: false };
-    Ok(Some(planner.command(nothing, "CREATE INDEX")))
+    Ok(Some(planner.nothing("CREATE INDEX")))
 }
 
 /// ALTER TABLE of a partition, as far as it adds keys; `None` if the table is none.
@@ -89,8 +88,7 @@ pub(in crate::ddl) fn add_keys(
             return Err(unknown(planner, relation));
         }
     }
-    let nothing = Command::Nothing { checkpoint: false };
-    Ok(Some(planner.command(nothing, "ALTER TABLE")))
+    Ok(Some(planner.nothing("ALTER TABLE")))
 }
 
 /// ALTER INDEX … ATTACH PARTITION: the index of a divided table has all of its rows anyway.
@@ -124,8 +122,7 @@ pub(in crate::ddl) fn attach(
         return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
     };
     planner.must_own_table(table.id)?;
-    let nothing = Command::Nothing { checkpoint: false };
-    Ok(Some(planner.command(nothing, "ALTER INDEX")))
+    Ok(Some(planner.nothing("ALTER INDEX")))
 }
 
 /// Whether the whole table has such a key or index.
