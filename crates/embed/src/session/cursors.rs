@@ -5,7 +5,7 @@
 //! without SCROLL (55000), where PostgreSQL does so for queries whose plans can.
 
 use super::planning::{Prepared, are_typed};
-use super::portal::{Portal, PortalState, no_portal};
+use super::portal::{Portal, PortalState, no_portal, portal_is_there};
 use super::{Mode, Session};
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::limits::HELD_BYTES_MAX;
@@ -134,10 +134,7 @@ impl Session {
     /// A portal for a cursor's query.
     fn cursor_of(&self, portal: &Portal, name: &str, query: &Arc<Procedure>) -> SqlResult<Portal> {
         if self.portals.contains_key(name) {
-            return Err(SqlError::new(
-                SqlState::DUPLICATE_CURSOR,
-                format!("cursor \"{name}\" already exists"),
-            ));
+            return Err(portal_is_there(name));
         }
         let source = portal.prepared.source.clone();
         let planned = Planned {

@@ -5,6 +5,7 @@
 
 use super::Session;
 use super::execute::{Pulled, only_calls_commit};
+use super::planning::name_of;
 use super::portal::{Portal, PortalState};
 use crate::step::{Flow, Pause};
 use quintet_base::{SqlError, SqlResult, Value};
@@ -111,8 +112,7 @@ impl Session {
                 });
             }
             Body::Call { program, .. } => {
-                let name = program.routines.first().map_or("", |routine| &routine.name);
-                let name = name.split('(').next().unwrap_or_default();
+                let name = name_of(program);
                 let what = match tag {
                     "CALL" => "Call of",
                     _ => "Function Scan on",

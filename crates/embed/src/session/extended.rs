@@ -5,7 +5,7 @@
 
 use super::Session;
 use super::planning::{PLANS_MAX, Prepared, Source};
-use super::portal::{Portal, no_portal};
+use super::portal::{Portal, no_portal, portal_is_there};
 use crate::activity::State;
 use crate::step::{RowSink, Step};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -106,10 +106,7 @@ impl Session {
             ));
         }
         if !portal.is_empty() && self.portals.contains_key(portal) {
-            return Err(SqlError::new(
-                SqlState::DUPLICATE_CURSOR,
-                format!("cursor \"{portal}\" already exists"),
-            ));
+            return Err(portal_is_there(portal));
         }
         self.put_portal(portal, Portal::new(prepared, params));
         Ok(())

@@ -9,6 +9,7 @@ use crate::contention::Label;
 use crate::database::Schema;
 use quintet_base::{RoleId, SpaceId, SqlError, SqlResult, SqlState, SqlType, Timestamp};
 use quintet_ir::expressions::each_node_of_statement;
+use quintet_ir::routine::Program;
 use quintet_ir::statement::{Body, OutputColumn};
 use quintet_ir::{Path, Plan, Statement};
 use quintet_sql::command::{Command, Planned};
@@ -125,11 +126,7 @@ impl Session {
                 Body::Call { program, .. } if program.is_nameless() => {
                     contention.label(planned.tag, false)
                 }
-                Body::Call { program, .. } => {
-                    let name = program.routines.first().map_or("", |routine| &routine.name);
-                    let name = name.split('(').next().unwrap_or_default();
-                    contention.label(name, true)
-                }
+                Body::Call { program, .. } => contention.label(name_of(program), true),
                 Body::Statement(_) => contention.label(planned.tag, false),
             },
             Command::Ddl(_) | Command::CopyFrom(_) => contention.label(planned.tag, false),
@@ -211,6 +208,12 @@ impl Session {
         }
         &self.host.schema
     }
+}
+
+/// What the routine that a program begins with is called, without its arguments.
+pub(super) fn name_of(program: &Program) -> &str {
+    let name = program.routines.first().map_or("", |routine| &routine.name);
+    name.split('(').next().unwrap_or_default()
 }
 
 /// The tables that a query reads from one end to the other.

@@ -79,6 +79,11 @@ impl Portal {
     }
 }
 
+pub(super) fn portal_is_there(name: &str) -> SqlError {
+    let message = format!("cursor \"{name}\" already exists");
+    SqlError::new(SqlState::DUPLICATE_CURSOR, message)
+}
+
 pub(super) fn no_portal(name: &str) -> SqlError {
     let kind = if name.is_empty() { "portal" } else { "cursor" };
     SqlError::new(
