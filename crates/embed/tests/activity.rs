@@ -2,41 +2,29 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use quintet_base::SqlState;
-use quintet_embed::{Client, Database, DatabaseConfig, Interrupt, Progress};
-use tempfile::TempDir;
+use quintet_embed::{Interrupt, Progress};
+use support::{open_with, rows};
 
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    let schema = "create table t (id int primary key, n int); insert into t values (1, 0), (2, 0)";
-    db.client().unwrap().query(schema).unwrap();
-    (dir, db)
-}
-
-fn texts(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client.query(sql).unwrap();
-    let row = |row: Vec<Option<String>>| {
-        let values = row.into_iter().map(|value| value.unwrap_or("-".into()));
-        values.collect::<Vec<_>>().join("|")
-    };
-    answers[0].text_rows().into_iter().map(row).collect()
-}
+const SCHEMA: &str =
+    "create table t (id int primary key, n int); insert into t values (1, 0), (2, 0)";
 
 /// Goal: each session has a number of its own, pg_backend_pid() says it, and a session that is dropped has gone.
 #[test]
 fn sessions_have_numbers_of_their_own() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SCHEMA);
     let mut clients = [(); 3].map(|()| db.client().unwrap());
     let mut numbers: Vec<String> = Vec::new();
     for client in &mut clients {
-        let own = texts(client, "select pg_backend_pid()");
+        let own = rows(client, "select pg_backend_pid()");
         assert_eq!(own, [client.session().process_id().to_string()]);
         numbers.extend(own);
     }
     let [mut first, second, third] = clients;
     drop((second, third));
-    let seen = texts(&mut first, "select pid from pg_stat_activity order by pid");
+    let seen = rows(&mut first, "select pid from pg_stat_activity order by pid");
     numbers.truncate(1);
     assert_eq!(seen, numbers, "the others have been dropped");
 }
@@ -45,7 +33,7 @@ fn sessions_have_numbers_of_their_own() {
 /// once in a statement.
 #[test]
 fn a_session_is_seen_at_work() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SCHEMA);
     let (mut holder, mut waiter, mut looker) = (
         db.client().unwrap(),
         db.client().unwrap(),
@@ -57,7 +45,7 @@ fn a_session_is_seen_at_work() {
          from pg_stat_activity a left join pg_stat_activity b using (pid) where a.pid = {waiting}"
     );
     assert_eq!(
-        texts(&mut looker, &seen),
+        rows(&mut looker, &seen),
         ["idle|Client|ClientRead||t"],
         "it has not done anything"
     );
@@ -68,7 +56,7 @@ fn a_session_is_seen_at_work() {
         panic!("it did not wait");
     };
     assert_eq!(
-        texts(&mut looker, &seen),
+        rows(&mut looker, &seen),
         ["active|Lock|tuple|update t set n = 2 where id = 1|f"]
     );
     holder.query("rollback").unwrap();
@@ -79,13 +67,13 @@ fn a_session_is_seen_at_work() {
         progress = waiter.resume().unwrap();
     }
     assert_eq!(
-        texts(&mut looker, &seen),
+        rows(&mut looker, &seen),
         ["idle|Client|ClientRead|update t set n = 2 where id = 1|t"]
     );
     waiter.query("begin").unwrap();
     waiter.query("select 1 / 0").unwrap_err();
     assert_eq!(
-        texts(&mut looker, &seen),
+        rows(&mut looker, &seen),
         ["idle in transaction (aborted)|Client|ClientRead|select 1 / 0|t"]
     );
 }
@@ -94,7 +82,7 @@ fn a_session_is_seen_at_work() {
 /// serves, an end does not; with a door, the door is told.
 #[test]
 fn routines_look_again_and_doors_are_told() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SCHEMA);
     let mut looker = db.client().unwrap();
     looker
         .query(
@@ -102,22 +90,22 @@ fn routines_look_again_and_doors_are_told() {
              begin return (select count(*) from pg_stat_activity where pid <> pg_backend_pid()); end $$",
         )
         .unwrap();
-    assert_eq!(texts(&mut looker, "select others()"), ["0"]);
+    assert_eq!(rows(&mut looker, "select others()"), ["0"]);
     let mut other = db.client().unwrap();
-    assert_eq!(texts(&mut looker, "select others()"), ["1"]);
+    assert_eq!(rows(&mut looker, "select others()"), ["1"]);
     let number = other.session().process_id();
     let cancel = format!("select pg_cancel_backend({number})");
     let end = format!("select pg_terminate_backend({number})");
-    assert_eq!(texts(&mut looker, &end), ["f"], "nobody can tell it");
-    assert_eq!(texts(&mut looker, &cancel), ["t"]);
+    assert_eq!(rows(&mut looker, &end), ["f"], "nobody can tell it");
+    assert_eq!(rows(&mut looker, &cancel), ["t"]);
     let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let tell = std::sync::Arc::clone(&told);
     other.session().on_interrupt(move |interrupt| {
         tell.lock().unwrap().push(interrupt);
         true
     });
-    assert_eq!(texts(&mut looker, &end), ["t"]);
-    assert_eq!(texts(&mut looker, &cancel), ["t"]);
+    assert_eq!(rows(&mut looker, &end), ["t"]);
+    assert_eq!(rows(&mut looker, &cancel), ["t"]);
     assert_eq!(
         *told.lock().unwrap(),
         [Interrupt::Terminate, Interrupt::Cancel]

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use quintet_base::SqlState;
-use quintet_embed::{BatchStats, Client, Database, DatabaseConfig, Engine, Pause, Progress};
+use quintet_embed::{BatchStats, Client, Database, Engine, Pause, Progress};
 use quintet_rt::{Rand, threads};
-use tempfile::TempDir;
+use support::{number, open_by, serializable};
 
 const SCHEMA: &str = "
     create table account (id int primary key, n bigint not null check (n >= 0));
@@ -66,31 +68,9 @@ const SCHEMA: &str = "
       update account set n = n + 1 where id = hold.account;
     end $$";
 
-fn open(engine: Engine) -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let config = DatabaseConfig {
-        engine,
-        ..DatabaseConfig::new(dir.path())
-    };
-    let (db, _) = Database::open(config).unwrap();
-    db.client().unwrap().query(SCHEMA).unwrap();
-    (dir, db)
-}
-
-fn client(db: &Database) -> Client {
-    let mut client = db.client().unwrap();
-    let sql = "set default_transaction_isolation to 'serializable'";
-    client.query(sql).unwrap();
-    client
-}
-
-fn number(client: &mut Client, sql: &str) -> i64 {
-    client.query(sql).unwrap()[0].rows[0][0].as_i64().unwrap()
-}
-
 /// A client whose call is in line.
 fn in_line(db: &Database, sql: &str) -> (Client, Pause) {
-    let mut client = client(db);
+    let mut client = serializable(db);
     let pause = start(&mut client, sql);
     (client, pause)
 }
@@ -124,7 +104,7 @@ fn batches(db: &Database) -> BatchStats {
 /// Goal: what is pending when somebody has time is one transaction with one commit, in the order of arrival.
 #[test]
 fn calls_that_are_pending_together_are_one_commit() {
-    let (_dir, db) = open(Engine::Queue);
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
     let before = db.stats().tc.commits;
     let calls: Vec<_> = (0..10).map(|_| in_line(&db, "call add(1)")).collect();
     assert_eq!((batches(&db).pending, db.stats().tc.commits), (10, before));
@@ -134,14 +114,14 @@ fn calls_that_are_pending_together_are_one_commit() {
     let BatchStats { calls, batches, .. } = batches(&db);
     assert_eq!((calls, batches), (10, 1));
     assert_eq!(db.stats().tc.commits, before + 1);
-    let n = number(&mut client(&db), "select n from account where id = 1");
+    let n = number(&mut serializable(&db), "select n from account where id = 1");
     assert_eq!(n, 10);
 }
 
 /// Goal: a call that raises an error, or breaks a constraint, takes back what it did and nothing else.
 #[test]
 fn an_error_undoes_one_call() {
-    let (_dir, db) = open(Engine::Queue);
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
     let calls = [
         "call add(1)",
         "call quarrel(1)",
@@ -160,7 +140,7 @@ fn an_error_undoes_one_call() {
     let stats = batches(&db);
     assert_eq!((stats.calls, stats.batches, stats.failed), (4, 1, 2));
     let sums = "select string_agg(n::text, ',' order by id) from account";
-    let sums = client(&db).query(sums).unwrap()[0].text_rows();
+    let sums = serializable(&db).query(sums).unwrap()[0].text_rows();
     assert_eq!(sums[0][0].as_deref(), Some("2,0,0,0,0,0,0,0"));
 }
 
@@ -169,8 +149,8 @@ fn an_error_undoes_one_call() {
 #[test]
 fn a_call_that_meets_a_lock_is_put_out() {
     for waits in ["call add(1)", "call hold(1)"] {
-        let (_dir, db) = open(Engine::Queue);
-        let mut holder = client(&db);
+        let (_dir, db) = open_by(Engine::Queue, SCHEMA);
+        let mut holder = serializable(&db);
         holder.query("begin").unwrap();
         holder
             .query("update account set n = n + 10 where id = 1")
@@ -197,8 +177,8 @@ fn a_call_that_meets_a_lock_is_put_out() {
 /// other rows are run; when it has ended they are a batch, and not run one by one.
 #[test]
 fn calls_behind_a_lock_become_a_batch() {
-    let (_dir, db) = open(Engine::Queue);
-    let mut holder = client(&db);
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
+    let mut holder = serializable(&db);
     holder.query("begin").unwrap();
     holder
         .query("update account set n = n + 10 where id = 1")
@@ -229,7 +209,7 @@ fn calls_behind_a_lock_become_a_batch() {
 /// Goal: who is cancelled or goes away while its call is pending is not run; the others are.
 #[test]
 fn who_gives_up_is_not_run() {
-    let (_dir, db) = open(Engine::Queue);
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
     let (mut cancelled, _pause) = in_line(&db, "call add(1)");
     let (mut stays, pause) = in_line(&db, "call add(1)");
     drop(in_line(&db, "call add(1)"));
@@ -244,7 +224,7 @@ fn who_gives_up_is_not_run() {
 /// Goal: what a call leaves in its session is there afterwards; what only the session knows is asked of it.
 #[test]
 fn a_call_is_told_what_its_session_knows_and_leaves_what_it_has_drawn() {
-    let (_dir, db) = open(Engine::Queue);
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
     let (mut first, first_pause) = in_line(&db, "call draw(1, null)");
     let (mut second, second_pause) = in_line(&db, "call draw(1, null)");
     let drawn = [end(&mut first, first_pause), end(&mut second, second_pause)];
@@ -283,7 +263,7 @@ fn random_call(rand: &mut Rand) -> String {
 }
 
 fn state(db: &Database) -> Vec<Vec<Option<String>>> {
-    let mut client = client(db);
+    let mut client = serializable(db);
     let mut rows = client.query("select * from account order by id").unwrap()[0].text_rows();
     rows.extend(client.query("select * from entry order by id").unwrap()[0].text_rows());
     rows.extend(
@@ -306,10 +286,10 @@ fn random_batches_do_what_their_calls_do_one_by_one() {
     let seed = setting("QUINTET_SEED", Rand::from_os().next_u64());
     println!("seed {seed}");
     let mut rand = Rand::seeded(seed);
-    let (_dir, db) = open(Engine::Queue);
-    let (_other_dir, serial) = open(Engine::Direct);
-    let mut one = client(&serial);
-    let mut clients: Vec<Client> = (0..40).map(|_| client(&db)).collect();
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
+    let (_other_dir, serial) = open_by(Engine::Direct, SCHEMA);
+    let mut one = serializable(&serial);
+    let mut clients: Vec<Client> = (0..40).map(|_| serializable(&db)).collect();
     let mut errors = 0;
     for round in 0..setting("QUINTET_BATCHES", 60) {
         let count = 1 + rand.below(clients.len() as u64) as usize;
@@ -355,13 +335,13 @@ fn random_batches_do_what_their_calls_do_one_by_one() {
 /// nothing is lost and nothing done twice. The batches do lose to the others now and then.
 #[test]
 fn batches_direct_calls_and_transactions_at_once_lose_nothing() {
-    let (_dir, db) = open(Engine::Queue);
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
     let mut workers = Vec::new();
     for worker in 0..6u64 {
         let db = db.clone();
         workers.push(threads::spawn(&format!("worker-{worker}"), move || {
             let mut rand = Rand::seeded(worker);
-            let mut client = client(&db);
+            let mut client = serializable(&db);
             let engine = ["queue", "queue", "queue", "queue", "direct", "direct"][worker as usize];
             client
                 .query(&format!("set quintet.engine = {engine}"))
@@ -407,7 +387,7 @@ fn batches_direct_calls_and_transactions_at_once_lose_nothing() {
         .into_iter()
         .map(|worker| worker.join().unwrap())
         .sum();
-    let mut last = client(&db);
+    let mut last = serializable(&db);
     assert_eq!(
         number(&mut last, "select sum(n)::bigint from account"),
         added
@@ -423,8 +403,8 @@ fn batches_direct_calls_and_transactions_at_once_lose_nothing() {
 /// Goal: `auto` runs calls directly, and in batches once too many runs are lost; EXPLAIN says which.
 #[test]
 fn explain_names_the_engine_and_why() {
-    let (_dir, db) = open(Engine::Auto);
-    let mut client = client(&db);
+    let (_dir, db) = open_by(Engine::Auto, SCHEMA);
+    let mut client = serializable(&db);
     let function = "create function bump(account int) returns int language plpgsql as $$
         begin update account set n = n + 1 where id = bump.account; return 1; end $$";
     client.query(function).unwrap();
@@ -465,14 +445,14 @@ fn explain_names_the_engine_and_why() {
 #[test]
 fn locking_loses_no_update_at_read_committed() {
     for (engine, exact) in [("locking", true), ("direct", false)] {
-        let (_dir, db) = open(Engine::Direct);
+        let (_dir, db) = open_by(Engine::Direct, SCHEMA);
         let read_then_write = "create procedure slow(account int) language plpgsql as $$
             declare v bigint; begin
               select n into v from account where id = slow.account;
               perform count(*) from generate_series(1, 200);
               update account set n = v + 1 where id = slow.account;
             end $$";
-        client(&db).query(read_then_write).unwrap();
+        serializable(&db).query(read_then_write).unwrap();
         let workers: Vec<_> = (0..4)
             .map(|number| {
                 let db = db.clone();
@@ -493,7 +473,7 @@ fn locking_loses_no_update_at_read_committed() {
         for worker in workers {
             worker.join().unwrap();
         }
-        let n = number(&mut client(&db), "select n from account where id = 1");
+        let n = number(&mut serializable(&db), "select n from account where id = 1");
         match exact {
             true => assert_eq!(n, 800),
             false => assert!(n < 800, "{n}: so the other case shows something"),

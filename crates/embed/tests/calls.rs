@@ -3,32 +3,22 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use quintet_base::{SqlState, Value};
-use quintet_embed::{Client, Database, DatabaseConfig, Level};
+use quintet_embed::{Client, Database, Level};
 use quintet_rt::threads;
-use tempfile::TempDir;
+use support::{number, open_with};
 
 const CLIENTS: usize = 6;
 const CALLS: usize = 120;
 const LEVELS: [Level; 3] = [Level::ReadCommitted, Level::Snapshot, Level::Serializable];
-
-fn open(sql: &str) -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    db.client().unwrap().query(sql).unwrap();
-    (dir, db)
-}
 
 fn client(db: &Database, level: Level) -> Client {
     let mut client = db.client().unwrap();
     let set = format!("set session characteristics as transaction isolation level {level}");
     client.query(&set).unwrap();
     client
-}
-
-fn number(client: &mut Client, sql: &str) -> i64 {
-    let answers = client.query(sql).unwrap();
-    answers.last().unwrap().rows[0][0].as_i64().unwrap()
 }
 
 /// Every client prepares its statement and calls it again and again. Any error fails the test.
@@ -57,7 +47,7 @@ fn all_call(db: &Database, level: Level, statement: fn(usize) -> String) {
 #[test]
 fn a_hot_row_counts_every_call_and_nobody_hears_of_a_conflict() {
     for level in LEVELS {
-        let (_dir, db) = open(
+        let (_dir, db) = open_with(
             "create table hot (id int primary key, n bigint);
              insert into hot values (1, 0);
              create procedure bump(call int) language plpgsql as $$
@@ -89,7 +79,7 @@ fn a_hot_row_counts_every_call_and_nobody_hears_of_a_conflict() {
 #[test]
 fn calls_that_lock_in_opposite_order_all_take_place() {
     for level in LEVELS {
-        let (_dir, db) = open(
+        let (_dir, db) = open_with(
             "create table account (id int primary key, balance bigint);
              insert into account select i, 1000 from generate_series(1, 4) i;
              create procedure move(call int, src int, dst int) language plpgsql as $$
@@ -115,7 +105,7 @@ fn calls_that_lock_in_opposite_order_all_take_place() {
 /// least one of two doctors stays on call.
 #[test]
 fn calls_that_would_skew_writes_are_run_again() {
-    let (_dir, db) = open(
+    let (_dir, db) = open_with(
         "create table doctor (id int primary key, on_call boolean);
          insert into doctor values (1, true), (2, true);
          create table broken (id int);
@@ -140,7 +130,7 @@ fn calls_that_would_skew_writes_are_run_again() {
 /// Goal: RAISE with the state of a lost conflict is the routine's own word: said once, not tried again.
 #[test]
 fn an_error_of_the_routines_own_is_not_run_again() {
-    let (_dir, db) = open(
+    let (_dir, db) = open_with(
         "create sequence attempts;
          create procedure p(a int) language plpgsql as $$
          begin
@@ -161,7 +151,7 @@ fn an_error_of_the_routines_own_is_not_run_again() {
 /// Goal: inside BEGIN a conflict is the client's, who alone knows what else the transaction did.
 #[test]
 fn inside_a_block_a_lost_call_is_told() {
-    let (_dir, db) = open(
+    let (_dir, db) = open_with(
         "create table t (id int primary key, n int);
          insert into t values (1, 0);
          create procedure add(a int) language plpgsql as $$
@@ -181,7 +171,7 @@ fn inside_a_block_a_lost_call_is_told() {
 /// Goal: a client sees the notices of the attempt that counts, and its rows once.
 #[test]
 fn notices_and_rows_of_lost_attempts_are_forgotten() {
-    let (_dir, db) = open(
+    let (_dir, db) = open_with(
         "create table hot (id int primary key, n int);
          insert into hot values (1, 0);
          create function next_one(a int) returns int language plpgsql as $$

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use quintet_base::{SqlState, Value};
-use quintet_embed::{
-    ChainStats, Client, Database, DatabaseConfig, DatabaseStats, Engine, Pause, Progress,
-};
+use quintet_embed::{ChainStats, Client, Database, DatabaseStats, Engine, Pause, Progress};
 use quintet_rt::threads;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tempfile::TempDir;
+use support::{ends, number, open_by, serializable, waits};
 
 const SCHEMA: &str = "
     create table account (id int primary key, n bigint);
@@ -23,57 +23,15 @@ const SCHEMA: &str = "
       raise exception 'no';
     end $$";
 
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let config = DatabaseConfig {
-        engine: Engine::Chain,
-        ..DatabaseConfig::new(dir.path())
-    };
-    let (db, _) = Database::open(config).unwrap();
-    db.client().unwrap().query(SCHEMA).unwrap();
-    (dir, db)
-}
-
-fn client(db: &Database) -> Client {
-    let mut client = db.client().unwrap();
-    let sql = "set default_transaction_isolation to 'serializable'";
-    client.query(sql).unwrap();
-    client
-}
-
-fn number(client: &mut Client, sql: &str) -> i64 {
-    client.query(sql).unwrap()[0].rows[0][0].as_i64().unwrap()
-}
-
-/// Begins a statement that has to wait.
-fn waits(client: &mut Client, sql: &str) -> Pause {
-    match client.start(sql).unwrap() {
-        Progress::Waiting(pause) => pause,
-        Progress::Done(_) => panic!("{sql} did not wait"),
-    }
-}
-
-/// Goes on with it to its end.
-fn ends(client: &mut Client, pause: Pause) {
-    let mut pause = pause;
-    loop {
-        pause.wait();
-        match client.resume().unwrap() {
-            Progress::Done(_) => return,
-            Progress::Waiting(next) => pause = next,
-        }
-    }
-}
-
 /// A client that has locked account 1 in a transaction of its own, and one whose call waits for that row, and
 /// so keeps its place.
 fn held_up(db: &Database) -> (Client, (Client, Pause)) {
-    let mut holder = client(db);
+    let mut holder = serializable(db);
     holder.query("begin").unwrap();
     holder
         .query("update account set n = n + 10 where id = 1")
         .unwrap();
-    let mut first = client(db);
+    let mut first = serializable(db);
     let pause = waits(&mut first, "call add(1)");
     assert_eq!(line(db), (1, 0), "the first has its turn");
     (holder, (first, pause))
@@ -88,15 +46,15 @@ fn line(db: &Database) -> (u64, u64) {
 /// Goal: a call waits for the one before it on the same row, before it has done anything, and for no other.
 #[test]
 fn a_call_waits_for_the_one_before_it_and_one_elsewhere_does_not() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
     let (mut holder, (mut first, pause)) = held_up(&db);
-    let mut second = client(&db);
+    let mut second = serializable(&db);
     let behind = waits(&mut second, "call add(1)");
     assert_eq!(line(&db), (2, 1));
     assert_eq!(db.stats().tc.waiting, 1, "it has not begun");
-    client(&db).query("call add(2)").unwrap();
+    serializable(&db).query("call add(2)").unwrap();
     assert_eq!(
-        number(&mut client(&db), "select seen(1)"),
+        number(&mut serializable(&db), "select seen(1)"),
         0,
         "reads do not wait"
     );
@@ -120,19 +78,19 @@ fn a_call_waits_for_the_one_before_it_and_one_elsewhere_does_not() {
 /// those before him.
 #[test]
 fn a_place_is_given_up_however_the_wait_ends() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
     let (mut holder, (mut first, pause)) = held_up(&db);
-    let mut cancelled = client(&db);
+    let mut cancelled = serializable(&db);
     drop(waits(&mut cancelled, "call add(1)"));
-    let mut gone = client(&db);
+    let mut gone = serializable(&db);
     drop(waits(&mut gone, "call add(1)"));
     let panicking = catch_unwind(AssertUnwindSafe(|| {
-        let mut client = client(&db);
+        let mut client = serializable(&db);
         let _pause = waits(&mut client, "call add(1)");
         panic!("planted");
     }));
     assert!(panicking.is_err());
-    let mut last = client(&db);
+    let mut last = serializable(&db);
     let behind = waits(&mut last, "call add(1)");
     cancelled.session().cancel_handle().cancel();
     let error = cancelled.resume().err().expect("it was cancelled");
@@ -151,9 +109,9 @@ fn a_place_is_given_up_however_the_wait_ends() {
 #[test]
 fn a_place_is_given_up_however_the_call_ends() {
     for how in ["cancelled", "gone", "panicking"] {
-        let (_dir, db) = open();
+        let (_dir, db) = open_by(Engine::Chain, SCHEMA);
         let (mut holder, (mut first, pause)) = held_up(&db);
-        let mut second = client(&db);
+        let mut second = serializable(&db);
         let behind = waits(&mut second, "call add(1)");
         match how {
             "cancelled" => {
@@ -185,8 +143,8 @@ fn a_place_is_given_up_however_the_call_ends() {
 /// Goal: an error that the routine raises gives the place up, and leaves nothing.
 #[test]
 fn a_call_that_fails_lets_the_next_one_go() {
-    let (_dir, db) = open();
-    let mut client = client(&db);
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
+    let mut client = serializable(&db);
     for _ in 0..3 {
         let error = client.query("call quarrel(1)").unwrap_err();
         assert_eq!(error.message, "no");
@@ -200,8 +158,8 @@ fn a_call_that_fails_lets_the_next_one_go() {
 /// something in its transaction, one whose routine only reads, or one that reads only by its transaction.
 #[test]
 fn only_calls_that_are_transactions_of_their_own_are_in_line() {
-    let (_dir, db) = open();
-    let mut client = client(&db);
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
+    let mut client = serializable(&db);
     client.query("begin; call add(1); commit").unwrap();
     client.query("call add(1); select 1").unwrap();
     client.query("select seen(1)").unwrap();
@@ -224,8 +182,8 @@ fn only_calls_that_are_transactions_of_their_own_are_in_line() {
 /// run, and counted.
 #[test]
 fn calls_without_a_class_are_run_past_the_line() {
-    let (_dir, db) = open();
-    let mut client = client(&db);
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
+    let mut client = serializable(&db);
     client.query("create sequence s").unwrap();
     client.query("call add(nextval('s')::int)").unwrap();
     client
@@ -246,8 +204,8 @@ fn calls_without_a_class_are_run_past_the_line() {
 /// Goal: the engine is chosen by session, by default as the database was opened.
 #[test]
 fn a_session_chooses_its_engine() {
-    let (_dir, db) = open();
-    let mut client = client(&db);
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
+    let mut client = serializable(&db);
     let shown = |client: &mut Client| {
         let answers = client.query("show quintet.engine").unwrap();
         answers[0].text_rows()[0][0].clone().unwrap()
@@ -272,17 +230,17 @@ fn a_session_chooses_its_engine() {
 /// calls that were in line are planned again and take place.
 #[test]
 fn a_change_of_the_catalogue_lets_the_calls_before_it_end_first() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
     let (mut holder, (mut first, pause)) = held_up(&db);
-    let mut second = client(&db);
+    let mut second = serializable(&db);
     let behind = waits(&mut second, "call add(1)");
-    client(&db)
+    serializable(&db)
         .query("alter table account add column note text default 'none'")
         .unwrap();
-    let mut third = client(&db);
+    let mut third = serializable(&db);
     let elsewhere = waits(&mut third, "call add(2)");
     // Those that are not in line do not wait.
-    assert_eq!(number(&mut client(&db), "select seen(2)"), 0);
+    assert_eq!(number(&mut serializable(&db), "select seen(2)"), 0);
     holder.query("rollback").unwrap();
     // It was begun with the old definition of its table, and says so, or has been run.
     pause.wait();
@@ -306,8 +264,8 @@ fn a_change_of_the_catalogue_lets_the_calls_before_it_end_first() {
 /// Goal: a prepared call follows the catalogue, too, and so do the classes.
 #[test]
 fn classes_follow_the_catalogue() {
-    let (_dir, db) = open();
-    let mut client = client(&db);
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
+    let mut client = serializable(&db);
     client.prepare("add", "call add($1)").unwrap();
     client.execute("add", vec![Value::Int4(1)]).unwrap();
     client
@@ -332,8 +290,8 @@ fn classes_follow_the_catalogue() {
 /// Goal: EXPLAIN says by what a call would wait for others.
 #[test]
 fn explain_names_the_keys_of_a_call() {
-    let (_dir, db) = open();
-    let mut client = client(&db);
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
+    let mut client = serializable(&db);
     client
         .query(
             "create function added(account int) returns bigint language plpgsql as $$

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_base::SqlError;
-use quintet_embed::{Client, Database, DatabaseConfig};
-use tempfile::TempDir;
+mod support;
+
+use support::{error, open_with, rows};
 
 const SETUP: &str = "
     create table t (id int primary key, v int);
@@ -16,28 +16,10 @@ const SETUP: &str = "
     create function v_of(a int) returns int language sql as $$ select v from t where id = a $$;
     create function v_of(a text) returns int language sql as $$ select 1 $$";
 
-fn open() -> (TempDir, Client) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    let mut client = db.client().unwrap();
-    client.query(SETUP).unwrap();
-    (dir, client)
-}
-
-fn lines(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client.query(sql).unwrap();
-    let rows = answers.last().unwrap().text_rows();
-    let text = |row: Vec<Option<String>>| row.into_iter().flatten().collect();
-    rows.into_iter().map(text).collect()
-}
-
-fn error(client: &mut Client, sql: &str) -> SqlError {
-    client.query(sql).map(drop).unwrap_err()
-}
-
 #[test]
 fn the_words_are_read_in_any_case_between_other_statements_and_prepared() {
-    let (_dir, mut c) = open();
+    let (_dir, db) = open_with(SETUP);
+    let mut c = db.client().unwrap();
     let expected = [
         "Operations",
         "  1  line 3  read t: id = a",
@@ -54,7 +36,7 @@ fn the_words_are_read_in_any_case_between_other_statements_and_prepared() {
         "select 1; /* first */ explain  procedure public.move(int, int, int) ;",
         "eXplain PROCEDURE \"move\"(integer,integer,integer)",
     ] {
-        let found = lines(&mut c, sql);
+        let found = rows(&mut c, sql);
         assert_eq!(found, expected, "{sql}: {found:#?}");
     }
     c.prepare("p", "EXPLAIN FUNCTION v_of(int)").unwrap();
@@ -63,7 +45,7 @@ fn the_words_are_read_in_any_case_between_other_statements_and_prepared() {
         assert_eq!(rows[1][0].as_deref(), Some("  1  line 1  read t: id = a"));
     }
     // Nothing was dropped by it, and DROP is what it was.
-    assert_eq!(lines(&mut c, "select v_of('x')"), ["1"]);
+    assert_eq!(rows(&mut c, "select v_of('x')"), ["1"]);
     c.query("DROP PROCEDURE move").unwrap();
     assert_eq!(
         error(&mut c, "EXPLAIN PROCEDURE move").state.as_str(),
@@ -73,7 +55,8 @@ fn the_words_are_read_in_any_case_between_other_statements_and_prepared() {
 
 #[test]
 fn what_cannot_be_explained_says_why() {
-    let (_dir, mut c) = open();
+    let (_dir, db) = open_with(SETUP);
+    let mut c = db.client().unwrap();
     for (sql, state, message) in [
         (
             "EXPLAIN PROCEDURE nobody",
@@ -120,7 +103,7 @@ fn what_cannot_be_explained_says_why() {
     assert_eq!(wrong.position, Some(34), "{wrong}");
     // A text that only has the words in it is another's.
     assert_eq!(
-        lines(&mut c, "select 'EXPLAIN PROCEDURE move'")[0],
+        rows(&mut c, "select 'EXPLAIN PROCEDURE move'")[0],
         "EXPLAIN PROCEDURE move"
     );
 }

@@ -3,17 +3,16 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_embed::{Client, Database, DatabaseConfig, Progress};
+mod support;
+
+use quintet_embed::{Client, Progress};
+use support::{answer, open, reopen};
 
 /// Runs a script of lines `statement -- expected`. What is expected: rows as `a|b, c|d`, a tag, or `ERROR state message` with the
 /// detail behind ` / `; `-` is NULL, nothing at all is not looked at.
 fn check(script: &str) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    let mut client = db.client().unwrap();
-    run(&mut client, script);
-    drop(client);
-    drop(db);
+    let (_dir, db) = open();
+    run(&mut db.client().unwrap(), script);
 }
 
 fn run(client: &mut Client, script: &str) {
@@ -23,27 +22,13 @@ fn run(client: &mut Client, script: &str) {
         .filter(|line| !line.is_empty())
     {
         let (sql, expected) = line.split_once(" -- ").unwrap_or((line, ""));
-        let found = match client.query(sql) {
+        let found = match answer(client, sql) {
             Err(error) => {
                 let detail = error.detail.as_deref().map(|detail| format!(" / {detail}"));
                 let detail = detail.unwrap_or_default().replace('\n', " ");
                 format!("ERROR {} {}{detail}", error.state, error.message)
             }
-            Ok(mut answers) => {
-                let last = answers.pop().unwrap();
-                let rows = last.text_rows();
-                match rows.is_empty() {
-                    true => last.tag,
-                    false => rows
-                        .into_iter()
-                        .map(|row| {
-                            let fields = row.into_iter().map(|field| field.unwrap_or("-".into()));
-                            fields.collect::<Vec<_>>().join("|")
-                        })
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                }
-            }
+            Ok(found) => found,
         };
         match expected {
             "" => assert!(!found.starts_with("ERROR"), "{sql}\n  {found}"),
@@ -316,19 +301,17 @@ fn calls_of_every_engine_are_checked() {
 /// Goal: what is kept is read back, and holds.
 #[test]
 fn keys_are_there_after_reopening() {
-    let dir = tempfile::tempdir().unwrap();
-    {
-        let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-        let mut client = db.client().unwrap();
-        run(
-            &mut client,
-            "create table p (id int primary key)
-            create table c (p int references p on delete set null)
-            insert into p values (1)
-            insert into c values (1)",
-        );
-    }
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let (dir, db) = open();
+    let mut client = db.client().unwrap();
+    run(
+        &mut client,
+        "create table p (id int primary key)
+        create table c (p int references p on delete set null)
+        insert into p values (1)
+        insert into c values (1)",
+    );
+    drop((client, db));
+    let db = reopen(&dir);
     let mut client = db.client().unwrap();
     run(
         &mut client,
@@ -342,8 +325,7 @@ fn keys_are_there_after_reopening() {
 #[test]
 fn a_hot_parent_is_not_in_the_way() {
     for level in ["read committed", "repeatable read", "serializable"] {
-        let dir = tempfile::tempdir().unwrap();
-        let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+        let (_dir, db) = open();
         let (mut one, mut two) = (db.client().unwrap(), db.client().unwrap());
         run(
             &mut one,
@@ -366,8 +348,7 @@ fn a_hot_parent_is_not_in_the_way() {
 /// Goal: whoever waits with a check at its commit can be cancelled, and lets go.
 #[test]
 fn a_late_check_that_waits_can_be_cancelled() {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let (_dir, db) = open();
     let (mut one, mut two) = (db.client().unwrap(), db.client().unwrap());
     run(
         &mut one,
@@ -394,8 +375,7 @@ fn a_late_check_that_waits_can_be_cancelled() {
 /// CONSTRAINTS, after which the block can only be left.
 #[test]
 fn a_commit_that_waits_for_a_parent_can_be_cancelled() {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let (_dir, db) = open();
     let (mut one, mut two) = (db.client().unwrap(), db.client().unwrap());
     run(
         &mut one,

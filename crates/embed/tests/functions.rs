@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_base::{SqlError, SqlState};
-use quintet_embed::{Client, Database, DatabaseConfig, Progress};
-use tempfile::TempDir;
+mod support;
+
+use quintet_base::SqlState;
+use quintet_embed::{Client, Progress};
+use support::{error, open_with, rows};
 
 /// `note(what, x)` leaves a row behind and gives `x` back; `bump(k)` counts in a row of `u`.
 const SETUP: &str = "
@@ -34,39 +36,13 @@ const SETUP: &str = "
       end loop;
     end $$";
 
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    db.client().unwrap().query(SETUP).unwrap();
-    (dir, db)
-}
-
-/// Rows of the last statement, fields joined by `|`, NULL as `-`.
-fn rows(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client
-        .query(sql)
-        .unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let rows = answers.last().unwrap().text_rows();
-    let text = |field: Option<String>| field.unwrap_or("-".into());
-    rows.into_iter()
-        .map(|row| row.into_iter().map(text).collect::<Vec<_>>().join("|"))
-        .collect()
-}
-
-fn error(client: &mut Client, sql: &str) -> SqlError {
-    match client.query(sql) {
-        Ok(_) => panic!("{sql} must fail"),
-        Err(error) => error,
-    }
-}
-
 fn log(client: &mut Client) -> String {
     rows(client, "select what from log order by id").join(" ")
 }
 
 #[test]
 fn a_function_is_called_for_each_row_that_its_place_is_reached_for() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     let each = [
         ("select note('s', id) from t order by id", "s1 s2 s3"),
@@ -114,7 +90,7 @@ fn a_function_is_called_for_each_row_that_its_place_is_reached_for() {
 
 #[test]
 fn a_statement_does_not_meet_what_its_functions_write() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     c.query(
         "create function add(k int) returns int language plpgsql as $$
@@ -144,7 +120,7 @@ fn a_statement_does_not_meet_what_its_functions_write() {
 /// everything in it has happened once when it is over, messages included.
 #[test]
 fn a_function_that_waits_has_run_once_when_the_statement_is_over() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut one = db.client().unwrap();
     for sql in [
         "select id, bump(id) from t order by id",
@@ -191,7 +167,7 @@ fn a_function_that_waits_has_run_once_when_the_statement_is_over() {
 
 #[test]
 fn an_error_in_a_function_undoes_the_statement_and_a_handler_only_its_block() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     c.query(
         "create function third(k int) returns int language plpgsql as $$
@@ -223,7 +199,7 @@ fn an_error_in_a_function_undoes_the_statement_and_a_handler_only_its_block() {
 
 #[test]
 fn a_read_only_transaction_refuses_what_a_function_writes_by_its_name() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     let reads = "create function seen() returns bigint language sql as 'select count(*) from t'";
     c.query(reads).unwrap();
@@ -252,7 +228,7 @@ fn a_read_only_transaction_refuses_what_a_function_writes_by_its_name() {
 /// not, and may go deeper.
 #[test]
 fn recursion_through_queries_ends_in_an_error_and_not_in_the_stack() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     c.query(
         "create function down(n int) returns int language plpgsql as $$
@@ -289,7 +265,7 @@ fn recursion_through_queries_ends_in_an_error_and_not_in_the_stack() {
 /// What a query keeps of one function counts while another runs inside it.
 #[test]
 fn the_memory_of_a_statement_and_of_its_functions_is_one() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     c.query(
         "create function large(n int) returns setof text language plpgsql as $$
@@ -311,7 +287,7 @@ fn the_memory_of_a_statement_and_of_its_functions_is_one() {
 
 #[test]
 fn arguments_of_call_may_call_functions() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     c.query(
         "create procedure keep(k int, inout x int) language plpgsql as $$
@@ -339,7 +315,7 @@ fn arguments_of_call_may_call_functions() {
 
 #[test]
 fn definitions_and_limits_call_no_functions() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     for sql in [
         "create table d (a int default note('d', 1))",
@@ -354,7 +330,7 @@ fn definitions_and_limits_call_no_functions() {
 
 #[test]
 fn explain_names_the_function() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut c = db.client().unwrap();
     let plan = rows(
         &mut c,
@@ -377,7 +353,7 @@ fn explain_names_the_function() {
 /// found the variable empty in the handler.
 #[test]
 fn a_refused_subscript_leaves_the_array_as_it_was() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut client = db.client().unwrap();
     client
         .query(
@@ -401,7 +377,7 @@ fn a_refused_subscript_leaves_the_array_as_it_was() {
 /// a loop did so at each turn.
 #[test]
 fn a_strict_function_may_forget_its_argument() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut client = db.client().unwrap();
     client
         .query(
@@ -423,7 +399,7 @@ fn a_strict_function_may_forget_its_argument() {
 /// made, and ROW_COUNT says so. Random programs found the count of all rows.
 #[test]
 fn into_reads_one_row_of_a_query_that_calls() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut client = db.client().unwrap();
     client
         .query(
@@ -449,7 +425,7 @@ fn into_reads_one_row_of_a_query_that_calls() {
 /// the function made would stay behind, and lead to a row that is another by then.
 #[test]
 fn a_statement_refuses_rows_that_its_functions_changed() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut client = db.client().unwrap();
     client
         .query(
@@ -488,7 +464,7 @@ fn a_statement_refuses_rows_that_its_functions_changed() {
 /// The executor leaves away what nobody looks at; nobody may notice.
 #[test]
 fn a_variable_that_nobody_looks_at_is_filled_as_far_as_anybody_can_tell() {
-    let (_dir, db) = open();
+    let (_dir, db) = open_with(SETUP);
     let mut client = db.client().unwrap();
     client
         .query(

@@ -3,33 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_base::{SqlError, SqlState, Value};
-use quintet_embed::{Client, Database, DatabaseConfig};
-use tempfile::TempDir;
+mod support;
 
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    (dir, db)
-}
-
-/// Rows of the last statement, fields joined by `|`, NULL as `-`.
-fn rows(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client.query(sql).unwrap();
-    let line = |row: Vec<Option<String>>| {
-        let cells = row.into_iter().map(|cell| cell.unwrap_or("-".into()));
-        cells.collect::<Vec<_>>().join("|")
-    };
-    let last = answers.last().unwrap();
-    last.text_rows().into_iter().map(line).collect()
-}
-
-fn error(client: &mut Client, sql: &str) -> SqlError {
-    match client.query(sql) {
-        Ok(_) => panic!("{sql} must fail"),
-        Err(error) => error,
-    }
-}
+use quintet_base::{SqlState, Value};
+use quintet_embed::Client;
+use support::{error, open, reopen, rows};
 
 fn plan(client: &mut Client, sql: &str) -> String {
     rows(client, &format!("explain {sql}")).join("\n")
@@ -100,7 +78,7 @@ fn an_expression_is_unique_and_found_whichever_way_rows_are_written() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     look(&mut db.client().unwrap());
 }
 
@@ -379,7 +357,7 @@ fn rows_older_than_the_index_are_read_changed_and_removed() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     assert_eq!(found(&mut c, "cclate"), ["13|7"]);
     assert!(found(&mut c, "clate").is_empty());

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_embed::{Client, Database, DatabaseConfig};
-use tempfile::TempDir;
+mod support;
+
+use quintet_embed::Client;
+use support::{open_with, rows};
 
 /// `small` has 100 rows, `middle` 3,000 and `large` 12,000, each with a long text; `small.n` and `middle.n` are named by those
 /// of the next table.
@@ -17,30 +19,12 @@ const SETUP: &str = "
     create view large_notes as select large.n as number, middle.note as note, middle.small as small
       from large join middle on middle.n = large.middle;";
 
-fn open() -> (TempDir, Database, Client) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    let mut client = db.client().unwrap();
-    client.query(SETUP).unwrap();
-    (dir, db, client)
-}
-
-fn rows(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client.query(sql);
-    let answers = answers.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let rows = answers.last().unwrap().text_rows().into_iter();
-    let line = |row: Vec<Option<String>>| {
-        let fields = row.into_iter().map(|field| field.unwrap_or("-".into()));
-        fields.collect::<Vec<_>>().join("|")
-    };
-    rows.map(line).collect()
-}
-
 /// Goal: the same rows from memory and from files. Method: joins of each kind, with conditions beside the equality, and queries in
 /// expressions, first with plenty of memory and then with less than the rows of one side take.
 #[test]
 fn little_memory_gives_the_same_rows() {
-    let (dir, _db, mut client) = open();
+    let (dir, db) = open_with(SETUP);
+    let mut client = db.client().unwrap();
     let queries = [
         "select count(*), sum(length(a.note) + length(b.note)) from large a join large b on a.n = b.middle and a.note < b.note",
         "select count(*), count(b.n), sum(length(b.note)) from large a left join large b on a.n = b.middle and b.n % 3 = 0",
@@ -68,7 +52,8 @@ fn little_memory_gives_the_same_rows() {
 
 #[test]
 fn beyond_what_files_help_a_statement_is_refused_with_a_hint() {
-    let (_dir, _db, mut client) = open();
+    let (_dir, db) = open_with(SETUP);
+    let mut client = db.client().unwrap();
     client.query("set work_mem = '128kB'").unwrap();
     for sql in [
         "select count(*) from large a join large b on a.n = b.middle",
@@ -94,7 +79,8 @@ fn beyond_what_files_help_a_statement_is_refused_with_a_hint() {
 /// Goal: the smaller side is kept, whichever way it is written; a plan that was made when tables were small is made again.
 #[test]
 fn the_smaller_side_is_kept() {
-    let (_dir, _db, mut client) = open();
+    let (_dir, db) = open_with(SETUP);
+    let mut client = db.client().unwrap();
     for from in [
         "large join middle on middle.note = large.note",
         "middle join large on large.note = middle.note",
@@ -133,7 +119,8 @@ fn the_smaller_side_is_kept() {
 /// Goal: a condition on a view reaches the tables in it, as a key where it can be one.
 #[test]
 fn a_condition_on_a_view_is_asked_inside() {
-    let (_dir, _db, mut client) = open();
+    let (_dir, db) = open_with(SETUP);
+    let mut client = db.client().unwrap();
     let plan = rows(
         &mut client,
         "explain select * from large_notes where number = 7",

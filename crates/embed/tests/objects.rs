@@ -3,33 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use quintet_base::SqlState;
-use quintet_embed::{Client, Database, DatabaseConfig};
-use tempfile::TempDir;
-
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    (dir, db)
-}
-
-/// Rows of the last statement, fields joined by `|`, NULL as `-`.
-fn rows(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client.query(sql).unwrap();
-    let line = |row: Vec<Option<String>>| {
-        let cells = row.into_iter().map(|cell| cell.unwrap_or("-".into()));
-        cells.collect::<Vec<_>>().join("|")
-    };
-    let last = answers.last().unwrap();
-    last.text_rows().into_iter().map(line).collect()
-}
-
-fn state(client: &mut Client, sql: &str) -> SqlState {
-    match client.query(sql) {
-        Ok(_) => panic!("{sql} must fail"),
-        Err(error) => error.state,
-    }
-}
+use quintet_embed::Client;
+use support::{open, reopen, rows, state};
 
 #[test]
 fn views_schemas_and_comments_are_there_after_reopening() {
@@ -59,7 +37,7 @@ fn views_schemas_and_comments_are_there_after_reopening() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     look(&mut c);
     let refused = state(&mut c, "drop table s.t");
@@ -181,7 +159,7 @@ fn generated_columns_follow_every_way_of_writing_and_reopening() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     c.query("update t set v = v + 1").unwrap();
     assert_eq!(

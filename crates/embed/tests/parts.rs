@@ -3,32 +3,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_embed::{Client, Database, DatabaseConfig, Pause, Progress};
-use std::collections::BTreeMap;
-use tempfile::TempDir;
+mod support;
 
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    (dir, db)
-}
+use quintet_embed::{Client, Progress};
+use std::collections::BTreeMap;
+use support::{answer, open, reopen, until_it_waits};
 
 /// The last statement's rows as `a|b, c|d`, its tag, or `ERROR state message`.
 fn ask(client: &mut Client, sql: &str) -> String {
-    let mut answers = match client.query(sql) {
-        Ok(answers) => answers,
-        Err(error) => return format!("ERROR {} {}", error.state, error.message),
-    };
-    let last = answers.pop().unwrap();
-    let rows = last.text_rows();
-    if rows.is_empty() {
-        return last.tag;
-    }
-    let line = |row: Vec<Option<String>>| {
-        let cells = row.into_iter().map(|cell| cell.unwrap_or("-".into()));
-        cells.collect::<Vec<_>>().join("|")
-    };
-    rows.into_iter().map(line).collect::<Vec<_>>().join(", ")
+    answer(client, sql).unwrap_or_else(|error| format!("ERROR {} {}", error.state, error.message))
 }
 
 fn run(client: &mut Client, script: &str) {
@@ -70,7 +53,7 @@ fn partitions_are_there_after_reopening() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     assert_eq!(look(&mut c), before);
 }
@@ -102,26 +85,13 @@ fn what_a_partition_takes_along_comes_back_with_its_transaction() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     assert_eq!(ask(&mut c, "select count(*), max(a) from t"), "9|9");
     assert_eq!(
         ask(&mut c, "select * from high"),
         "ERROR 42P01 relation \"high\" does not exist"
     );
-}
-
-/// Begins a statement, until it waits for others; `None`: it is done.
-fn until_it_waits(client: &mut Client, sql: &str) -> Option<Pause> {
-    let mut progress = client.start(sql).unwrap();
-    loop {
-        match progress {
-            Progress::Waiting(pause) if pause.is_interruptible() => return Some(pause),
-            Progress::Waiting(pause) => pause.wait(),
-            Progress::Done(_) => return None,
-        }
-        progress = client.resume().unwrap();
-    }
 }
 
 #[test]

@@ -3,61 +3,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use quintet_base::{SqlState, Value};
-use quintet_embed::{Answer, Client, Database, DatabaseConfig, Progress, TransactionStatus};
+use quintet_embed::{Client, Database, DatabaseConfig, Progress, TransactionStatus};
 use quintet_rt::{Clock, RealClock, threads};
-use tempfile::TempDir;
-
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    (dir, db)
-}
-
-/// Rows of the last statement, fields joined by `|`, NULL as `-`.
-fn rows(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client
-        .query(sql)
-        .unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let rows = answers
-        .last()
-        .map(|answer| answer.text_rows())
-        .unwrap_or_default();
-    rows.into_iter()
-        .map(|row| {
-            row.into_iter()
-                .map(|field| field.unwrap_or("-".into()))
-                .collect::<Vec<_>>()
-                .join("|")
-        })
-        .collect()
-}
-
-fn state(client: &mut Client, sql: &str) -> SqlState {
-    match client.query(sql) {
-        Ok(_) => panic!("{sql} must fail"),
-        Err(error) => error.state,
-    }
-}
-
-fn tag(client: &mut Client, sql: &str) -> String {
-    client
-        .query(sql)
-        .unwrap_or_else(|error| panic!("{sql}: {error}"))
-        .pop()
-        .unwrap()
-        .tag
-}
-
-/// Goes on after a wait, to the end.
-fn finish(client: &mut Client) -> Vec<Answer> {
-    loop {
-        match client.resume().unwrap() {
-            Progress::Done(answers) => return answers,
-            Progress::Waiting(pause) => pause.wait(),
-        }
-    }
-}
+use support::{finish, open, reopen, rows, state, tag};
 
 #[test]
 fn rows_come_back_as_written_and_survive_reopening() {
@@ -358,7 +309,7 @@ fn sequences_and_identity_never_give_a_value_twice_across_reopening() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     let next: i64 = rows(&mut c, "insert into t (v) values (3) returning id")[0]
         .parse()
@@ -748,7 +699,7 @@ fn the_past_is_read_as_it_was_as_far_as_it_is_kept() {
     drop((c, d));
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     c.query("set quintet.as_of = '-1s'").unwrap();
     assert_eq!(

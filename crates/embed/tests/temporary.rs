@@ -3,43 +3,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet_base::{SqlError, SqlState};
-use quintet_embed::{Client, Database, DatabaseConfig};
+mod support;
+
+use quintet_base::SqlState;
+use quintet_embed::Database;
 use quintet_rt::{Clock, RealClock};
 use std::time::Duration;
-use tempfile::TempDir;
-
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let db = again(&dir);
-    (dir, db)
-}
-
-fn again(dir: &TempDir) -> Database {
-    Database::open(DatabaseConfig::new(dir.path())).unwrap().0
-}
-
-/// Rows of the last statement, fields joined by `|`, NULL as `-`.
-fn rows(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client.query(sql).unwrap();
-    let line = |row: Vec<Option<String>>| {
-        let cells = row.into_iter().map(|cell| cell.unwrap_or("-".into()));
-        cells.collect::<Vec<_>>().join("|")
-    };
-    let last = answers.last().unwrap();
-    last.text_rows().into_iter().map(line).collect()
-}
-
-fn error(client: &mut Client, sql: &str) -> SqlError {
-    match client.query(sql) {
-        Ok(_) => panic!("{sql} must fail"),
-        Err(error) => error,
-    }
-}
-
-fn state(client: &mut Client, sql: &str) -> SqlState {
-    error(client, sql).state
-}
+use support::{error, open, reopen, rows, state};
 
 /// Names of schemas of temporary tables.
 fn schemas(db: &Database) -> Vec<String> {
@@ -226,7 +196,7 @@ fn nothing_is_left_when_a_session_ends() {
     db.close().unwrap();
     drop(d);
     drop(db);
-    let db = again(&dir);
+    let db = reopen(&dir);
     assert!(schemas(&db).is_empty());
     let mut f = db.client().unwrap();
     assert_eq!(

@@ -3,35 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use quintet_base::SqlState;
-use quintet_embed::{Client, Database, DatabaseConfig};
-use tempfile::TempDir;
-
-fn open() -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
-    (dir, db)
-}
-
-/// Rows of the last statement, fields joined by `|`, NULL as `-`.
-fn rows(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client
-        .query(sql)
-        .unwrap_or_else(|error| panic!("{sql}: {error:?}"));
-    let line = |row: Vec<Option<String>>| {
-        let cells = row.into_iter().map(|cell| cell.unwrap_or("-".into()));
-        cells.collect::<Vec<_>>().join("|")
-    };
-    let last = answers.last().unwrap();
-    last.text_rows().into_iter().map(line).collect()
-}
-
-fn state(client: &mut Client, sql: &str) -> SqlState {
-    match client.query(sql) {
-        Ok(_) => panic!("{sql} must fail"),
-        Err(error) => error.state,
-    }
-}
+use quintet_embed::Client;
+use support::{open, reopen, rows, state};
 
 const MOODS: &str = "create type mood as enum ('sad', 'ok', 'happy');
     create table t (id int primary key, m mood default 'ok', ms mood[]);
@@ -79,7 +55,7 @@ fn labels_keep_their_order_through_changes_and_reopening() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     look(&mut c);
     c.query("alter type mood add value 'calm' before 'happy'")
@@ -236,7 +212,7 @@ fn a_domain_is_asked_wherever_a_value_is_written() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     let _ = c.query("deallocate all");
     ask(&mut c);
@@ -316,7 +292,7 @@ fn types_of_other_schemas_are_found_again() {
     drop(c);
     db.close().unwrap();
     drop(db);
-    let (db, _) = Database::open(DatabaseConfig::new(dir.path())).unwrap();
+    let db = reopen(&dir);
     let mut c = db.client().unwrap();
     c.query("insert into s.t default values").unwrap();
     assert_eq!(

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use quintet_base::SqlState;
-use quintet_embed::{Client, Database, DatabaseConfig, Engine, Pause, Progress};
-use tempfile::TempDir;
+use quintet_embed::{Client, Engine};
+use support::{ends, open_by, rows, waits};
 
 const SCHEMA: &str = "
     create table account (id int primary key, n bigint);
@@ -16,51 +18,6 @@ const SCHEMA: &str = "
     create procedure rename(w int, d int, called text) language plpgsql as $$
     begin update district set name = called where w_id = w and d_id = d; end $$";
 
-fn open(engine: Engine) -> (TempDir, Database) {
-    let dir = tempfile::tempdir().unwrap();
-    let config = DatabaseConfig {
-        engine,
-        ..DatabaseConfig::new(dir.path())
-    };
-    let (db, _) = Database::open(config).unwrap();
-    db.client().unwrap().query(SCHEMA).unwrap();
-    (dir, db)
-}
-
-fn texts(client: &mut Client, sql: &str) -> Vec<String> {
-    let answers = client.query(sql).unwrap();
-    let row = |row: Vec<Option<String>>| {
-        let values = row.into_iter().map(|value| value.unwrap_or("-".into()));
-        values.collect::<Vec<_>>().join("|")
-    };
-    answers[0].text_rows().into_iter().map(row).collect()
-}
-
-/// Begins a statement that has to wait for others.
-fn waits(client: &mut Client, sql: &str) -> Pause {
-    let mut progress = client.start(sql).unwrap();
-    loop {
-        match progress {
-            Progress::Waiting(pause) if pause.is_interruptible() => return pause,
-            Progress::Waiting(pause) => pause.wait(),
-            Progress::Done(_) => panic!("{sql} did not wait"),
-        }
-        progress = client.resume().unwrap();
-    }
-}
-
-/// Goes on with it to its end.
-fn ends(client: &mut Client, pause: Pause) {
-    let mut pause = pause;
-    loop {
-        pause.wait();
-        match client.resume().unwrap() {
-            Progress::Done(_) => return,
-            Progress::Waiting(next) => pause = next,
-        }
-    }
-}
-
 fn number(client: &mut Client) -> i32 {
     client.session().process_id()
 }
@@ -71,14 +28,14 @@ const CONTENTION: &str =
 /// Goal: a row lock, its holder, those who wait, and whom each waits for; by a key of two columns; then nothing any more.
 #[test]
 fn a_row_is_waited_for_by_its_key() {
-    let (_dir, db) = open(Engine::Direct);
+    let (_dir, db) = open_by(Engine::Direct, SCHEMA);
     let mut clients = [(); 4].map(|()| db.client().unwrap());
     let numbers = clients.each_mut().map(number);
     let [holder, first, second, looker] = &mut clients;
     let locks = "select pid, relation, mode, granted, waitstart is null from pg_locks
                  where locktype = 'tuple' order by granted desc, waitstart";
     let waits_now = "select pid, waits_for, kind, relation, key, mode from quintet_waits order by pid, waits_for";
-    assert!(texts(looker, locks).is_empty() && texts(looker, waits_now).is_empty());
+    assert!(rows(looker, locks).is_empty() && rows(looker, waits_now).is_empty());
     holder
         .query("begin; update district set name = 'b' where w_id = 1 and d_id = 5")
         .unwrap();
@@ -93,18 +50,18 @@ fn a_row_is_waited_for_by_its_key() {
     // `relation` is a number that regclass has a name for.
     let locks = locks.replace("relation,", "relation::regclass,");
     assert_eq!(
-        texts(looker, &locks),
+        rows(looker, &locks),
         [lock(h, true), lock(f, false), lock(s, false)]
     );
     let wait = |who, whom| format!("{who}|{whom}|row|district|(w_id, d_id) = (1, 5)|exclusive");
     assert_eq!(
-        texts(looker, waits_now),
+        rows(looker, waits_now),
         [wait(f, h), wait(s, h), wait(s, f)]
     );
     let joined = "select w.pid, h.pid from pg_locks w join pg_locks h using (locktype, relation, page, tuple)
                   where not w.granted and h.granted order by 1";
     assert_eq!(
-        texts(looker, joined),
+        rows(looker, joined),
         [format!("{f}|{h}"), format!("{s}|{h}")]
     );
     for (who, whom) in [
@@ -113,15 +70,15 @@ fn a_row_is_waited_for_by_its_key() {
         (s, format!("{{{h},{f}}}")),
     ] {
         let asked = format!("select pg_blocking_pids({who})");
-        assert_eq!(texts(looker, &asked), [whom]);
+        assert_eq!(rows(looker, &asked), [whom]);
     }
     let blocked =
         |who, by| format!("select pg_isolation_test_session_is_blocked({who}, array[{by}, 1, 2])");
-    assert_eq!(texts(looker, &blocked(f, h)), ["t"]);
-    assert_eq!(texts(looker, &blocked(f, s)), ["f"]);
-    assert_eq!(texts(looker, &blocked(h, f)), ["f"]);
+    assert_eq!(rows(looker, &blocked(f, h)), ["t"]);
+    assert_eq!(rows(looker, &blocked(f, s)), ["f"]);
+    assert_eq!(rows(looker, &blocked(h, f)), ["f"]);
     assert_eq!(
-        texts(
+        rows(
             looker,
             &format!("select pg_safe_snapshot_blocking_pids({f})")
         ),
@@ -130,9 +87,9 @@ fn a_row_is_waited_for_by_its_key() {
     holder.query("rollback").unwrap();
     ends(first, one);
     ends(second, two);
-    assert!(texts(looker, &locks).is_empty() && texts(looker, waits_now).is_empty());
-    assert_eq!(texts(looker, &blocked(f, h)), ["f"]);
-    let mut counted = texts(looker, CONTENTION);
+    assert!(rows(looker, &locks).is_empty() && rows(looker, waits_now).is_empty());
+    assert_eq!(rows(looker, &blocked(f, h)), ["f"]);
+    let mut counted = rows(looker, CONTENTION);
     counted.sort();
     assert_eq!(
         counted,
@@ -141,20 +98,20 @@ fn a_row_is_waited_for_by_its_key() {
             "wait|district|(w_id, d_id) = (1, 5)|rename|UPDATE|1|t"
         ]
     );
-    let report = texts(looker, "select * from quintet_contention_report()");
+    let report = rows(looker, "select * from quintet_contention_report()");
     let headline = "district (w_id, d_id) = (1, 5): 2 waits, ";
     assert!(report[0].starts_with(headline), "{report:?}");
     assert!(report[1].contains("make it a procedure"), "{report:?}");
-    texts(looker, "select quintet_contention_reset()");
-    assert!(texts(looker, CONTENTION).is_empty());
-    let report = texts(looker, "select * from quintet_contention_report()");
+    rows(looker, "select quintet_contention_reset()");
+    assert!(rows(looker, CONTENTION).is_empty());
+    let report = rows(looker, "select * from quintet_contention_report()");
     assert_eq!(report, ["Nothing was in the way."]);
 }
 
 /// Goal: of calls in line, who waits for a row, and who for the call before it, by the key that they have in common.
 #[test]
 fn a_call_in_line_waits_for_the_call_before_it() {
-    let (_dir, db) = open(Engine::Chain);
+    let (_dir, db) = open_by(Engine::Chain, SCHEMA);
     let mut clients = [(); 5].map(|()| db.client().unwrap());
     let [h, f, s, o, _] = clients.each_mut().map(number);
     let [holder, first, second, other, looker] = &mut clients;
@@ -166,23 +123,23 @@ fn a_call_in_line_waits_for_the_call_before_it() {
     other.query("call add(2)").unwrap();
     let seen = "select pid, waits_for, kind, key from quintet_waits order by pid";
     assert_eq!(
-        texts(looker, seen),
+        rows(looker, seen),
         [format!("{f}|{h}|row|id = 1"), format!("{s}|{f}|line|-")]
     );
     assert_eq!(
-        texts(
+        rows(
             looker,
             &format!("select pg_blocking_pids({s}), pg_blocking_pids({o})")
         ),
         [format!("{{{f}}}|{{}}")]
     );
     let event = format!("select wait_event from pg_stat_activity where pid = {s}");
-    assert_eq!(texts(looker, &event), ["Line"]);
+    assert_eq!(rows(looker, &event), ["Line"]);
     holder.query("commit").unwrap();
     ends(first, one);
     ends(second, two);
-    assert!(texts(looker, seen).is_empty());
-    let mut counted = texts(looker, CONTENTION);
+    assert!(rows(looker, seen).is_empty());
+    let mut counted = rows(looker, CONTENTION);
     counted.sort();
     assert_eq!(
         counted,
@@ -196,7 +153,7 @@ fn a_call_in_line_waits_for_the_call_before_it() {
 /// Goal: a call that was put out of its batch waits for the row, and one that would be in a batch with it waits for it.
 #[test]
 fn a_call_for_a_batch_waits_for_the_one_that_was_put_out() {
-    let (_dir, db) = open(Engine::Queue);
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
     let mut clients = [(); 4].map(|()| db.client().unwrap());
     let [h, f, s, _] = clients.each_mut().map(number);
     let [holder, first, second, looker] = &mut clients;
@@ -207,21 +164,21 @@ fn a_call_for_a_batch_waits_for_the_one_that_was_put_out() {
     let two = waits(second, "call add(1)");
     let seen = "select pid, waits_for, kind, key from quintet_waits order by pid";
     assert_eq!(
-        texts(looker, seen),
+        rows(looker, seen),
         [format!("{f}|{h}|row|id = 1"), format!("{s}|{f}|batch|-")]
     );
     holder.query("commit").unwrap();
     ends(first, one);
     ends(second, two);
-    assert!(texts(looker, seen).is_empty());
-    let counted = texts(looker, CONTENTION);
+    assert!(rows(looker, seen).is_empty());
+    let counted = rows(looker, CONTENTION);
     assert_eq!(counted, ["wait|account|id = 1|add|UPDATE|1|t"]);
 }
 
 /// Goal: waits for advisory locks are told like those for rows, with the parts of the key where PostgreSQL has them.
 #[test]
 fn advisory_locks_are_waited_for_like_rows() {
-    let (_dir, db) = open(Engine::Direct);
+    let (_dir, db) = open_by(Engine::Direct, SCHEMA);
     let mut clients = [(); 4].map(|()| db.client().unwrap());
     let [h, f, s, _] = clients.each_mut().map(number);
     let [holder, first, second, looker] = &mut clients;
@@ -231,7 +188,7 @@ fn advisory_locks_are_waited_for_like_rows() {
     let seen = "select pid, waits_for, kind, key, mode from quintet_waits order by 1, 2";
     let wait = |who, whom, mode| format!("{who}|{whom}|advisory|4294967303|{mode}");
     assert_eq!(
-        texts(looker, seen),
+        rows(looker, seen),
         [
             wait(f, h, "exclusive"),
             wait(s, h, "shared"),
@@ -241,7 +198,7 @@ fn advisory_locks_are_waited_for_like_rows() {
     let locks = "select pid, classid, objid, objsubid, mode, granted from pg_locks
                  where locktype = 'advisory' order by granted desc, waitstart";
     assert_eq!(
-        texts(looker, locks),
+        rows(looker, locks),
         [
             format!("{h}|1|7|1|ExclusiveLock|t"),
             format!("{f}|1|7|1|ExclusiveLock|f"),
@@ -249,7 +206,7 @@ fn advisory_locks_are_waited_for_like_rows() {
         ]
     );
     let asked = format!("select pg_blocking_pids({f}), pg_blocking_pids({s})");
-    assert_eq!(texts(looker, &asked), [format!("{{{h}}}|{{{h},{f}}}")]);
+    assert_eq!(rows(looker, &asked), [format!("{{{h}}}|{{{h},{f}}}")]);
     holder
         .query("select pg_advisory_unlock(4294967303)")
         .unwrap();
@@ -258,14 +215,14 @@ fn advisory_locks_are_waited_for_like_rows() {
         .query("select pg_advisory_unlock(4294967303)")
         .unwrap();
     ends(second, two);
-    assert!(texts(looker, seen).is_empty());
-    assert_eq!(texts(looker, locks), [format!("{s}|1|7|1|ShareLock|t")]);
+    assert!(rows(looker, seen).is_empty());
+    assert_eq!(rows(looker, locks), [format!("{s}|1|7|1|ShareLock|t")]);
 }
 
 /// Goal: a conflict that the client is told of is counted with its row and with whom it met; so is a ring.
 #[test]
 fn refusals_and_rings_are_counted_by_their_rows() {
-    let (_dir, db) = open(Engine::Direct);
+    let (_dir, db) = open_by(Engine::Direct, SCHEMA);
     let mut clients = [(); 3].map(|()| db.client().unwrap());
     let [one, two, looker] = &mut clients;
     let begin = "begin isolation level repeatable read; select n from account where id = 3";
@@ -275,7 +232,7 @@ fn refusals_and_rings_are_counted_by_their_rows() {
     assert_eq!(lost.unwrap_err().state, SqlState::SERIALIZATION_FAILURE);
     one.query("rollback").unwrap();
     let refused = "refused|account|id = 3|UPDATE|add|1|t";
-    assert_eq!(texts(looker, CONTENTION), [refused]);
+    assert_eq!(rows(looker, CONTENTION), [refused]);
     // The same at the commit.
     let begin = "begin isolation level serializable; select n from account where id = 4;
                  update account set n = 1 where id = 5";
@@ -284,7 +241,7 @@ fn refusals_and_rings_are_counted_by_their_rows() {
     let lost = one.query("commit");
     assert_eq!(lost.unwrap_err().state, SqlState::SERIALIZATION_FAILURE);
     let at_commit = "refused|account|id = 4|UPDATE|add|1|t";
-    let counted = texts(looker, CONTENTION);
+    let counted = rows(looker, CONTENTION);
     assert!(counted.iter().any(|line| line == at_commit), "{counted:?}");
 
     one.query("begin; update account set n = 1 where id = 1")
@@ -297,7 +254,7 @@ fn refusals_and_rings_are_counted_by_their_rows() {
     two.query("rollback").unwrap();
     ends(one, pause);
     one.query("rollback").unwrap();
-    let counted = texts(looker, CONTENTION);
+    let counted = rows(looker, CONTENTION);
     let ring = "deadlock|account|id = 1|UPDATE|-|1|t";
     assert!(counted.iter().any(|line| line == ring), "{counted:?}");
 }
@@ -305,7 +262,7 @@ fn refusals_and_rings_are_counted_by_their_rows() {
 /// Goal: keys are data: a role without rights sees that somebody waits, and not for what; nor may it forget.
 #[test]
 fn keys_are_for_those_who_may_see_them() {
-    let (_dir, db) = open(Engine::Direct);
+    let (_dir, db) = open_by(Engine::Direct, SCHEMA);
     let mut clients = [(); 3].map(|()| db.client().unwrap());
     let [holder, waiter, looker] = &mut clients;
     looker
@@ -318,7 +275,7 @@ fn keys_are_for_those_who_may_see_them() {
     let keys = "select coalesce(key, 'hidden'), relation from quintet_waits";
     for (role, expected) in [("stranger", "hidden|account"), ("doctor", "id = 1|account")] {
         looker.query(&format!("set role {role}")).unwrap();
-        assert_eq!(texts(looker, keys), [expected]);
+        assert_eq!(rows(looker, keys), [expected]);
         let forget = looker.query("select quintet_contention_reset()");
         assert_eq!(forget.unwrap_err().state, SqlState::INSUFFICIENT_PRIVILEGE);
     }
@@ -331,7 +288,7 @@ fn keys_are_for_those_who_may_see_them() {
         let taken =
             format!("begin; set role {within}; select count(*) from quintet_waits; rollback");
         looker.query(&taken).unwrap();
-        assert_eq!(texts(looker, keys), [expected], "{before}, {within}");
+        assert_eq!(rows(looker, keys), [expected], "{before}, {within}");
     }
     holder.query("rollback").unwrap();
     ends(waiter, pause);
