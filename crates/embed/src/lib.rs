@@ -12,7 +12,7 @@
 //! | `changes` | what was committed, in order, out of the log |
 //! | `kv` | buckets and transactions on bytes |
 //! | `session` | [`Session`]: SQL with PostgreSQL's rules for transactions, statements and portals |
-//! | `client` | [`Client`]: send text, get rows
+//! | `client` | [`Client`]: send text, get rows |
 //! | `chains` | the line that calls wait in, if they are run as chains |
 //! | `activity` | who is connected, and what they do |
 //! | `contention`, `advice`, `whereabouts` | what is in the way, what to do about it, and where that is |

@@ -14,18 +14,22 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `parse`, `kind` | the door to the parser; what kind of statement, by its words |
+//! | `tree` | pieces of the parser's tree, for statements that become others |
 //! | `normalize` | texts without their literals |
 //! | `command` | what a statement becomes |
 //! | `planner`, `statement` | the state of planning; who plans which kind |
-//! | `catalog`, `records`, `stored`, `system` | names to definitions; what is stored; pg_catalog |
+//! | `catalog`, `records`, `stored` | names to definitions; what is stored |
+//! | `partition`, `references`, `generated`, `temporary` | partitions, foreign keys, generated columns and temporary schemas of the catalogue |
+//! | `system` | pg_catalog and information_schema |
+//! | `dump`, `script` | the catalogue as statements; a catalogue from statements, without a database |
 //! | `secrets` | texts of statements without passwords |
-//! | `script` | a catalogue from scripts, without a database |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `user_type`, `domain` | types that users made; values that become a domain's |
-//! | `expr`, `operator`, `call`, `subquery` | scalar expressions |
-//! | `from`, `join_clause`, `function_source`, `unnest`, `with` | sources of rows as they are written |
-//! | `join`, `sizes`, `access`, `condition`, `array_key`, `rewrite` | their order and their access paths |
-//! | `select`, `output`, `group`, `values`, `set_operation`, `limit`, `locking` | queries |
+//! | `expr`, `operator`, `call`, `subquery`, `row_value`, `document` | scalar expressions; rows in them; JSON of any values |
+//! | `from`, `join_clause`, `function_source`, `set_source`, `unnest`, `with`, `recursion` | sources of rows as they are written |
+//! | `join`, `sizes`, `access`, `condition`, `implied`, `array_key`, `rewrite` | their order and their access paths |
+//! | `select`, `output`, `values`, `set_operation`, `limit`, `locking` | queries |
+//! | `group`, `grouping_sets`, `distinct`, `window` | what queries make of several rows |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
 //! | `sets`, `expanded` | sets in select lists |
 //! | `view` | views, where they are used |
@@ -33,8 +37,8 @@
 //! | `role` | roles, owners and privileges |
 //! | `plpgsql` | bodies of stored procedures, as a tree |
 //! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
-//! | `utility`, `advisory`, `set_config` | statements for the session |
-//! | `script` | scripts that are read for what they define |
+//! | `utility`, `advisory`, `set_config`, `feed` | statements for the session, and of the database itself |
+//! | `kept_settings` | settings that clients set and that steer nothing |
 
 mod access;
 mod advisory;

@@ -25,6 +25,8 @@
 //! | `system/describe` | what functions say of an object: `pg_get_indexdef` and the like |
 //! | `system/inquiry` | who may do what: `has_table_privilege` and its kin |
 //! | `system/partitions` | pg_inherits, pg_partitioned_table, and what functions say of partitions |
+//! | `system/operator_classes` | pg_opclass and what goes with it |
+//! | `system/row_types` | types of rows, for those that list types |
 //! | `system/type_layout` | what several of them say of a type's values |
 //! | `system/print` | expressions as PostgreSQL prints them |
 

@@ -27,6 +27,7 @@
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
 //! | `prepared` | PREPARE, EXECUTE, and what a session has prepared, as it sees it |
+//! | `objects` | what objects of the catalogue are called, as it sees them |
 //! | `feed` | what the database tells of itself as rows |
 //! | `activity`, `waits` | what a session shows of itself, and sees of others; who waits for whom |
 //! | `harm` | what it tells of waits and lost conflicts |
