@@ -1,6 +1,6 @@
 //! What a statement is planned into, and when it is planned again.
 //!
-//! Relies on: `sql` for plans, `tc` for how many rows tables have.  Promises: a statement that is run was planned with the
+//! Relies on: `sql` for plans, `tc` for how many rows tables have.  Promises: a statement that is bound was planned with the
 //! schema, the search path and the role of that moment, and for tables of about their size; a client that was told
 //! a statement's columns meets no others.  Does not: keep plans by name or by text (`extended`, `simple`), or run them.
 
@@ -41,7 +41,7 @@ pub struct Prepared {
     pub(super) schema_timestamp: Timestamp,
     /// Of the search path it was planned with; the same.
     pub(super) path_version: u64,
-    /// Some column's values are written by its type alone; see [`RowSink::typed`].
+    /// Some column's values are written by its type alone; see [`crate::step::RowSink::typed`].
     pub(super) typed: bool,
     /// Whose statement it was when it was planned.
     pub(super) role: RoleId,
