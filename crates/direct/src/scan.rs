@@ -41,6 +41,9 @@ pub(crate) struct ScanCursor {
     phase: Phase,
     filter: Filter,
     batch: Batch,
+    /// How long the frame was with the row in it that the batch gave last: it is still there if nothing else was given
+    /// since, and only the columns that are looked at change.
+    placed: Option<usize>,
 }
 
 /// How a filter is asked over stored rows.
@@ -130,6 +133,7 @@ impl ScanCursor {
     pub fn rewind(&mut self) {
         self.phase = Phase::Fresh;
         self.batch.clear();
+        self.placed = None;
     }
 
     /// See [`crate::cursor::Cursor::next`].
@@ -184,7 +188,10 @@ impl ScanCursor {
         base: usize,
     ) -> Result<bool, Halt> {
         loop {
-            frame.truncate(base);
+            let placed = self.placed.take().is_some_and(|len| len == frame.len());
+            if !placed {
+                frame.truncate(base);
+            }
             let found = match &mut self.phase {
                 Phase::Done => return Ok(false),
                 Phase::Fresh => match looked_up(access) {
@@ -199,15 +206,22 @@ impl ScanCursor {
                     }
                 },
                 Phase::Open(ranges) if ranges.are_shown(access) => {
-                    match self.batch.next(access, ranges, env, frame)? {
-                        Some(true) => return Ok(true),
-                        Some(false) => true,
+                    match self.batch.next(access, ranges, env, (frame, base))? {
+                        Some(passed) => {
+                            self.placed = Some(frame.len());
+                            if passed {
+                                return Ok(true);
+                            }
+                            true
+                        }
                         None => {
                             self.filter.make(filter, access, ranges.shown, env);
                             let filter = (&self.filter, filter.is_some());
                             if ranges.copy(access, filter, probe, &mut self.batch, env)? {
+                                self.placed = placed.then_some(frame.len());
                                 continue;
                             }
+                            frame.truncate(base);
                             self.phase = Phase::Done;
                             return Ok(false);
                         }
@@ -263,6 +277,7 @@ impl ScanCursor {
         {
             self.phase = Phase::Open(Box::new(Ranges::open(access, env, outer)?));
         }
+        self.placed = None;
         let Phase::Open(ranges) = &mut self.phase else {
             return Ok(None);
         };
@@ -333,7 +348,7 @@ impl Batch {
         access: &Access,
         ranges: &mut Ranges,
         env: &mut Env<'_>,
-        frame: &mut Vec<Value>,
+        (frame, base): (&mut Vec<Value>, usize),
     ) -> Result<Option<bool>, Halt> {
         let Some(passed) = self.passed.get(self.at).copied() else {
             if let Some(error) = self.failed.take() {
@@ -347,7 +362,7 @@ impl Batch {
         let width = access.table.columns.len();
         let numbered = access.table.primary_key.is_none();
         let each = self.columns.len() + usize::from(numbered);
-        let base = frame.len();
+        // Of a row that is still there, only these columns are not NULL.
         frame.resize_with(base + width, Value::default);
         let values = &mut self.values[self.at * each..(self.at + 1) * each];
         for (value, column) in values.iter_mut().zip(&self.columns) {

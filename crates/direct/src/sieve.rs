@@ -10,8 +10,9 @@
 //!
 //! ```text
 //!   filter ──► part AND part AND …     from left to right, as far as needed
-//!                └─ formula │ a date beside a moment │ IN a list │ OR of such │ no answer
+//!                └─ a column beside a constant │ a date beside a moment │ IN a list │ OR of such │ formula │ no answer
 //! ```
+//! Parts that all branches of an OR have in common are asked before it, if asking them can be no error.
 //! Hot path: once for each row of a table.
 
 use crate::kept::{Hash, KeptRows};
@@ -30,6 +31,8 @@ pub(crate) struct Sieve {
 
 enum Part {
     Formula(Formula),
+    /// A column, its type, and the constant that it is compared with.
+    Column(usize, SqlType, CompareOp, Value),
     /// A column of dates, compared with a timestamp.
     Moment(usize, CompareOp, i64),
     /// A column, its type, and what it is looked for in; whether it must not be there.
@@ -45,10 +48,16 @@ impl Sieve {
     }
 
     fn of(filter: &Expr, access: &Access) -> Sieve {
-        let parts = match filter {
-            Expr::And(parts) => parts.iter().map(|part| Part::of(part, access)).collect(),
-            other => vec![Part::of(other, access)],
-        };
+        let mut parts = Vec::new();
+        for part in parts_of(filter) {
+            match factored(part) {
+                Some((common, rest)) => {
+                    parts.extend(common.into_iter().map(|part| Part::of(part, access)));
+                    parts.push(Part::of(&rest, access));
+                }
+                None => parts.push(Part::of(part, access)),
+            }
+        }
         Sieve { parts }
     }
 
@@ -85,6 +94,10 @@ impl Part {
                 Datum::Bool(truth) => Some(Some(truth)),
                 _ => None,
             },
+            Part::Column(column, ty, op, value) => match scope.row.as_ref()?.datum(*column)? {
+                Datum::Null => Some(None),
+                datum => Some(Some(op.accepts(datum.order(&Datum::of(value), *ty)?))),
+            },
             Part::Moment(column, op, micros) => match scope.row.as_ref()?.datum(*column)? {
                 Datum::Null => Some(None),
                 Datum::Date(day) => {
@@ -119,10 +132,12 @@ fn is_among(
     ty: SqlType,
     list: &[Value],
 ) -> Option<Option<bool>> {
-    let value = row.datum(column)?;
-    if value.is_null() {
-        return Some(None);
-    }
+    let value = match row.datum(column)? {
+        Datum::Null => return Some(None),
+        // Once, not for each element.
+        Datum::Text(text) if ty == SqlType::Bpchar => Datum::Text(text.trim_end_matches(' ')),
+        value => value,
+    };
     for element in list {
         if value.order(&Datum::of(element), ty)?.is_eq() {
             return Some(Some(true));
@@ -139,6 +154,13 @@ fn special(expr: &Expr, access: &Access) -> Option<Part> {
             Some(Part::Any(parts.collect()))
         }
         Expr::Compare { op, left, right } => {
+            if let (Expr::Column(place, ty), Expr::Const(value, _)) = (&**left, &**right)
+                && !value.is_null()
+                && is_ordered_where_it_lies(*ty)
+            {
+                let column = column_of(*place, access)?;
+                return Some(Part::Column(column, *ty, *op, value.clone()));
+            }
             let Expr::Cast {
                 input,
                 to: SqlType::Timestamp,
@@ -173,6 +195,72 @@ fn special(expr: &Expr, access: &Access) -> Option<Part> {
         }
         _ => None,
     }
+}
+
+/// Whether stored values of a type are compared as data are.
+fn is_ordered_where_it_lies(ty: SqlType) -> bool {
+    use SqlType::*;
+    matches!(
+        ty,
+        Int2 | Int4 | Int8 | Numeric | Text | Varchar | Bpchar | Date | Timestamp | TimestampTz
+    )
+}
+
+/// The parts of an AND, or all of it.
+fn parts_of(expr: &Expr) -> &[Expr] {
+    match expr {
+        Expr::And(parts) => parts,
+        other => std::slice::from_ref(other),
+    }
+}
+
+/// Whether it compares a column with constants: that is never an error.
+fn is_plain(expr: &Expr) -> bool {
+    let constant = |expr: &Expr| matches!(expr, Expr::Const(..));
+    match expr {
+        Expr::Compare { left, right, .. } => matches!(**left, Expr::Column(..)) && constant(right),
+        Expr::InList { input, list, .. } => {
+            matches!(**input, Expr::Column(..)) && list.iter().all(constant)
+        }
+        _ => false,
+    }
+}
+
+/// `(a AND b) OR (a AND c)` as `a AND (b OR c)`: what is common, and the rest. What stood before `a` may not be an error.
+fn factored(expr: &Expr) -> Option<(Vec<&Expr>, Expr)> {
+    let Expr::Or(branches) = expr else {
+        return None;
+    };
+    // Expressions have no equality; what looks the same is the same.
+    let looks = |expr: &Expr| format!("{expr:?}");
+    let looks_of = |branch| parts_of(branch).iter().map(looks).collect::<Vec<_>>();
+    let known: Vec<Vec<String>> = branches.iter().map(looks_of).collect();
+    let is_reached = |(branch, known): (&Expr, &Vec<String>), look: &String| {
+        let plain = parts_of(branch).iter().take_while(|part| is_plain(part));
+        known.iter().take(plain.count()).any(|known| known == look)
+    };
+    let is_common = |look| (branches.iter().zip(&known)).all(|branch| is_reached(branch, look));
+    let common = parts_of(branches.first()?).iter().zip(&known[0]);
+    let common: Vec<_> = common.filter(|(_, look)| is_common(look)).collect();
+    if common.is_empty() {
+        return None;
+    }
+    let is_left = |look: &String| common.iter().all(|(_, known)| *known != look);
+    let mut rests = Vec::new();
+    for (branch, looks) in branches.iter().zip(&known) {
+        let parts = parts_of(branch).iter().zip(looks);
+        let mut rest: Vec<Expr> = parts
+            .filter(|(_, look)| is_left(look))
+            .map(|(part, _)| part.clone())
+            .collect();
+        rests.push(match rest.len() {
+            0 => Expr::Const(Value::Bool(true), SqlType::Bool),
+            1 => rest.remove(0),
+            _ => Expr::And(rest),
+        });
+    }
+    let common = common.into_iter().map(|(part, _)| part).collect();
+    Some((common, Expr::Or(rests)))
 }
 
 /// What rows of a scan are to meet, by the image of their keys.

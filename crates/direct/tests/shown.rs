@@ -115,9 +115,21 @@ fn filters() -> Vec<Option<Expr>> {
         Some(Expr::Or(vec![
             Expr::And(vec![dear.clone(), sent(true)]),
             Expr::And(vec![sent(false), before(CompareOp::Eq)]),
-            heavy,
+            heavy.clone(),
         ])),
-        Some(Expr::Not(Box::new(Expr::Or(vec![dear, sent(false)])))),
+        Some(Expr::Not(Box::new(Expr::Or(vec![
+            dear.clone(),
+            sent(false),
+        ])))),
+        // What the branches have in common is asked first.
+        Some(Expr::Or(vec![
+            Expr::And(vec![dear.clone(), sent(false)]),
+            Expr::And(vec![sent(false), before(CompareOp::Gt)]),
+        ])),
+        Some(Expr::Or(vec![
+            Expr::And(vec![dear, sent(true)]),
+            sent(true),
+        ])),
     ]
 }
 
@@ -292,6 +304,45 @@ fn rows_where_they_lie_are_filtered_and_grouped_as_rows_of_values() {
         known.check(&mut txn);
         commit(txn).unwrap();
         known.check(&mut known.direct.begin(level));
+    }
+}
+
+/// Goal: an error that stands before what the branches of an OR have in common is reported.
+#[test]
+fn what_comes_first_fails_first() {
+    let known = Known::new(8);
+    let mode = compare(
+        CompareOp::Eq,
+        column(3),
+        Expr::Const(Value::text("TRUCK"), SqlType::Bpchar),
+    );
+    let share = compare(
+        CompareOp::Gt,
+        call("/", vec![int(1000), add(column(0), int(-1000))]),
+        int(2),
+    );
+    for (parts, fails) in [
+        (vec![share.clone(), mode.clone()], true),
+        (vec![mode.clone(), share], false),
+    ] {
+        let mut access = access(&known.items, Path::Full);
+        access.filter = Some(Expr::Or(vec![
+            Expr::And(parts),
+            Expr::And(vec![
+                mode.clone(),
+                compare(CompareOp::Lt, column(0), int(5)),
+            ]),
+        ]));
+        let mut txn = known.direct.begin(Level::Snapshot);
+        let answer = run(
+            &known.direct,
+            &mut txn,
+            Statement::Query(Plan::Scan(access)),
+        );
+        match fails {
+            true => assert_eq!(answer.message(), "22012 division by zero"),
+            false => assert!(answer.rows().is_empty()),
+        }
     }
 }
 
