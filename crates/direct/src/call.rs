@@ -403,7 +403,8 @@ impl Call {
                     loops: at.turns.len(),
                     guards: at.guards.len(),
                 };
-                let guard = Guard::new(at.place, context.txn.mark(), heights);
+                let so_far = (context.txn.mark(), context.host.notified());
+                let guard = Guard::new(at.place, so_far, heights);
                 at.guards.push(guard);
             }
             Operation::EndGuard => {
@@ -572,6 +573,7 @@ impl Call {
                 };
                 let Handling { place, slots } = handling;
                 context.txn.rollback_to(guard.mark());
+                context.host.notify_no_more(guard.notified());
                 at.turns.truncate(guard.heights().loops);
                 let [state, message] = slots;
                 at.slots[state] = Value::text(error.state.as_str());

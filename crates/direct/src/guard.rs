@@ -12,6 +12,8 @@ pub(crate) struct Guard {
     /// Of its `BeginGuard`.
     begin: Place,
     mark: Mark,
+    /// What had been notified.
+    notified: usize,
     heights: Heights,
     /// What a handler of it is busy with.
     handled: Option<SqlError>,
@@ -26,10 +28,11 @@ pub(crate) struct Handling {
 
 impl Guard {
     /// A block begins here, with the transaction and the loops as they are.
-    pub fn new(begin: Place, mark: Mark, heights: Heights) -> Guard {
+    pub fn new(begin: Place, (mark, notified): (Mark, usize), heights: Heights) -> Guard {
         Guard {
             begin,
             mark,
+            notified,
             heights,
             handled: None,
         }
@@ -38,6 +41,11 @@ impl Guard {
     /// What to undo to.
     pub fn mark(&self) -> Mark {
         self.mark
+    }
+
+    /// Which notifications stay.
+    pub fn notified(&self) -> usize {
+        self.notified
     }
 
     /// How many loops stood around the block.

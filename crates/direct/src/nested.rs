@@ -174,6 +174,14 @@ macro_rules! ask_the_session {
             self.host.notify(channel, payload)
         }
 
+        fn notified(&self) -> usize {
+            self.host.notified()
+        }
+
+        fn notify_no_more(&self, notified: usize) {
+            self.host.notify_no_more(notified);
+        }
+
         fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
             self.host.set_setting(name, value, local)
         }

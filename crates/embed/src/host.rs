@@ -146,6 +146,14 @@ impl quintet_ir::Host for SessionHost {
         self.say(channel, payload)
     }
 
+    fn notified(&self) -> usize {
+        self.said.borrow().len()
+    }
+
+    fn notify_no_more(&self, notified: usize) {
+        self.said.borrow_mut().truncate(notified);
+    }
+
     fn is_alone(&self) -> bool {
         self.alone
     }

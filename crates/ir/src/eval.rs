@@ -78,6 +78,14 @@ pub trait Host {
             "pg_notify to {channel} here"
         )))
     }
+    /// How much the transaction wants to notify so far.
+    fn notified(&self) -> usize {
+        0
+    }
+    /// What it wanted to notify since then was undone.
+    fn notify_no_more(&self, notified: usize) {
+        let _ = notified;
+    }
     /// 64 random bits.
     fn random(&self) -> u64;
     /// nextval.
