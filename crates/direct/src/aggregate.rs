@@ -11,28 +11,26 @@
 //!            └─► waits in one of 16 files, by the hash of its keys ─► input is over: a file after the other, the same way
 //!   groups of each part, in the order of their first rows ─► runs ─► merged
 //! ```
+//!
 //! Hot path: once for each row. Where keys and arguments have formulas, they are computed over the rows where they
 //! lie (`gather`), and what has no answer over a frame of values.
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, encode_group};
 use crate::gather::Gather;
+use crate::groups::{GROUP_BYTES, Groups};
 use crate::partitions::{Partitions, Waiting};
 use crate::row_file::read_bytes;
 use crate::rows::push_row;
 use crate::runs::{Merge, Runs};
 use crate::scan::{Seen, Shown};
 use crate::sort::{Sorted, compare, sort_values};
-use foldhash::fast::FixedState;
 use quintet_base::{SqlError, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
 use quintet_ir::formula::Scope;
 use quintet_ir::plan::SortKey;
 use quintet_ir::{Expr, Plan};
 use std::collections::{HashMap, HashSet};
-
-/// What a group takes beside its keys: map slot, accumulators.
-const GROUP_BYTES: usize = 128;
 
 /// Where an aggregation has come to.
 pub(crate) struct AggregateCursor {
@@ -46,6 +44,8 @@ pub(crate) struct AggregateCursor {
 #[derive(Default)]
 pub(crate) struct Making {
     bytes: usize,
+    /// Of the keys of a row, to be used again.
+    values: Vec<Value>,
 }
 
 enum Finished {
@@ -56,30 +56,23 @@ enum Finished {
 /// Rows after which it pays to look for formulas.
 const ROWS_BEFORE_GATHER: usize = 8;
 
-/// Groups on their way, found by the images of their keys.
-#[derive(Default)]
-pub(crate) struct Groups {
-    groups: Vec<Group>,
-    places: HashMap<Vec<u8>, usize, FixedState>,
-    /// Of the row at hand, and the group of the row before.
-    image: Vec<u8>,
-    last: Option<usize>,
-    last_image: Vec<u8>,
-    /// Taken for groups, and not charged yet.
-    uncharged: usize,
-}
-
 struct Group {
     keys: Vec<Value>,
     calls: Vec<Running>,
 }
 
 /// One call over one group.
-struct Running {
-    accumulator: Accumulator,
-    /// DISTINCT: images of the arguments seen.
+pub(crate) struct Running {
+    pub accumulator: Accumulator,
+    kept: Option<Box<KeptArguments>>,
+}
+
+/// What DISTINCT and ORDER BY inside a call keep.
+#[derive(Default)]
+struct KeptArguments {
+    /// Images of the arguments seen.
     seen: HashSet<Vec<u8>>,
-    /// ORDER BY: sort values and arguments, fed to the accumulator at the end.
+    /// Sort values and arguments, fed to the accumulator at the end.
     waiting: Vec<(Vec<Value>, Vec<Value>)>,
 }
 
@@ -151,11 +144,8 @@ impl AggregateCursor {
         frame: &mut Vec<Value>,
         base: usize,
     ) -> Result<Finished, Halt> {
-        let mut groups = Groups::default();
+        let mut groups = Groups::new(keys.len(), calls);
         let mut waiting: Option<Partitions> = None;
-        if keys.is_empty() {
-            groups.groups.push(Group::new(Vec::new(), calls));
-        }
         let (mut gather, mut rows, mut waited) = (None, 0, 0);
         loop {
             if !self.making.charge_groups(&mut groups, env)? && waiting.is_none() {
@@ -222,10 +212,12 @@ impl AggregateCursor {
                 Some(waiting) => {
                     let values = groups.look(keys, env, frame)?;
                     match groups.find() {
-                        Some(place) => self.making.add_to(&mut groups, place, calls, env, frame)?,
+                        Some(place) => {
+                            (self.making).add_to(&mut groups, place, calls, env, frame)?;
+                        }
                         None => {
                             // Above those of the groups in memory, of which there are no more from now on.
-                            let number = (groups.groups.len() + waited) as i64;
+                            let number = (groups.len() + waited) as i64;
                             let row = (number, &values[..], &frame[base..]);
                             waiting.push(groups.image(), row, env)?;
                             waited += 1;
@@ -239,8 +231,7 @@ impl AggregateCursor {
             let merge = made.group_parts(groups, waiting, (keys, calls), env, frame, base)?;
             return Ok(Finished::Files(Box::new(merge)));
         }
-        let finished = groups.groups.into_iter().map(|group| group.finish(calls));
-        let finished = finished.collect::<Result<Vec<_>, _>>()?;
+        let finished = finished(groups, calls).collect::<Result<Vec<_>, _>>()?;
         Ok(Finished::Memory(finished.into_iter()))
     }
 
@@ -322,11 +313,11 @@ impl Making {
         let types = keys.iter().map(Expr::ty);
         let types: Vec<SqlType> = types.chain(calls.iter().map(|call| call.ty)).collect();
         let mut runs = Runs::new(&[by_number()], &types);
-        let numbers: Vec<i64> = (0..groups.groups.len() as i64).collect();
+        let numbers: Vec<i64> = (0..groups.len() as i64).collect();
         self.put_away((groups, &numbers), calls, &mut runs, env)?;
         let mut parts = waiting.finish()?;
         while let Some(part) = parts.pop() {
-            let (mut groups, mut numbers) = (Groups::default(), Vec::new());
+            let (mut groups, mut numbers) = (Groups::new(keys.len(), calls), Vec::new());
             let mut deeper = part.deeper();
             let mut is_full = false;
             let (mut rows, form) = part.read(read_bytes(env));
@@ -344,7 +335,7 @@ impl Making {
                     }
                     (None, _) => {
                         numbers.push(row.number);
-                        groups.place(false, calls, || row.keys)
+                        groups.place(row.keys.into_iter(), calls)
                     }
                 };
                 self.add_to(&mut groups, place, calls, env, frame)?;
@@ -364,11 +355,11 @@ impl Making {
         runs: &mut Runs,
         env: &mut Env<'_>,
     ) -> Result<(), Halt> {
-        let finished = groups.groups.into_iter().zip(numbers);
-        let finished = finished.map(|(group, number)| {
+        let finished = finished(groups, calls).zip(numbers);
+        let finished = finished.map(|(row, number)| {
             Ok(Sorted {
                 keys: vec![Value::Int8(*number)],
-                row: group.finish(calls)?,
+                row: row?,
             })
         });
         let finished = finished.collect::<Result<Vec<_>, Halt>>()?;
@@ -386,8 +377,16 @@ impl Making {
         env: &mut Env<'_>,
         frame: &[Value],
     ) -> Result<(), Halt> {
-        let values = groups.look(keys, env, frame)?;
-        let place = groups.place(keys.is_empty(), calls, || values);
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
+        groups.image().clear();
+        for key in keys {
+            let value = env.eval(key, frame)?;
+            crate::keys::push(&value, key.ty(), groups.image());
+            values.push(value);
+        }
+        let place = groups.place(values.drain(..), calls);
+        self.values = values;
         self.add_to(groups, place, calls, env, frame)
     }
 
@@ -399,7 +398,7 @@ impl Making {
         env: &mut Env<'_>,
         frame: &[Value],
     ) -> Result<(), Halt> {
-        for (running, call) in groups.groups[place].calls.iter_mut().zip(calls) {
+        for (running, call) in groups.running(place).iter_mut().zip(calls) {
             let kept = running.add(call, env, frame)?;
             self.charge(kept, env)?;
         }
@@ -408,7 +407,7 @@ impl Making {
 
     /// Charges what new groups take; false if there is no room for more of them.
     fn charge_groups(&mut self, groups: &mut Groups, env: &mut Env<'_>) -> Result<bool, Halt> {
-        let bytes = std::mem::take(&mut groups.uncharged);
+        let bytes = groups.take_uncharged();
         if bytes == 0 {
             return Ok(true);
         }
@@ -434,73 +433,19 @@ impl Making {
     }
 }
 
-impl Groups {
-    /// The image of the keys of the row at hand is put here.
-    pub fn image(&mut self) -> &mut Vec<u8> {
-        &mut self.image
-    }
-
-    /// Makes the image of a frame's keys; returns their values.
-    fn look(
-        &mut self,
-        keys: &[Expr],
-        env: &mut Env<'_>,
-        frame: &[Value],
-    ) -> Result<Vec<Value>, Halt> {
-        let values = keys.iter().map(|key| env.eval(key, frame));
-        let values = values.collect::<Result<Vec<Value>, _>>()?;
-        self.look_at(keys, &values);
-        Ok(values)
-    }
-
-    fn look_at(&mut self, keys: &[Expr], values: &[Value]) {
-        self.image.clear();
-        for (key, value) in keys.iter().zip(values) {
-            crate::keys::push(value, key.ty(), &mut self.image);
-        }
-    }
-
-    /// The group of this image, if there is one.
-    fn find(&self) -> Option<usize> {
-        self.places.get(self.image.as_slice()).copied()
-    }
-
-    /// The group of this image, which may be new, with these keys.
-    pub fn place(
-        &mut self,
-        is_only: bool,
-        calls: &[AggregateCall],
-        keys: impl FnOnce() -> Vec<Value>,
-    ) -> usize {
-        if is_only {
-            return 0;
-        }
-        if let Some(last) = self.last
-            && self.last_image == self.image
-        {
-            return last;
-        }
-        let place = match self.places.get(self.image.as_slice()) {
-            Some(place) => *place,
-            None => {
-                let keys = keys();
-                self.uncharged +=
-                    self.image.len() + row_bytes(&keys) + GROUP_BYTES * (1 + calls.len());
-                self.places.insert(self.image.clone(), self.groups.len());
-                self.groups.push(Group::new(keys, calls));
-                self.groups.len() - 1
-            }
+/// The rows of groups that have all of theirs.
+fn finished(
+    groups: Groups,
+    calls: &[AggregateCall],
+) -> impl Iterator<Item = Result<Vec<Value>, Halt>> {
+    let groups = groups.into_groups();
+    groups.map(move |(keys, running)| {
+        let group = Group {
+            keys,
+            calls: running,
         };
-        self.last = Some(place);
-        self.last_image.clone_from(&self.image);
-        place
-    }
-
-    /// The running aggregates of a group.
-    pub fn running(&mut self, place: usize) -> impl Iterator<Item = &mut Accumulator> {
-        let calls = self.groups[place].calls.iter_mut();
-        calls.map(|running| &mut running.accumulator)
-    }
+        group.finish(calls)
+    })
 }
 
 /// Groups are in the order of their first rows.
@@ -514,25 +459,21 @@ pub(crate) fn by_number() -> SortKey {
 
 impl Group {
     fn new(keys: Vec<Value>, calls: &[AggregateCall]) -> Group {
-        let running = |call| Running {
-            accumulator: Accumulator::new(call),
-            seen: HashSet::new(),
-            waiting: Vec::new(),
-        };
         Group {
             keys,
-            calls: calls.iter().map(running).collect(),
+            calls: calls.iter().map(Running::new).collect(),
         }
     }
 
     fn finish(self, calls: &[AggregateCall]) -> Result<Vec<Value>, Halt> {
         let mut row = self.keys;
         for (mut running, call) in self.calls.into_iter().zip(calls) {
-            running
-                .waiting
-                .sort_by(|(a, _), (b, _)| compare(a, b, &call.order));
-            for (_, args) in running.waiting {
-                running.accumulator.add(&args)?;
+            if let Some(kept) = &mut running.kept {
+                kept.waiting
+                    .sort_by(|(a, _), (b, _)| compare(a, b, &call.order));
+                for (_, args) in kept.waiting.drain(..) {
+                    running.accumulator.add(&args)?;
+                }
             }
             row.push(running.accumulator.finish()?);
         }
@@ -541,6 +482,13 @@ impl Group {
 }
 
 impl Running {
+    pub fn new(call: &AggregateCall) -> Running {
+        Running {
+            accumulator: Accumulator::new(call),
+            kept: None,
+        }
+    }
+
     /// Adds a row; returns the bytes that are kept of it.
     fn add(
         &mut self,
@@ -574,7 +522,7 @@ impl Running {
             let types: Vec<SqlType> = call.args.iter().map(Expr::ty).collect();
             let image = encode_group(&args, &types);
             let bytes = image.len() + 48;
-            if !self.seen.insert(image) {
+            if !self.kept.get_or_insert_default().seen.insert(image) {
                 return Ok(0);
             }
             kept += bytes;
@@ -584,7 +532,7 @@ impl Running {
         } else {
             let keys = sort_values(&call.order, env, frame)?;
             kept += row_bytes(&keys) + row_bytes(&args);
-            self.waiting.push((keys, args));
+            self.kept.get_or_insert_default().waiting.push((keys, args));
         }
         Ok(kept)
     }

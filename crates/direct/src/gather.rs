@@ -10,8 +10,8 @@
 //! ```
 //! Hot path: once for each row that is aggregated.
 
-use crate::aggregate::Groups;
 use crate::context::Env;
+use crate::groups::Groups;
 use crate::lean::push;
 use crate::sieve::{over_frame, over_row, settled};
 use quintet_base::datum::Datum;
@@ -132,19 +132,17 @@ impl Gather {
         for (number, ty) in &self.keys {
             push(values[*number], *ty, image);
         }
-        let made = || {
-            self.keys
-                .iter()
-                .map(|(number, _)| values[*number].to_value())
-        };
-        let place = groups.place(self.keys.is_empty(), calls, || made().collect());
-        for (accumulator, (filter, arg)) in groups.running(place).zip(&self.calls) {
+        let keys = self.keys.iter();
+        let place = groups.place(keys.map(|(number, _)| values[*number].to_value()), calls);
+        for (running, (filter, arg)) in groups.running(place).iter_mut().zip(&self.calls) {
             if let Some(filter) = filter
                 && !matches!(values[*filter], Datum::Bool(true))
             {
                 continue;
             }
-            accumulator.add_datum(arg.map_or(Datum::Null, |number| values[number]))?;
+            running
+                .accumulator
+                .add_datum(arg.map_or(Datum::Null, |number| values[number]))?;
         }
         Ok(true)
     }

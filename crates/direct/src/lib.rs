@@ -29,7 +29,7 @@
 //! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |
 //! | `scan`, `join`, `full_join`, `sort`, `aggregate`, `unique`, `window`, `with`, `series`, `lock` | the larger operators |
 //! | `kept`, `runs`, `partitions`, `row_file` | rows beyond a statement's memory: found by keys, in order, by groups; one after the other |
-//! | `gather` | rows to their groups, where they lie |
+//! | `gather`, `groups` | rows to their groups, where they lie; what is on its way in each |
 //! | `sieve` | filters and other expressions of queries, over rows where they lie |
 //! | `keys` | where rows and entries live, and which keys a range means |
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
@@ -54,6 +54,7 @@ mod cursor;
 mod direct;
 mod full_join;
 mod gather;
+mod groups;
 mod guard;
 mod insert;
 mod into;

@@ -4,9 +4,10 @@
 //! first, as they come; beyond the statement's memory the rest of them when the input is over, in the same order.
 //! Does not: choose among equal frames: `1.0` and `1.00` are one, and the first stays.
 
-use crate::aggregate::{Groups, Making, by_number};
+use crate::aggregate::{Making, by_number};
 use crate::context::{Env, Halt};
 use crate::cursor::{Cursor, encode_group};
+use crate::groups::Groups;
 use crate::partitions::{Partitions, Waiting};
 use crate::runs::Merge;
 use quintet_base::{SqlType, Value};
@@ -76,8 +77,10 @@ impl UniqueCursor {
                 continue;
             }
             let bytes = image.len() + IMAGE_BYTES;
-            if self.waiting.is_none() && env.may_charge_rows(bytes) {
-                self.bytes += bytes;
+            // Frames without columns are all one.
+            let alone = self.types.is_empty();
+            if alone || self.waiting.is_none() && env.may_charge_rows(bytes) {
+                self.bytes += if alone { 0 } else { bytes };
                 self.seen.insert(image);
                 return Ok(true);
             }
@@ -106,7 +109,7 @@ impl UniqueCursor {
         self.forget(env);
         let columns = self.types.iter().enumerate();
         let keys: Vec<Expr> = columns.map(|(at, ty)| Expr::Column(at, *ty)).collect();
-        let none = Groups::default();
+        let none = Groups::new(keys.len(), &[]);
         let rest = Making::default().group_parts(none, waiting, (&keys, &[]), env, frame, base)?;
         self.rest = Some(Box::new(rest));
         Ok(())
