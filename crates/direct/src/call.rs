@@ -72,12 +72,8 @@ struct Activation {
 /// Operations between two looks at the cancel flag.
 const OPERATIONS_PER_CHECK: u32 = 1024;
 
-/// How an operation ended.
+/// Why a routine does not go on.
 enum Next {
-    /// The next one.
-    On,
-    /// The one at this place.
-    At(usize),
     /// Another routine begins, or the caller goes on.
     Switched,
     /// The outermost routine is over.
@@ -155,9 +151,7 @@ impl Call {
         loop {
             let at = self.activations.last().expect("a routine is running");
             let body = (&program.routines[at.routine], &code[at.routine]);
-            match self.step(program, body, direct, context, workspace) {
-                Ok(Next::On) => self.top().place += 1,
-                Ok(Next::At(place)) => self.top().place = place,
+            match self.steps(program, body, direct, context, workspace) {
                 Ok(Next::Switched) => {}
                 Ok(Next::Over(rows)) => {
                     workspace.point.give_back(&mut self.frame);
@@ -219,9 +213,8 @@ impl Call {
         Ok(())
     }
 
-    /// One operation of the routine that runs.
-    #[inline]
-    fn step(
+    /// Operations of the routine that runs, until another one does.
+    fn steps(
         &mut self,
         program: &Arc<Program>,
         (routine, code): (&Routine, &Code),
@@ -229,260 +222,275 @@ impl Call {
         context: &mut Context<'_>,
         workspace: &mut Workspace,
     ) -> Result<Next, Stop> {
-        workspace.kept = self.kept;
         let around = Around {
             direct,
             program: Some(program),
         };
-        self.operations = self.operations.wrapping_add(1);
-        if self.operations.is_multiple_of(OPERATIONS_PER_CHECK) {
-            Env::new(context, workspace).check_cancel()?;
-        }
-        let at = self.activations.last_mut().expect("a routine is running");
-        let Some(operation) = code.operations.get(at.place) else {
-            // Strict and given a NULL, void, or a procedure: nothing more to say.
-            return self.leave(program, None, context);
-        };
-        if self.restricted
-            && let Some(needs) = code.requires.get(&at.place)
-        {
-            context.host.allow(needs)?;
-        }
-        match operation {
-            Operation::Assign { slot, value } => {
-                let value = compute(value, &at.slots, context)?;
-                store(routine, &mut at.slots, *slot, value)?;
+        loop {
+            workspace.kept = self.kept;
+            self.operations = self.operations.wrapping_add(1);
+            if self.operations.is_multiple_of(OPERATIONS_PER_CHECK) {
+                Env::new(context, workspace).check_cancel()?;
             }
-            Operation::AssignElement { slot, index, value } => {
-                let index = eval(index, &at.slots, context)?;
-                if index.is_null() {
-                    return Err(Stop::Error(SqlError::new(
-                        SqlState::NULL_VALUE_NOT_ALLOWED,
-                        "array subscript in assignment must not be null",
-                    )));
+            let at = self.activations.last_mut().expect("a routine is running");
+            let Some(operation) = code.operations.get(at.place) else {
+                // Strict and given a NULL, void, or a procedure: nothing more to say.
+                return self.leave(program, None, context);
+            };
+            if self.restricted
+                && let Some(needs) = code.requires.get(&at.place)
+            {
+                context.host.allow(needs)?;
+            }
+            match operation {
+                Operation::Assign { slot, value } => {
+                    let value = compute(value, &at.slots, context)?;
+                    store(routine, &mut at.slots, *slot, value)?;
                 }
-                let index = index.as_i64();
-                let value = eval(value, &at.slots, context)?;
-                let element = routine.slots[*slot].ty.element();
-                let element = element.unwrap_or(SqlType::Unknown);
-                index
-                    .and_then(|index| {
-                        routine::set_element(&mut at.slots[*slot], element, index, value)
-                    })
-                    .ok_or_else(routine::subscript_out_of_range)?;
-            }
-            Operation::Run {
-                statement,
-                into,
-                plain,
-                flat,
-                sweep,
-            } => {
-                let Activation { slots, count, .. } = at;
-                let mut inner = Context {
-                    txn: &mut *context.txn,
-                    host: context.host,
-                    params: slots,
-                    cancel: context.cancel,
-                };
-                let frame = &mut self.frame;
-                let done = match (flat, sweep) {
-                    (Some(flat), _) => {
-                        let done = point::run(flat, direct, &mut inner, workspace, frame)?;
-                        done.map(|done| (done.found, done.width, (&flat.into, flat.plain)))
+                Operation::AssignElement { slot, index, value } => {
+                    let index = eval(index, &at.slots, context)?;
+                    if index.is_null() {
+                        return Err(Stop::Error(SqlError::new(
+                            SqlState::NULL_VALUE_NOT_ALLOWED,
+                            "array subscript in assignment must not be null",
+                        )));
                     }
-                    (None, Some(swept)) => {
-                        let done = sweep::run(swept, &mut inner, workspace, frame)?;
-                        done.map(|done| (done.found, done.width, (into, *plain)))
+                    let index = index.as_i64();
+                    let value = eval(value, &at.slots, context)?;
+                    let element = routine.slots[*slot].ty.element();
+                    let element = element.unwrap_or(SqlType::Unknown);
+                    index
+                        .and_then(|index| {
+                            routine::set_element(&mut at.slots[*slot], element, index, value)
+                        })
+                        .ok_or_else(routine::subscript_out_of_range)?;
+                }
+                Operation::Run {
+                    statement,
+                    into,
+                    plain,
+                    flat,
+                    sweep,
+                } => {
+                    let Activation { slots, count, .. } = at;
+                    let mut inner = Context {
+                        txn: &mut *context.txn,
+                        host: context.host,
+                        params: slots,
+                        cancel: context.cancel,
+                    };
+                    let frame = &mut self.frame;
+                    let done = match (flat, sweep) {
+                        (Some(flat), _) => {
+                            let done = point::run(flat, direct, &mut inner, workspace, frame)?;
+                            done.map(|done| (done.found, done.width, (&flat.into, flat.plain)))
+                        }
+                        (None, Some(swept)) => {
+                            let done = sweep::run(swept, &mut inner, workspace, frame)?;
+                            done.map(|done| (done.found, done.width, (into, *plain)))
+                        }
+                        (None, None) => None,
+                    };
+                    let (found, width, (into, plain)) = match done {
+                        Some(done) => done,
+                        None => {
+                            let found = first_row(
+                                (around, statement),
+                                &mut inner,
+                                workspace,
+                                (&mut self.restarts, &mut self.frame),
+                                into,
+                            )?;
+                            (found, self.frame.len(), (into, *plain))
+                        }
+                    };
+                    check_rows(into, found, statement)?;
+                    if !into.silent {
+                        *count = found;
+                        note_found(routine, slots, found > 0);
                     }
-                    (None, None) => None,
-                };
-                let (found, width, (into, plain)) = match done {
-                    Some(done) => done,
-                    None => {
-                        let found = first_row(
-                            (around, statement),
-                            &mut inner,
-                            workspace,
-                            (&mut self.restarts, &mut self.frame),
-                            into,
-                        )?;
-                        (found, self.frame.len(), (into, *plain))
+                    let row = (found > 0).then_some(&mut self.frame[..width]);
+                    fill(routine, slots, (into, plain), row, context.host)?;
+                }
+                Operation::Call {
+                    routine: called,
+                    arguments,
+                    ..
+                } => {
+                    let arguments = values(arguments, &at.slots, context)?;
+                    self.enter(program, *called, arguments)?;
+                    return Ok(Next::Switched);
+                }
+                Operation::Jump(place) => {
+                    at.place = *place;
+                    continue;
+                }
+                Operation::Unless(condition, place) => {
+                    if !holds(condition, &at.slots, context)? {
+                        at.place = *place;
+                        continue;
                     }
-                };
-                check_rows(into, found, statement)?;
-                if !into.silent {
-                    *count = found;
-                    note_found(routine, slots, found > 0);
                 }
-                let row = (found > 0).then_some(&mut self.frame[..width]);
-                fill(routine, slots, (into, plain), row, context.host)?;
-            }
-            Operation::Call {
-                routine: called,
-                arguments,
-                ..
-            } => {
-                let arguments = values(arguments, &at.slots, context)?;
-                self.enter(program, *called, arguments)?;
-                return Ok(Next::Switched);
-            }
-            Operation::Jump(place) => return Ok(Next::At(*place)),
-            Operation::Unless(condition, place) => {
-                if !holds(condition, &at.slots, context)? {
-                    return Ok(Next::At(*place));
+                Operation::Leave { to, place } => {
+                    at.leave(routine, *to);
+                    at.place = *place;
+                    continue;
                 }
-            }
-            Operation::Leave { to, place } => {
-                at.leave(routine, *to);
-                return Ok(Next::At(*place));
-            }
-            Operation::BeginIntegers {
-                lower,
-                upper,
-                step,
-                reverse,
-            } => {
-                let bound = |expr| eval(expr, &at.slots, context);
-                let (lower, upper, step) = (bound(lower)?, bound(upper)?, bound(step)?);
-                let turns = Turns::integers(&lower, &upper, &step, *reverse)?;
-                at.turns.push(turns);
-            }
-            Operation::BeginRows(statement) => {
-                let mut rows = Vec::new();
-                let kept = &mut self.kept;
-                let mut inner = Context {
-                    txn: &mut *context.txn,
-                    host: context.host,
-                    params: &at.slots,
-                    cancel: context.cancel,
-                };
-                each_row(
-                    (around, statement),
-                    &mut inner,
-                    workspace,
-                    (&mut self.restarts, &mut self.frame),
-                    usize::MAX,
-                    |row| keep(&mut rows, row.to_vec(), kept),
-                )?;
-                at.turns.push(Turns::rows(rows));
-            }
-            Operation::BeginElements(array) => {
-                let array = eval(array, &at.slots, context)?;
-                at.turns.push(Turns::elements(array)?);
-            }
-            Operation::NextInteger { slot, end } | Operation::NextElement { slot, end } => {
-                let turns = at.turns.last_mut().expect("the loop has begun");
-                match turns.next_value() {
-                    Some(value) => store(routine, &mut at.slots, *slot, value)?,
-                    None => return Ok(at.end_turns(routine, *end)),
+                Operation::BeginIntegers {
+                    lower,
+                    upper,
+                    step,
+                    reverse,
+                } => {
+                    let bound = |expr| eval(expr, &at.slots, context);
+                    let (lower, upper, step) = (bound(lower)?, bound(upper)?, bound(step)?);
+                    let turns = Turns::integers(&lower, &upper, &step, *reverse)?;
+                    at.turns.push(turns);
                 }
-            }
-            Operation::NextRow { into, end } => {
-                let turns = at.turns.last_mut().expect("the loop has begun");
-                match turns.next_row() {
-                    Some(row) => {
-                        self.kept = self.kept.saturating_sub(row_bytes(&row));
-                        for (slot, value) in into {
-                            let value = over_row(value, &row, &at.slots, context.host)?;
-                            store(routine, &mut at.slots, *slot, value)?;
+                Operation::BeginRows(statement) => {
+                    let mut rows = Vec::new();
+                    let kept = &mut self.kept;
+                    let mut inner = Context {
+                        txn: &mut *context.txn,
+                        host: context.host,
+                        params: &at.slots,
+                        cancel: context.cancel,
+                    };
+                    each_row(
+                        (around, statement),
+                        &mut inner,
+                        workspace,
+                        (&mut self.restarts, &mut self.frame),
+                        usize::MAX,
+                        |row| keep(&mut rows, row.to_vec(), kept),
+                    )?;
+                    at.turns.push(Turns::rows(rows));
+                }
+                Operation::BeginElements(array) => {
+                    let array = eval(array, &at.slots, context)?;
+                    at.turns.push(Turns::elements(array)?);
+                }
+                Operation::NextInteger { slot, end } | Operation::NextElement { slot, end } => {
+                    let turns = at.turns.last_mut().expect("the loop has begun");
+                    match turns.next_value() {
+                        Some(value) => store(routine, &mut at.slots, *slot, value)?,
+                        None => {
+                            at.end_turns(routine, *end);
+                            continue;
                         }
                     }
-                    None => {
-                        if !turns.has_turned() {
-                            for (slot, _) in into {
-                                store(routine, &mut at.slots, *slot, Value::Null)?;
+                }
+                Operation::NextRow { into, end } => {
+                    let turns = at.turns.last_mut().expect("the loop has begun");
+                    match turns.next_row() {
+                        Some(row) => {
+                            self.kept = self.kept.saturating_sub(row_bytes(&row));
+                            for (slot, value) in into {
+                                let value = over_row(value, &row, &at.slots, context.host)?;
+                                store(routine, &mut at.slots, *slot, value)?;
                             }
                         }
-                        return Ok(at.end_turns(routine, *end));
+                        None => {
+                            if !turns.has_turned() {
+                                for (slot, _) in into {
+                                    store(routine, &mut at.slots, *slot, Value::Null)?;
+                                }
+                            }
+                            at.end_turns(routine, *end);
+                            continue;
+                        }
                     }
                 }
-            }
-            Operation::BeginGuard { .. } => {
-                let heights = Heights {
-                    loops: at.turns.len(),
-                    guards: at.guards.len(),
-                };
-                let so_far = (context.txn.mark(), context.host.notified());
-                let guard = Guard::new(at.place, so_far, heights);
-                at.guards.push(guard);
-            }
-            Operation::EndGuard => {
-                at.guards.pop();
-            }
-            Operation::BeginState => context.txn.begin_state(),
-            Operation::EndState => context.txn.end_state(),
-            Operation::Raise(raise) => raise::raise(raise, &at.slots, context)?,
-            Operation::Reraise => {
-                let handled = at.guards.iter().rev().find_map(|guard| guard.handled());
-                return Err(Stop::Error(handled.cloned().unwrap_or_else(|| {
-                    SqlError::new(
-                        SqlState::STACKED_DIAGNOSTICS_WITHOUT_HANDLER,
-                        "RAISE without parameters cannot be used outside an exception handler",
-                    )
-                })));
-            }
-            Operation::Commit => {
-                self.check_end(context, "commit")?;
-                self.top().place += 1;
-                // The next transaction has another beginning.
-                self.began = None;
-                return Err(Stop::Commit);
-            }
-            Operation::Rollback => {
-                let began = self.check_end(context, "roll back")?;
-                context.txn.rollback_to(began);
-            }
-            Operation::Fail(error) => return Err(Stop::Error(SqlError::clone(error))),
-            Operation::Return(row) => {
-                let row = row.iter().map(|value| compute(value, &at.slots, context));
-                let row = row.collect::<SqlResult<_>>()?;
-                return self.leave(program, Some(row), context);
-            }
-            Operation::ReturnNext(row) => {
-                let row = values(row, &at.slots, context)?;
-                keep(&mut at.rows, row, &mut self.kept)?;
-            }
-            Operation::ReturnQuery(statement) => {
-                let Activation { slots, rows, .. } = at;
-                let kept = &mut self.kept;
-                let mut inner = Context {
-                    txn: &mut *context.txn,
-                    host: context.host,
-                    params: slots,
-                    cancel: context.cancel,
-                };
-                let before = rows.len();
-                let result = each_row(
-                    (around, statement),
-                    &mut inner,
-                    workspace,
-                    (&mut self.restarts, &mut self.frame),
-                    usize::MAX,
-                    |row| keep(rows, row.to_vec(), kept),
-                );
-                if result.is_err() {
-                    rows.truncate(before);
+                Operation::BeginGuard { .. } => {
+                    let heights = Heights {
+                        loops: at.turns.len(),
+                        guards: at.guards.len(),
+                    };
+                    let so_far = (context.txn.mark(), context.host.notified());
+                    let guard = Guard::new(at.place, so_far, heights);
+                    at.guards.push(guard);
                 }
-                let found = result?;
-                at.count = found;
-                note_found(routine, &mut at.slots, found > 0);
+                Operation::EndGuard => {
+                    at.guards.pop();
+                }
+                Operation::BeginState => context.txn.begin_state(),
+                Operation::EndState => context.txn.end_state(),
+                Operation::Raise(raise) => raise::raise(raise, &at.slots, context)?,
+                Operation::Reraise => {
+                    let handled = at.guards.iter().rev().find_map(|guard| guard.handled());
+                    return Err(Stop::Error(handled.cloned().unwrap_or_else(|| {
+                        SqlError::new(
+                            SqlState::STACKED_DIAGNOSTICS_WITHOUT_HANDLER,
+                            "RAISE without parameters cannot be used outside an exception handler",
+                        )
+                    })));
+                }
+                Operation::Commit => {
+                    self.check_end(context, "commit")?;
+                    self.top().place += 1;
+                    // The next transaction has another beginning.
+                    self.began = None;
+                    return Err(Stop::Commit);
+                }
+                Operation::Rollback => {
+                    let began = self.check_end(context, "roll back")?;
+                    context.txn.rollback_to(began);
+                    self.top().place += 1;
+                    continue;
+                }
+                Operation::Fail(error) => return Err(Stop::Error(SqlError::clone(error))),
+                Operation::Return(row) => {
+                    let mut values = Vec::with_capacity(row.len());
+                    for value in row {
+                        values.push(compute(value, &at.slots, context)?);
+                    }
+                    return self.leave(program, Some(values), context);
+                }
+                Operation::ReturnNext(row) => {
+                    let row = values(row, &at.slots, context)?;
+                    keep(&mut at.rows, row, &mut self.kept)?;
+                }
+                Operation::ReturnQuery(statement) => {
+                    let Activation { slots, rows, .. } = at;
+                    let kept = &mut self.kept;
+                    let mut inner = Context {
+                        txn: &mut *context.txn,
+                        host: context.host,
+                        params: slots,
+                        cancel: context.cancel,
+                    };
+                    let before = rows.len();
+                    let result = each_row(
+                        (around, statement),
+                        &mut inner,
+                        workspace,
+                        (&mut self.restarts, &mut self.frame),
+                        usize::MAX,
+                        |row| keep(rows, row.to_vec(), kept),
+                    );
+                    if result.is_err() {
+                        rows.truncate(before);
+                    }
+                    let found = result?;
+                    at.count = found;
+                    note_found(routine, &mut at.slots, found > 0);
+                }
+                Operation::RowCount { slot } => {
+                    at.slots[*slot] = Value::Int8(at.count as i64);
+                }
+                Operation::Diagnose { slot, item } => {
+                    let handled = at.guards.iter().rev().find_map(|guard| guard.handled());
+                    let Some(error) = handled else {
+                        return Err(Stop::Error(SqlError::new(
+                            SqlState::STACKED_DIAGNOSTICS_WITHOUT_HANDLER,
+                            "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
+                        )));
+                    };
+                    at.slots[*slot] = raise::diagnostic(error, *item);
+                }
             }
-            Operation::RowCount { slot } => {
-                at.slots[*slot] = Value::Int8(at.count as i64);
-            }
-            Operation::Diagnose { slot, item } => {
-                let handled = at.guards.iter().rev().find_map(|guard| guard.handled());
-                let Some(error) = handled else {
-                    return Err(Stop::Error(SqlError::new(
-                        SqlState::STACKED_DIAGNOSTICS_WITHOUT_HANDLER,
-                        "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
-                    )));
-                };
-                at.slots[*slot] = raise::diagnostic(error, *item);
-            }
+            at.place += 1;
         }
-        Ok(Next::On)
     }
 
     /// The routine is over: its row, or the rows that it has given, go to the caller.
@@ -600,10 +608,10 @@ impl Activation {
     }
 
     /// The loop has come to its end by itself.
-    fn end_turns(&mut self, routine: &Routine, end: usize) -> Next {
+    fn end_turns(&mut self, routine: &Routine, end: usize) {
         let ended = self.turns.pop().expect("the loop has begun");
         note_found(routine, &mut self.slots, ended.has_turned());
-        Next::At(end)
+        self.place = end;
     }
 }
 

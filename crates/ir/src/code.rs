@@ -25,11 +25,11 @@ use crate::expressions::{each_of_operation, slots};
 use crate::formula::Computed;
 use crate::point::Point;
 use crate::privilege::Needs;
-use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Step};
+use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Slot, Step};
 use crate::statement::Statement;
 use crate::sweep::Sweep;
 use flat::{flattened, is_plain};
-use quintet_base::SqlError;
+use quintet_base::{SqlError, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A place in the code.
@@ -159,7 +159,13 @@ pub struct Flat {
 impl Code {
     /// The code of a routine.
     pub fn new(routine: &Routine) -> Code {
-        let mut writer = Writer::default();
+        let slots = routine.slots.iter().enumerate();
+        let begins_null =
+            |(number, slot): (usize, &Slot)| number >= routine.arguments && !slot.not_null;
+        let mut writer = Writer {
+            begin_null: slots.map(begins_null).collect(),
+            ..Writer::default()
+        };
         writer.steps(&routine.body);
         let ends =
             |operation: &Operation| matches!(operation, Operation::Commit | Operation::Rollback);
@@ -222,6 +228,8 @@ struct Leavable {
 
 #[derive(Default)]
 struct Writer {
+    /// Which slots are NULL when the routine begins, and may be.
+    begin_null: Vec<bool>,
     requires: BTreeMap<Place, Needs>,
     operations: Vec<Operation>,
     lines: Vec<u32>,
@@ -272,12 +280,13 @@ impl Writer {
 
     fn step(&mut self, action: &Action) {
         match action {
-            Action::Assign { slot, value } => {
+            Action::Assign { slot, value } if !self.is_null_already(*slot, value) => {
                 self.add(Operation::Assign {
                     slot: *slot,
                     value: Computed::new(value.clone(), None),
                 });
             }
+            Action::Assign { .. } => {}
             Action::AssignElement { slot, index, value } => {
                 self.add(Operation::AssignElement {
                     slot: *slot,
@@ -423,6 +432,19 @@ impl Writer {
                 });
             }
         }
+    }
+
+    /// Whether a variable that is to be NULL is so because the routine has just begun: it comes here once, and has only
+    /// filled others.
+    fn is_null_already(&self, slot: usize, value: &Expr) -> bool {
+        let others = |operation: &Operation| match operation {
+            Operation::Assign { slot: other, .. } => *other != slot,
+            _ => false,
+        };
+        self.begin_null.get(slot) == Some(&true)
+            && matches!(value, Expr::Const(Value::Null, _))
+            && self.around.iter().all(|around| around.turn.is_none())
+            && self.operations.iter().all(others)
     }
 
     fn branches(&mut self, branches: &[(Expr, Vec<Step>)], otherwise: &[Step]) {
