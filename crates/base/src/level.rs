@@ -37,6 +37,12 @@ impl Level {
     /// # Errors
     /// `22023` for a name that is no level, `0A000` for one that is planned but not offered.
     pub fn parse(text: &str) -> Result<Level, SqlError> {
+        // As sessions keep it, which ask at the beginning of each transaction.
+        match text {
+            "read committed" => return Ok(Level::ReadCommitted),
+            "serializable" => return Ok(Level::Serializable),
+            _ => {}
+        }
         let name: String = text
             .trim()
             .chars()

@@ -56,6 +56,7 @@ fn fixed_width(ty: SqlType) -> Option<usize> {
     })
 }
 
+#[cold]
 fn corrupt(what: &str) -> SqlError {
     SqlError::new(
         SqlState::DATA_CORRUPTED,
@@ -147,13 +148,26 @@ impl RowLayout {
         changes: &[(usize, V)],
         out: &mut Vec<u8>,
     ) -> SqlResult<bool> {
-        let Some(row) = self
-            .open(old)
-            .ok()
-            .filter(|row| row.n == self.columns.len())
-        else {
+        match self.open(old) {
+            Ok(row) => self.patch_opened(&row, changes, out),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// As [`RowLayout::patch`], of a row that has been opened by this layout.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn patch_opened<V: AsDatum>(
+        &self,
+        row: &RowReader<'_>,
+        changes: &[(usize, V)],
+        out: &mut Vec<u8>,
+    ) -> SqlResult<bool> {
+        if !row.is_whole() {
             return Ok(false);
-        };
+        }
+        let old = row.bytes;
         out.clear();
         // Up to the first variable column that changes, everything keeps its place.
         let varies = |(column, _): &(usize, V)| match self.slots[*column] {
@@ -210,6 +224,7 @@ impl RowLayout {
     ///
     /// # Errors
     /// `XX001` if the bytes cannot be a row of this layout.
+    #[inline]
     pub fn open<'a>(&'a self, bytes: &'a [u8]) -> SqlResult<RowReader<'a>> {
         if bytes.len() < 2 {
             return Err(corrupt("no header"));

@@ -109,7 +109,10 @@ impl Found {
                 step,
                 reverse,
             } => {
-                let integer = |expr: &Expr| value(expr, slots)?.as_i64();
+                let integer = |expr: &Expr| match quintet_ir::leaf(expr, &[], slots) {
+                    Some(value) => value.as_i64(),
+                    None => value(expr, slots)?.as_i64(),
+                };
                 let (lower, upper, step) = (integer(lower)?, integer(upper)?, integer(step)?);
                 let step = if *reverse { -step } else { step };
                 let mut at = lower;

@@ -281,7 +281,7 @@ fn update(
             }
             let new = &new[..changes.len()];
             // What is out of the ordinary with it is said by the long way.
-            let patched = table.layout.patch(stored, new, bytes).ok()?;
+            let patched = table.layout.patch_opened(&reader, new, bytes).ok()?;
             patched.then_some(Found::Row)
         })();
         changed.unwrap_or(Found::Unusual)

@@ -336,6 +336,8 @@ impl Node {
         match self {
             Node::Slot(slot) => scope.slots.get(*slot).map(Datum::of),
             Node::Column(number) => scope.row.as_ref()?.datum(*number),
+            Node::Int4(..) => Some(self.compute_int4(scope)?.map_or(Datum::Null, Datum::Int4)),
+            Node::Element(both) => integer::element_datum(both, scope),
             _ => self.compute(scope),
         }
     }
@@ -343,9 +345,9 @@ impl Node {
     fn compute<'a>(&'a self, scope: &Scope<'a>) -> Option<Datum<'a>> {
         Some(match self {
             Node::Const(value) => Datum::of(value),
-            Node::Slot(_) | Node::Column(_) => return self.eval(scope),
-            Node::Element(both) => Datum::of(integer::element(both, scope)?),
-            Node::Int4(..) => self.int4(scope)?.map_or(Datum::Null, Datum::Int4),
+            Node::Slot(_) | Node::Column(_) | Node::Int4(..) | Node::Element(_) => {
+                return self.eval(scope);
+            }
             Node::Int8(math, both) => match (both[0].eval(scope)?, both[1].eval(scope)?) {
                 (Datum::Int8(a), Datum::Int8(b)) => Datum::Int8(match math {
                     Math::Add => a.checked_add(b)?,

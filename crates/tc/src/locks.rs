@@ -116,6 +116,15 @@ pub(crate) struct LockTable {
     waiting: Mutex<Waiting>,
 }
 
+impl Shard {
+    fn is_wanted(&self, space: SpaceId, key: &[u8], txn: TxnId) -> bool {
+        let key = (space, Bytes::copy_from_slice(key));
+        let locks = self.locks.lock();
+        let lock = locks.get(&key);
+        lock.is_some_and(|lock| lock.held_by(txn) != Some(Strength::Exclusive))
+    }
+}
+
 impl Lock {
     fn held_by(&self, txn: TxnId) -> Option<Strength> {
         self.holders
@@ -182,16 +191,10 @@ impl LockTable {
     /// Whether others hold the lock of a record or wait for it, so that `txn` has to queue up. For
     /// who has the record's entry locked, after a sequentially consistent fence: who takes the lock
     /// later looks at the entry afterwards ([`LockTable::acquire`]), so one of the two sees the other.
+    #[inline]
     pub fn is_wanted(&self, hash: u64, space: SpaceId, key: &[u8], txn: TxnId) -> bool {
         let shard = self.shard_of(hash);
-        if shard.count.load(Ordering::Relaxed) == 0 {
-            return false;
-        }
-        let key = (space, Bytes::copy_from_slice(key));
-        let locks = shard.locks.lock();
-        locks
-            .get(&key)
-            .is_some_and(|lock| lock.held_by(txn) != Some(Strength::Exclusive))
+        shard.count.load(Ordering::Relaxed) != 0 && shard.is_wanted(space, key, txn)
     }
 
     /// Takes the lock, or queues up for it. `true`: it was not held by this transaction before, so

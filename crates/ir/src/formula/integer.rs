@@ -21,8 +21,8 @@ fn lying(value: &Value) -> Option<Option<i32>> {
 }
 
 /// The element of an array where it lies; NULL if the array or the index is.
-#[inline]
-pub(super) fn element<'a>(both: &'a [Node; 2], scope: &Scope<'a>) -> Option<&'a Value> {
+#[inline(always)]
+fn element<'a>(both: &'a [Node; 2], scope: &Scope<'a>) -> Option<&'a Value> {
     let [array, index] = both;
     let array = match array {
         Node::Slot(slot) => scope.slots.get(*slot)?,
@@ -36,6 +36,11 @@ pub(super) fn element<'a>(both: &'a [Node; 2], scope: &Scope<'a>) -> Option<&'a 
         None => index.eval(scope)?.as_i64(),
     };
     Some(index.map_or(&Value::Null, |index| element_at(array, index)))
+}
+
+/// The same of any type.
+pub(super) fn element_datum<'a>(both: &'a [Node; 2], scope: &Scope<'a>) -> Option<Datum<'a>> {
+    element(both, scope).map(Datum::of)
 }
 
 impl Math {
@@ -62,7 +67,7 @@ impl Node {
         }
     }
 
-    fn compute_int4(&self, scope: &Scope<'_>) -> Option<Option<i32>> {
+    pub(super) fn compute_int4(&self, scope: &Scope<'_>) -> Option<Option<i32>> {
         match self {
             Node::Element(both) => lying(element(both, scope)?),
             Node::Int4(math, both) => match (both[0].int4(scope)?, both[1].int4(scope)?) {
