@@ -535,3 +535,75 @@ impl Writer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routine::Output;
+    use quintet_base::SqlType;
+
+    fn slot(not_null: bool) -> Slot {
+        Slot {
+            name: "v".into(),
+            ty: SqlType::Int4,
+            not_null,
+        }
+    }
+
+    /// Where a NULL is assigned, of slots 0 (an argument), 1 and 2 (variables) and 3 (NOT NULL).
+    fn made_null(body: Vec<Action>) -> Vec<usize> {
+        let step = |action| Step {
+            line: 0,
+            needs: None,
+            action,
+        };
+        let routine = Routine {
+            name: "r".into(),
+            slots: vec![slot(false), slot(false), slot(false), slot(true)],
+            arguments: 1,
+            strict: false,
+            found: None,
+            body: body.into_iter().map(step).collect(),
+            output: Output::Nothing,
+        };
+        let assigned = |operation: &Operation| match operation {
+            Operation::Assign { slot, value }
+                if matches!(value.expr, Expr::Const(Value::Null, _)) =>
+            {
+                Some(*slot)
+            }
+            _ => None,
+        };
+        let code = Code::new(&routine);
+        code.operations.iter().filter_map(assigned).collect()
+    }
+
+    #[test]
+    fn only_what_is_null_at_the_beginning_is_not_made_null() {
+        let set = |slot, value| Action::Assign {
+            slot,
+            value: Expr::Const(value, SqlType::Int4),
+        };
+        let null = |slot| set(slot, Value::Null);
+        let one = |slot| set(slot, Value::Int4(1));
+        let nested = |action| Step {
+            line: 0,
+            needs: None,
+            action,
+        };
+        assert_eq!(made_null(vec![null(1), one(2), null(1)]), []);
+        assert_eq!(made_null(vec![null(0), null(3)]), [0, 3]);
+        assert_eq!(made_null(vec![one(1), null(1), null(2)]), [1]);
+        let body = vec![
+            nested(null(1)),
+            nested(Action::Exit {
+                depth: 0,
+                when: None,
+            }),
+        ];
+        assert_eq!(
+            made_null(vec![null(2), Action::Loop { body }, null(2)]),
+            [1, 2]
+        );
+    }
+}
