@@ -172,3 +172,39 @@ fn generated_columns_follow_every_way_of_writing_and_reopening() {
     );
     assert_eq!(next, ["t|18"]);
 }
+
+#[test]
+fn only_constraints_have_a_constraints_definition() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create table t (id int primary key, u int constraint once unique, v int);
+         create index plain on t (v); create unique index unlike on t (v, u)",
+    )
+    .unwrap();
+    let found = rows(
+        &mut c,
+        "select conname, pg_get_constraintdef(oid) from pg_constraint where conrelid = 't'::regclass order by 1",
+    );
+    assert_eq!(found, ["once|UNIQUE (u)", "t_pkey|PRIMARY KEY (id)"]);
+    let found = rows(
+        &mut c,
+        "select pg_get_constraintdef('plain'::regclass::oid), pg_get_constraintdef('unlike'::regclass::oid)",
+    );
+    assert_eq!(found, ["-|-"]);
+}
+
+#[test]
+fn discard_sequences_forgets_what_they_gave() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create sequence s; select nextval('s')").unwrap();
+    assert_eq!(rows(&mut c, "select currval('s')"), ["1"]);
+    assert_eq!(c.query("discard plans").unwrap()[0].tag, "DISCARD PLANS");
+    assert_eq!(rows(&mut c, "select currval('s')"), ["1"]);
+    let answer = c.query("discard sequences").unwrap();
+    assert_eq!(answer[0].tag, "DISCARD SEQUENCES");
+    let expected = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
+    assert_eq!(state(&mut c, "select currval('s')"), expected);
+    assert_eq!(rows(&mut c, "select nextval('s')"), ["2"]);
+}

@@ -124,8 +124,10 @@ pub enum Command {
     Show(String),
     /// SHOW ALL.
     ShowAll,
-    /// DISCARD ALL (plans and sequences keep nothing here: they arrive as `Nothing`).
+    /// DISCARD ALL (plans keep nothing here: they arrive as `Nothing`).
     DiscardAll,
+    /// DISCARD SEQUENCES.
+    DiscardSequences,
     /// DISCARD TEMP.
     DiscardTemp,
     /// PREPARE name (types) AS statement: the text of the statement.

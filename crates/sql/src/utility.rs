@@ -37,7 +37,7 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
         NodeEnum::DiscardStmt(statement) => match statement.target() {
             DiscardMode::DiscardAll => plain(Command::DiscardAll, "DISCARD ALL"),
             DiscardMode::DiscardPlans => Ok(Some(planner.nothing("DISCARD PLANS"))),
-            DiscardMode::DiscardSequences => Ok(Some(planner.nothing("DISCARD SEQUENCES"))),
+            DiscardMode::DiscardSequences => plain(Command::DiscardSequences, "DISCARD SEQUENCES"),
             _ => plain(Command::DiscardTemp, "DISCARD TEMP"),
         },
         NodeEnum::PrepareStmt(statement) => prepare(planner, statement).map(Some),

@@ -194,6 +194,7 @@ impl Session {
                     return Ok(Some(Step::Wait(pause)));
                 }
             }
+            Command::DiscardSequences => self.host.given.borrow_mut().clear(),
             Command::DiscardAll => {
                 if let Some(pause) = self.discard_all()? {
                     return Ok(Some(Step::Wait(pause)));

@@ -515,8 +515,12 @@ impl<'c> Known<'c> {
             return self.foreign_key(key);
         }
         for table in catalog.tables() {
+            let is_constraint = |oid: u32| {
+                let mut indexes = table.indexes.iter();
+                indexes.all(|index| index.id.0 != oid || index.constraint)
+            };
             for (oid, _, columns, _, primary) in all_indexes(table) {
-                if oid == number {
+                if oid == number && is_constraint(oid) {
                     let words = if primary { "PRIMARY KEY" } else { "UNIQUE" };
                     let names = column_names(table, columns).join(", ");
                     return Some(format!("{words} ({names})"));
