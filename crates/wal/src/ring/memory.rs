@@ -16,8 +16,11 @@ use std::ptr::NonNull;
 /// and not merely promised.
 const MEMORY_ALIGNMENT: usize = 16;
 
-/// A ring of so many bytes asks for large pages: eight of them.
-const LARGE_BYTES: usize = 16 << 20;
+/// Whole ones are asked for; what lies before the first and behind the last stays with small pages.
+const LARGE_PAGE_BYTES: usize = 2 << 20;
+
+/// A ring of so many bytes asks for large pages.
+const LARGE_BYTES: usize = 8 * LARGE_PAGE_BYTES;
 
 /// Contiguous bytes in memory. They are found from where their record begins: what stands behind the
 /// end of the ring cannot be told by its position alone.
@@ -80,9 +83,8 @@ impl Memory {
         if cfg!(miri) || self.layout.size() < LARGE_BYTES {
             return;
         }
-        let page = rustix::param::page_size();
-        let skipped = self.base.as_ptr().align_offset(page);
-        let bytes = (self.layout.size() - skipped) / page * page;
+        let skipped = self.base.as_ptr().align_offset(LARGE_PAGE_BYTES);
+        let bytes = (self.layout.size() - skipped) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
         let first = self.base.as_ptr().wrapping_add(skipped);
         // SAFETY: whole pages of an allocation of our own, whose bytes this advice does not change.
         let _ =
