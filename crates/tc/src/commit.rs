@@ -232,8 +232,14 @@ impl<'a> Section<'a> {
     /// for each other a matter of microseconds, and for upkeep, which never waits for anybody.
     fn lock_entries(&mut self, txn: &Txn, guard: &'a Guard) -> Result<(), Error> {
         let snapshot = txn.snapshot.timestamp;
+        let table = &self.shared.table;
+        for write in txn.writes.iter() {
+            // New ones were not announced, and each search would wait for its own line.
+            table.prefetch(write.hash, guard);
+        }
         for write in txn.writes.iter() {
             let entry = self.find_or_make(write.hash, write.space, write.key, guard);
+            entry.prefetch_older(guard);
             self.entries.push((entry, write.hash));
         }
         let numbered = self.entries.iter().zip(0..);
@@ -322,12 +328,12 @@ impl<'a> Section<'a> {
             self.entries.len(),
             "an entry for each change"
         );
-        let low_water = self.shared.low_water();
+        let readers = self.shared.readers_counted();
         for ((entry, hash), change) in self.entries.iter().zip(written.changes()) {
-            let more = entry.install_logged(timestamp, change.value, low_water, guard);
+            let more = entry.install_logged(timestamp, change.value, &readers, guard);
             self.shared.table.weigh(*hash, more);
         }
-        low_water
+        readers.low_water()
     }
 }
 

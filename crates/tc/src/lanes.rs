@@ -17,6 +17,7 @@
 
 use crate::error::Error;
 use crate::record::CommitRecord;
+use crate::seats::Readers;
 use crate::shared::Shared;
 use crate::table::{Table, hash};
 use quintet_base::{Bytes, SpaceId, Timestamp};
@@ -271,7 +272,8 @@ impl<G: Ground> Lane<G> {
                     weight += CARRIED_BYTES + key.len() as u64;
                 }
                 // Alone, and no snapshot needs what was before.
-                let more = entry.install_copy(piece.timestamp, value, piece.timestamp, &guard);
+                let nobody = Readers::nobody();
+                let more = entry.install_copy(piece.timestamp, value, &nobody, &guard);
                 table.weigh(piece.hash, more);
             }
             // What was replaced goes now: pinned so rarely, it would gather.

@@ -1,7 +1,7 @@
 //! Who reads at which timestamp, and which commits are under way.
 //!
-//! Relies on: the log's end only grows, and is what a snapshot reads at.  Promises: the low water is
-//! at or below every snapshot that is in use or will ever be taken; taking and leaving a seat
+//! Relies on: the log's end only grows, and is what a snapshot reads at.  Promises: whoever reads, or will
+//! ever read, below the end of a count of the readers is in it; taking and leaving a seat
 //! touches memory that other threads rarely touch.  Does not: limit how long a snapshot lives.
 //!
 //! Every snapshot sits on a seat. A transaction commits from the seat of its snapshot:
@@ -20,6 +20,7 @@ pub(crate) use gate::Gate;
 use crate::sim::{self, Planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, planted};
+use arc_swap::ArcSwap;
 use quintet_base::{Timestamp, TxnId};
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
@@ -30,9 +31,9 @@ const FIRST_BLOCK: usize = 64;
 const BLOCKS: usize = 20;
 /// No snapshot on the seat.
 const EMPTY: u64 = u64::MAX;
-/// A thread asks for the low water itself only once in so many times; in simulations of a few dozen commits
-/// more often.
-const LOW_WATER_EVERY: u32 = if cfg!(feature = "sim") { 4 } else { 64 };
+/// A thread that commits counts the readers itself only once in so many times; in simulations of a few dozen
+/// commits more often.
+const COUNT_EVERY: u32 = if cfg!(feature = "sim") { 4 } else { 64 };
 
 /// A transaction's number is its seat's above so many bits of a count.
 const TXN_BITS: u32 = 38;
@@ -69,7 +70,11 @@ pub(crate) enum CommitState {
     At(Timestamp),
 }
 
-/// The snapshots in use, and where the others will be. From [`Seats::readers`].
+/// The snapshots in use when somebody counted them, and where the others will be. From [`Seats::readers`].
+///
+/// However long ago that was, it says who may read: since then snapshots have gone, and none has come below
+/// `end`.
+#[derive(Default)]
 pub(crate) struct Readers {
     /// Ascending.
     snapshots: Vec<Timestamp>,
@@ -78,6 +83,26 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
+    /// Of what nobody can read yet, and nobody will read but the newest state.
+    pub fn nobody() -> Readers {
+        Readers {
+            snapshots: Vec::new(),
+            end: Timestamp(u64::MAX),
+        }
+    }
+
+    /// At or below every snapshot in use or still to be taken.
+    pub fn low_water(&self) -> Timestamp {
+        let first = self.snapshots.first();
+        first.map_or(self.end, |first| self.end.min(*first))
+    }
+
+    /// Another one, most likely, for a count that was made later.
+    pub fn stamp(&self) -> u32 {
+        // Positions are multiples of 8.
+        (self.end.0 >> 3) as u32
+    }
+
     /// The same, and one more.
     pub fn and(mut self, snapshot: Timestamp) -> Readers {
         let at = self.snapshots.partition_point(|s| *s < snapshot);
@@ -114,8 +139,8 @@ pub(crate) struct Seats {
     high: AtomicUsize,
     /// Held while a block is added.
     growing: Mutex<()>,
-    /// What was found the last time somebody looked; at or below the truth.
-    low_water: AtomicU64,
+    /// As they were when a commit counted them.
+    counted: ArcSwap<Readers>,
     /// Nobody may register a snapshot below; see `in_use`.
     assumed: AtomicU64,
 }
@@ -198,7 +223,7 @@ impl Seats {
             blocks: std::array::from_fn(|_| OnceLock::new()),
             high: AtomicUsize::new(0),
             growing: Mutex::new(()),
-            low_water: AtomicU64::new(0),
+            counted: ArcSwap::default(),
             assumed: AtomicU64::new(0),
         }
     }
@@ -314,9 +339,6 @@ impl Seats {
             .filter(|snapshot| snapshot.0 != EMPTY)
             .collect();
         snapshots.sort();
-        let oldest = snapshots.first().map_or(end, |first| end.min(*first));
-        // Release pairs with Acquire in `low_water`: what those did who have left is seen.
-        self.low_water.fetch_max(oldest.0, Ordering::Release);
         (snapshots, end)
     }
 
@@ -328,18 +350,17 @@ impl Seats {
 
     /// At or below every snapshot in use or still to be taken.
     pub fn oldest(&self, end: impl Fn() -> Timestamp) -> Timestamp {
-        let (snapshots, end) = self.in_use(end);
-        snapshots.first().map_or(end, |first| end.min(*first))
+        self.readers(end).low_water()
     }
 
-    /// Like `oldest`, a little behind and cheaper.
-    pub fn low_water(&self, end: impl Fn() -> Timestamp) -> Timestamp {
+    /// Like `readers`, a little behind and cheaper.
+    pub fn counted(&self, end: impl Fn() -> Timestamp) -> arc_swap::Guard<Arc<Readers>> {
         let asked = ASKED.get();
         ASKED.set(asked.wrapping_add(1));
-        if asked.is_multiple_of(LOW_WATER_EVERY) {
-            return self.oldest(end);
+        if asked.is_multiple_of(COUNT_EVERY) {
+            self.counted.store(Arc::new(self.readers(end)));
         }
-        Timestamp(self.low_water.load(Ordering::Acquire))
+        self.counted.load()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::config::TcConfig;
 use crate::generations::Generations;
 use crate::locks::LockTable;
 use crate::removals::Removals;
-use crate::seats::{Gate, Seats};
+use crate::seats::{Gate, Readers, Seats};
 use crate::table::Table;
 use crate::warm::Warming;
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
@@ -143,9 +143,9 @@ impl Shared {
         config.cache_bytes_max + config.lent_bytes_max.saturating_sub(used)
     }
 
-    /// At or below every snapshot, a little behind the truth.
-    pub fn low_water(&self) -> Timestamp {
-        self.seats.low_water(|| self.end())
+    /// Who may read what is replaced now, a little behind the truth.
+    pub fn readers_counted(&self) -> arc_swap::Guard<Arc<Readers>> {
+        self.seats.counted(|| self.end())
     }
 
     /// The fence on a space, if it is newer than `timestamp`.

@@ -3,7 +3,7 @@
 //! Also for Miri (`tests/miri`), where the rounds shrink.
 
 use super::*;
-use crate::seats::Seats;
+use crate::seats::{Readers, Seats};
 use quintet_rt::threads::yield_now;
 use std::sync::atomic::AtomicBool;
 
@@ -48,12 +48,12 @@ fn snapshots_find_their_versions_until_they_are_pruned() {
     let entry = owner.entry();
     assert!(entry.is(SPACE, b"a key of more than sixteen bytes"));
     let guard = quintet_index::pin();
-    let none = Timestamp::ZERO;
+    let all = Readers::default();
     assert_eq!(read(entry, 100, &seats), None);
-    entry.install_copy(Timestamp(8), Some(b"one"), none, &guard);
-    entry.install_logged(Timestamp(16), Some(b"two"), none, &guard);
-    entry.install_copy(Timestamp(24), None, none, &guard);
-    entry.install_copy(Timestamp(32), Some(b""), none, &guard);
+    entry.install_copy(Timestamp(8), Some(b"one"), &all, &guard);
+    entry.install_logged(Timestamp(16), Some(b"two"), &all, &guard);
+    entry.install_copy(Timestamp(24), None, &all, &guard);
+    entry.install_copy(Timestamp(32), Some(b""), &all, &guard);
     entry.unlock();
     let row = |bytes: &[u8]| Some(bytes.to_vec());
     assert_eq!(read(entry, 7, &seats), None);
@@ -78,6 +78,34 @@ fn snapshots_find_their_versions_until_they_are_pruned() {
     assert_eq!(entry.lock_for_commit(3), Locked::Dead);
 }
 
+/// Goal: while an old snapshot is held, as the compactor holds one, a row that everybody writes keeps the version
+/// it reads and those since the last count of the readers, not all. Method: commits, counted as a thread counts.
+#[test]
+fn an_old_snapshot_keeps_no_long_chain() {
+    crate::seats::begin_anew();
+    let seats = Seats::new();
+    let owner = Owner::new(b"hot");
+    let entry = owner.entry();
+    let old = seats.take();
+    let mut longest = 0;
+    for number in 1..=1000u64 {
+        let end = || Timestamp(number * 8);
+        let guard = quintet_index::pin();
+        if number == 2 {
+            seats.register(&old, || Timestamp(8));
+        }
+        let value = number.to_be_bytes();
+        entry.install_copy(end(), Some(&value), &seats.counted(end), &guard);
+        longest = longest.max(entry.versions_below(&guard));
+    }
+    assert_eq!(
+        read(entry, 8, &seats),
+        Some((Some(1u64.to_be_bytes().to_vec()), 8))
+    );
+    assert!((60..=130).contains(&longest), "{longest} versions");
+    old.leave();
+}
+
 /// Goal: what a snapshot finds does not depend on what was dropped for want of readers. Method: every set of
 /// snapshots over a chain of eight versions, written before and after the readers were counted.
 #[test]
@@ -90,7 +118,7 @@ fn dropping_versions_that_nobody_reads_is_not_noticed() {
         let entry = owner.entry();
         let install = |at: u64| {
             let value = at.to_be_bytes();
-            entry.install_copy(Timestamp(at), Some(&value), Timestamp::ZERO, &guard);
+            entry.install_copy(Timestamp(at), Some(&value), &Readers::default(), &guard);
         };
         (1..=6).for_each(|number| install(number * 8));
         let snapshots: Vec<u64> = (0..8)
@@ -141,8 +169,8 @@ fn what_lies_in_memory_that_is_given_back_is_copied_and_nothing_else() {
         std::slice::from_raw_parts(buffer.as_ptr().add(from), to - from)
     };
     let guard = quintet_index::pin();
-    entry.install_logged(Timestamp(8), Some(logged(4, 7)), Timestamp::ZERO, &guard);
-    entry.install_logged(Timestamp(16), Some(logged(12, 15)), Timestamp::ZERO, &guard);
+    entry.install_logged(Timestamp(8), Some(logged(4, 7)), &Readers::default(), &guard);
+    entry.install_logged(Timestamp(16), Some(logged(12, 15)), &Readers::default(), &guard);
     assert_eq!(entry.keep_out_of(logged(0, 10), &guard), 3);
     assert_eq!(entry.keep_out_of(logged(0, 19), &guard), 3);
     assert_eq!(
@@ -186,8 +214,8 @@ impl World {
         let timestamp = Timestamp(self.end.fetch_add(8, Ordering::AcqRel) + 8);
         seat.set_timestamp(timestamp);
         let value = timestamp.0.to_be_bytes().repeat(3);
-        let low_water = self.seats.oldest(|| self.end());
-        entry.install_copy(timestamp, Some(&value), low_water, &guard);
+        let readers = self.seats.readers(|| self.end());
+        entry.install_copy(timestamp, Some(&value), &readers, &guard);
         entry.unlock();
         seat.set_none();
         seat.leave();

@@ -2,7 +2,7 @@
 //!
 //! Relies on: the caller holds the entry's lock word.  Promises: a reader that looks meanwhile finds
 //! the description of one version, or that it is being replaced; what a reader may still hold is freed
-//! through the epoch.  Does not: say which versions anybody needs; callers name the low water, or all readers.
+//! through the epoch.  Does not: say which versions anybody needs; callers name the readers.
 
 use super::{CHANGING, OWNED, RecordEntry};
 use crate::seats::Readers;
@@ -17,6 +17,8 @@ pub(super) struct Version {
     pub(super) timestamp: u64,
     pub(super) value: AtomicPtr<u8>,
     pub(super) value_len: AtomicU32,
+    /// Who was asked last about those below it: [`Readers::stamp`]. For the holder of the lock.
+    thinned: AtomicU32,
     pub(super) older: Atomic<Version>,
 }
 
@@ -27,7 +29,7 @@ impl RecordEntry {
         &self,
         timestamp: Timestamp,
         value: Option<&[u8]>,
-        low_water: Timestamp,
+        readers: &Readers,
         guard: &Guard,
     ) -> i64 {
         let bytes = value.map_or(0, <[u8]>::len);
@@ -40,7 +42,7 @@ impl RecordEntry {
             None => (ptr::null_mut(), 0),
         };
         // SAFETY: the copy is freed with the version, through the epoch.
-        unsafe { self.install(timestamp, address, len, low_water, guard) }
+        unsafe { self.install(timestamp, address, len, readers, guard) }
     }
 
     /// Puts a version on top whose bytes are in the log's buffers; see [`RecordEntry::install`]. The
@@ -49,7 +51,7 @@ impl RecordEntry {
         &self,
         timestamp: Timestamp,
         value: Option<&[u8]>,
-        low_water: Timestamp,
+        readers: &Readers,
         guard: &Guard,
     ) -> i64 {
         let (address, len) = match value {
@@ -58,11 +60,13 @@ impl RecordEntry {
         };
         // SAFETY: the buffers are reclaimed only after `keep_out_of` for every change in them, and
         // after the epoch. Nobody writes through the address.
-        unsafe { self.install(timestamp, address, len, low_water, guard) }
+        unsafe { self.install(timestamp, address, len, readers, guard) }
     }
 
-    /// Puts a version on top. What was newest goes into the chain; versions that no snapshot at or
-    /// above `low_water` can reach go out of it. Returns how many bytes more the newest one has.
+    /// Puts a version on top. What was newest goes into the chain if one of `readers` reads it; the first
+    /// time that these readers are named, versions that none of them reads go out of it. So each is walked
+    /// past about once for each count of the readers, however far an old snapshot holds the end of the chain.
+    /// Returns how many bytes more the newest one has.
     ///
     /// # Safety
     /// The caller holds the lock; `address` and `len` describe a version whose bytes stay readable
@@ -72,7 +76,7 @@ impl RecordEntry {
         timestamp: Timestamp,
         address: *mut u8,
         len: u32,
-        low_water: Timestamp,
+        readers: &Readers,
         guard: &Guard,
     ) -> i64 {
         let before = self.timestamp.load(Ordering::Relaxed);
@@ -80,20 +84,27 @@ impl RecordEntry {
             before < timestamp.0,
             "version {timestamp} is put over {before}"
         );
+        let (value_before, len_before) = (
+            self.value.load(Ordering::Relaxed),
+            self.value_len.load(Ordering::Relaxed),
+        );
         let old = self.older.load(Ordering::Relaxed, guard);
-        let chain = if before == 0 {
-            old
-        } else {
+        // SAFETY: the chain belongs to the entry whose lock is held.
+        let thinned = unsafe { old.as_ref() }.map(|version| version.thinned.load(Ordering::Relaxed));
+        let is_read = before != 0 && readers.read(before, timestamp.0);
+        let chain = if is_read {
             let version = Version {
                 timestamp: before,
-                value: AtomicPtr::new(self.value.load(Ordering::Relaxed)),
-                value_len: AtomicU32::new(self.value_len.load(Ordering::Relaxed)),
+                value: AtomicPtr::new(value_before),
+                value_len: AtomicU32::new(len_before),
+                thinned: AtomicU32::new(readers.stamp()),
                 older: Atomic::null(),
             };
             version.older.store(old, Ordering::Relaxed);
             Owned::new(version).into_shared(guard)
+        } else {
+            old
         };
-        let bytes_before = value_bytes(self.value_len.load(Ordering::Relaxed));
         self.timestamp.store(before | CHANGING, Ordering::Relaxed);
         // Pairs with the fence in `try_read`.
         fence(Ordering::Release);
@@ -101,29 +112,13 @@ impl RecordEntry {
         self.value_len.store(len, Ordering::Relaxed);
         self.older.store(chain, Ordering::Release);
         self.timestamp.store(timestamp.0, Ordering::Release);
-        self.prune(walk_of(timestamp), low_water, guard);
-        value_bytes(len) as i64 - bytes_before as i64
-    }
-
-    /// Drops versions below the newest one at or below `low_water`, unless that one is further down than
-    /// `walk`.
-    fn prune(&self, walk: usize, low_water: Timestamp, guard: &Guard) {
-        let mut reached = self.timestamp.load(Ordering::Relaxed) <= low_water.0
-            || planted("entry: the newest version is enough");
-        let mut link = &self.older;
-        for _ in 0..walk {
-            let next = link.load(Ordering::Relaxed, guard);
-            // SAFETY: the chain belongs to the entry whose lock is held.
-            let Some(version) = (unsafe { next.as_ref() }) else {
-                return;
-            };
-            if reached {
-                link.store(Shared::null(), Ordering::Release);
-                return retire_chain(next, guard);
-            }
-            reached = version.timestamp <= low_water.0;
-            link = &version.older;
+        if !is_read {
+            retire_copy(value_before, len_before, guard);
         }
+        if thinned.is_some_and(|stamp| stamp != readers.stamp()) {
+            self.thin(readers, guard);
+        }
+        value_bytes(len) as i64 - value_bytes(len_before) as i64
     }
 
     /// Drops every version below the newest, which every reader is known to read. The caller holds the lock.
@@ -164,7 +159,7 @@ impl RecordEntry {
     }
 
     /// Versions below the newest. The caller holds the lock.
-    #[cfg(all(test, not(shuttle)))]
+    #[cfg(test)]
     pub fn versions_below(&self, guard: &Guard) -> usize {
         let mut next = self.older.load(Ordering::Acquire, guard);
         let mut count = 0;
@@ -192,21 +187,6 @@ impl RecordEntry {
         copied
     }
 }
-
-/// How far a commit looks for versions to drop. While a snapshot is old, a row that everybody writes has
-/// thousands above it, and to walk past them at each commit would find nothing; once there is none,
-/// what may go begins near the newest. One commit in eight goes far enough for a row that each commit
-/// writes, because the low water is a few dozen commits behind.
-fn walk_of(timestamp: Timestamp) -> usize {
-    // Fibonacci hashing: positions of records of one length have low bits in common.
-    match timestamp.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61 {
-        0 => FAR,
-        _ => NEAR,
-    }
-}
-
-const NEAR: usize = 8;
-const FAR: usize = 256;
 
 /// Bytes of the row that a length word describes.
 pub(super) fn value_bytes(len: u32) -> usize {
@@ -261,13 +241,18 @@ fn retire_version<'g>(cut_off: Shared<'g, Version>, guard: &'g Guard) {
     // SAFETY: cut off by the holder of the lock; readers that are at it are waited for.
     let version = unsafe { cut_off.deref() };
     let value = version.value.load(Ordering::Relaxed);
-    let len = version.value_len.load(Ordering::Relaxed);
-    if len & OWNED != 0 {
-        // SAFETY: as above.
-        unsafe { guard.defer_unchecked(move || free_copy(value, len)) };
-    }
+    retire_copy(value, version.value_len.load(Ordering::Relaxed), guard);
     // SAFETY: as above.
     unsafe { guard.defer_destroy(cut_off) };
+}
+
+/// Frees the bytes of a version that nothing describes any more when the epoch has passed, if they are a
+/// copy.
+fn retire_copy(value: *mut u8, len: u32, guard: &Guard) {
+    if len & OWNED != 0 {
+        // SAFETY: described until now, so readers who have found it are waited for.
+        unsafe { guard.defer_unchecked(move || free_copy(value, len)) };
+    }
 }
 
 /// A record's payload in the log's buffers, as its reservation named it.

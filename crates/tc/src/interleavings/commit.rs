@@ -216,9 +216,9 @@ impl World {
         if planted("commit: let go before the install") {
             entries.iter().for_each(|entry| entry.unlock());
         }
-        let low_water = self.seats.low_water(|| self.log.end());
+        let readers = self.seats.counted(|| self.log.end());
         for entry in &entries {
-            entry.install_logged(timestamp, Some(row), low_water, &guard);
+            entry.install_logged(timestamp, Some(row), &readers, &guard);
         }
         entries.iter().for_each(|entry| entry.unlock());
         Outcome::Committed

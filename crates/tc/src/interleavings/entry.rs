@@ -58,11 +58,11 @@ impl World {
         if planted("commit: let go before the install") {
             entry.unlock();
         }
-        let low_water = self.seats.oldest(|| self.log.end());
+        let readers = self.seats.readers(|| self.log.end());
         if timestamp.0.is_multiple_of(32) {
-            entry.install_copy(timestamp, row, low_water, &guard);
+            entry.install_copy(timestamp, row, &readers, &guard);
         } else {
-            entry.install_logged(timestamp, row, low_water, &guard);
+            entry.install_logged(timestamp, row, &readers, &guard);
         }
         entry.unlock();
         seat.set_none();

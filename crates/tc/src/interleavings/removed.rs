@@ -69,9 +69,9 @@ impl World {
         seat.set_reserving();
         let timestamp = Timestamp(self.end.fetch_add(8, Ordering::SeqCst) + 8);
         seat.set_timestamp(timestamp);
-        let low_water = self.seats.oldest(|| self.now());
+        let readers = self.seats.readers(|| self.now());
         let bytes = timestamp.0.to_be_bytes();
-        entry.install_copy(timestamp, row.then_some(&bytes), low_water, &guard);
+        entry.install_copy(timestamp, row.then_some(&bytes), &readers, &guard);
         entry.unlock();
         seat.set_none();
         seat.leave();

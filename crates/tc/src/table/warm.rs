@@ -6,6 +6,7 @@
 
 use super::{Space, Table, hash};
 use crate::entry::{Locked, RecordEntry, pause};
+use crate::seats::Readers;
 use crate::sim::{self, Planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use quintet_base::{Bytes, SpaceId, Timestamp};
@@ -191,7 +192,7 @@ impl Table {
         } else {
             entry.note_in_store();
             let value = Some(&record.value[..]);
-            let more = entry.install_copy(position, value, position, guard);
+            let more = entry.install_copy(position, value, &Readers::nobody(), guard);
             self.weigh(hash, more);
             Taken::In
         };
