@@ -7,17 +7,19 @@
 //! ```text
 //!  1 freeze      T := the log's end. m0 is what the buffers hold up to T, m1 what comes after
 //!  2 wait        until the log is durable up to T
-//!  3 merge       the version as of T of every key in m0, space by space, in key order
-//!  4 checkpoint  spaces dropped before T forgotten, STORE durable, redo starts at T
-//!  5 publish     the generation as of T; the records of m0 are clean from here on, and those removed in it
+//!  3 settle      m0 in the order of commits: of each record that was changed, versions that a snapshot reads are
+//!                copied out of the buffers, the others dropped; what a change left as of T is noted
+//!  4 merge       what was noted, out of the buffers, space by space, in key order
+//!  5 checkpoint  spaces dropped before T forgotten, STORE durable, redo starts at T
+//!  6 publish     the generation as of T; the records of m0 are clean from here on, and those removed in it
 //!                go when no snapshot is older (`removals`)
-//!  6 truncate    log files before T
-//!  7 reclaim     buffers, oldest first: versions that a snapshot reads are copied, the others of the same
-//!                records dropped, and the memory is used again
-//!  8 evict       clean records that nobody has read lately, while the table is over its bound
+//!  7 truncate    log files before T
+//!  8 reclaim     the buffers of m0: nothing is left in them, and the memory is used again
+//!  9 evict       clean records that nobody has read lately, while the table is over its bound
 //! ```
-//! Posted continuously ([`Posting::Continuous`]), the log goes through 1, 2, 3 and 5 in small pieces, and
-//! through 4 and 6 only when enough of it came since the last checkpoint.
+//! Posted continuously ([`Posting::Continuous`]), the log goes through 1 to 4 and 6 in small pieces, and
+//! through 5 and 7 only when enough of it came since the last checkpoint. A record is looked up once for each of its
+//! changes: all that has to be done to it is done then.
 //!
 //! Freezing is naming a position, so nobody straddles it: a transaction's versions all have its
 //! timestamp, at or below T or above.
@@ -27,8 +29,8 @@ mod tests;
 
 use crate::component::Shared;
 use crate::config::Posting;
-use crate::dirty::Dirty;
-use crate::entry::{Found, Locked};
+use crate::dirty::{Dirty, Row, State};
+use crate::entry::{Found, Locked, RecordEntry};
 use crate::error::Error;
 use crate::record::{self, CommitRecord};
 use crate::seats::Readers;
@@ -39,9 +41,6 @@ use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Buffers are reclaimed in pieces of at most this share of all, so that room comes early.
-const RECLAIM_SHARES: u64 = 16;
 
 /// Versions of one row that are worth another count of the readers: that looks at every seat.
 const LONG_CHAIN: usize = 64;
@@ -61,7 +60,7 @@ pub(crate) fn compact(shared: &Shared, checkpoint: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Steps 2 to 6.
+/// Steps 2 to 7.
 pub(crate) fn post(shared: &Shared, frozen: Timestamp, checkpoint: bool) -> Result<(), Error> {
     let since = frozen.0 - shared.checkpointed.load(Ordering::Relaxed);
     let due = checkpoint
@@ -103,33 +102,42 @@ fn post_from(
         .filter(|(_, at)| *at <= frozen)
         .map(|(space, _)| *space)
         .collect();
-    let mut dirty = Dirty::default();
-    for (space, key) in carried {
-        dirty.note(*space, key);
-    }
-    let from = Lsn(posted.0.max(shared.log.reclaimed().0));
-    for (_, payload) in shared.log.memory(from, redo_start) {
-        if let Some(record) = CommitRecord::own(payload) {
-            for change in record.changes() {
-                dirty.note(change.space, change.key);
+    let mut settling = Settling {
+        shared,
+        frozen,
+        gone: &gone,
+        readers: shared.seats.readers(|| shared.end()).and(frozen),
+        dirty: Dirty::default(),
+        removed: Vec::new(),
+    };
+    sim::at(Point::Counted);
+    let from = posted.max(Timestamp(shared.log.reclaimed().0));
+    let mut together = Vec::with_capacity(TOGETHER);
+    for (lsn, payload) in shared.log.memory(Lsn(from.0), redo_start) {
+        let record = CommitRecord::own(payload);
+        for change in record.iter().flat_map(CommitRecord::changes) {
+            together.push((Timestamp(lsn.0), change));
+            if together.len() == TOGETHER {
+                settling.settle(&together);
+                together.clear();
             }
         }
     }
-    for space in &gone {
-        dirty.forget(*space);
+    settling.settle(&together);
+    for (space, key) in carried {
+        settling.settle_carried(*space, key, from);
     }
-    let readers = shared.seats.readers(|| shared.end()).and(frozen);
-    sim::at(Point::Counted);
-    let mut removed = Vec::new();
-    while let Some((space, keys)) = dirty.next_space() {
-        let run = keys.chunks(TOGETHER).flat_map(|keys| {
-            let hashes = shared.bring(keys.iter().map(|key| (space, key.bytes())));
-            keys.iter().zip(hashes)
+    let Settling {
+        mut dirty,
+        mut removed,
+        ..
+    } = settling;
+    while let Some((space, rows)) = dirty.next_space() {
+        let run = rows.chunks(TOGETHER).flat_map(|rows| {
+            rows.iter().for_each(bring_bytes);
+            rows
         });
-        let mut run = run.filter_map(|(key, hash)| {
-            let row = (hash, space, key.bytes());
-            operation(shared, row, frozen, &readers, &mut removed)
-        });
+        let mut run = run.filter_map(|row| operation(shared, space, row, frozen, &mut removed));
         shared.store.merge(space, &mut run)?;
         sim::at(Point::Merged);
     }
@@ -165,44 +173,152 @@ fn post_from(
     Ok(())
 }
 
-/// What STORE is told of a key: its version as of `frozen`, unless that is a removal of what STORE never
-/// had. On the way, versions that nobody can read any more go: a record that is written once in a while
-/// would keep its last one until then.
+/// Step 3.
+struct Settling<'a> {
+    shared: &'a Shared,
+    frozen: Timestamp,
+    /// Spaces that were dropped. STORE is told nothing of them, and old snapshots still read them.
+    gone: &'a [SpaceId],
+    readers: Readers,
+    dirty: Dirty<'a>,
+    removed: Vec<Removed>,
+}
+
+impl<'a> Settling<'a> {
+    /// Of at most [`TOGETHER`] changes, each with its commit.
+    fn settle(&mut self, changes: &[(Timestamp, record::Change<'a>)]) {
+        let keys = changes.iter().map(|(_, change)| (change.space, change.key));
+        let hashes = self.shared.bring(keys);
+        for ((timestamp, change), hash) in changes.iter().zip(hashes) {
+            let guard = quintet_index::pin();
+            let table = &self.shared.table;
+            let Some(entry) = table.find(hash, change.space, change.key, &guard) else {
+                continue;
+            };
+            if !self.tend(entry, &guard) || self.gone.contains(&change.space) {
+                continue;
+            }
+            match entry.read_at(self.frozen, &self.shared.seats, &guard) {
+                Found::Row(_, at) if at == *timestamp => {
+                    // Before STORE is told. Who takes away what was removed after `frozen` comes after this
+                    // pass's snapshot has gone, and so sees it.
+                    if !sim::plants(Planted::ForgetStored) {
+                        entry.note_in_store();
+                    }
+                }
+                Found::Removed(at) if at == *timestamp => {
+                    self.removed.push(Removed {
+                        timestamp: at,
+                        hash,
+                        space: change.space,
+                        key: change.key.into(),
+                    });
+                    // A removal of what STORE never had is no news.
+                    if !entry.may_be_in_store() {
+                        continue;
+                    }
+                }
+                // A later change tells more.
+                Found::Row(..) | Found::Removed(_) | Found::Below => continue,
+            }
+            let state = State::At(*timestamp, change.value);
+            self.dirty.note(change.space, change.key, state);
+        }
+    }
+
+    /// A record of which STORE lacks a version that has left the buffers, or was never in them; unless a change in
+    /// them, which begin at `from`, tells more.
+    fn settle_carried(&mut self, space: SpaceId, key: &'a [u8], from: Timestamp) {
+        let guard = quintet_index::pin();
+        let shared = self.shared;
+        let hash = crate::table::hash(space, key);
+        let found = shared.table.find(hash, space, key, &guard);
+        match found.map(|entry| entry.read_at(self.frozen, &shared.seats, &guard)) {
+            Some(Found::Row(_, at) | Found::Removed(at))
+                if at <= from && !self.gone.contains(&space) =>
+            {
+                self.dirty.note(space, key, State::Unknown);
+            }
+            _ => {}
+        }
+    }
+
+    /// Drops versions that nobody can read any more, and copies the others up to `frozen` out of the log's bytes.
+    /// False if the entry is none any more.
+    fn tend(&mut self, entry: &RecordEntry, guard: &quintet_index::Guard) -> bool {
+        let mut spins = 0;
+        loop {
+            match entry.lock_for_upkeep() {
+                Locked::Yes => break,
+                Locked::Dead => return false,
+                Locked::Busy => crate::entry::pause(&mut spins),
+            }
+        }
+        let left = entry.thin(&self.readers, guard);
+        if left > LONG_CHAIN + 2 * self.readers.len() {
+            // Most were put there since the readers were counted. Each change of the row in these buffers
+            // would walk past them.
+            let shared = self.shared;
+            self.readers = shared.seats.readers(|| shared.end()).and(self.frozen);
+            entry.thin(&self.readers, guard);
+        }
+        if !sim::plants(Planted::ReclaimEarly) {
+            entry.keep_upto(self.frozen, guard);
+        }
+        entry.unlock();
+        true
+    }
+}
+
+/// Asks the cache for a row's bytes in the log's buffers: rows come in the order of keys, so one miss after the
+/// other.
+fn bring_bytes(row: &Row<'_>) {
+    quintet_index::prefetch(row.key().as_ptr());
+    if let State::At(_, Some(value)) = row.state() {
+        quintet_index::prefetch(value.as_ptr());
+        quintet_index::prefetch(value.as_ptr().wrapping_add(64));
+    }
+}
+
+/// What STORE is told of a row: its version as of `frozen`, unless that is a removal of what STORE never
+/// had.
 fn operation(
     shared: &Shared,
-    (hash, space, key): (u64, SpaceId, &[u8]),
+    space: SpaceId,
+    row: &Row<'_>,
     frozen: Timestamp,
-    readers: &Readers,
     removed: &mut Vec<Removed>,
 ) -> Option<Operation> {
-    let guard = quintet_index::pin();
-    let entry = shared.table.find(hash, space, key, &guard)?;
-    if entry.lock_for_upkeep() == Locked::Yes {
-        entry.thin(readers, &guard);
-        entry.unlock();
-    }
-    let (change, position) = match entry.read_at(frozen, &shared.seats, &guard) {
-        Found::Row(row, at) => {
-            // Before STORE is told. Who takes away what was removed after `frozen` comes after this pass's
-            // snapshot has gone, and so sees it.
-            if !sim::plants(Planted::ForgetStored) {
-                entry.note_in_store();
+    let (key, guard) = (row.key(), quintet_index::pin());
+    let (change, position) = match row.state() {
+        State::At(at, Some(value)) => (Change::Put(Bytes::copy_from_slice(value)), at),
+        State::At(at, None) => (Change::Remove, at),
+        State::Unknown => {
+            let hash = crate::table::hash(space, key);
+            let entry = shared.table.find(hash, space, key, &guard)?;
+            match entry.read_at(frozen, &shared.seats, &guard) {
+                Found::Row(row, at) => {
+                    // As in `Settling::settle`.
+                    if !sim::plants(Planted::ForgetStored) {
+                        entry.note_in_store();
+                    }
+                    (Change::Put(Bytes::copy_from_slice(row)), at)
+                }
+                Found::Removed(at) => {
+                    removed.push(Removed {
+                        timestamp: at,
+                        hash,
+                        space,
+                        key: key.into(),
+                    });
+                    if !entry.may_be_in_store() {
+                        return None;
+                    }
+                    (Change::Remove, at)
+                }
+                Found::Below => return None,
             }
-            (Change::Put(Bytes::copy_from_slice(row)), at)
         }
-        Found::Removed(at) => {
-            removed.push(Removed {
-                timestamp: at,
-                hash,
-                space,
-                key: key.into(),
-            });
-            if !entry.may_be_in_store() {
-                return None;
-            }
-            (Change::Remove, at)
-        }
-        Found::Below => return None,
     };
     Some(Operation {
         key: Bytes::copy_from_slice(key),
@@ -211,7 +327,7 @@ fn operation(
     })
 }
 
-/// Steps 7 and 8.
+/// Steps 8 and 9.
 pub(crate) fn give_back(shared: &Shared) {
     let (snapshots, end) = shared.seats.in_use(|| shared.end());
     sim::at(Point::Counted);
@@ -233,49 +349,24 @@ pub(crate) fn give_back(shared: &Shared) {
     evict(shared);
 }
 
-/// Step 7: keeps half of the buffers free, as far as STORE allows.
+/// Step 8: gives the buffers back of which STORE has everything, when less than half of them are free.
 fn reclaim(shared: &Shared) {
-    let ring = shared.log.ring_bytes();
     let posted = shared.generations.newest();
-    loop {
-        let reclaimed = shared.log.reclaimed();
-        let used = shared.end().0 - reclaimed.0;
-        if used <= ring / 2 || reclaimed.0 >= posted.0 {
-            return;
-        }
-        // What is copied needs room; evicting first keeps the overshoot to one piece.
-        evict(shared);
-        let piece = (ring / RECLAIM_SHARES).min(posted.0 - reclaimed.0);
-        let mut upto = reclaimed;
-        let mut readers = shared.seats.readers(|| shared.end());
-        sim::at(Point::Counted);
-        let mut together = Vec::with_capacity(TOGETHER);
-        for (lsn, payload) in shared.log.memory(reclaimed, Lsn(posted.0)) {
-            let record = CommitRecord::own(payload);
-            for change in record.iter().flat_map(CommitRecord::changes) {
-                together.push((change, payload));
-                if together.len() == TOGETHER {
-                    keep_what_is_of_use(shared, &together, &mut readers);
-                    together.clear();
-                }
-            }
-            upto = lsn;
-            if lsn.0 - reclaimed.0 >= piece {
-                break;
-            }
-        }
-        keep_what_is_of_use(shared, &together, &mut readers);
-        sim::at(Point::Copied);
-        wait_for_readers();
-        #[allow(unsafe_code, reason = "the log cannot know who reads its memory")]
-        // SAFETY: versions of use were copied, so nobody finds an address there from then on; who had
-        // found one before has let go of it. Only a pass goes through the log's memory, and there is
-        // one at a time.
-        unsafe {
-            shared.log.reclaim(upto);
-        }
-        shared.signal_room();
+    let reclaimed = shared.log.reclaimed();
+    let used = shared.end().0 - reclaimed.0;
+    if used <= shared.log.ring_bytes() / 2 || reclaimed.0 >= posted.0 {
+        return;
     }
+    sim::at(Point::Copied);
+    wait_for_readers();
+    #[allow(unsafe_code, reason = "the log cannot know who reads its memory")]
+    // SAFETY: before they were posted, versions of use were copied (`Settling::tend`), so nobody finds an
+    // address there from then on; who had found one before has let go of it. Only a pass goes through the log's
+    // memory, and there is one at a time.
+    unsafe {
+        shared.log.reclaim(Lsn(posted.0));
+    }
+    shared.signal_room();
 }
 
 impl Shared {
@@ -301,45 +392,6 @@ impl Shared {
     }
 }
 
-/// Copies versions that somebody reads out of the log's bytes, and drops those that nobody does; of at most
-/// [`TOGETHER`] changes, each with the record that it lies in.
-fn keep_what_is_of_use(
-    shared: &Shared,
-    changes: &[(record::Change<'_>, &[u8])],
-    readers: &mut Readers,
-) {
-    if sim::plants(Planted::ReclaimEarly) {
-        return;
-    }
-    let hashes = shared.bring(changes.iter().map(|(change, _)| (change.space, change.key)));
-    for ((change, record), hash) in changes.iter().zip(hashes) {
-        let guard = quintet_index::pin();
-        let Some(entry) = shared.table.find(hash, change.space, change.key, &guard) else {
-            continue;
-        };
-        let mut spins = 0;
-        let locked = loop {
-            match entry.lock_for_upkeep() {
-                Locked::Yes => break true,
-                Locked::Dead => break false,
-                Locked::Busy => crate::entry::pause(&mut spins),
-            }
-        };
-        if !locked {
-            continue;
-        }
-        let left = entry.thin(readers, &guard);
-        if left > LONG_CHAIN + 2 * readers.len() {
-            // Most were put there since the readers were counted. Each record of the row in these buffers
-            // would walk past them.
-            *readers = shared.seats.readers(|| shared.end());
-            entry.thin(readers, &guard);
-        }
-        entry.keep_out_of(record, &guard);
-        entry.unlock();
-    }
-}
-
 /// Returns when everybody who might have found something in memory before has let go of it.
 pub(crate) fn wait_for_readers() {
     let passed = Arc::new(AtomicBool::new(false));
@@ -352,7 +404,7 @@ pub(crate) fn wait_for_readers() {
     }
 }
 
-/// Step 8.
+/// Step 9.
 fn evict(shared: &Shared) {
     let bound = shared.records_bytes_max() as i64;
     for hard in [false, true] {
@@ -368,7 +420,7 @@ fn evict(shared: &Shared) {
     shared.table.is_over(shared.records_bytes_max());
 }
 
-/// A bit of step 8, by whoever has filled something in, if nobody else is at it.
+/// A bit of step 9, by whoever has filled something in, if nobody else is at it.
 pub(crate) fn evict_some(shared: &Shared) {
     let over = shared.table.bytes() - shared.records_bytes_max() as i64;
     if over > 0 {

@@ -1,13 +1,15 @@
-//! The keys that STORE is to be told of: gathered in the order of commits, handed out space by space in order.
+//! The rows that STORE is to be told of: gathered in the order of commits, handed out space by space in the order of
+//! keys.
 //!
-//! Relies on: keys that stay where they are until this is done.  Promises: each key once, in the order of keys;
-//! a space's memory is gone when its keys have been handed out.  Does not: look anything up.
+//! Relies on: bytes that stay where they are until this is done; whoever notes a row has seen that it is the one to
+//! be told of.  Promises: each key once; a space's memory is gone when its rows have been handed out.
+//! Does not: look anything up.
 //!
 //! A pass gathers millions of keys that lie all over the log's buffers. To compare two of them where they lie is two
 //! cache misses, and sorting does that some twenty times for each: half of the compactor's time beside TPC-C. So a
 //! key's first bytes are kept beside its address, and what is longer or alike beyond them is looked at where it lies.
 
-use quintet_base::SpaceId;
+use quintet_base::{SpaceId, Timestamp};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -15,115 +17,103 @@ use std::collections::BTreeMap;
 const WORDS: usize = 3;
 const BEGINNING: usize = WORDS * size_of::<u64>();
 
-/// Keys that are not looked through for those that come twice.
-const FEW: usize = 4096;
-
-/// So many times what is left of them, they are looked through again.
-const CROWDED: usize = 4;
-
-/// A key, ordered as its bytes are.
+/// A row, ordered as the bytes of its key are.
 #[derive(Clone, Copy)]
-pub(crate) struct Key<'a> {
-    /// Its first bytes as numbers, the first one the most significant; zeros behind a short one.
+pub(crate) struct Row<'a> {
+    /// The key's first bytes as numbers, the first one the most significant; zeros behind a short one.
     beginning: [u64; WORDS],
-    bytes: &'a [u8],
+    key: &'a [u8],
+    state: State<'a>,
 }
 
-/// The keys of one space.
-#[derive(Default)]
-struct Keys<'a> {
-    keys: Vec<Key<'a>>,
-    /// How many there may be before those that come twice are looked for: rows that everybody changes would be
-    /// there as often as they were changed.
-    crowded: usize,
+/// What STORE is to be told of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State<'a> {
+    /// The row as this commit left it; `None`: removed.
+    At(Timestamp, Option<&'a [u8]>),
+    /// What memory has when it is told.
+    Unknown,
 }
 
-/// Keys with a commit that STORE does not have.
+/// Rows with a commit that STORE does not have.
 #[derive(Default)]
 pub(crate) struct Dirty<'a> {
-    spaces: BTreeMap<SpaceId, Keys<'a>>,
+    spaces: BTreeMap<SpaceId, Vec<Row<'a>>>,
 }
 
 impl<'a> Dirty<'a> {
-    /// One more, perhaps again.
-    pub fn note(&mut self, space: SpaceId, key: &'a [u8]) {
-        let of_space = self.spaces.entry(space).or_default();
-        if of_space.keys.len() >= of_space.crowded.max(FEW) {
-            of_space.tidy();
-            of_space.crowded = CROWDED * of_space.keys.len();
-        }
-        of_space.keys.push(Key::of(key));
+    /// One more. Of rows that are noted twice one comes.
+    pub fn note(&mut self, space: SpaceId, key: &'a [u8], state: State<'a>) {
+        let row = Row::of(key, state);
+        self.spaces.entry(space).or_default().push(row);
     }
 
-    /// Nothing of this space is wanted.
-    pub fn forget(&mut self, space: SpaceId) {
-        self.spaces.remove(&space);
-    }
-
-    /// The next space and its keys in order, each once.
-    pub fn next_space(&mut self) -> Option<(SpaceId, Vec<Key<'a>>)> {
-        let (space, mut keys) = self.spaces.pop_first()?;
-        keys.tidy();
-        Some((space, keys.keys))
+    /// The next space and its rows in order.
+    pub fn next_space(&mut self) -> Option<(SpaceId, Vec<Row<'a>>)> {
+        let (space, mut rows) = self.spaces.pop_first()?;
+        rows.sort_unstable();
+        rows.dedup();
+        Some((space, rows))
     }
 }
 
-impl Keys<'_> {
-    fn tidy(&mut self) {
-        self.keys.sort_unstable();
-        self.keys.dedup();
-    }
-}
-
-impl<'a> Key<'a> {
-    fn of(bytes: &'a [u8]) -> Key<'a> {
+impl<'a> Row<'a> {
+    fn of(key: &'a [u8], state: State<'a>) -> Row<'a> {
         let mut padded = [0; BEGINNING];
-        let len = bytes.len().min(BEGINNING);
-        padded[..len].copy_from_slice(&bytes[..len]);
+        let len = key.len().min(BEGINNING);
+        padded[..len].copy_from_slice(&key[..len]);
         let (words, _) = padded.as_chunks();
         let mut beginning = [0; WORDS];
         for (word, bytes) in beginning.iter_mut().zip(words) {
             *word = u64::from_be_bytes(*bytes);
         }
-        Key { beginning, bytes }
+        Row {
+            beginning,
+            key,
+            state,
+        }
     }
 
-    pub fn bytes(&self) -> &'a [u8] {
-        self.bytes
+    pub fn key(&self) -> &'a [u8] {
+        self.key
+    }
+
+    pub fn state(&self) -> State<'a> {
+        self.state
     }
 
     /// Whether the beginning is all of it.
     fn is_short(&self) -> bool {
-        self.bytes.len() <= BEGINNING
+        self.key.len() <= BEGINNING
     }
 }
 
-impl Ord for Key<'_> {
+impl Ord for Row<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.beginning.cmp(&other.beginning).then_with(|| {
             if self.is_short() && other.is_short() {
                 // What the longer one has more are the zeros that the other was filled up with.
-                self.bytes.len().cmp(&other.bytes.len())
+                self.key.len().cmp(&other.key.len())
             } else {
-                self.bytes.cmp(other.bytes)
+                self.key.cmp(other.key)
             }
         })
     }
 }
 
-impl PartialOrd for Key<'_> {
+impl PartialOrd for Row<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Key<'_> {
+impl PartialEq for Row<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Key<'_> {}
+impl Eq for Row<'_> {}
 
 #[cfg(test)]
 mod tests {
@@ -144,28 +134,27 @@ mod tests {
         let seed = Rand::from_os().next_u64();
         println!("seed {seed}");
         let mut rand = Rand::seeded(seed);
-        let keys: Vec<(SpaceId, Vec<u8>)> = (0..3 * FEW)
+        let keys: Vec<(SpaceId, Vec<u8>)> = (0..12_000)
             .map(|_| (SpaceId(rand.below(3) as u32), key(&mut rand)))
             .collect();
         let mut dirty = Dirty::default();
         for (space, key) in &keys {
-            dirty.note(*space, key);
+            // One state for a key.
+            let state = match key.len() {
+                0 => State::Unknown,
+                bytes => State::At(Timestamp(bytes as u64), Some(key)),
+            };
+            dirty.note(*space, key, state);
         }
-        dirty.forget(SpaceId(1));
         let mut found = Vec::new();
-        while let Some((space, keys)) = dirty.next_space() {
-            found.extend(keys.iter().map(|key| (space, key.bytes().to_vec())));
+        while let Some((space, rows)) = dirty.next_space() {
+            for row in &rows {
+                let alone = matches!(row.state(), State::At(_, Some(value)) if value == row.key());
+                assert!(alone || row.key().is_empty());
+            }
+            found.extend(rows.iter().map(|row| (space, row.key().to_vec())));
         }
-        let expected: BTreeSet<_> = keys.into_iter().filter(|(space, _)| space.0 != 1).collect();
+        let expected: BTreeSet<_> = keys.into_iter().collect();
         assert!(found.iter().eq(&expected));
-    }
-
-    #[test]
-    fn a_row_that_is_always_changed_is_kept_a_few_times_only() {
-        let mut dirty = Dirty::default();
-        for _ in 0..10 * FEW {
-            dirty.note(SpaceId(1), b"hot");
-        }
-        assert!(dirty.spaces[&SpaceId(1)].keys.len() <= FEW);
     }
 }

@@ -169,15 +169,21 @@ fn what_lies_in_memory_that_is_given_back_is_copied_and_nothing_else() {
         std::slice::from_raw_parts(buffer.as_ptr().add(from), to - from)
     };
     let guard = quintet_index::pin();
-    entry.install_logged(Timestamp(8), Some(logged(4, 7)), &Readers::default(), &guard);
-    entry.install_logged(Timestamp(16), Some(logged(12, 15)), &Readers::default(), &guard);
-    assert_eq!(entry.keep_out_of(logged(0, 10), &guard), 3);
-    assert_eq!(entry.keep_out_of(logged(0, 19), &guard), 3);
-    assert_eq!(
-        entry.keep_out_of(logged(0, 19), &guard),
-        0,
-        "once is enough"
+    entry.install_logged(
+        Timestamp(8),
+        Some(logged(4, 7)),
+        &Readers::default(),
+        &guard,
     );
+    entry.install_logged(
+        Timestamp(16),
+        Some(logged(12, 15)),
+        &Readers::default(),
+        &guard,
+    );
+    assert_eq!(entry.keep_upto(Timestamp(8), &guard), 3);
+    assert_eq!(entry.keep_upto(Timestamp(16), &guard), 3);
+    assert_eq!(entry.keep_upto(Timestamp(24), &guard), 0, "once is enough");
     entry.unlock();
     buffer.fill(b'!');
     assert_eq!(read(entry, 8, &seats), Some((Some(b"one".to_vec()), 8)));

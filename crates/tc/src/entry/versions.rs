@@ -58,7 +58,7 @@ impl RecordEntry {
             Some(value) => (value.as_ptr().cast_mut(), value.len() as u32 + 1),
             None => (ptr::null_mut(), 0),
         };
-        // SAFETY: the buffers are reclaimed only after `keep_out_of` for every change in them, and
+        // SAFETY: the buffers are reclaimed only after `keep_upto` for every change in them, and
         // after the epoch. Nobody writes through the address.
         unsafe { self.install(timestamp, address, len, readers, guard) }
     }
@@ -90,7 +90,8 @@ impl RecordEntry {
         );
         let old = self.older.load(Ordering::Relaxed, guard);
         // SAFETY: the chain belongs to the entry whose lock is held.
-        let thinned = unsafe { old.as_ref() }.map(|version| version.thinned.load(Ordering::Relaxed));
+        let thinned =
+            unsafe { old.as_ref() }.map(|version| version.thinned.load(Ordering::Relaxed));
         let is_read = before != 0 && readers.read(before, timestamp.0);
         let chain = if is_read {
             let version = Version {
@@ -171,17 +172,21 @@ impl RecordEntry {
         count
     }
 
-    /// Copies every version whose bytes lie in this memory, so that it can be given back. The caller
-    /// holds the lock. Returns the bytes copied.
-    pub fn keep_out_of(&self, memory: &[u8], guard: &Guard) -> usize {
-        let memory = memory.as_ptr_range();
-        // SAFETY: described by the entry, so readable; only the holder of the lock changes it.
-        let mut copied = unsafe { copy_out(&self.value, &self.value_len, &memory) };
+    /// Copies every version up to this commit that lies in the log's buffers, so that they can be given back
+    /// up to there. The caller holds the lock. Returns the bytes copied.
+    pub fn keep_upto(&self, upto: Timestamp, guard: &Guard) -> usize {
+        let mut copied = 0;
+        if self.timestamp.load(Ordering::Relaxed) <= upto.0 {
+            // SAFETY: described by the entry, so readable; only the holder of the lock changes it.
+            copied += unsafe { copy_out(&self.value, &self.value_len) };
+        }
         let mut next = self.older.load(Ordering::Relaxed, guard);
         // SAFETY: the chain belongs to the entry whose lock is held.
         while let Some(version) = unsafe { next.as_ref() } {
-            // SAFETY: as above.
-            copied += unsafe { copy_out(&version.value, &version.value_len, &memory) };
+            if version.timestamp <= upto.0 {
+                // SAFETY: as above.
+                copied += unsafe { copy_out(&version.value, &version.value_len) };
+            }
             next = version.older.load(Ordering::Relaxed, guard);
         }
         copied
@@ -195,16 +200,10 @@ pub(super) fn value_bytes(len: u32) -> usize {
 
 /// # Safety
 /// The pair describes a version, and nobody else changes it.
-unsafe fn copy_out(
-    value: &AtomicPtr<u8>,
-    value_len: &AtomicU32,
-    memory: &std::ops::Range<*const u8>,
-) -> usize {
+unsafe fn copy_out(value: &AtomicPtr<u8>, value_len: &AtomicU32) -> usize {
     let len = value_len.load(Ordering::Relaxed);
     let address = value.load(Ordering::Relaxed);
-    // A row without bytes may lie just behind its record.
-    let inside = (memory.start..=memory.end).contains(&address.cast_const());
-    if len & OWNED != 0 || len == 0 || !inside {
+    if len & OWNED != 0 || len == 0 {
         return 0;
     }
     let bytes = len as usize - 1;

@@ -102,7 +102,7 @@ impl World {
         let upto = entry.newest();
         entry.thin(&readers, &guard);
         if !planted("upkeep: versions stay in memory that is given back") {
-            entry.keep_out_of(self.log.memory(upto), &guard);
+            entry.keep_upto(upto, &guard);
         }
         entry.unlock();
         if planted("upkeep: memory is given back at once") {
