@@ -107,7 +107,7 @@ fn post_from(
         frozen,
         gone: &gone,
         readers: shared.seats.readers(|| shared.end()).and(frozen),
-        dirty: Dirty::default(),
+        dirty: Dirty::within(std::mem::take(&mut shared.spare.lock())),
         removed: Vec::new(),
     };
     sim::at(Point::Counted);
@@ -139,6 +139,8 @@ fn post_from(
         });
         let mut run = run.filter_map(|row| operation(shared, space, row, frozen, &mut removed));
         shared.store.merge(space, &mut run)?;
+        drop(run);
+        shared.spare.lock().take_back(space, rows);
         sim::at(Point::Merged);
     }
     shared.stats.posts.fetch_add(1, Ordering::Relaxed);

@@ -36,21 +36,59 @@ pub(crate) enum State<'a> {
 }
 
 /// Rows with a commit that STORE does not have.
-#[derive(Default)]
 pub(crate) struct Dirty<'a> {
     spaces: BTreeMap<SpaceId, Vec<Row<'a>>>,
 }
 
+/// Memory of a pass for the next one, which will gather about as much: asking the system for it anew, page by page,
+/// cost as much as all of the sorting.
+#[derive(Default)]
+pub(crate) struct Spare {
+    /// Empty, each with the room that its space took.
+    spaces: BTreeMap<SpaceId, Vec<Row<'static>>>,
+}
+
+impl Spare {
+    /// Takes the memory back that some rows were in. What was hardly used is let go.
+    pub fn take_back(&mut self, space: SpaceId, rows: Vec<Row<'_>>) {
+        if rows.len() >= rows.capacity() / 4 {
+            self.spaces.insert(space, without_rows(rows));
+        }
+    }
+}
+
+/// The memory of a list, for rows that live shorter or longer.
+fn without_rows<'b>(mut rows: Vec<Row<'_>>) -> Vec<Row<'b>> {
+    rows.clear();
+    // Of nothing, collected in place.
+    rows.into_iter().map(|_| unreachable!()).collect()
+}
+
 impl<'a> Dirty<'a> {
+    /// Nothing yet, with room for what there was in the pass before.
+    pub fn within(spare: Spare) -> Dirty<'a> {
+        let spaces = spare.spaces.into_iter();
+        Dirty {
+            spaces: spaces
+                .map(|(space, rows)| (space, without_rows(rows)))
+                .collect(),
+        }
+    }
+
     /// One more. Of rows that are noted twice one comes.
     pub fn note(&mut self, space: SpaceId, key: &'a [u8], state: State<'a>) {
         let row = Row::of(key, state);
         self.spaces.entry(space).or_default().push(row);
     }
 
-    /// The next space and its rows in order.
+    /// The next space of which rows were noted, and they in order.
     pub fn next_space(&mut self) -> Option<(SpaceId, Vec<Row<'a>>)> {
-        let (space, mut rows) = self.spaces.pop_first()?;
+        let (space, mut rows) = loop {
+            let (space, rows) = self.spaces.pop_first()?;
+            if !rows.is_empty() {
+                break (space, rows);
+            }
+        };
         rows.sort_unstable();
         rows.dedup();
         Some((space, rows))
@@ -137,7 +175,7 @@ mod tests {
         let keys: Vec<(SpaceId, Vec<u8>)> = (0..12_000)
             .map(|_| (SpaceId(rand.below(3) as u32), key(&mut rand)))
             .collect();
-        let mut dirty = Dirty::default();
+        let mut dirty = Dirty::within(Spare::default());
         for (space, key) in &keys {
             // One state for a key.
             let state = match key.len() {
@@ -156,5 +194,30 @@ mod tests {
         }
         let expected: BTreeSet<_> = keys.into_iter().collect();
         assert!(found.iter().eq(&expected));
+    }
+
+    #[test]
+    fn a_pass_has_the_memory_of_the_one_before() {
+        let gather = |spare, space: u32| {
+            let mut dirty = Dirty::within(spare);
+            for _ in 0..1000 {
+                dirty.note(SpaceId(space), b"key", State::Unknown);
+            }
+            dirty
+        };
+        let mut dirty = gather(Spare::default(), 7);
+        let at = dirty.spaces[&SpaceId(7)].as_ptr();
+        let mut spare = Spare::default();
+        let rows = dirty.spaces.pop_first().unwrap().1;
+        spare.take_back(SpaceId(7), rows);
+        let mut dirty = gather(spare, 7);
+        assert_eq!(dirty.spaces[&SpaceId(7)].as_ptr(), at);
+        // Once used for little, it is let go.
+        let (space, rows) = dirty.next_space().unwrap();
+        assert_eq!((space, rows.len()), (SpaceId(7), 1));
+        let mut spare = Spare::default();
+        spare.take_back(space, rows);
+        assert!(spare.spaces.is_empty());
+        assert!(dirty.next_space().is_none());
     }
 }

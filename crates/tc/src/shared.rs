@@ -5,6 +5,7 @@
 
 use crate::compactor::Turns;
 use crate::config::TcConfig;
+use crate::dirty::Spare;
 use crate::generations::Generations;
 use crate::locks::LockTable;
 use crate::removals::Removals;
@@ -48,6 +49,8 @@ pub(crate) struct Shared {
     pub leaving: Mutex<Vec<(SpaceId, Timestamp)>>,
     /// Records that recovery has brought back and STORE does not have: they are in no buffer.
     pub carried: Mutex<Vec<(SpaceId, Bytes)>>,
+    /// Memory of the last pass.
+    pub spare: Mutex<Spare>,
     pub stats: Counters,
     pub fences: RwLock<HashMap<SpaceId, Timestamp>>,
     /// Spaces closed by a schema change, and by whom. Written while its owner is alone.
@@ -118,6 +121,7 @@ impl Shared {
             dropped: Mutex::new(Vec::new()),
             leaving: Mutex::new(Vec::new()),
             carried: Mutex::new(Vec::new()),
+            spare: Mutex::new(Spare::default()),
             stats: Counters::default(),
             fences: RwLock::new(HashMap::new()),
             closed: Mutex::new(HashMap::new()),
