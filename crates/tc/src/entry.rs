@@ -12,11 +12,11 @@
 //!                 multiples of 8); 0: there is no version yet
 //!  8  value       its bytes: in a log buffer, or a copy
 //! 16  older       ─► Version ─► Version …      newest first
-//! 24  key         ─► behind the header, in the same line for up to 16 bytes
-//! 32  value_len   bytes + 1, 0: removed; bit 31: a copy of our own
-//! 36  lock        0, seat + 1 of the committing transaction, TENDED or DEAD
-//! 40  space   44  key_len   46  flags
-//! 48  key bytes …
+//! 24  value_len   bytes + 1, 0: removed; bit 31: a copy of our own
+//! 28  lock        0, seat + 1 of the committing transaction, TENDED or DEAD
+//! 32  space   36  key_len   38  flags
+//! 40  the key of up to 24 bytes, four integers; of a longer one:
+//! 40  its address   48  its bytes …
 //! ```
 //!
 //! After Deuteronomy (CIDR 2015, §4.1): versions point into the redo log's buffers. The newest
@@ -61,8 +61,10 @@ const OWNED: u32 = 1 << 31;
 const TENDED: u32 = u32::MAX;
 /// Lock word: out of the index, for ever.
 const DEAD: u32 = u32::MAX - 1;
-/// Where the key begins.
-const KEY_AT: usize = 48;
+/// Of a key that needs no more memory than the rest: the whole entry is one line.
+const SHORT_KEY_BYTES: usize = 24;
+/// Where a longer one begins.
+const LONG_KEY_AT: usize = 48;
 
 /// What an entry takes in the indexes: a slot of the hash table, at most two thirds full, and head and
 /// address in a leaf of the order (26 bytes as measured), with what the allocator rounds up.
@@ -83,16 +85,26 @@ pub(crate) struct RecordEntry {
     timestamp: AtomicU64,
     value: AtomicPtr<u8>,
     older: Atomic<Version>,
-    key: NonNull<u8>,
     value_len: AtomicU32,
     lock: AtomicU32,
     space: SpaceId,
     key_len: u16,
     flags: AtomicU16,
+    key: Key,
+}
+
+/// `key_len` says which.
+#[repr(C)]
+#[derive(Clone, Copy)]
+union Key {
+    short: [u8; SHORT_KEY_BYTES],
+    /// Behind it. An address of its own, because a reference to the entry leads no further than its end.
+    long: NonNull<u8>,
 }
 
 const _: () = assert!(size_of::<RecordEntry>() == 64);
-const _: () = assert!(std::mem::offset_of!(RecordEntry, flags) + 2 == KEY_AT);
+const _: () =
+    assert!(std::mem::offset_of!(RecordEntry, key) + size_of::<NonNull<u8>>() == LONG_KEY_AT);
 const _: () = assert!(quintet_base::limits::KEY_BYTES_MAX <= u16::MAX as usize);
 const _: () = assert!(quintet_base::limits::ROW_BYTES_MAX < OWNED as usize - 1);
 
@@ -100,8 +112,14 @@ const _: () = assert!(quintet_base::limits::ROW_BYTES_MAX < OWNED as usize - 1);
 // through the epoch after it has taken them out of its indexes.
 unsafe impl Entry for RecordEntry {
     fn key(&self) -> &[u8] {
-        // SAFETY: written by `new`, in the same allocation, never changed.
-        unsafe { std::slice::from_raw_parts(self.key.as_ptr(), self.key_len as usize) }
+        let len = self.key_len as usize;
+        // SAFETY: written by `new`, which goes by the length, too; in the same allocation, never changed.
+        unsafe {
+            match len <= SHORT_KEY_BYTES {
+                true => self.key.short.get_unchecked(..len),
+                false => std::slice::from_raw_parts(self.key.long.as_ptr(), len),
+            }
+        }
     }
 }
 
@@ -119,8 +137,12 @@ unsafe impl Sync for RecordEntry {}
 
 impl RecordEntry {
     fn layout(key_len: usize) -> Layout {
+        let bytes = match key_len <= SHORT_KEY_BYTES {
+            true => size_of::<RecordEntry>(),
+            false => LONG_KEY_AT + key_len,
+        };
         // Whole lines: what the allocator gives for them is aligned as it comes.
-        let size = (KEY_AT + key_len).next_multiple_of(align_of::<RecordEntry>());
+        let size = bytes.next_multiple_of(align_of::<RecordEntry>());
         Layout::from_size_align(size, align_of::<RecordEntry>()).expect("a key is short")
     }
 
@@ -131,24 +153,34 @@ impl RecordEntry {
         let Some(memory) = NonNull::new(unsafe { alloc(layout) }) else {
             handle_alloc_error(layout)
         };
-        // SAFETY: inside the allocation, which has room for the key.
-        let key_at = unsafe { memory.add(KEY_AT) };
         let entry = memory.cast::<RecordEntry>();
-        // SAFETY: fresh memory of the right size and alignment. The key is written after the
-        // header, whose tail padding it shares.
+        let short = key.len() <= SHORT_KEY_BYTES;
+        let place = if short {
+            let mut bytes = [0; SHORT_KEY_BYTES];
+            bytes[..key.len()].copy_from_slice(key);
+            Key { short: bytes }
+        } else {
+            // SAFETY: inside the allocation, which has room for the key.
+            let long = unsafe { memory.add(LONG_KEY_AT) };
+            Key { long }
+        };
+        // SAFETY: fresh memory of the right size and alignment. A long key is written after the
+        // rest, whose last bytes it shares.
         unsafe {
             entry.write(RecordEntry {
                 timestamp: AtomicU64::new(0),
                 value: AtomicPtr::new(ptr::null_mut()),
                 older: Atomic::null(),
-                key: key_at,
                 value_len: AtomicU32::new(0),
                 lock: AtomicU32::new(TENDED),
                 space,
                 key_len: key.len() as u16,
                 flags: AtomicU16::new(0),
+                key: place,
             });
-            ptr::copy_nonoverlapping(key.as_ptr(), key_at.as_ptr(), key.len());
+            if !short {
+                ptr::copy_nonoverlapping(key.as_ptr(), place.long.as_ptr(), key.len());
+            }
         }
         entry
     }

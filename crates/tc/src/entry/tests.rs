@@ -40,6 +40,22 @@ fn read(entry: &RecordEntry, snapshot: u64, seats: &Seats) -> Option<(Option<Vec
 }
 
 #[test]
+fn a_key_of_any_length_is_there_and_a_short_one_takes_one_line() {
+    let bytes: Vec<u8> = (1..=200).collect();
+    for len in 0..bytes.len() {
+        let owner = Owner::new(&bytes[..len]);
+        let entry = owner.entry();
+        assert_eq!(entry.key(), &bytes[..len]);
+        assert!(entry.is(SPACE, &bytes[..len]));
+        assert!(!entry.is(SPACE, &bytes[..len + 1]));
+        let line = entry.memory_bytes() == 64 + INDEX_BYTES;
+        // Four integers of a key take 20 bytes.
+        assert_eq!(line, len <= 24, "{len}");
+        entry.unlock();
+    }
+}
+
+#[test]
 fn snapshots_find_their_versions_until_they_are_pruned() {
     let (owner, seats) = (
         Owner::new(b"a key of more than sixteen bytes"),
