@@ -291,11 +291,12 @@ fn operation(
     frozen: Timestamp,
     removed: &mut Vec<Removed>,
 ) -> Option<Operation> {
-    let (key, guard) = (row.key(), quintet_index::pin());
+    let key = row.key();
     let (change, position) = match row.state() {
         State::At(at, Some(value)) => (Change::Put(Bytes::copy_from_slice(value)), at),
         State::At(at, None) => (Change::Remove, at),
         State::Unknown => {
+            let guard = quintet_index::pin();
             let hash = crate::table::hash(space, key);
             let entry = shared.table.find(hash, space, key, &guard)?;
             match entry.read_at(frozen, &shared.seats, &guard) {
