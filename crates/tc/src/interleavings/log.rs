@@ -65,12 +65,6 @@ impl Log {
         }
     }
 
-    /// All memory up to a place, to be compared with addresses.
-    pub fn memory(&self, upto: Timestamp) -> &[u8] {
-        // SAFETY: inside of the memory; nobody reads through this.
-        unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), upto.0 as usize) }
-    }
-
     /// Gives the memory below a place back.
     pub fn give_back(&self, upto: Timestamp) {
         // SAFETY: inside of the memory, which nobody reads: that is what is tested.
