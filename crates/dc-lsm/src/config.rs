@@ -20,7 +20,7 @@ const OPEN_FILES_DEFAULT: usize = 256;
 pub enum Compression {
     /// Stored as they are.
     None,
-    /// LZ4 for all but the newest tablets, which are soon rewritten anyway.
+    /// LZ4, also for the newest tablets: many are moved to where they stay without being rewritten.
     #[default]
     Lz4,
 }

@@ -64,9 +64,7 @@ impl Shared {
     pub(crate) fn new(config: &LsmConfig, directory: PathBuf, lock: Arc<dyn DiskFile>) -> Shared {
         let compression = match config.compression {
             Compression::None => CompressionPolicy::all(CompressionType::None),
-            Compression::Lz4 => {
-                CompressionPolicy::new([CompressionType::None, CompressionType::Lz4])
-            }
+            Compression::Lz4 => CompressionPolicy::all(CompressionType::Lz4),
         };
         Shared {
             cache: Arc::new(Cache::with_capacity_bytes(config.cache_bytes)),
