@@ -108,6 +108,7 @@ impl<T, const N: usize> Keys<T, N> {
         self.heads[at].load(Relaxed)
     }
 
+    #[inline]
     fn prefix_length(&self) -> usize {
         usize::from(self.prefix_length.load(Relaxed))
     }
@@ -132,14 +133,18 @@ impl<T, const N: usize> Keys<T, N> {
         if count == 0 {
             return 0;
         }
+        let heads = &self.heads[..count];
         let (mut base, mut size) = (0, count);
         while size > 1 {
             let half = size / 2;
-            let right = self.head(base + half - 1) < head;
+            // SAFETY: `base + size` is at most the count from the first turn to the last, and
+            // `half` is from 1 to `size - 1`.
+            let middle = unsafe { heads.get_unchecked(base + half - 1) };
+            let right = middle.load(Relaxed) < head;
             base = std::hint::select_unpredictable(right, base + half, base);
             size -= half;
         }
-        base + usize::from(self.head(base) < head)
+        base + usize::from(heads[base].load(Relaxed) < head)
     }
 }
 
@@ -224,14 +229,26 @@ impl<T: Keyed, const N: usize> Keys<T, N> {
             return Ok(Ordering::Less);
         }
         if cut > INLINE_BYTES {
-            let slot = self.slot(0);
-            view.still()?;
-            // SAFETY: as in `search_ties`; a node with a prefix has a first slot.
-            let first = unsafe { T::key_at(slot) };
-            let length = cut.min(key.len());
-            return Ok(key[INLINE_BYTES..length].cmp(&first[INLINE_BYTES..cut]));
+            return self.compare_long_prefix(key, cut, view);
         }
         Ok(Ordering::Equal)
+    }
+
+    /// How a key that begins with the part of the prefix in the node stands to the rest of it. Apart, since few
+    /// nodes have so long a one, and every search would save registers for it.
+    #[inline(never)]
+    fn compare_long_prefix(
+        &self,
+        key: &[u8],
+        cut: usize,
+        view: &View<'_>,
+    ) -> Result<Ordering, Restart> {
+        let slot = self.slot(0);
+        view.still()?;
+        // SAFETY: as in `search_ties`; a node with a prefix has a first slot.
+        let first = unsafe { T::key_at(slot) };
+        let length = cut.min(key.len());
+        Ok(key[INLINE_BYTES..length].cmp(&first[INLINE_BYTES..cut]))
     }
 
     /// The key in a slot of a node that the caller has locked, or has to himself.
