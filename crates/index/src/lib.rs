@@ -28,7 +28,7 @@ mod sync;
 
 pub use crossbeam_epoch::Guard;
 pub use entry::{Entry, Hashed};
-pub use ordered::{OrderedIndex, Shape};
+pub use ordered::{Near, OrderedIndex, Shape};
 pub use point::{PointIndex, Verdict};
 pub use prefetch::prefetch;
 pub use sync::pin;

@@ -17,6 +17,7 @@
 //! | `head` | eight bytes of a key as an integer |
 //! | `keys` | the sorted keys of one node: prefix, heads, pointers; the search |
 //! | `node` | leaves and inner nodes |
+//! | `near` | the last insertion's leaf, for neighbours |
 //! | `grow` | what happens when a node is full |
 //! | `prune` | what happens when a leaf is empty or nearly so |
 //! | `scan` | ranges |
@@ -57,6 +58,7 @@ mod grow;
 mod head;
 mod keys;
 mod latch;
+mod near;
 mod node;
 mod prune;
 mod scan;
@@ -66,16 +68,22 @@ mod tally;
 #[cfg(all(test, not(miri), not(shuttle)))]
 mod tests;
 
+pub use near::Near;
 pub use shape::Shape;
 
 /// Entries in key order; see the head of this file.
 pub struct OrderedIndex<E> {
     /// Never null. Written under the latch of the node it points to.
     root: AtomicPtr<Header>,
+    /// No other index of the process has or had it.
+    number: u64,
     tally: Tally,
     /// Holds entries by pointers that any thread may follow.
     entries: PhantomData<AtomicPtr<E>>,
 }
+
+/// Numbers for indexes. Of `std` in every build: it orders nothing.
+static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// A step down the tree: which child of which node, as seen then.
 #[derive(Clone, Copy)]
@@ -98,6 +106,7 @@ impl<E: Entry> OrderedIndex<E> {
     pub fn new() -> Self {
         Self {
             root: AtomicPtr::new(Leaf::<E>::allocate()),
+            number: NUMBERS.fetch_add(1, Relaxed),
             tally: Tally::new(),
             entries: PhantomData,
         }
@@ -109,8 +118,22 @@ impl<E: Entry> OrderedIndex<E> {
     /// The entry keeps [`Entry`]'s promise: it lives until it has been taken out again (or the
     /// index is gone) and every guard pinned before then is gone.
     pub unsafe fn insert<'g>(&self, entry: &'g E, guard: &'g Guard) -> Option<&'g E> {
+        // SAFETY: the caller's promise.
+        unsafe { self.insert_near(entry, &mut Near::under(guard)) }
+    }
+
+    /// As [`Self::insert`], and cheaper for a key that follows the last one: keys that were put in by the
+    /// same `near` and lie side by side share the way down to their leaf.
+    ///
+    /// # Safety
+    /// As for [`Self::insert`].
+    pub unsafe fn insert_near<'g>(&self, entry: &'g E, near: &mut Near<'g, E>) -> Option<&'g E> {
         let key = entry.key();
-        let there = retry(|| self.try_insert(key, entry, guard));
+        let there = if near.insert(self, key, entry) {
+            None
+        } else {
+            retry(|| self.try_insert(key, entry, near))
+        };
         if there.is_none() {
             self.tally.add(1);
         }
@@ -121,9 +144,9 @@ impl<E: Entry> OrderedIndex<E> {
         &self,
         key: &[u8],
         entry: &'g E,
-        guard: &'g Guard,
+        near: &mut Near<'g, E>,
     ) -> Result<Option<&'g E>, Restart> {
-        let way = self.descend(key, Full::Split, guard)?;
+        let way = self.descend(key, Full::Split, near.guard())?;
         let place = way.leaf.keys.search(key, &way.view)?;
         if let Some(there) = place.found {
             // SAFETY: found under a view that held (invariant 2).
@@ -135,6 +158,7 @@ impl<E: Entry> OrderedIndex<E> {
             let held = way.view.lock()?;
             let slot = std::ptr::from_ref(entry).cast_mut();
             way.leaf.keys.insert(&held, place.at, key, slot);
+            near.remember(self, way.parent, way.node, held.release());
         }
         Ok(None)
     }

@@ -13,7 +13,7 @@
 use std::{collections::BTreeMap, ops::Bound};
 
 use proptest::{collection::vec, prelude::*};
-use quintet_index::{OrderedIndex, pin};
+use quintet_index::{Near, OrderedIndex, pin};
 
 mod ordered_item;
 use ordered_item::{Item, Live, Random, keys_of};
@@ -418,5 +418,72 @@ fn ordered_ranges_at_their_edges() {
     drop(index);
     into.into_iter().for_each(|item| Item::free(item, &guard));
     drop(guard);
+    live.wait_until_none_left();
+}
+
+/// Goal: entries that are put in beside the last one are where others would have put them, and the way to the
+/// last leaf is not taken by a key that belongs elsewhere, nor into another index.
+/// Method: runs of neighbours from places drawn at random, now rising, now falling, with keys far away and
+/// keys that are there in between, by one `Near` for two indexes, one of which is made anew; leaves lose
+/// entries, and leave the tree, while the way to them is known.
+#[test]
+fn ordered_neighbours_go_where_they_belong() {
+    let live = Live::new();
+    let mut random = Random::new(5);
+    let rounds = if cfg!(miri) { 12 } else { 400 };
+    let mut indexes = [OrderedIndex::new(), OrderedIndex::new()];
+    let mut models: [BTreeMap<Vec<u8>, *mut Item>; 2] = Default::default();
+    for round in 0..rounds {
+        let guard = pin();
+        let mut near = Near::under(&guard);
+        for _ in 0..4 {
+            let (first, rising) = (random.below(4000), random.below(2) == 0);
+            for step in 0..random.below(12) {
+                let key = match random.below(8) {
+                    0 => random.below(5000),
+                    _ if rising => first + step,
+                    _ => first.saturating_sub(step),
+                };
+                let key = key.to_be_bytes();
+                let which = usize::from(random.below(10) == 0);
+                let item = Item::allocate(&key, &live);
+                // SAFETY: freed through the guard, or at the end.
+                let there = unsafe { indexes[which].insert_near(&*item, &mut near) };
+                let before = models[which].get(&key[..]).copied();
+                assert_eq!(there.map(Item::pointer), before, "{key:?}");
+                if before.is_some() {
+                    // SAFETY: it has not gone in.
+                    unsafe { Item::free_now(item) };
+                } else {
+                    models[which].insert(key.to_vec(), item);
+                }
+            }
+            // Around the run, so that its leaf may empty.
+            for at in 0..random.below(20) {
+                let key = (first.saturating_sub(10) + at).to_be_bytes();
+                let removed = indexes[0].remove(&key, &guard);
+                assert_eq!(removed.map(Item::pointer), models[0].remove(&key[..]));
+                removed.into_iter().for_each(|item| item.free(&guard));
+            }
+            if random.below(8) == 0 {
+                indexes[1] = OrderedIndex::new();
+                let gone = std::mem::take(&mut models[1]).into_values();
+                // SAFETY: their index is gone.
+                gone.for_each(|item| unsafe { Item::free_now(item) });
+            }
+        }
+        if round % 8 == 0 {
+            for (index, model) in indexes.iter_mut().zip(&models) {
+                assert_eq!(index.check().entries, model.len());
+                let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
+                let all = range(index, lower, upper, false, 50);
+                assert!(all.iter().eq(model.keys()));
+            }
+        }
+    }
+    drop(indexes);
+    let left = models.into_iter().flat_map(BTreeMap::into_values);
+    // SAFETY: their index is gone.
+    left.for_each(|item| unsafe { Item::free_now(item) });
     live.wait_until_none_left();
 }

@@ -2,7 +2,7 @@
 //! in once, and the tree is sound afterwards.
 
 use super::{Item, free};
-use crate::{Entry, Guard, OrderedIndex, pin};
+use crate::{Entry, Guard, Near, OrderedIndex, pin};
 use quintet_interleave::explore::{explore, finds};
 use quintet_interleave::scope;
 use std::ops::Bound;
@@ -188,4 +188,43 @@ fn ordered_one_key_is_put_in_once() {
         one_key_is_put_in_once,
     );
     finds("latch: no change is counted", 1000, one_key_is_put_in_once);
+}
+
+/// Goal: who puts in neighbours of what he has just put in puts them where they are found, although their leaf
+/// is divided or gets a neighbour's range meanwhile.
+/// Method: a leaf with two free places; one thread puts keys in at its end, one in its middle, so that it splits
+/// and its end moves to another leaf; what stands behind it goes.
+fn neighbours_go_where_they_belong() {
+    let mut index = tree((0..8).map(|key| key * 10));
+    assert!(remove(&index, 40) && remove(&index, 50));
+    scope(|scope| {
+        scope.spawn(|| {
+            let guard = pin();
+            let mut near = Near::under(&guard);
+            for key in 41..44 {
+                // SAFETY: an item's memory stays.
+                let there = unsafe { index.insert_near(Item::new(key, 0), &mut near) };
+                assert!(there.is_none(), "{key} was not there");
+            }
+        });
+        scope.spawn(|| assert!(put(&index, 11) && put(&index, 12)));
+        assert!(remove(&index, 60) && remove(&index, 70));
+    });
+    assert_eq!(index.check().entries, 9);
+    let put = [11, 12, 41, 42, 43];
+    assert!(put.iter().all(|key| find(&index, *key)));
+}
+
+#[test]
+fn ordered_neighbours_go_where_they_belong() {
+    explore(
+        "ordered: neighbours go where they belong",
+        2000,
+        neighbours_go_where_they_belong,
+    );
+    finds(
+        "near: any state of the leaf will do",
+        5000,
+        neighbours_go_where_they_belong,
+    );
 }

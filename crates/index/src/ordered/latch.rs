@@ -59,6 +59,15 @@ impl Latch {
         }
     }
 
+    /// A view of a state that was left earlier, and may be gone: nothing is asked.
+    #[inline]
+    pub(super) fn view_as(&self, seen: Seen) -> View<'_> {
+        View {
+            latch: self,
+            seen: seen.0,
+        }
+    }
+
     /// Waits until no writer is at work. Fails if the node has left the tree.
     #[inline]
     pub(super) fn view(&self) -> Result<View<'_>, Restart> {
@@ -78,6 +87,10 @@ impl Latch {
         }
     }
 }
+
+/// A state of some node's latch, without the node.
+#[derive(Clone, Copy)]
+pub(super) struct Seen(u64);
 
 impl<'g> View<'g> {
     /// Whether all that was read since the view was taken is one state.
@@ -128,21 +141,31 @@ impl Held<'_> {
     pub(super) fn is_of(&self, latch: &Latch) -> bool {
         std::ptr::eq(self.latch, latch)
     }
-}
 
-impl Drop for Held<'_> {
+    /// Unlocks, and tells what the latch says now until the next writer comes.
     #[inline]
-    fn drop(&mut self) {
-        // Release pairs with the Acquire in `view` and `lock`. Adding on top of the lock bit
-        // carries nothing: the counter starts above it.
+    pub(super) fn release(self) -> Seen {
+        Seen(self.unlocked())
+    }
+
+    /// What the word is when the lock is gone. Adding on top of the lock bit carries nothing: the counter
+    /// starts above it.
+    #[inline]
+    fn unlocked(&self) -> u64 {
         let change = if planted("latch: no change is counted") {
             0
         } else {
             CHANGE
         };
-        self.latch
-            .word
-            .store((self.word & !LOCKED) + change, Release);
+        (self.word & !LOCKED) + change
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Release pairs with the Acquire in `view` and `lock`.
+        self.latch.word.store(self.unlocked(), Release);
     }
 }
 
@@ -213,6 +236,23 @@ mod tests {
         assert!(view.still().is_err(), "changed and not noticed");
         assert!(view.lock().is_err(), "locked on an old view");
         assert!(latch.view().unwrap().still().is_ok());
+    }
+
+    #[test]
+    fn what_a_lock_leaves_is_what_is_seen_until_the_next_change() {
+        let latch = Latch::new();
+        let left = latch.view().unwrap().lock().unwrap().release();
+        assert!(latch.view_as(left).still().is_ok());
+        let again = latch.view_as(left).lock().unwrap().release();
+        assert!(
+            latch.view_as(left).still().is_err(),
+            "changed and not noticed"
+        );
+        latch.view_as(again).lock().unwrap().retire();
+        assert!(
+            latch.view_as(again).lock().is_err(),
+            "locked when it was gone"
+        );
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crossbeam_epoch::Guard;
 
 use super::{
     keys::Keys,
-    latch::{Held, Latch, Restart, View},
+    latch::{Held, Latch, Restart, Seen, View},
     separator::Separator,
 };
 use crate::{
@@ -112,6 +112,12 @@ impl<'g, E> Node<'g, E> {
     #[inline]
     pub(super) fn view(self) -> Result<View<'g>, Restart> {
         self.header().latch.view()
+    }
+
+    /// A view of the state that somebody has left it in.
+    #[inline]
+    pub(super) fn view_as(self, seen: Seen) -> View<'g> {
+        self.header().latch.view_as(seen)
     }
 
     /// The lock of a node that nobody else can have locked: it is new, or the whole tree is ours.
