@@ -278,7 +278,10 @@ impl<T: Keyed, const N: usize> Keys<T, N> {
     pub(super) fn insert(&self, _held: &Held<'_>, at: usize, key: &[u8], slot: *mut T) {
         let count = self.len();
         assert!(at <= count && count < N, "no room: {at} of {count}");
-        self.fit_prefix(key);
+        // A key between two others begins with all that those have in common.
+        if at == 0 || at == count {
+            self.fit_prefix(key);
+        }
         for from in (at..count).rev() {
             self.put(from + 1, self.head(from), self.slot(from));
         }
