@@ -33,7 +33,7 @@ use crate::sim::{self, Planted, Point};
 use crate::transaction::{Committed, Txn, space_lock};
 use quintet_base::limits::SCAN_CHUNK_ROWS;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
-use quintet_index::{Entry, Guard};
+use quintet_index::{Entry, Guard, Near};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -237,8 +237,9 @@ impl<'a> Section<'a> {
             // New ones were not announced, and each search would wait for its own line.
             table.prefetch(write.hash, guard);
         }
+        let mut near = Near::under(guard);
         for write in txn.writes.iter() {
-            let entry = self.find_or_make(write.hash, write.space, write.key, guard);
+            let entry = self.find_or_make(write.hash, write.space, write.key, &mut near);
             entry.prefetch_older(guard);
             self.entries.push((entry, write.hash));
         }
@@ -277,11 +278,11 @@ impl<'a> Section<'a> {
         hash: u64,
         space: SpaceId,
         key: &[u8],
-        guard: &'a Guard,
+        near: &mut Near<'a, RecordEntry>,
     ) -> &'a RecordEntry {
         let in_store = || self.shared.in_store(space);
         let table = &self.shared.table;
-        table.find_or_make(hash, space, key, in_store, guard)
+        table.find_or_make_near(hash, space, key, in_store, near)
     }
 
     fn lock_entry(&mut self, number: u32, guard: &'a Guard) -> &'a RecordEntry {
@@ -299,7 +300,8 @@ impl<'a> Section<'a> {
                 Locked::Dead => {
                     crate::entry::pause(&mut spins);
                     // Whoever has taken it out frees it when the guard is gone.
-                    let made = self.find_or_make(hash, entry.space(), entry.key(), guard);
+                    let near = &mut Near::under(guard);
+                    let made = self.find_or_make(hash, entry.space(), entry.key(), near);
                     self.entries[number as usize].0 = made;
                 }
             }

@@ -28,7 +28,7 @@ use crate::sync::yield_now;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use quintet_base::{SpaceId, Timestamp};
-use quintet_index::{Entry, Guard, Hashed, OrderedIndex, PointIndex, Verdict};
+use quintet_index::{Entry, Guard, Hashed, Near, OrderedIndex, PointIndex, Verdict};
 use quintet_rt::Rand;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
@@ -225,10 +225,23 @@ impl Table {
         in_store: impl FnOnce() -> bool,
         guard: &'g Guard,
     ) -> &'g RecordEntry {
-        if let Some(entry) = self.find(hash, id, key, guard) {
+        self.find_or_make_near(hash, id, key, in_store, &mut Near::under(guard))
+    }
+
+    /// The same for many: records that are made one after another, and are neighbours, go into the order by
+    /// one way.
+    pub fn find_or_make_near<'g>(
+        &self,
+        hash: u64,
+        id: SpaceId,
+        key: &[u8],
+        in_store: impl FnOnce() -> bool,
+        near: &mut Near<'g, RecordEntry>,
+    ) -> &'g RecordEntry {
+        if let Some(entry) = self.find(hash, id, key, near.guard()) {
             return entry;
         }
-        let put = |space: &Space| {
+        let mut put = |space: &Space| {
             let make = || {
                 let entry = RecordEntry::new(id, key);
                 // Asked while nobody can put the key in: memory lacks it, so if that is whole, STORE does, too.
@@ -238,9 +251,9 @@ impl Table {
                 }
                 Some(entry)
             };
-            self.put(hash, id, key, space, make, guard)
+            self.put(hash, id, key, space, make, near)
         };
-        let made = self.with_space(id, |known| known.map(put));
+        let made = self.with_space(id, |known| known.map(&mut put));
         let made = made.unwrap_or_else(|| put(&self.space_or_new(id, in_store)));
         made.expect("make does not decline")
     }
@@ -268,7 +281,7 @@ impl Table {
             }
             Some(RecordEntry::with_copy(id, key, position, value))
         };
-        self.put(hash, id, key, &space, make, guard);
+        self.put(hash, id, key, &space, make, &mut Near::under(guard));
     }
 
     /// Puts an entry, which comes held for upkeep, into both indexes and lets it go.
@@ -279,18 +292,18 @@ impl Table {
         key: &[u8],
         space: &Space,
         make: impl FnOnce() -> Option<NonNull<RecordEntry>>,
-        guard: &'g Guard,
+        near: &mut Near<'g, RecordEntry>,
     ) -> Option<&'g RecordEntry> {
         // SAFETY: entries leave through `bury`, which frees them through the epoch.
         let (entry, made) = unsafe {
             self.points
-                .get_or_insert(hash, |entry| entry.is(id, key), make, guard)?
+                .get_or_insert(hash, |entry| entry.is(id, key), make, near.guard())?
         };
         if made {
             self.weigh(hash, entry.memory_bytes() as i64);
             // One that is being evicted leaves the order a moment after it left the points.
             // SAFETY: as above.
-            while unsafe { space.ordered.insert(entry, guard) }.is_some() {
+            while unsafe { space.ordered.insert_near(entry, near) }.is_some() {
                 yield_now();
             }
             entry.unlock();

@@ -11,7 +11,7 @@ use crate::sim::{self, Planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use quintet_base::{Bytes, SpaceId, Timestamp};
 use quintet_dc::Record;
-use quintet_index::Guard;
+use quintet_index::{Guard, Near};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -165,7 +165,8 @@ impl Table {
                     made = true;
                     Some(RecordEntry::with_copy(id, key, position, &record.value))
                 };
-                let Some(entry) = self.put(hash, id, key, space, make, guard) else {
+                let near = &mut Near::under(guard);
+                let Some(entry) = self.put(hash, id, key, space, make, near) else {
                     return Taken::Moved;
                 };
                 if made {
