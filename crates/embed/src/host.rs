@@ -237,8 +237,7 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn reads_ahead(&self) -> bool {
-        let value = self.settings.get("quintet.group_reads");
-        value.is_none_or(|value| value == "on")
+        self.settings.often().reads_ahead
     }
 
     fn is_read_only(&self) -> bool {

@@ -8,22 +8,24 @@
 //! |---|---|
 //! | `known` | the settings that there are |
 //! | `value` | what their values may be |
+//! | `held` | the values they have |
 //! | `identity` | who the session is |
 
+mod held;
 mod identity;
 mod known;
 mod value;
 
 use crate::history::AsOf;
+use held::{Held, Often};
 use identity::Identity;
 use known::{IDENTITY, KNOWN};
 use quintet_base::limits::STATEMENT_MEMORY_DEFAULT;
 use quintet_base::objects::ObjectNames;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{Durability, Level, RoleId, SqlError, SqlResult, SqlState};
+use quintet_base::{Durability, RoleId, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
 use quintet_sql::{KEPT_SETTINGS, KeptSetting, kept_setting};
-use std::collections::BTreeMap;
 use value::{MESSAGES, invalid, parse_bool, parse_kilobytes};
 
 /// Said of settings that are kept for clients (`sql::KEPT_SETTINGS`).
@@ -32,9 +34,9 @@ const STEERS_NOTHING: &str = "Kept for clients that set it; it steers nothing he
 /// The settings of one session.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    values: BTreeMap<String, String>,
+    values: Held,
     /// What RESET goes back to: the startup packet's values.
-    initial: BTreeMap<String, String>,
+    initial: Held,
     pub format: FormatContext,
     pub engine: Engine,
     /// What transactions read, if not the present.
@@ -60,11 +62,12 @@ impl Settings {
         engine: Engine,
     ) -> SqlResult<Settings> {
         let mut settings = Settings {
-            values: KNOWN
-                .iter()
-                .map(|k| (k.name.to_string(), k.default.to_string()))
-                .collect(),
-            initial: BTreeMap::new(),
+            values: Held::new(
+                KNOWN
+                    .iter()
+                    .map(|k| (k.name.to_string(), k.default.to_string())),
+            ),
+            initial: Held::new(std::iter::empty()),
             format: FormatContext::default(),
             engine,
             as_of: None,
@@ -180,6 +183,11 @@ impl Settings {
     /// A name may be set as role and session user from now on.
     pub fn vouch(&mut self, name: &str, role: RoleId) {
         self.identity.found.insert(name.to_string(), role);
+    }
+
+    /// What each statement asks for.
+    pub fn often(&self) -> &Often {
+        self.values.often()
     }
 
     /// Whether RESET would give a setting this value.
@@ -327,23 +335,11 @@ impl Settings {
         place(&severity) >= self.get("client_min_messages").and_then(place)
     }
 
-    /// A boolean setting.
-    pub fn is_on(&self, name: &str) -> bool {
-        self.get(name) == Some("on")
-    }
-
     /// A time limit in milliseconds; `None` if there is none.
     pub fn milliseconds(&self, name: &str) -> Option<u64> {
         self.get(name)
             .and_then(|value| value.parse().ok())
             .filter(|ms| *ms > 0)
-    }
-
-    /// A level setting.
-    pub fn level(&self, name: &str) -> Level {
-        self.get(name)
-            .and_then(|value| Level::parse(value).ok())
-            .unwrap_or_default()
     }
 }
 

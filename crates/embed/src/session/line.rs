@@ -123,7 +123,7 @@ impl Session {
     /// conflict keys are of.
     pub(super) fn explain_line(&mut self, procedure: &Procedure, params: &[Value]) -> Vec<String> {
         let level = match self.mode {
-            Mode::Idle => self.host.settings.level("default_transaction_isolation"),
+            Mode::Idle => self.host.settings.often().level,
             _ => self.level,
         };
         self.schema();

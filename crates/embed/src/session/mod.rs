@@ -245,7 +245,7 @@ impl Session {
             alone: false,
             temporary: db.temporary.take(),
         };
-        let level = host.settings.level("default_transaction_isolation");
+        let level = host.settings.often().level;
         let owner = db.advisory.owner();
         // Nobody has set it before.
         let _ = present.slot.owner.set(owner.number());

@@ -17,7 +17,7 @@ impl Session {
                 self.level.sql_name().to_string()
             }
             "transaction_isolation" | "transaction isolation level" => {
-                let level = self.host.settings.level("default_transaction_isolation");
+                let level = self.host.settings.often().level;
                 level.sql_name().to_string()
             }
             "transaction_read_only" => (if self.host.read_only { "on" } else { "off" }).to_string(),

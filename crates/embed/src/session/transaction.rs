@@ -42,8 +42,9 @@ impl Session {
         if self.mode == Mode::Idle {
             self.mode = Mode::Implicit;
             self.host.transaction_time = now;
-            self.level = self.host.settings.level("default_transaction_isolation");
-            self.host.read_only = self.host.settings.is_on("default_transaction_read_only");
+            let often = self.host.settings.often();
+            self.level = often.level;
+            self.host.read_only = often.read_only;
         }
     }
 
@@ -429,8 +430,8 @@ impl Session {
 
 /// When a commit of this session is answered.
 pub(super) fn durability(db: &Inner, host: &SessionHost) -> Durability {
-    match (db.durability, host.settings.get("synchronous_commit")) {
-        (Durability::Sync, Some("off")) => Durability::Async,
+    match (db.durability, host.settings.often().answers_early) {
+        (Durability::Sync, true) => Durability::Async,
         (durability, _) => durability,
     }
 }
