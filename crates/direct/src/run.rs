@@ -125,6 +125,10 @@ impl Run {
         if let Stage::Fresh = self.stage {
             self.begin(context)?;
         }
+        if let Stage::Calling(_) = self.stage {
+            let rows = self.end_call(context)?;
+            self.stage = Stage::Ready(rows.into_iter());
+        }
         match &mut self.stage {
             Stage::Streaming(cursor) => {
                 let Body::Statement(Statement::Query(plan)) = &self.procedure.body else {
@@ -147,30 +151,6 @@ impl Run {
                     }
                 }
             }
-            Stage::Calling(call) => {
-                let Body::Call { program, .. } = &self.procedure.body else {
-                    unreachable!("only a call is called");
-                };
-                match call.run(program, &self.direct, context, &mut self.workspace) {
-                    Ok(mut rows) => {
-                        // Strict, and called with a NULL: a row of NULLs.
-                        let width = self.procedure.result.len();
-                        for row in rows.iter_mut().filter(|row| row.is_empty()) {
-                            row.resize(width, Value::Null);
-                        }
-                        self.affected = rows.len() as u64;
-                        self.stage = Stage::Ready(rows.into_iter());
-                        self.next(context)
-                    }
-                    Err(stop) => {
-                        if let Stop::Error(_) = stop {
-                            self.lost = call.is_lost();
-                            self.stage = Stage::Done;
-                        }
-                        Err(stop)
-                    }
-                }
-            }
             Stage::Ready(rows) => match rows.next() {
                 Some(row) => {
                     self.frame = row;
@@ -181,7 +161,50 @@ impl Run {
                     Ok(None)
                 }
             },
-            Stage::Fresh | Stage::Done => Ok(None),
+            Stage::Fresh | Stage::Calling(_) | Stage::Done => Ok(None),
+        }
+    }
+
+    /// The whole result of a call, which is over then. Of anything else, nothing.
+    ///
+    /// # Errors
+    /// As [`Run::next`].
+    pub fn call(&mut self, context: &mut Context<'_>) -> Result<Vec<Vec<Value>>, Stop> {
+        if let (Stage::Fresh, Body::Call { .. }) = (&self.stage, &self.procedure.body) {
+            self.begin(context)?;
+        }
+        match self.stage {
+            Stage::Calling(_) => self.end_call(context),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Leaves `Calling`, unless it must wait or is to commit.
+    fn end_call(&mut self, context: &mut Context<'_>) -> Result<Vec<Vec<Value>>, Stop> {
+        let (Stage::Calling(call), Body::Call { program, .. }) =
+            (&mut self.stage, &self.procedure.body)
+        else {
+            unreachable!("only a call is called");
+        };
+        let ended = call.run(program, &self.direct, context, &mut self.workspace);
+        match ended {
+            Ok(mut rows) => {
+                // Strict, and called with a NULL: a row of NULLs.
+                let width = self.procedure.result.len();
+                for row in rows.iter_mut().filter(|row| row.is_empty()) {
+                    row.resize(width, Value::Null);
+                }
+                self.affected = rows.len() as u64;
+                self.stage = Stage::Done;
+                Ok(rows)
+            }
+            Err(stop) => {
+                if let Stop::Error(_) = stop {
+                    self.lost = call.is_lost();
+                    self.stage = Stage::Done;
+                }
+                Err(stop)
+            }
         }
     }
 

@@ -37,18 +37,21 @@ pub struct Answer {
     pub copied: Vec<u8>,
     /// The command tag; empty for an empty statement.
     pub tag: String,
-    format: FormatContext,
+    /// How its values are written; the usual way if nobody has said so.
+    format: Option<FormatContext>,
 }
 
 impl Answer {
     /// The rows as text, `None` for NULL.
     pub fn text_rows(&self) -> Vec<Vec<Option<String>>> {
+        let usual = FormatContext::default();
+        let format = self.format.as_ref().unwrap_or(&usual);
         let text = |(i, value): (usize, &Value)| {
             let ty = self
                 .columns
                 .get(i)
                 .map_or(value.natural_type(), |column| column.ty);
-            (!value.is_null()).then(|| text_format::to_string(value, ty, &self.format))
+            (!value.is_null()).then(|| text_format::to_string(value, ty, format))
         };
         self.rows
             .iter()
@@ -64,6 +67,11 @@ impl RowSink for Answer {
 
     fn row(&mut self, values: &[Value]) -> Result<Flow, SqlError> {
         self.rows.push(values.to_vec());
+        Ok(Flow::Continue)
+    }
+
+    fn spare_row(&mut self, values: &mut Vec<Value>) -> Result<Flow, SqlError> {
+        self.rows.push(std::mem::take(values));
         Ok(Flow::Continue)
     }
 
@@ -167,7 +175,7 @@ impl Client {
             .inspect_err(|_| self.session.fail())?;
         self.session.ends_with("");
         let answer = Answer {
-            format: self.session.format().clone(),
+            format: Some(self.session.format().clone()),
             ..Answer::default()
         };
         self.running = Some(Running {
@@ -227,7 +235,7 @@ impl Client {
                 self.session.begin_simple(statement)?;
                 running.begun = true;
                 running.answer = Answer {
-                    format: self.session.format().clone(),
+                    format: Some(self.session.format().clone()),
                     ..Answer::default()
                 };
             }

@@ -105,6 +105,10 @@ pub trait RowSink {
     }
     /// A row.
     fn row(&mut self, values: &[Value]) -> Result<Flow, SqlError>;
+    /// A row that nobody else needs: its values may be taken out of it, unless there is an error.
+    fn spare_row(&mut self, values: &mut Vec<Value>) -> Result<Flow, SqlError> {
+        self.row(values)
+    }
     /// COPY TO STDOUT begins.
     fn copy_begin(&mut self, columns: usize, format: &CopyFormat);
     /// One line (or header, trailer) of COPY TO STDOUT.

@@ -24,7 +24,7 @@ use super::{Mode, Session};
 use crate::batches::Hold;
 use crate::chains::Place;
 use crate::contention::Kind;
-use crate::step::{Flow, Pause, Reason};
+use crate::step::{Pause, Reason};
 use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
 use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Timestamp, Value};
 use quintet_direct::{Run, translate};
@@ -153,11 +153,7 @@ impl Session {
             }
             if !calling.ended && !calling.parting {
                 let Calling { run, rows, .. } = calling;
-                let pulled = self.pull(run, params, 0, &mut 0, &mut |row| {
-                    rows.push_back(row.to_vec());
-                    Ok(Flow::Continue)
-                });
-                match pulled {
+                match self.pull_call(run, params, rows) {
                     Ok(Pulled::Wait(pause)) => return Ok(Some(pause)),
                     Ok(Pulled::Commit) => calling.parting = true,
                     Ok(_) => calling.ended = true,

@@ -17,7 +17,7 @@ use quintet_ir::{Host, Statement};
 use quintet_sql::command::{Command, Declare, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What `pull` came back with.
 pub(super) enum Pulled {
@@ -356,12 +356,12 @@ impl Session {
             PortalState::Rows(rows) => {
                 let mut given = 0;
                 let mut pulled = Pulled::End;
-                while let Some(row) = rows.front() {
+                while let Some(row) = rows.front_mut() {
                     if max_rows > 0 && given == max_rows {
                         pulled = Pulled::Enough;
                         break;
                     }
-                    let flow = sink.row(row)?;
+                    let flow = sink.spare_row(row)?;
                     rows.pop_front();
                     given += 1;
                     portal.rows += 1;
@@ -439,12 +439,7 @@ impl Session {
         rows: &mut u64,
         give: &mut dyn FnMut(&[Value]) -> SqlResult<Flow>,
     ) -> SqlResult<Pulled> {
-        let Some(txn) = self.txn.as_mut() else {
-            return Err(SqlError::new(
-                SqlState::INVALID_CURSOR_STATE,
-                "the portal's transaction has ended",
-            ));
-        };
+        let txn = self.txn.as_mut().ok_or_else(transaction_has_ended)?;
         let mut context = Context {
             txn,
             host: &self.host,
@@ -466,16 +461,31 @@ impl Session {
                     }
                 }
                 Ok(None) => return Ok(Pulled::End),
-                Err(Stop::Blocked(wait)) => {
-                    // Interrupted while it waited: the place in the queue goes with the transaction.
-                    if self.cancel.swap(false, Ordering::AcqRel) {
-                        return Err(canceled());
-                    }
-                    return Ok(Pulled::Wait(Pause(Reason::Row(wait))));
-                }
-                Err(Stop::Error(error)) => return Err(error),
-                Err(Stop::Commit) => return Ok(Pulled::Commit),
+                Err(stop) => return stopped(stop, &self.cancel),
             }
+        }
+    }
+
+    /// Runs a call to its end; then its result is in `rows`.
+    pub(super) fn pull_call(
+        &mut self,
+        run: &mut Run,
+        params: &[Value],
+        rows: &mut VecDeque<Vec<Value>>,
+    ) -> SqlResult<Pulled> {
+        let txn = self.txn.as_mut().ok_or_else(transaction_has_ended)?;
+        let mut context = Context {
+            txn,
+            host: &self.host,
+            params,
+            cancel: &self.cancel,
+        };
+        match run.call(&mut context) {
+            Ok(result) => {
+                *rows = result.into();
+                Ok(Pulled::End)
+            }
+            Err(stop) => stopped(stop, &self.cancel),
         }
     }
 
@@ -522,6 +532,24 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// What a run that has stopped comes out as.
+fn stopped(stop: Stop, cancel: &AtomicBool) -> SqlResult<Pulled> {
+    match stop {
+        // Interrupted while it waited: the place in the queue goes with the transaction.
+        Stop::Blocked(_) if cancel.swap(false, Ordering::AcqRel) => Err(canceled()),
+        Stop::Blocked(wait) => Ok(Pulled::Wait(Pause(Reason::Row(wait)))),
+        Stop::Error(error) => Err(error),
+        Stop::Commit => Ok(Pulled::Commit),
+    }
+}
+
+fn transaction_has_ended() -> SqlError {
+    SqlError::new(
+        SqlState::INVALID_CURSOR_STATE,
+        "the portal's transaction has ended",
+    )
 }
 
 /// Whether a command begins a transaction that looks at tables, or changes them.
