@@ -93,7 +93,7 @@ impl Session {
             true => self.declare_whole(portal, cursor),
             false => {
                 let made = self.cursor_of(portal, &cursor.name, &cursor.query)?;
-                self.put_portal(&cursor.name, made);
+                self.portals.put(&cursor.name, made);
                 Ok(None)
             }
         }
@@ -127,13 +127,13 @@ impl Session {
             false => PortalState::Rows(rows.rows),
         };
         (cursor.rows, cursor.told, cursor.held) = (0, 0, wanted.hold);
-        self.put_portal(&wanted.name, cursor);
+        self.portals.put(&wanted.name, cursor);
         Ok(None)
     }
 
     /// A portal for a cursor's query.
     fn cursor_of(&self, portal: &Portal, name: &str, query: &Arc<Procedure>) -> SqlResult<Portal> {
-        if self.portals.contains_key(name) {
+        if self.portals.contains(name) {
             return Err(portal_is_there(name));
         }
         let source = portal.prepared.source.clone();
@@ -195,7 +195,7 @@ impl Session {
             .hint("Declare it with SCROLL option to enable backward scan."));
         };
         let announce = std::mem::take(&mut portal.announce);
-        let Some((key, mut inner)) = self.portals.remove_entry(name) else {
+        let Some((key, mut inner)) = self.portals.take(name) else {
             return Err(no_portal(name));
         };
         if announce && !discard {
@@ -211,7 +211,7 @@ impl Session {
             self.run_portal(&mut inner, most, sink)
         };
         let given = inner.rows - before;
-        self.portals.insert(key, inner);
+        self.portals.put_back(key, inner);
         match result? {
             Step::Done(_) | Step::Suspended => {
                 portal.rows += given;

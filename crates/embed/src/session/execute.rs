@@ -227,7 +227,7 @@ impl Session {
                 return self.fetch(portal, (name, *way, *discard), sink);
             }
             Command::Close(Some(name)) => {
-                if self.portals.remove(name).is_none() {
+                if self.portals.take(name).is_none() {
                     return Err(no_portal(name));
                 }
             }

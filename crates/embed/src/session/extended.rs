@@ -105,10 +105,10 @@ impl Session {
                 ),
             ));
         }
-        if !portal.is_empty() && self.portals.contains_key(portal) {
+        if !portal.is_empty() && self.portals.contains(portal) {
             return Err(portal_is_there(portal));
         }
-        self.put_portal(portal, Portal::new(prepared, params));
+        self.portals.put(portal, Portal::new(prepared, params));
         Ok(())
     }
 
@@ -172,7 +172,7 @@ impl Session {
         max_rows: usize,
         sink: &mut dyn RowSink,
     ) -> SqlResult<Step> {
-        let Some((name, mut taken)) = self.portals.remove_entry(portal) else {
+        let Some((name, mut taken)) = self.portals.take(portal) else {
             return Err(no_portal(portal));
         };
         if !taken.begun || self.shown != State::Active {
@@ -187,7 +187,7 @@ impl Session {
         }
         let over = matches!(result, Ok(Step::Done(_)) | Err(_)) && self.ends != ends;
         if !over {
-            self.portals.insert(name, taken);
+            self.portals.put_back(name, taken);
         }
         result
     }
@@ -200,16 +200,7 @@ impl Session {
 
     /// Forgets a portal; an unknown name is fine.
     pub fn close_portal(&mut self, name: &str) {
-        self.portals.remove(name);
-    }
-
-    pub(super) fn put_portal(&mut self, name: &str, portal: Portal) {
-        match self.portals.get_mut(name) {
-            Some(old) => *old = portal,
-            None => {
-                self.portals.insert(name.to_string(), portal);
-            }
-        }
+        self.portals.take(name);
     }
 
     /// What a statement returns, looking through EXECUTE and FETCH.

@@ -10,7 +10,7 @@
 //! | `extended` | statements and portals by name |
 //! | `simple` | strings of statements |
 //! | `planning` | plans, and when they are made again |
-//! | `portal` | a statement bound to values |
+//! | `portal`, `portals` | a statement bound to values; all of them by name |
 //! | `execute` | carrying out a portal's command |
 //! | `call` | calls of routines, again where they lose a conflict |
 //! | `line` | calls that wait in line before they begin |
@@ -59,6 +59,7 @@ mod locking;
 mod objects;
 mod planning;
 mod portal;
+mod portals;
 mod prepared;
 mod setting;
 mod simple;
@@ -81,6 +82,7 @@ use crate::step::{Pause, Step, TransactionStatus};
 use copy::CopyInto;
 use cursors::Kept;
 use portal::Portal;
+use portals::Portals;
 use prepared::PreparedNames;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{Level, Lsn, RoleId, SqlError, SqlResult, SqlState};
@@ -144,7 +146,7 @@ pub struct Session {
     statements: HashMap<String, Arc<Prepared>>,
     /// Those with names, as the session sees them.
     prepared: PreparedNames,
-    portals: HashMap<String, Portal>,
+    portals: Portals,
     /// Plans of simple-protocol statements by normalized text; `None`: must be planned from the text.
     plans: HashMap<String, Option<Arc<Prepared>>>,
     /// Plans of extended-protocol statements by text: clients that prepare nothing parse the same
@@ -256,7 +258,7 @@ impl Session {
             cancel,
             statements: HashMap::new(),
             prepared: PreparedNames::default(),
-            portals: HashMap::new(),
+            portals: Portals::default(),
             plans: HashMap::new(),
             texts: HashMap::new(),
             mode: Mode::Idle,

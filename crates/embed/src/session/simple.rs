@@ -89,7 +89,7 @@ impl Session {
         }
         portal.announce = true;
         portal.commits = statement.last;
-        self.put_portal("", portal);
+        self.portals.put("", portal);
         Ok(())
     }
 

@@ -340,10 +340,8 @@ impl Session {
             // The value was accepted before.
             let _ = self.host.settings.set(&name, Some(&value));
         }
-        if !self.portals.is_empty() {
-            self.portals
-                .retain(|_, portal| portal.held || matches!(portal.state, PortalState::Rows(_)));
-        }
+        self.portals
+            .retain(|portal| portal.held || matches!(portal.state, PortalState::Rows(_)));
     }
 
     pub(super) fn fail_transaction(&mut self) {
