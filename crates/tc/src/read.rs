@@ -122,7 +122,7 @@ impl Shared {
             let guard = quintet_index::pin();
             let hashes = self.table.bring(keys.iter().copied(), &guard);
             for (hash, (space, key)) in hashes.iter().zip(keys) {
-                match self.table.find(*hash, *space, key, &guard) {
+                match self.table.find_likely(*hash, &guard) {
                     Some(entry) => entry.prefetch_value(),
                     None if self.is_whole(*space) => {}
                     None => missed.push((*space, *key)),

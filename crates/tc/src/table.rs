@@ -155,6 +155,11 @@ impl Table {
         self.points.get(hash, |entry| entry.is(space, key), guard)
     }
 
+    /// Most likely the record of this hash, if there is one: for hints, which may be wrong.
+    pub fn find_likely<'g>(&self, hash: u64, guard: &'g Guard) -> Option<&'g RecordEntry> {
+        self.points.get(hash, |_| true, guard)
+    }
+
     /// Has the cache bring what finding these records will read, side by side instead of one after the other,
     /// and tells their hashes. At most [`TOGETHER`] of them.
     pub fn bring<'k>(
