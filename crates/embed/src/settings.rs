@@ -453,6 +453,62 @@ mod tests {
         s.set("client_encoding", Some("'utf-8'")).unwrap();
     }
 
+    /// Goal: what is asked often is never older than what SHOW says. Method: it is looked up by name after each change.
+    #[test]
+    fn what_is_asked_often_follows_every_change() {
+        let mut s = settings();
+        let agree = |s: &Settings| {
+            let text = |name: &str| s.get(name).unwrap().to_string();
+            let often = s.often();
+            assert_eq!(
+                [
+                    often.level.sql_name().to_string(),
+                    (if often.read_only { "on" } else { "off" }).to_string(),
+                    (if often.reads_ahead { "on" } else { "off" }).to_string(),
+                    (if often.answers_early { "off" } else { "on" }).to_string(),
+                ],
+                [
+                    text("default_transaction_isolation"),
+                    text("default_transaction_read_only"),
+                    text("quintet.group_reads"),
+                    text("synchronous_commit"),
+                ]
+            );
+            *often
+        };
+        let usual = agree(&s);
+        let changes = [
+            ("DEFAULT_transaction_isolation", "serializable"),
+            ("default_transaction_read_only", "true"),
+            ("quintet.group_reads", "0"),
+            ("synchronous_commit", "false"),
+        ];
+        for (name, value) in changes {
+            let before = agree(&s);
+            s.set(name, Some(value)).unwrap();
+            assert_ne!(agree(&s), before, "{name}");
+            s.set(name, Some("nonsense")).unwrap_err();
+            s.set(name, None).unwrap();
+            assert_eq!(agree(&s), before, "{name}");
+        }
+        let saved = s.save();
+        for (name, value) in changes {
+            s.set(name, Some(value)).unwrap();
+        }
+        let all = agree(&s);
+        s.restore(saved);
+        assert_eq!(agree(&s), usual);
+        for (name, value) in changes {
+            s.set(name, Some(value)).unwrap();
+        }
+        assert_eq!(agree(&s), all);
+        s.reset_all();
+        assert_eq!(agree(&s), usual);
+        let durability = Durability::Async;
+        let early = Settings::new(("ann", RoleId::BOOTSTRAP), &[], durability, Engine::Direct);
+        assert!(agree(&early.unwrap()).answers_early);
+    }
+
     #[test]
     fn a_saved_copy_restores_and_reports_the_difference() {
         let mut s = settings();

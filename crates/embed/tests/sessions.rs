@@ -493,6 +493,53 @@ fn settings_follow_the_transaction() {
     );
 }
 
+/// Goal: what statements begin with is what the settings say, however these were changed. Method: after each way to change
+/// them, what SHOW says is what a transaction has.
+#[test]
+fn a_transaction_begins_as_the_settings_say() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query("create table t (id int)").unwrap();
+    let set = "set default_transaction_isolation = 'serializable';
+               set default_transaction_read_only = on";
+    let local = "set local default_transaction_isolation = 'serializable';
+                 set local default_transaction_read_only = on";
+    for (change, level, writes) in [
+        ("", "read committed", true),
+        (set, "serializable", false),
+        (
+            "reset default_transaction_isolation; reset default_transaction_read_only",
+            "read committed",
+            true,
+        ),
+        (set, "serializable", false),
+        ("reset all", "read committed", true),
+        (set, "serializable", false),
+        ("discard all", "read committed", true),
+        (&format!("begin; {set}; rollback"), "read committed", true),
+        (&format!("begin; {local}; commit"), "read committed", true),
+        (
+            "select set_config('default_transaction_isolation', 'serializable', false)",
+            "serializable",
+            true,
+        ),
+        (&format!("begin; {set}; commit"), "serializable", false),
+    ] {
+        // Not in one string with the change: that would be one transaction.
+        for statement in change.split(';').filter(|text| !text.trim().is_empty()) {
+            c.query(statement).unwrap();
+        }
+        let shown = rows(&mut c, "show default_transaction_isolation");
+        assert_eq!(shown, [level], "{change}");
+        c.query("begin").unwrap();
+        let has = rows(&mut c, "show transaction_isolation");
+        assert_eq!(has, [level], "{change}");
+        let written = c.query("insert into t values (1)");
+        assert_eq!(written.is_ok(), writes, "{change}");
+        c.query("rollback").unwrap();
+    }
+}
+
 /// A client that is sent rows without their columns gives up.
 #[test]
 fn results_that_the_session_makes_have_columns() {
