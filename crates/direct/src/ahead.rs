@@ -27,7 +27,13 @@ const KEY_BYTES_USUAL: usize = 16;
 /// Turns and keys of one look-up that are tried: a loop may have many turns and no key to announce.
 const TRIED_MAX: usize = 4 * KEYS_MAX;
 
-/// Announces what a call with these arguments will read. They are the same afterwards.
+/// How many values [`announce`] has at once.
+pub(crate) fn places(program: &Program) -> usize {
+    program.ahead(quintet_analysis::look_ups).places
+}
+
+/// Announces what a call with these arguments, or with these slots when it begins, will read. They are the same
+/// afterwards.
 pub(crate) fn announce(program: &Program, arguments: &mut Vec<Value>, context: &Context<'_>) {
     let ahead = program.ahead(quintet_analysis::look_ups);
     if ahead.look_ups.is_empty() || !is_on(context.host) {

@@ -54,6 +54,8 @@ pub(crate) struct Call {
     outermost: bool,
     /// Where ROLLBACK goes back to, once it runs.
     began: Option<Mark>,
+    /// The slots of the routine that it begins with, as they were left.
+    left: Vec<Value>,
 }
 
 /// A routine that is running.
@@ -97,8 +99,11 @@ impl Call {
         mut values: Vec<Value>,
         context: &mut Context<'_>,
     ) -> SqlResult<Call> {
-        ahead::announce(program, &mut values, context);
-        Call::begin(program, 0, values, 0)
+        let places = ahead::places(program).max(program.routines[0].slots.len());
+        values.reserve_exact(places.saturating_sub(values.len()));
+        let mut call = Call::begin(program, 0, values, 0)?;
+        ahead::announce(program, &mut call.top().slots, context);
+        Ok(call)
     }
 
     /// A call of one of a program's routines. `kept`: bytes that count as kept already.
@@ -118,6 +123,7 @@ impl Call {
             restricted: false,
             outermost: false,
             began: None,
+            left: Vec::new(),
         };
         call.enter(program, routine, arguments)?;
         Ok(call)
@@ -169,6 +175,23 @@ impl Call {
     /// Whether it has failed by a conflict with others, so that running it again may do.
     pub fn is_lost(&self) -> bool {
         self.lost
+    }
+
+    /// The slots of the routine that it has begun with, when it is over or given up.
+    pub fn into_slots(mut self) -> Vec<Value> {
+        match self.activations.first_mut() {
+            Some(first) => std::mem::take(&mut first.slots),
+            None => self.left,
+        }
+    }
+
+    /// A routine is over, or has failed.
+    fn pop(&mut self) {
+        if let Some(ended) = self.activations.pop()
+            && self.activations.is_empty()
+        {
+            self.left = ended.slots;
+        }
     }
 
     /// Whether the operation at hand is one that fails because the routine says so.
@@ -509,7 +532,7 @@ impl Call {
             (Output::Row, None) => vec![Vec::new()],
             (Output::Nothing, _) => Vec::new(),
         };
-        self.activations.pop();
+        self.pop();
         let Some(caller) = self.activations.last_mut() else {
             return Ok(Next::Over(rows));
         };
@@ -591,7 +614,7 @@ impl Call {
                 at.place = place;
                 return Ok(());
             }
-            self.activations.pop();
+            self.pop();
         }
         Err(Stop::Error(error))
     }

@@ -27,7 +27,7 @@ use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
 use quintet_engine::{Clash, Refusal};
 use quintet_ir::statement::Body;
-use quintet_ir::{Procedure, Statement};
+use quintet_ir::{Expr, Procedure, Statement};
 use quintet_tc::{Error, WaitPolicy};
 use std::sync::Arc;
 
@@ -40,6 +40,8 @@ pub struct Run {
     arguments: Option<Vec<Value>>,
     /// Of a call: what it will read has been announced.
     announced: bool,
+    /// Of a call: how many parameters were given away to it, to be its first arguments.
+    lent: Option<usize>,
     frame: Vec<Value>,
     workspace: Workspace,
     restarts: Restarts,
@@ -83,6 +85,7 @@ impl Run {
             stage: Stage::Fresh,
             arguments: None,
             announced: false,
+            lent: None,
             frame: Vec::new(),
             workspace: Workspace::default(),
             restarts: Restarts::default(),
@@ -100,6 +103,45 @@ impl Run {
         Run {
             arguments: Some(arguments),
             ..Run::new(direct, procedure)
+        }
+    }
+
+    /// Gives a call its parameters, if they are its first arguments and it leaves them as they are: they need not be
+    /// copied, and there are none in its context from then on.
+    pub fn lend(&mut self, params: &mut Vec<Value>) {
+        let Body::Call { program, arguments } = &self.procedure.body else {
+            return;
+        };
+        let is_param = |(number, argument): (usize, &Expr)| matches!(argument, Expr::Param(param, _) if *param == number);
+        let count = params.len();
+        if arguments.len() < count
+            || program.code()[0].slots_kept < count
+            || !arguments[..count].iter().enumerate().all(is_param)
+        {
+            return;
+        }
+        // What is behind them is mostly NULL, for what comes out.
+        let behind = arguments[count..].iter().map(|argument| match argument {
+            Expr::Const(value, _) => Some(value.clone()),
+            _ => None,
+        });
+        let Some(behind) = behind.collect::<Option<Vec<Value>>>() else {
+            return;
+        };
+        let mut values = std::mem::take(params);
+        values.extend(behind);
+        self.arguments = Some(values);
+        self.lent = Some(count);
+    }
+
+    /// A call that has failed, or whose transaction has, begins again: nothing of it remains.
+    pub fn begin_again(&mut self) {
+        self.leave_call();
+        let again = Run::new(&self.direct, Arc::clone(&self.procedure));
+        let before = std::mem::replace(self, again);
+        if let (Some(count), Some(mut params)) = (before.lent, before.arguments) {
+            params.truncate(count);
+            self.lend(&mut params);
         }
     }
 
@@ -181,10 +223,11 @@ impl Run {
 
     /// Leaves `Calling`, unless it must wait or is to commit.
     fn end_call(&mut self, context: &mut Context<'_>) -> Result<Vec<Vec<Value>>, Stop> {
-        let (Stage::Calling(call), Body::Call { program, .. }) =
-            (&mut self.stage, &self.procedure.body)
-        else {
+        let Body::Call { program, .. } = &self.procedure.body else {
             unreachable!("only a call is called");
+        };
+        let Stage::Calling(call) = &mut self.stage else {
+            unreachable!("it has begun");
         };
         let ended = call.run(program, &self.direct, context, &mut self.workspace);
         match ended {
@@ -195,16 +238,26 @@ impl Run {
                     row.resize(width, Value::Null);
                 }
                 self.affected = rows.len() as u64;
-                self.stage = Stage::Done;
+                self.leave_call();
                 Ok(rows)
             }
             Err(stop) => {
                 if let Stop::Error(_) = stop {
                     self.lost = call.is_lost();
-                    self.stage = Stage::Done;
+                    self.leave_call();
                 }
                 Err(stop)
             }
+        }
+    }
+
+    /// The call is over. What was lent to it may be wanted once more.
+    fn leave_call(&mut self) {
+        let stage = std::mem::replace(&mut self.stage, Stage::Done);
+        if self.lent.is_some()
+            && let Stage::Calling(call) = stage
+        {
+            self.arguments = Some(call.into_slots());
         }
     }
 

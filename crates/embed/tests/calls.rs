@@ -5,8 +5,8 @@
 
 mod support;
 
-use quintet_base::{SqlState, Value};
-use quintet_embed::{Client, Database, Level};
+use quintet_base::{Array, SqlState, SqlType, Value};
+use quintet_embed::{Client, Database, Level, Progress};
 use quintet_rt::threads;
 use support::{number, open_with};
 
@@ -125,6 +125,73 @@ fn calls_that_would_skew_writes_are_run_again() {
     assert_eq!(number(&mut client, "select count(*) from broken"), 0);
     let on_call = number(&mut client, "select count(*) from doctor where on_call");
     assert!(on_call > 0, "nobody is on call");
+}
+
+/// Goal: a call that is run again begins with the arguments that its client gave, whatever its routine has done with them.
+/// Method: the row that it changes is held by another until it wants to commit.
+#[test]
+fn a_lost_call_is_run_again_with_what_it_was_given() {
+    let (_dir, db) = open_with(
+        "create table hot (id int primary key, n int);
+         insert into hot values (1, 0);
+         create table log (id int primary key, tags text[], what text);
+         create procedure plain(a int, tags text[], what text) language plpgsql as $$
+         begin
+           update hot set n = n + a where id = 1;
+           insert into log values (a, tags, what);
+         end $$;
+         create procedure changing(a int, tags text[], what text) language plpgsql as $$
+         begin
+           update hot set n = n + a where id = 1;
+           a := a + 1;
+           tags[2] := tags[2] || '!';
+           what := what || '!';
+           insert into log values (a, tags, what);
+         end $$;
+         create procedure through(a int, tags text[], inout what text) language plpgsql as $$
+         begin
+           update hot set n = n + a where id = 1;
+           select what || n into what from hot where id = 1;
+           insert into log values (a, tags, what);
+         end $$",
+    );
+    let long = "a text that is too long to lie in a value itself";
+    let mut holder = client(&db, Level::Serializable);
+    let mut caller = client(&db, Level::Serializable);
+    for (number, name) in [(10, "plain"), (20, "changing"), (30, "through")] {
+        let sql = format!("call {name}($1, $2, $3)");
+        caller.prepare(name, &sql).unwrap();
+        holder
+            .query("begin; update hot set n = 0 where id = 1")
+            .unwrap();
+        let before = db.stats().retries;
+        let tags = Array {
+            element: SqlType::Text,
+            values: vec![Value::text("one"), Value::text("two")],
+        };
+        let params = vec![
+            Value::Int4(number),
+            Value::Array(Box::new(tags)),
+            Value::text(long),
+        ];
+        let mut progress = caller.start_prepared(name, params).unwrap();
+        assert!(matches!(progress, Progress::Waiting(_)), "{name}");
+        holder.query("commit").unwrap();
+        while let Progress::Waiting(pause) = progress {
+            pause.wait();
+            progress = caller.resume().unwrap();
+        }
+        assert!(db.stats().retries > before, "{name} was not run again");
+    }
+    let answers = caller.query("select * from log order by id").unwrap();
+    assert_eq!(
+        support::lines(&answers[0]),
+        [
+            format!("10|{{one,two}}|{long}"),
+            format!("21|{{one,two!}}|{long}!"),
+            format!("30|{{one,two}}|{long}30"),
+        ]
+    );
 }
 
 /// Goal: RAISE with the state of a lost conflict is the routine's own word: said once, not tried again.

@@ -19,6 +19,7 @@
 //! heights are known at every place. A jump out of several goes through one `Leave`.
 
 mod flat;
+mod writes;
 
 use crate::expr::Expr;
 use crate::expressions::{each_of_operation, slots};
@@ -31,6 +32,7 @@ use crate::sweep::Sweep;
 use flat::{flattened, is_plain};
 use quintet_base::{SqlError, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use writes::slots_kept;
 
 /// A place in the code.
 pub type Place = usize;
@@ -46,6 +48,8 @@ pub struct Code {
     pub requires: BTreeMap<Place, Needs>,
     /// Whether COMMIT or ROLLBACK is among them.
     pub ends_transactions: bool,
+    /// How many slots, from the first one on, none of them changes: they are at the end as they were at the beginning.
+    pub slots_kept: usize,
 }
 
 /// How many states are on the two stacks.
@@ -171,6 +175,7 @@ impl Code {
             |operation: &Operation| matches!(operation, Operation::Commit | Operation::Rollback);
         let mut code = Code {
             ends_transactions: writer.operations.iter().any(ends),
+            slots_kept: slots_kept(routine, &writer.operations),
             operations: writer.operations,
             lines: writer.lines,
             requires: writer.requires,

@@ -195,8 +195,8 @@ impl Session {
                 let batched_in = batched.seat.leads();
                 self.ensure_schema(portal)?;
                 let direct = &self.host.direct;
-                let run = Run::with_arguments(direct, Arc::clone(&procedure), arguments);
-                let mut calling = self.begin_call(&procedure, portal, run);
+                let run = Run::with_arguments(direct, procedure, arguments);
+                let mut calling = self.begin_call(portal, run);
                 if hold.is_some() {
                     self.present.slot.stands(batched_in);
                 }

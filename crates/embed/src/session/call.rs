@@ -29,15 +29,12 @@ use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
 use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Timestamp, Value};
 use quintet_direct::{Run, translate};
 use quintet_engine::Engine;
-use quintet_ir::statement::Procedure;
 use quintet_tc::{ConflictKind, Error as TcError};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A call and how far it has come.
 pub(super) struct Calling {
-    procedure: Arc<Procedure>,
     run: Run,
     /// Its result, held back until nothing can go wrong any more.
     pub rows: VecDeque<Vec<Value>>,
@@ -99,12 +96,7 @@ impl Calling {
 
 impl Session {
     /// A call of a portal that begins with `run`. If the portal commits, nothing else is to follow in its transaction.
-    pub(super) fn begin_call(
-        &mut self,
-        procedure: &Arc<Procedure>,
-        portal: &Portal,
-        run: Run,
-    ) -> Calling {
+    pub(super) fn begin_call(&mut self, portal: &Portal, run: Run) -> Calling {
         let alone = portal.commits && self.mode == Mode::Implicit;
         let fresh = self.txn.as_mut().filter(|txn| alone && txn.is_fresh());
         let alone = fresh.is_some();
@@ -116,7 +108,6 @@ impl Session {
         }
         self.host.alone = alone && portal.ends_transactions();
         Calling {
-            procedure: Arc::clone(procedure),
             run,
             rows: VecDeque::new(),
             alone,
@@ -267,7 +258,7 @@ impl Session {
         calling.rows.clear();
         calling.ended = false;
         calling.parting = false;
-        calling.run = Run::new(&self.host.direct, Arc::clone(&calling.procedure));
+        calling.run.begin_again();
         match self.txn.as_mut() {
             // Others wait for what it holds, or held.
             Some(txn) if txn.is_deadlocked() => {

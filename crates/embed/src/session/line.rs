@@ -70,8 +70,9 @@ impl Session {
             }
         }
         self.ensure_schema(portal)?;
-        let run = Run::new(&self.host.direct, Arc::clone(&procedure));
-        let calling = self.begin_call(&procedure, portal, run);
+        let mut run = Run::new(&self.host.direct, procedure);
+        run.lend(&mut portal.params);
+        let calling = self.begin_call(portal, run);
         portal.state = PortalState::Calling(Box::new(calling));
         Ok(())
     }
@@ -226,8 +227,8 @@ impl Session {
         place.note_begun();
         self.ensure_txn(schema);
         let procedure = call_of(portal)?;
-        let run = Run::with_arguments(&self.host.direct, Arc::clone(&procedure), arguments);
-        let mut calling = self.begin_call(&procedure, portal, run);
+        let run = Run::with_arguments(&self.host.direct, procedure, arguments);
+        let mut calling = self.begin_call(portal, run);
         calling.hold(place);
         portal.state = PortalState::Calling(Box::new(calling));
         Ok(())

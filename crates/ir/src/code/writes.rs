@@ -1,0 +1,115 @@
+//! Which slots a routine writes to.
+//!
+//! Relies on: operations say so.  Promises: a slot that is kept is at any time what the caller has put there.
+//! Does not: look into statements, which write to no slot.
+
+use super::Operation;
+use crate::routine::{Into, Routine};
+
+/// How many slots, from the first one on, none of the operations writes to.
+pub(super) fn slots_kept(routine: &Routine, operations: &[Operation]) -> usize {
+    let written = operations.iter().flat_map(written);
+    let first = written.chain(routine.found).min();
+    first.unwrap_or(routine.slots.len())
+}
+
+/// The slots that an operation writes to, but for FOUND. The flat forms of a statement write to no others.
+fn written(operation: &Operation) -> Vec<usize> {
+    let targets = |into: &Into| into.targets.iter().map(|(slot, _)| *slot).collect();
+    match operation {
+        Operation::Assign { slot, value: _ }
+        | Operation::AssignElement { slot, .. }
+        | Operation::NextInteger { slot, end: _ }
+        | Operation::NextElement { slot, end: _ }
+        | Operation::RowCount { slot }
+        | Operation::Diagnose { slot, item: _ } => vec![*slot],
+        Operation::Run { into, .. } | Operation::Call { into, .. } => targets(into),
+        Operation::NextRow { into, end: _ } => into.iter().map(|(slot, _)| *slot).collect(),
+        Operation::BeginGuard { slots, handlers: _ } => slots.to_vec(),
+        Operation::Jump(_)
+        | Operation::Unless(..)
+        | Operation::Leave { .. }
+        | Operation::BeginIntegers { .. }
+        | Operation::BeginRows(_)
+        | Operation::BeginElements(_)
+        | Operation::EndGuard
+        | Operation::BeginState
+        | Operation::EndState
+        | Operation::Raise(_)
+        | Operation::Reraise
+        | Operation::Commit
+        | Operation::Rollback
+        | Operation::Fail(_)
+        | Operation::Return(_)
+        | Operation::ReturnNext(_)
+        | Operation::ReturnQuery(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::Expr;
+    use crate::formula::Computed;
+    use crate::routine::Slot;
+    use quintet_base::{SqlType, Value};
+
+    /// Goal: whatever an operation writes to counts. Method: each that writes, to a slot before and after that of FOUND.
+    #[test]
+    fn slots_before_the_first_that_is_written_to_are_kept() {
+        let null = || Expr::Const(Value::Null, SqlType::Int4);
+        let into = |slot| Into {
+            targets: vec![(2, null()), (slot, null())],
+            ..Into::default()
+        };
+        type Writes<'a> = (&'a str, &'a dyn Fn(usize) -> Operation);
+        let all: [Writes; 8] = [
+            ("assign", &|slot| Operation::Assign {
+                slot,
+                value: Computed::new(null(), None),
+            }),
+            ("element", &|slot| Operation::AssignElement {
+                slot,
+                index: null(),
+                value: null(),
+            }),
+            ("integers", &|slot| Operation::NextInteger { slot, end: 0 }),
+            ("elements", &|slot| Operation::NextElement { slot, end: 0 }),
+            ("call", &|slot| Operation::Call {
+                routine: 0,
+                arguments: Vec::new(),
+                into: into(slot),
+            }),
+            ("rows", &|slot| Operation::NextRow {
+                into: into(slot).targets,
+                end: 0,
+            }),
+            ("guard", &|slot| Operation::BeginGuard {
+                handlers: Vec::new(),
+                slots: [2, slot],
+            }),
+            ("count", &|slot| Operation::RowCount { slot }),
+        ];
+        let slot = Slot {
+            name: "v".into(),
+            ty: SqlType::Int4,
+            not_null: false,
+        };
+        let mut routine = Routine {
+            name: "r".into(),
+            slots: vec![slot; 4],
+            arguments: 2,
+            strict: false,
+            found: Some(3),
+            body: Vec::new(),
+            output: crate::routine::Output::Nothing,
+        };
+        for (name, operation) in all {
+            assert_eq!(slots_kept(&routine, &[operation(1)]), 1, "{name}");
+            let both = [operation(3), Operation::Jump(0)];
+            assert_eq!(slots_kept(&routine, &both), 2, "{name}");
+        }
+        routine.found = None;
+        assert_eq!(slots_kept(&routine, &[Operation::EndGuard]), 4);
+    }
+}
