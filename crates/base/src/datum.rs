@@ -128,6 +128,9 @@ impl<'a> Datum<'a> {
             // Neither has anything to drop.
             (Datum::Int4(new), Value::Int4(old)) => *old = new,
             (Datum::Int8(new), Value::Int8(old)) => *old = new,
+            (Datum::Decimal(mantissa, scale), Value::Numeric(old)) => {
+                *old = Numeric::from_short(mantissa, scale);
+            }
             (datum, place) => *place = datum.to_value(),
         }
     }

@@ -124,15 +124,12 @@ impl Numeric {
         if scale >= FORM_LONG_SCALE || rest.len() > 8 {
             return None;
         }
-        let fill = match rest.last() {
-            Some(last) if *last >= 0x80 => 0xFF,
+        let sign = match rest.last() {
+            Some(last) if *last >= 0x80 => -1,
             _ => 0,
         };
-        let mut wide = [fill; 8];
-        for (to, from) in wide.iter_mut().zip(rest) {
-            *to = *from;
-        }
-        let mantissa = i64::from_le_bytes(wide);
+        let bytes = rest.iter().rev();
+        let mantissa = bytes.fold(sign, |wide: i64, byte| wide << 8 | i64::from(*byte));
         (short_len(mantissa) == rest.len()).then_some((mantissa, u16::from(scale)))
     }
 
