@@ -52,8 +52,8 @@ enum Node {
     Slot(usize),
     /// Of the stored row.
     Column(usize),
-    /// An array where it lies, and the index.
-    Element(Box<[Node; 2]>),
+    /// Of the array in a slot, at an index.
+    Element(usize, Box<Node>),
     Int4(Math, Box<[Node; 2]>),
     Int8(Math, Box<[Node; 2]>),
     Decimal(Math, Box<[Node; 2]>),
@@ -170,9 +170,10 @@ fn node(expr: &Expr, frame: Option<(&TableDef, &[usize])>) -> Option<Node> {
             let seen = is_read_in_place(column.ty) && !column.dropped;
             seen.then_some(Node::Column(number))
         }
-        Expr::Call { function, args, .. } if function.subscript => {
-            Some(Node::Element(both(&args[0], &args[1])?))
-        }
+        Expr::Call { function, args, .. } if function.subscript => match &args[0] {
+            Expr::Param(slot, _) => Some(Node::Element(*slot, boxed(&args[1])?)),
+            _ => None,
+        },
         Expr::Call { function, args, .. } => call(function, args, &part),
         Expr::Compare { op, left, right } => {
             Some(Node::Compare(*op, left.ty(), both(left, right)?))
@@ -337,7 +338,7 @@ impl Node {
             Node::Slot(slot) => scope.slots.get(*slot).map(Datum::of),
             Node::Column(number) => scope.row.as_ref()?.datum(*number),
             Node::Int4(..) => Some(self.compute_int4(scope)?.map_or(Datum::Null, Datum::Int4)),
-            Node::Element(both) => integer::element_datum(both, scope),
+            Node::Element(array, index) => integer::element(*array, index, scope).map(Datum::of),
             _ => self.compute(scope),
         }
     }
@@ -345,7 +346,7 @@ impl Node {
     fn compute<'a>(&'a self, scope: &Scope<'a>) -> Option<Datum<'a>> {
         Some(match self {
             Node::Const(value) => Datum::of(value),
-            Node::Slot(_) | Node::Column(_) | Node::Int4(..) | Node::Element(_) => {
+            Node::Slot(_) | Node::Column(_) | Node::Int4(..) | Node::Element(..) => {
                 return self.eval(scope);
             }
             Node::Int8(math, both) => match (both[0].eval(scope)?, both[1].eval(scope)?) {
@@ -450,7 +451,19 @@ impl Node {
     }
 
     /// TRUE, FALSE or NULL.
+    #[inline(always)]
     fn truth(&self, scope: &Scope<'_>) -> Option<Option<bool>> {
+        match self {
+            Node::Slot(slot) => match scope.slots.get(*slot)? {
+                Value::Bool(truth) => Some(Some(*truth)),
+                Value::Null => Some(None),
+                _ => None,
+            },
+            _ => self.compute_truth(scope),
+        }
+    }
+
+    fn compute_truth(&self, scope: &Scope<'_>) -> Option<Option<bool>> {
         Some(match self {
             Node::Compare(op, SqlType::Int4, both) => {
                 match (both[0].int4(scope)?, both[1].int4(scope)?) {

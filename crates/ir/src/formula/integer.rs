@@ -20,27 +20,14 @@ fn lying(value: &Value) -> Option<Option<i32>> {
     }
 }
 
-/// The element of an array where it lies; NULL if the array or the index is.
+/// The element of the array in a slot, where it lies; NULL if the array or the index is.
 #[inline(always)]
-fn element<'a>(both: &'a [Node; 2], scope: &Scope<'a>) -> Option<&'a Value> {
-    let [array, index] = both;
-    let array = match array {
-        Node::Slot(slot) => scope.slots.get(*slot)?,
-        array => match array.eval(scope)? {
-            Datum::Lying(array) => array,
-            _ => &Value::Null,
-        },
-    };
-    let index = match index.int4(scope) {
-        Some(index) => index.map(i64::from),
-        None => index.eval(scope)?.as_i64(),
-    };
-    Some(index.map_or(&Value::Null, |index| element_at(array, index)))
-}
-
-/// The same of any type.
-pub(super) fn element_datum<'a>(both: &'a [Node; 2], scope: &Scope<'a>) -> Option<Datum<'a>> {
-    element(both, scope).map(Datum::of)
+pub(super) fn element<'a>(array: usize, index: &Node, scope: &Scope<'a>) -> Option<&'a Value> {
+    let array = scope.slots.get(array)?;
+    Some(match index.int4(scope)? {
+        Some(index) => element_at(array, i64::from(index)),
+        None => &Value::Null,
+    })
 }
 
 impl Math {
@@ -69,11 +56,18 @@ impl Node {
 
     pub(super) fn compute_int4(&self, scope: &Scope<'_>) -> Option<Option<i32>> {
         match self {
-            Node::Element(both) => lying(element(both, scope)?),
+            Node::Element(array, index) => lying(element(*array, index, scope)?),
             Node::Int4(math, both) => match (both[0].int4(scope)?, both[1].int4(scope)?) {
                 (Some(a), Some(b)) => math.of(a, b).map(Some),
                 _ => Some(None),
             },
+            _ => self.chosen_int4(scope),
+        }
+    }
+
+    /// Apart, so that what comes before needs few registers.
+    fn chosen_int4(&self, scope: &Scope<'_>) -> Option<Option<i32>> {
+        match self {
             Node::Case(branches, otherwise) => {
                 for (condition, result) in branches {
                     if condition.truth(scope)? == Some(true) {
@@ -87,6 +81,7 @@ impl Node {
                 subject => among(results, subject.as_i64()?, otherwise).int4(scope),
             },
             Node::Slot(_) | Node::Column(_) | Node::Const(_) => self.int4(scope),
+            Node::Int4(..) | Node::Element(..) => self.compute_int4(scope),
             _ => match self.compute(scope)? {
                 Datum::Int4(value) => Some(Some(value)),
                 Datum::Null => Some(None),
