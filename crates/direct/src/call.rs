@@ -99,11 +99,16 @@ impl Call {
         mut values: Vec<Value>,
         context: &mut Context<'_>,
     ) -> SqlResult<Call> {
-        let places = ahead::places(program).max(program.routines[0].slots.len());
-        values.reserve_exact(places.saturating_sub(values.len()));
+        Call::make_room(program, &mut values);
         let mut call = Call::begin(program, 0, values, 0)?;
         ahead::announce(program, &mut call.top().slots, context);
         Ok(call)
+    }
+
+    /// Gives arguments the room for what becomes of them: the slots of the routine, and what is announced.
+    pub fn make_room(program: &Program, arguments: &mut Vec<Value>) {
+        let places = ahead::places(program).max(program.routines[0].slots.len());
+        arguments.reserve_exact(places.saturating_sub(arguments.len()));
     }
 
     /// A call of one of a program's routines. `kept`: bytes that count as kept already.

@@ -114,22 +114,24 @@ impl Run {
         };
         let is_param = |(number, argument): (usize, &Expr)| matches!(argument, Expr::Param(param, _) if *param == number);
         let count = params.len();
-        if arguments.len() < count
-            || program.code()[0].slots_kept < count
-            || !arguments[..count].iter().enumerate().all(is_param)
+        let Some((given, behind)) = arguments.split_at_checked(count) else {
+            return;
+        };
+        // What is behind them is mostly NULL, for what comes out.
+        let is_constant = |argument: &Expr| matches!(argument, Expr::Const(..));
+        if program.code()[0].slots_kept < count
+            || !given.iter().enumerate().all(is_param)
+            || !behind.iter().all(is_constant)
         {
             return;
         }
-        // What is behind them is mostly NULL, for what comes out.
-        let behind = arguments[count..].iter().map(|argument| match argument {
-            Expr::Const(value, _) => Some(value.clone()),
-            _ => None,
-        });
-        let Some(behind) = behind.collect::<Option<Vec<Value>>>() else {
-            return;
-        };
         let mut values = std::mem::take(params);
-        values.extend(behind);
+        Call::make_room(program, &mut values);
+        for argument in behind {
+            if let Expr::Const(value, _) = argument {
+                values.push(value.clone());
+            }
+        }
         self.arguments = Some(values);
         self.lent = Some(count);
     }
