@@ -337,8 +337,10 @@ impl Call {
                         *count = found;
                         note_found(routine, slots, found > 0);
                     }
-                    let row = (found > 0).then_some(&mut self.frame[..width]);
-                    fill(routine, slots, (into, plain), row, context.host)?;
+                    if !into.targets.is_empty() {
+                        let row = (found > 0).then_some(&mut self.frame[..width]);
+                        fill(routine, slots, (into, plain), row, context.host)?;
+                    }
                 }
                 Operation::Call {
                     routine: called,
@@ -648,6 +650,7 @@ fn eval(expr: &Expr, slots: &[Value], context: &Context<'_>) -> SqlResult<Value>
 }
 
 /// As [`eval`], by the formula if that has an answer.
+#[inline]
 fn compute(value: &Computed, slots: &[Value], context: &Context<'_>) -> SqlResult<Value> {
     let scope = Scope {
         row: None,

@@ -134,13 +134,8 @@ pub(crate) fn fill(
     if plain && let Some(row) = &mut row {
         for (place, (slot, _)) in into.targets.iter().enumerate() {
             match row.get_mut(place) {
-                Some(value) if !(value.is_null() && routine.slots[*slot].not_null) => {
-                    std::mem::swap(&mut slots[*slot], value);
-                }
-                value => {
-                    let value = value.map(std::mem::take).unwrap_or_default();
-                    store(routine, slots, *slot, value)?;
-                }
+                Some(Value::Null) | None => store(routine, slots, *slot, Value::Null)?,
+                Some(value) => std::mem::swap(&mut slots[*slot], value),
             }
         }
         return Ok(());
@@ -165,22 +160,28 @@ fn refused_null(slot: &Slot) -> SqlError {
 }
 
 /// `slot := value`.
-#[inline]
+#[inline(always)]
 pub(crate) fn store(
     routine: &Routine,
     slots: &mut [Value],
     slot: usize,
     value: Value,
 ) -> SqlResult<()> {
-    let defined = &routine.slots[slot];
+    match (&mut slots[slot], value) {
+        // Neither is NULL or has anything to drop.
+        (Value::Int4(place), Value::Int4(value)) => {
+            *place = value;
+            Ok(())
+        }
+        (place, value) => store_any(&routine.slots[slot], place, value),
+    }
+}
+
+fn store_any(defined: &Slot, place: &mut Value, value: Value) -> SqlResult<()> {
     if defined.not_null && value.is_null() {
         return Err(refused_null(defined));
     }
-    match (&mut slots[slot], value) {
-        // Neither has anything to drop.
-        (Value::Int4(place), Value::Int4(value)) => *place = value,
-        (place, value) => *place = value,
-    }
+    *place = value;
     Ok(())
 }
 

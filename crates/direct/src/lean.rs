@@ -15,7 +15,8 @@ use crate::insert::row_id;
 use crate::point::{Done, refused};
 use quintet_base::datum::Datum;
 use quintet_base::limits::KEY_BYTES_MAX;
-use quintet_base::{Bytes, SqlType, Value, key};
+use quintet_base::row::RowReader;
+use quintet_base::{Bytes, SqlResult, SqlType, Value, key};
 use quintet_ir::formula::{Computed, Formula, Scope};
 use quintet_ir::point::{LeanRow, Point, PointRow};
 use quintet_ir::{IndexDef, TableDef};
@@ -68,8 +69,6 @@ impl Buffers {
     }
 }
 
-/// Columns of a row that is written from where its values lie.
-const COLUMNS_MAX: usize = 24;
 /// Columns that are changed where they lie.
 const CHANGES_MAX: usize = 8;
 
@@ -126,8 +125,9 @@ pub(crate) fn give(output: &[Formula], scope: &Scope<'_>, out: &mut Vec<Value>) 
     if out.len() < output.len() {
         out.resize_with(output.len(), Value::default);
     }
-    for (formula, place) in output.iter().zip(out) {
-        formula.eval(scope)?.put_into(place);
+    let places = &mut out[..output.len()];
+    for (number, formula) in output.iter().enumerate() {
+        formula.eval(scope)?.put_into(&mut places[number]);
     }
     Some(())
 }
@@ -165,7 +165,7 @@ pub(crate) fn run(
             table,
             lean: Some(values),
             ..
-        } if values.len() <= COLUMNS_MAX => insert((table, direct), values, context, buffers),
+        } => insert((table, direct), values, context, buffers),
         _ => Ok(None),
     }
 }
@@ -268,8 +268,9 @@ fn update(
             }
             // All of them see the row as it was.
             let mut new = [(0, Datum::Null); CHANGES_MAX];
+            let new = &mut new[..changes.len()];
             let mut computed = values.iter();
-            for (place, (column, value)) in new.iter_mut().zip(changes) {
+            for (number, (column, value)) in changes.iter().enumerate() {
                 let value = match &value.formula {
                     Some(formula) => formula.eval(&scope)?,
                     None => Datum::of(computed.next()?),
@@ -277,9 +278,8 @@ fn update(
                 if value.is_null() && table.columns[*column].not_null {
                     return None;
                 }
-                *place = (*column, value);
+                new[number] = (*column, value);
             }
-            let new = &new[..changes.len()];
             // What is out of the ordinary with it is said by the long way.
             let patched = table.layout.patch_opened(&reader, new, bytes).ok()?;
             patched.then_some(Found::Row)
@@ -391,27 +391,37 @@ fn insert(
             }
         }
     }
-    let mut row = [Datum::Null; COLUMNS_MAX];
     let mut computed = values.iter();
-    for ((place, value), column) in row.iter_mut().zip(columns).zip(&table.columns) {
-        *place = match &value.formula {
-            Some(formula) => match formula.eval(&scope) {
-                Some(value) => value,
-                None => return Ok(None),
-            },
-            None => computed.next().map_or(Datum::Null, Datum::of),
+    let types = table.layout.columns();
+    assert_eq!(columns.len(), types.len(), "one value per column");
+    let mut row = table.layout.begin(bytes);
+    for (number, (value, ty)) in columns.iter().zip(types).enumerate() {
+        if *ty == SqlType::Int4
+            && let Some(formula) = &value.formula
+            && let Some(Some(value)) = formula.int4(&scope)
+        {
+            row.put_int4(number, value);
+            continue;
+        }
+        let value = match &value.formula {
+            Some(formula) => formula.eval(&scope),
+            None => computed.next().map(Datum::of),
         };
-        if place.is_null() && column.not_null {
-            return Ok(None);
+        match value {
+            Some(Datum::Null) if table.columns[number].not_null => return Ok(None),
+            Some(value) => row.put(number, value),
+            None => return Ok(None),
         }
     }
-    let row = &row[..columns.len()];
+    // What is out of the ordinary with it is said by the long way.
+    if row.finish().is_err() {
+        return Ok(None);
+    }
+    let row = table.layout.open(bytes)?;
     key.clear();
     match &table.primary_key {
         Some(primary) => {
-            for &column in &primary.columns {
-                push(row[column], table.columns[column].ty, key);
-            }
+            push_columns(&row, types, &primary.columns, key)?;
             if key.len() > KEY_BYTES_MAX {
                 return Ok(None);
             }
@@ -430,35 +440,53 @@ fn insert(
         }
     }
     // The entries fit, or nothing is put.
-    let longest = table.indexes.iter().map(|index| {
-        push_entry(table, &index.columns, row, key, entry);
-        entry.len()
-    });
-    if longest.max().unwrap_or(0) > KEY_BYTES_MAX {
-        return Ok(None);
+    for index in &table.indexes {
+        push_entry(&row, types, &index.columns, key, entry)?;
+        if entry.len() > KEY_BYTES_MAX {
+            return Ok(None);
+        }
     }
-    table.layout.encode_into(row, bytes)?;
     let put = context.txn.put_at(place, bytes);
     put.map_err(|error| refused(error, context, table))?;
-    let is_in = |index: &&IndexDef| !index.partial || !row[index.columns[0]].is_null();
+    let is_in = |index: &&IndexDef| !index.partial || !row.is_null(index.columns[0]);
     for index in table.indexes.iter().filter(is_in) {
-        push_entry(table, &index.columns, row, key, entry);
+        push_entry(&row, types, &index.columns, key, entry)?;
         let put = context.txn.put(index.space, &entry, key);
         put.map_err(|error| refused(error, context, table))?;
     }
     Ok(Some(Done::one(0)))
 }
 
-fn push_entry(
-    table: &TableDef,
+/// Appends columns of a row as keys have them.
+#[inline]
+fn push_columns(
+    row: &RowReader<'_>,
+    types: &[SqlType],
     columns: &[usize],
-    row: &[Datum<'_>],
+    out: &mut Vec<u8>,
+) -> SqlResult<()> {
+    for &column in columns {
+        if let Some(Some(value)) = row.int4(column) {
+            key::encode_int4(value, out);
+            continue;
+        }
+        match row.datum(column) {
+            Some(value) => push(value, types[column], out),
+            None => push(Datum::of(&row.get(column)?), types[column], out),
+        }
+    }
+    Ok(())
+}
+
+fn push_entry(
+    row: &RowReader<'_>,
+    types: &[SqlType],
+    columns: &[usize],
     key: &[u8],
     entry: &mut Vec<u8>,
-) {
+) -> SqlResult<()> {
     entry.clear();
-    for &column in columns {
-        push(row[column], table.columns[column].ty, entry);
-    }
+    push_columns(row, types, columns, entry)?;
     entry.extend_from_slice(key);
+    Ok(())
 }
