@@ -119,8 +119,7 @@ fn rows_of_a_dropped_space_are_kept_for_old_snapshots() {
     let tc = open();
     let mut txn = tc.begin(Level::Snapshot);
     let row = b"a row that nobody else writes";
-    txn.put(DROPPED, Bytes::from_static(KEY), row.to_vec())
-        .unwrap();
+    txn.put(DROPPED, Bytes::from_static(KEY), row).unwrap();
     commit(&tc, txn);
     let reader = tc.begin(Level::Snapshot);
     let mut txn = tc.begin(Level::Snapshot);
