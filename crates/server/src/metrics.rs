@@ -318,6 +318,11 @@ impl Page {
             "Commits that waited for room in memory.",
             tc.stalls,
         );
+        self.counter(
+            "commits_held_back",
+            "Commits that were slowed down while memory was nearly full.",
+            tc.held_back,
+        );
         self.gauge(
             "dirty_bytes",
             "Bytes of log that STORE does not have yet.",

@@ -105,7 +105,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
             drop(section);
             drop(alone);
             drop(guard);
-            return Err(shared.room_is_used_up());
+            return Err(shared.queue_for_room(bytes));
         }
         Err(error) => return Err(Error::Log(error)),
     };

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!   commit ──enough dirty, or removed, or buffers three quarters full──► wanted ─► pass ─► room, waiters woken
+//!     ├──nearly no room, and a pass is under way──► held back, up to a millisecond
 //!     └──no room──► waits; refused if the last pass has failed
 //! ```
 
@@ -18,10 +19,17 @@ use parking_lot::{Condvar, Mutex};
 use quintet_base::Timestamp;
 use quintet_rt::threads;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// How many records are filled in from STORE between two looks at the table's weight.
 const FILLS_BETWEEN_LOOKS: u64 = 64;
+
+/// How long a commit is held back at most.
+const HELD_BACK_MAX: Duration = Duration::from_millis(1);
+
+/// Shorter pauses are put together: a thread that sleeps for less comes back no sooner.
+const HELD_BACK_TOGETHER: Duration = Duration::from_micros(50);
 
 /// What the compactor thread is told.
 #[derive(Default)]
@@ -50,6 +58,8 @@ pub(crate) struct Turns {
     /// The next post ends with a checkpoint, due or not.
     checkpoint_wanted: AtomicBool,
     room: Mutex<Vec<RoomWaiter>>,
+    /// Nanoseconds that commits are to be held back and have not been.
+    owed: AtomicU64,
     /// The last one set, called by whoever runs a pass.
     watcher: Mutex<Option<Watcher>>,
 }
@@ -96,9 +106,10 @@ impl Shared {
     }
 
     /// Refuses to add more versions while the buffers are full: [`Error::Blocked`], or
-    /// [`Error::NoRoom`] or [`Error::PostFailed`] if they cannot be emptied.
+    /// [`Error::NoRoom`] or [`Error::PostFailed`] if they cannot be emptied. Takes its time when they are nearly full.
     pub fn wait_for_room(&self, bytes: usize) -> Result<(), Error> {
         if self.has_room(bytes) {
+            self.hold_back();
             return Ok(());
         }
         // Taken out first: in an `if let` the lock would be held while the turn is asked for.
@@ -107,6 +118,30 @@ impl Shared {
             self.want_compaction();
             return Err(failure.refusal());
         }
+        Err(self.queue_for_room(bytes))
+    }
+
+    /// Room comes with the end of a pass, which may be seconds away. So that nobody has to wait for it, commits go
+    /// the slower the fuller the buffers are, and leave their processor to the compactor.
+    fn hold_back(&self) {
+        let pause = pause_of(self.used(self.end()), self.log.ring_bytes());
+        if pause.is_zero() || !self.stats.compacting.load(Ordering::Relaxed) {
+            return;
+        }
+        let pause = pause.as_nanos() as u64;
+        let owed = self.turns.owed.fetch_add(pause, Ordering::Relaxed) + pause;
+        if u128::from(owed) < HELD_BACK_TOGETHER.as_nanos() {
+            return;
+        }
+        // Of two who come at once one pays for both.
+        let owed = Duration::from_nanos(self.turns.owed.swap(0, Ordering::Relaxed));
+        self.stats.held_back.fetch_add(1, Ordering::Relaxed);
+        self.config.clock.sleep(owed.min(HELD_BACK_MAX));
+    }
+
+    /// A place among those who wait for room for so many bytes; also for whom the log has refused for want of
+    /// buffers, although there seemed to be room.
+    pub fn queue_for_room(&self, bytes: usize) -> Error {
         let (wait, set) = Wait::manual();
         self.turns.room.lock().push(Box::new(set));
         self.stats.stalls.fetch_add(1, Ordering::Relaxed);
@@ -114,14 +149,6 @@ impl Shared {
         if self.has_room(bytes) {
             self.signal_room();
         }
-        self.want_compaction();
-        Err(Error::Blocked(wait))
-    }
-
-    /// The log has refused for want of buffers, although there seemed to be room.
-    pub fn room_is_used_up(&self) -> Error {
-        let (wait, set) = Wait::manual();
-        self.turns.room.lock().push(Box::new(set));
         self.want_compaction();
         Error::Blocked(wait)
     }
@@ -261,6 +288,14 @@ impl Shared {
     }
 }
 
+/// How long a commit is held back when so many bytes of so many are in use.
+fn pause_of(used: u64, ring: u64) -> Duration {
+    // From here on; further on, nobody gets room any more ([`Shared::has_room`]).
+    let from = ring / 16 * 13;
+    let over = used.saturating_sub(from).min(ring / 8);
+    HELD_BACK_MAX.mul_f64(over as f64 / (ring / 8) as f64)
+}
+
 impl Compactor {
     /// Starts the thread.
     pub fn start(shared: &Arc<Shared>) -> Compactor {
@@ -293,5 +328,24 @@ impl Drop for Compactor {
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fuller_the_longer_and_no_longer_than_what_is_said() {
+        const RING: u64 = 1 << 20;
+        let pauses: Vec<Duration> = (0..=64)
+            .map(|part| pause_of(RING / 64 * part, RING))
+            .collect();
+        assert!(pauses.is_sorted());
+        assert!(pauses[52].is_zero(), "thirteen sixteenths are no reason");
+        assert!(!pauses[53].is_zero());
+        assert_eq!(pauses[56], HELD_BACK_MAX / 2);
+        // From there on nobody gets room.
+        assert_eq!(pauses[60..], [HELD_BACK_MAX; 5]);
     }
 }

@@ -195,6 +195,7 @@ impl Tc {
             compactions: shared.stats.compactions.load(Ordering::Relaxed),
             compacting: shared.stats.compacting.load(Ordering::Relaxed),
             stalls: shared.stats.stalls.load(Ordering::Relaxed),
+            held_back: shared.stats.held_back.load(Ordering::Relaxed),
             dirty_bytes: end.0.saturating_sub(shared.generations.newest().0),
             posts: shared.stats.posts.load(Ordering::Relaxed),
             posted: shared.generations.newest(),

@@ -75,6 +75,8 @@ pub struct TcStats {
     pub compacting: bool,
     /// Times a commit had to wait for a merge.
     pub stalls: u64,
+    /// Times a commit was held back, so that nobody has to wait.
+    pub held_back: u64,
     /// Bytes of log that STORE does not have yet.
     pub dirty_bytes: u64,
     /// Pieces posted; with [`Posting::Frozen`] as many as compactions.

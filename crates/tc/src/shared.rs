@@ -28,6 +28,7 @@ pub(crate) struct Counters {
     pub posts: AtomicU64,
     pub compacting: AtomicBool,
     pub stalls: AtomicU64,
+    pub held_back: AtomicU64,
 }
 
 /// What all handles share.

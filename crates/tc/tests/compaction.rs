@@ -13,6 +13,7 @@ use quintet_tc::{Error, Posting, Tc, TcConfig};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 use support::*;
 
 /// Goal: at any moment a transaction sees the model as it was when it began, and commits do to the
@@ -498,4 +499,60 @@ fn a_full_store_refuses_commits_politely_and_takes_them_again_when_there_is_room
         rows(&running.tc.begin(Level::Snapshot)).len() as u32,
         refused + 100
     );
+}
+
+/// Goal: commits that come faster than a pass goes on are slowed down before they are stopped. Method: a merge that
+/// takes longer than it takes to fill the buffers, and a clock that notes who sleeps.
+#[test]
+fn commits_are_held_back_before_they_have_to_wait() {
+    #[derive(Debug, Default)]
+    struct Noting(Mutex<Vec<Duration>>);
+    impl quintet_rt::Clock for Noting {
+        fn now_micros(&self) -> i64 {
+            0
+        }
+        fn monotonic_nanos(&self) -> u64 {
+            0
+        }
+        fn sleep(&self, duration: Duration) {
+            self.0.lock().unwrap().push(duration);
+        }
+    }
+    let media = Media::new(1);
+    let store = Watched::open(&media.medium);
+    store.merge_ms.store(500, Ordering::Relaxed);
+    let clock = Arc::new(Noting::default());
+    let config = TcConfig {
+        // Nothing is merged for want of memory.
+        cache_bytes_max: 4 << 20,
+        clock: Arc::clone(&clock) as Arc<_>,
+        ..tiny()
+    };
+    let running = media.open_on(store, Durability::Async, config, TINY_RING);
+    let tc = &running.tc;
+    let slept = || clock.0.lock().unwrap().clone();
+    let mut wait = None;
+    for i in 0..1000 {
+        let mut txn = tc.begin(Level::Snapshot);
+        put(&mut txn, &format!("k{i}"), &"v".repeat(500));
+        let used = tc.stats().buffer_bytes;
+        match txn.commit(Durability::Async) {
+            Ok(_) if used < TINY_RING as u64 / 4 * 3 => assert_eq!(slept(), [], "at {used}"),
+            Ok(_) => {}
+            Err(Error::Blocked(blocked)) => {
+                wait = Some(blocked);
+                break;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let slept = slept();
+    assert!(slept.len() > 5, "{slept:?}");
+    assert!(slept.iter().all(|pause| *pause <= Duration::from_millis(1)));
+    assert!(
+        slept.last() > Some(&Duration::from_micros(800)),
+        "{slept:?}"
+    );
+    assert_eq!(tc.stats().held_back, slept.len() as u64);
+    wait.expect("the merge takes longer").wait();
 }
