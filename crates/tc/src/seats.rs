@@ -33,7 +33,7 @@ const BLOCKS: usize = 20;
 const EMPTY: u64 = u64::MAX;
 /// A thread that commits counts the readers itself only once in so many times; in simulations of a few dozen
 /// commits more often.
-const COUNT_EVERY: u32 = if cfg!(feature = "sim") { 4 } else { 64 };
+pub(crate) const COUNT_EVERY: u32 = if cfg!(feature = "sim") { 4 } else { 64 };
 
 /// A transaction's number is its seat's above so many bits of a count.
 const TXN_BITS: u32 = 38;

@@ -118,7 +118,12 @@ fn an_old_snapshot_keeps_no_long_chain() {
         read(entry, 8, &seats),
         Some((Some(1u64.to_be_bytes().to_vec()), 8))
     );
-    assert!((60..=130).contains(&longest), "{longest} versions");
+    let counts = crate::seats::COUNT_EVERY as usize;
+    assert!(
+        longest >= counts / 4 * 3,
+        "{longest} versions: nobody read them"
+    );
+    assert!(longest <= 2 * counts + 2, "{longest} versions");
     old.leave();
 }
 
