@@ -8,8 +8,7 @@
 //! of insertion. By the thread's time on a processor, and the longest single insertion by the clock: that
 //! is a shard that grew. The best of five runs.
 //!
-//! Measured on two hyperthreads of a Xeon (2 MiB L2 a core, 260 MiB L3, shared), busy with other work at a load
-//! of 5 to 7, 4 000 000 entries, three to five runs of each in turn, nanoseconds an insertion:
+//! Measured on two processors of a virtual machine, busy with other work at a load of 5 to 7, 4 000 000 entries, three to five runs of each in turn, nanoseconds an insertion:
 //!
 //! | a shard that grows | ns |
 //! |---|---|

@@ -430,6 +430,17 @@ impl Session {
         Ok(Step::Done(tag))
     }
 
+    /// What a run is carried out in.
+    fn running<'a>(&'a mut self, params: &'a [Value]) -> SqlResult<Context<'a>> {
+        let txn = self.txn.as_mut().ok_or_else(transaction_has_ended)?;
+        Ok(Context {
+            txn,
+            host: &self.host,
+            params,
+            cancel: &self.cancel,
+        })
+    }
+
     /// Pulls rows out of a run until its end, `max_rows`, a break or a wait.
     pub(super) fn pull(
         &mut self,
@@ -439,13 +450,7 @@ impl Session {
         rows: &mut u64,
         give: &mut dyn FnMut(&[Value]) -> SqlResult<Flow>,
     ) -> SqlResult<Pulled> {
-        let txn = self.txn.as_mut().ok_or_else(transaction_has_ended)?;
-        let mut context = Context {
-            txn,
-            host: &self.host,
-            params,
-            cancel: &self.cancel,
-        };
+        let mut context = self.running(params)?;
         let mut given = 0;
         loop {
             match run.next(&mut context) {
@@ -461,7 +466,7 @@ impl Session {
                     }
                 }
                 Ok(None) => return Ok(Pulled::End),
-                Err(stop) => return stopped(stop, &self.cancel),
+                Err(stop) => return stopped(stop, context.cancel),
             }
         }
     }
@@ -473,19 +478,13 @@ impl Session {
         params: &[Value],
         rows: &mut VecDeque<Vec<Value>>,
     ) -> SqlResult<Pulled> {
-        let txn = self.txn.as_mut().ok_or_else(transaction_has_ended)?;
-        let mut context = Context {
-            txn,
-            host: &self.host,
-            params,
-            cancel: &self.cancel,
-        };
+        let mut context = self.running(params)?;
         match run.call(&mut context) {
             Ok(result) => {
                 *rows = result.into();
                 Ok(Pulled::End)
             }
-            Err(stop) => stopped(stop, &self.cancel),
+            Err(stop) => stopped(stop, context.cancel),
         }
     }
 
