@@ -13,14 +13,23 @@ use rustix::fs::FallocateFlags;
 use rustix::fs::OFlags;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, IoSlice};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Zeros are written in pieces of this size: large enough that the call costs nothing beside the
-/// copy, small enough to live in the binary's zero page.
+/// Zeros are written in pieces of this size, one after the other and each to the disk before the next: large
+/// enough to use the disk, small enough that a sync of somebody else's waits a fraction of a millisecond for
+/// the piece before it.
 const ZEROS_BYTES: usize = 256 * 1024;
-static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
+
+/// Aligned as direct writes have to be.
+#[repr(align(4096))]
+struct Zeros([u8; ZEROS_BYTES]);
+
+static ZEROS: Zeros = Zeros([0; ZEROS_BYTES]);
+
+/// A direct write begins and ends at a multiple of this on every common disk.
+const DIRECT_BYTES: u64 = 4096;
 
 /// Parts given to one vectored write; every system takes at least this many (`IOV_MAX`).
 const PARTS_MAX: usize = 1024;
@@ -50,30 +59,14 @@ impl Disk for RealDisk {
         }))
     }
 
-    #[cfg(target_os = "linux")]
     fn open_direct(&self, path: &Path) -> Result<Option<Arc<dyn DiskFile>>, Error> {
-        let direct = OFlags::DIRECT.bits().cast_signed();
-        let opened = File::options()
-            .read(true)
-            .write(true)
-            .custom_flags(direct)
-            .open(path);
-        match opened {
-            Ok(file) => Ok(Some(Arc::new(RealFile {
+        let opened = open_past_cache(path).map_err(|e| Error::new("open", path, e))?;
+        Ok(opened.map(|file| -> Arc<dyn DiskFile> {
+            Arc::new(RealFile {
                 file,
                 path: path.to_path_buf(),
-            }))),
-            // What open(2) says where there is no direct I/O.
-            Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
-                Ok(None)
-            }
-            Err(e) => Err(Error::new("open", path, e)),
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_direct(&self, _path: &Path) -> Result<Option<Arc<dyn DiskFile>>, Error> {
-        Ok(None)
+            })
+        }))
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<String>, Error> {
@@ -118,6 +111,28 @@ impl Disk for RealDisk {
     }
 }
 
+/// Opens a file for reads and writes that go past the system's cache; `None` where there are none.
+#[cfg(target_os = "linux")]
+fn open_past_cache(path: &Path) -> io::Result<Option<File>> {
+    let direct = OFlags::DIRECT.bits().cast_signed();
+    let opened = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(direct)
+        .open(path);
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        // What open(2) says where there is no direct I/O.
+        Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_past_cache(_path: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
 #[derive(Debug)]
 struct RealFile {
     file: File,
@@ -128,6 +143,38 @@ struct RealFile {
 impl RealFile {
     fn fault(&self, operation: &'static str, source: io::Error) -> Error {
         Error::new(operation, &self.path, source)
+    }
+
+    /// Writes zeros from `from` to `to`, piece by piece to the disk. All at once they would have the disk for
+    /// as long as it takes to write them, and whoever syncs another file would wait for that.
+    fn write_zeros(&self, from: u64, to: u64) -> io::Result<()> {
+        // A file that goes by another name now is written through the cache.
+        let direct = match self.path_is_ours()? {
+            true => open_past_cache(&self.path)?,
+            false => None,
+        };
+        let mut at = from;
+        while at < to {
+            let piece = (to - at).min(ZEROS_BYTES as u64);
+            let zeros = &ZEROS.0[..piece as usize];
+            let aligned = at.is_multiple_of(DIRECT_BYTES) && piece.is_multiple_of(DIRECT_BYTES);
+            match &direct {
+                Some(direct) if aligned => direct.write_all_at(zeros, at)?,
+                _ => {
+                    self.file.write_all_at(zeros, at)?;
+                    self.file.sync_data()?;
+                }
+            }
+            at += piece;
+        }
+        Ok(())
+    }
+
+    /// Whether the file is still what its path names.
+    fn path_is_ours(&self) -> io::Result<bool> {
+        let ours = self.file.metadata()?;
+        Ok(fs::metadata(&self.path)
+            .is_ok_and(|named| (named.dev(), named.ino()) == (ours.dev(), ours.ino())))
     }
 }
 
@@ -223,15 +270,8 @@ impl DiskFile for RealFile {
             Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
             Err(e) => return Err(self.fault("allocate", e.into())),
         }
-        let mut at = old;
-        while at < len {
-            let piece = (len - at).min(ZEROS_BYTES as u64);
-            self.file
-                .write_all_at(&ZEROS[..piece as usize], at)
-                .map_err(|e| self.fault("allocate", e))?;
-            at += piece;
-        }
-        Ok(())
+        self.write_zeros(old, len)
+            .map_err(|e| self.fault("allocate", e))
     }
 
     fn try_lock(&self) -> Result<bool, Error> {
