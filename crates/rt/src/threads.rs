@@ -4,6 +4,10 @@
 //! tools; [`block_on`] costs no allocation after a thread's first call.  Does not: run an
 //! asynchronous runtime or a pool; short tasks belong to the callers' own threads.
 
+mod idle;
+
+pub use idle::only_when_idle;
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;

@@ -17,6 +17,7 @@
 //!  when_durable ◄───────────────────────┘
 //!
 //!  log segment keeper (one thread): the next segment file, written with zeros before it is needed
+//!  log memory (one thread, until the log has gone round once): the ring's pages, touched before they are needed
 //! ```
 //!
 //! Where a record is in its life, and who moves it on:
@@ -43,6 +44,7 @@
 //! | `blocks` | writes in whole blocks, past the system's cache |
 //! | `stream` | the segments as one stream of bytes |
 //! | `shared` | reserve, append, flush, truncate; who sleeps and who wakes |
+//! | `shared::ahead` | memory of the ring, touched before records come to it |
 //! | `shared::keeper` | which segments there are, and when the next is made |
 //! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `space` | making, reusing and removing segments |

@@ -39,7 +39,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use memory::Span;
+pub(crate) use memory::{LARGE_PAGE_BYTES, Span};
 pub(crate) use place::Place;
 
 use crate::groups::{GROUP_BYTES_MAX, Groups};
@@ -117,6 +117,17 @@ impl Ring {
 
     pub fn end(&self) -> u64 {
         self.tail.end()
+    }
+
+    /// Whether its memory comes in large pages, if the system has any.
+    pub fn has_large_pages(&self) -> bool {
+        self.memory.large_pages().is_some()
+    }
+
+    /// Touches the large page in which `position` has its place, whatever is there; false if the system
+    /// does not do that.
+    pub fn touch(&self, position: u64) -> bool {
+        self.memory.touch((position % self.bytes()) as usize)
     }
 
     pub fn written(&self) -> u64 {

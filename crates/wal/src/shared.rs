@@ -14,6 +14,7 @@
 //! Hot path: `reserve` and what `Reservation::finish` calls run inside every commit. Nothing that
 //! allocates, no lock, no system call but the one wake-up of a writer that sleeps.
 
+mod ahead;
 mod keeper;
 
 use crate::archive::Archive;
@@ -68,6 +69,8 @@ pub(crate) struct Shared {
     progress: Condvar,
     /// The segment keeper waits here.
     wanted: Condvar,
+    /// Whoever touches memory ahead waits here.
+    untouched: Condvar,
     /// Written by the writer only; Release there pairs with Acquire in `synced`.
     synced: AtomicU64,
     opened_at: u64,
@@ -87,6 +90,8 @@ struct Control {
     /// Callers waiting for `progress`.
     sleepers: usize,
     ahead: Ahead,
+    /// The memory of the ring is to be touched up to this position.
+    touch_to: u64,
     closing: bool,
 }
 
@@ -147,11 +152,13 @@ impl Shared {
                 flush_to: 0,
                 sleepers: 0,
                 ahead: Ahead::Enough,
+                touch_to: 0,
                 closing: false,
             }),
             work: Condvar::new(),
             progress: Condvar::new(),
             wanted: Condvar::new(),
+            untouched: Condvar::new(),
             synced: AtomicU64::new(end),
             opened_at: end,
             stream: RwLock::new(stream),
@@ -308,6 +315,7 @@ impl Shared {
         control.closing = true;
         self.work.notify_all();
         self.wanted.notify_all();
+        self.untouched.notify_all();
     }
 
     /// What the writer has to do now.
@@ -424,6 +432,7 @@ impl Shared {
             kept_segments,
             kept_bytes,
             keep_failures: counters.keep_failures.load(Ordering::Relaxed),
+            touched_bytes: counters.touched_bytes.load(Ordering::Relaxed),
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct WalStats {
     pub kept_bytes: u64,
     /// Times that a segment could not be put into the archive; it stays in the log and is tried again.
     pub keep_failures: u64,
+    /// Bytes of memory that were touched before records came to them.
+    pub touched_bytes: u64,
 }
 
 /// The same, shared. Written by the writer and by appends; nothing else hangs on the values, so
@@ -44,6 +46,7 @@ pub(crate) struct Counters {
     pub sync_nanos_max: AtomicU64,
     pub segment_waits: AtomicU64,
     pub keep_failures: AtomicU64,
+    pub touched_bytes: AtomicU64,
 }
 
 impl Counters {

@@ -1,7 +1,7 @@
 //! The log as others call it.
 //!
 //! Relies on: the other files of this crate.  Promises: see the crate.  Does not: hold logic of its
-//! own beyond starting and ending the two threads.
+//! own beyond starting and ending the threads.
 //!
 //! ```no_run
 //! # use std::sync::Arc;
@@ -88,15 +88,22 @@ impl Wal {
         Opening::begin(disk, config, redo_start)?.finish_driven(clock, rand)
     }
 
-    /// Starts the writer and the keeper.
+    /// Starts the writer, the keeper and whoever touches memory ahead.
     pub(crate) fn started(shared: Shared) -> Arc<Wal> {
         let shared = Arc::new(shared);
         let writer = Writer::new(Arc::clone(&shared));
         let keeper = Arc::clone(&shared);
-        let threads = vec![
+        let mut threads = vec![
             threads::spawn("wal-writer", move || writer.run()),
             threads::spawn("wal-segments", move || keeper.keep_segments()),
         ];
+        if shared.wants_memory_ahead() {
+            let shared = Arc::clone(&shared);
+            threads.push(threads::spawn("wal-memory", move || {
+                threads::only_when_idle();
+                shared.touch_ahead();
+            }));
+        }
         Arc::new(Wal {
             shared,
             threads: Mutex::new(threads),

@@ -52,6 +52,8 @@ pub(crate) struct Writer {
     blocks: Option<Blocks>,
     /// When the oldest of the unsynced writes was made.
     unsynced_since: u64,
+    /// When the log has come so far, memory ahead of it is asked for.
+    ask_for_memory_at: u64,
 }
 
 /// What became of one turn.
@@ -69,6 +71,10 @@ impl Writer {
     pub fn new(shared: Arc<Shared>) -> Writer {
         let position = shared.end();
         let waited_for = shared.config.durability != Durability::None;
+        let ask_for_memory_at = match shared.wants_memory_ahead() {
+            true => position,
+            false => u64::MAX,
+        };
         Writer {
             shared,
             blocks: waited_for.then(Blocks::new),
@@ -76,6 +82,7 @@ impl Writer {
             synced: position,
             unsynced: Unsynced::default(),
             unsynced_since: 0,
+            ask_for_memory_at,
         }
     }
 
@@ -113,6 +120,9 @@ impl Writer {
 
     fn attempt(&mut self, task: &Task) -> Result<Turn, quintet_rt::Error> {
         if task.end > self.written {
+            if task.end > self.ask_for_memory_at {
+                self.ask_for_memory_at = self.shared.ask_for_memory(task.end);
+            }
             self.write(task)?;
             self.shared.set_written(self.written);
             self.shared.counters.groups.fetch_add(1, Ordering::Relaxed);

@@ -9,7 +9,9 @@
 //! it, and each read from a small page that was not looked at lately walks the tables of two address spaces
 //! in a virtual machine.
 
+use rustix::mm::{Advice, madvise};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Of the memory. Not more: beyond what the system's allocator gives anyway, zeros would be written
@@ -17,7 +19,7 @@ use std::ptr::NonNull;
 const MEMORY_ALIGNMENT: usize = 16;
 
 /// Whole ones are asked for; what lies before the first and behind the last stays with small pages.
-const LARGE_PAGE_BYTES: usize = 2 << 20;
+pub(crate) const LARGE_PAGE_BYTES: usize = 2 << 20;
 
 /// A ring of so many bytes asks for large pages.
 const LARGE_BYTES: usize = 8 * LARGE_PAGE_BYTES;
@@ -80,15 +82,34 @@ impl Memory {
 
     /// A wish: a system that has none left, or gives none, says so, and nothing else changes.
     fn prefer_large_pages(&self) {
-        if cfg!(miri) || self.layout.size() < LARGE_BYTES {
+        let Some(pages) = self.large_pages() else {
             return;
+        };
+        let first = self.base.as_ptr().wrapping_add(pages.start);
+        // SAFETY: whole pages of an allocation of our own, whose bytes this advice does not change.
+        let _ = unsafe { madvise(first.cast(), pages.len(), Advice::LinuxHugepage) };
+    }
+
+    /// The offsets that whole large pages take, if it has asked for them.
+    pub fn large_pages(&self) -> Option<Range<usize>> {
+        if cfg!(miri) || self.layout.size() < LARGE_BYTES {
+            return None;
         }
         let skipped = self.base.as_ptr().align_offset(LARGE_PAGE_BYTES);
         let bytes = (self.layout.size() - skipped) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
-        let first = self.base.as_ptr().wrapping_add(skipped);
-        // SAFETY: whole pages of an allocation of our own, whose bytes this advice does not change.
-        let _ =
-            unsafe { rustix::mm::madvise(first.cast(), bytes, rustix::mm::Advice::LinuxHugepage) };
+        Some(skipped..skipped + bytes)
+    }
+
+    /// Touches the large page around an offset without changing what is there; others may use it meanwhile.
+    /// False if the system (Linux before 5.14) does not do that. What lies in no large page is left alone.
+    pub fn touch(&self, offset: usize) -> bool {
+        let Some(pages) = self.large_pages().filter(|pages| pages.contains(&offset)) else {
+            return true;
+        };
+        let begin = pages.start + (offset - pages.start) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
+        let page = self.base.as_ptr().wrapping_add(begin);
+        // SAFETY: a whole page of an allocation of our own; it is made to be there and keeps its bytes.
+        unsafe { madvise(page.cast(), LARGE_PAGE_BYTES, Advice::LinuxPopulateWrite) }.is_ok()
     }
 
     /// Where it begins.
@@ -117,5 +138,49 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout, and freed here only.
         unsafe { dealloc(self.base.as_ptr(), self.layout) }
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+#[allow(clippy::unwrap_used)] // A test may; the lint's own exception misses helper functions.
+mod tests {
+    use super::*;
+
+    /// Page faults of this thread so far.
+    fn faults() -> u64 {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        fields.split_whitespace().nth(7).unwrap().parse().unwrap()
+    }
+
+    /// Faults of writing to every small page of the large one at `offset`.
+    fn faults_of_writing(memory: &Memory, offset: usize) -> u64 {
+        let before = faults();
+        for at in (offset..offset + LARGE_PAGE_BYTES).step_by(4096) {
+            // SAFETY: inside the allocation, which nobody else knows of.
+            unsafe { memory.base.add(at).write_volatile(1) };
+        }
+        faults() - before
+    }
+
+    #[test]
+    fn what_was_touched_is_there_and_keeps_its_bytes() {
+        let memory = Memory::new(LARGE_BYTES as u64, 4096);
+        let pages = memory.large_pages().unwrap();
+        faults(); // what reading them needs is there from now on
+        let (first, second) = (pages.start, pages.start + LARGE_PAGE_BYTES);
+        if !memory.touch(first + 77) {
+            return; // not on this system
+        }
+        assert_eq!(faults_of_writing(&memory, first), 0);
+        assert!(faults_of_writing(&memory, second) > 0);
+        assert!(memory.touch(first) && memory.touch(pages.end));
+        // SAFETY: inside the allocation and initialised.
+        assert_eq!(unsafe { memory.base.add(first).read_volatile() }, 1);
+    }
+
+    #[test]
+    fn a_small_ring_asks_for_nothing() {
+        assert_eq!(Memory::new(1 << 20, 4096).large_pages(), None);
     }
 }

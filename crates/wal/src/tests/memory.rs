@@ -3,6 +3,7 @@
 use super::{Rig, config, give_back, give_back_of, new_disk};
 use crate::error::Error;
 use crate::record::Payload;
+use crate::ring::Ring;
 use crate::{MemoryRecords, Wal, WalConfig};
 use quintet_base::{Durability, Lsn};
 use quintet_rt::{Rand, SimDisk};
@@ -400,4 +401,35 @@ fn a_reservation_that_is_dropped_aborts_the_process() {
         assert!(err.contains("the log cannot go on"), "{how}: {err}");
         assert_eq!(how == "panics", err.contains("while it is held"), "{err}");
     }
+}
+
+/// Memory is touched ahead of a log that is used, not of one that is not, and records stay what they were.
+#[test]
+#[cfg_attr(miri, ignore = "no large pages there")]
+fn memory_is_touched_ahead_of_what_is_used() {
+    const MIB: u64 = 1 << 20;
+    let disk = new_disk(1);
+    let settings = WalConfig {
+        segment_bytes: 8 << 20,
+        pending_bytes_max: 32 << 20,
+        ..kept(64 << 20)
+    };
+    let log = open(&disk, settings);
+    let payload: Vec<u8> = (0..50_000u32).map(|n| n as u8).collect();
+    let mut ends = Vec::new();
+    while log.end().0 < 10 * MIB {
+        let lsn = log.append(Payload::new(payload.clone().into())).unwrap();
+        ends.push((lsn, payload.clone()));
+        log.when_durable(lsn).wait().unwrap();
+    }
+    // An old system touches nothing.
+    if Ring::new(64 << 20, 4096, 0, 0).touch(0) {
+        let touched = (0..2000).find(|_| {
+            quintet_rt::Clock::sleep(&quintet_rt::RealClock, std::time::Duration::from_millis(10));
+            log.stats().touched_bytes >= 8 * MIB
+        });
+        assert!(touched.is_some(), "{:?}", log.stats());
+    }
+    assert!(log.stats().touched_bytes <= 22 * MIB, "{:?}", log.stats());
+    assert!(owned(log.memory(Lsn(0), log.end())) == ends);
 }
