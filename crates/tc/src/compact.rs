@@ -36,14 +36,19 @@ use crate::record::{self, CommitRecord};
 use crate::seats::Readers;
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
+use crate::sync::yield_now;
 use crate::table::{Extent, Removed, Sweep, TOGETHER};
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Versions of one row that are worth another count of the readers: that looks at every seat.
 const LONG_CHAIN: usize = 64;
+
+/// Records of a pass between two moments at which others may go first: some 50 µs.
+const RECORDS_IN_A_ROW: usize = 4 * TOGETHER;
 
 /// What somebody who fills in looks at for it: a part of a millisecond.
 const RECORDS_OF_FILLER: usize = 8192;
@@ -112,6 +117,7 @@ fn post_from(
     };
     sim::at(Point::Counted);
     let from = posted.max(Timestamp(shared.log.reclaimed().0));
+    let courtesy = Courtesy::new(shared);
     let mut together = Vec::with_capacity(TOGETHER);
     for (lsn, payload) in shared.log.memory(Lsn(from.0), redo_start) {
         let record = CommitRecord::own(payload);
@@ -120,6 +126,7 @@ fn post_from(
             if together.len() == TOGETHER {
                 settling.settle(&together);
                 together.clear();
+                courtesy.after(TOGETHER);
             }
         }
     }
@@ -132,8 +139,9 @@ fn post_from(
         mut removed,
         ..
     } = settling;
-    while let Some((space, rows)) = dirty.next_space() {
+    while let Some((space, rows)) = dirty.next_space(|| courtesy.pause()) {
         let run = rows.chunks(TOGETHER).flat_map(|rows| {
+            courtesy.after(TOGETHER);
             rows.iter().for_each(bring_bytes);
             rows
         });
@@ -173,6 +181,43 @@ fn post_from(
     shared.leaving.lock().extend(leaving);
     shared.stats.compactions.fetch_add(1, Ordering::Relaxed);
     Ok(())
+}
+
+/// A pass works in short stretches, and lets whoever waits for a processor go first between two of them: on two processors a
+/// commit that finds both taken would otherwise wait until the system's clock ticks, up to 4 ms. It ends when so much
+/// was committed meanwhile that the pass itself may be waited for.
+struct Courtesy<'a> {
+    shared: &'a Shared,
+    until: u64,
+    records: Cell<usize>,
+}
+
+impl<'a> Courtesy<'a> {
+    fn new(shared: &'a Shared) -> Courtesy<'a> {
+        Courtesy {
+            shared,
+            until: shared.end().0 + shared.log.ring_bytes() / 16,
+            records: Cell::new(0),
+        }
+    }
+
+    /// So many more records were worked on.
+    fn after(&self, records: usize) {
+        let records = self.records.get() + records;
+        if records < RECORDS_IN_A_ROW {
+            self.records.set(records);
+            return;
+        }
+        self.records.set(0);
+        self.pause();
+    }
+
+    /// Some 50 µs of work were done.
+    fn pause(&self) {
+        if self.shared.end().0 < self.until {
+            yield_now();
+        }
+    }
 }
 
 /// Step 3.

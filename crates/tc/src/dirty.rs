@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 
 /// Words of a key's beginning that are kept: two integers and a row id, or four integers of a key.
 const WORDS: usize = 3;
+/// Comparisons between two pauses of a sort: some 50 µs.
+const COMPARED_AT_ONCE: usize = 2048;
+
 const BEGINNING: usize = WORDS * size_of::<u64>();
 
 /// A row, ordered as the bytes of its key are.
@@ -81,15 +84,24 @@ impl<'a> Dirty<'a> {
         self.spaces.entry(space).or_default().push(row);
     }
 
-    /// The next space of which rows were noted, and they in order.
-    pub fn next_space(&mut self) -> Option<(SpaceId, Vec<Row<'a>>)> {
+    /// The next space of which rows were noted, and they in order. `pause` is called now and then
+    /// while they are sorted.
+    pub fn next_space(&mut self, pause: impl Fn()) -> Option<(SpaceId, Vec<Row<'a>>)> {
         let (space, mut rows) = loop {
             let (space, rows) = self.spaces.pop_first()?;
             if !rows.is_empty() {
                 break (space, rows);
             }
         };
-        rows.sort_unstable();
+        let mut compared = 0;
+        rows.sort_unstable_by(|a, b| {
+            compared += 1;
+            if compared == COMPARED_AT_ONCE {
+                compared = 0;
+                pause();
+            }
+            a.cmp(b)
+        });
         rows.dedup();
         Some((space, rows))
     }
@@ -185,7 +197,7 @@ mod tests {
             dirty.note(*space, key, state);
         }
         let mut found = Vec::new();
-        while let Some((space, rows)) = dirty.next_space() {
+        while let Some((space, rows)) = dirty.next_space(|| {}) {
             for row in &rows {
                 let alone = matches!(row.state(), State::At(_, Some(value)) if value == row.key());
                 assert!(alone || row.key().is_empty());
@@ -213,11 +225,11 @@ mod tests {
         let mut dirty = gather(spare, 7);
         assert_eq!(dirty.spaces[&SpaceId(7)].as_ptr(), at);
         // Once used for little, it is let go.
-        let (space, rows) = dirty.next_space().unwrap();
+        let (space, rows) = dirty.next_space(|| {}).unwrap();
         assert_eq!((space, rows.len()), (SpaceId(7), 1));
         let mut spare = Spare::default();
         spare.take_back(space, rows);
         assert!(spare.spaces.is_empty());
-        assert!(dirty.next_space().is_none());
+        assert!(dirty.next_space(|| {}).is_none());
     }
 }
