@@ -39,6 +39,9 @@ pub const CONNECTIONS_DEFAULT: usize = 256;
 /// PostgreSQL's `wal_writer_delay` default is the same 200.
 pub const ASYNC_FLUSH_INTERVAL_MS: u64 = 200;
 
+/// A sync of the log that takes longer is counted apart: many times what a disk for a database takes.
+pub const SLOW_SYNC_MS: u64 = 5;
+
 /// Size of one log segment file, in bytes. Large enough that a switch (one preallocation, one
 /// rename) is rare, small enough that a truncated log gives space back soon.
 pub const LOG_SEGMENT_BYTES: usize = 64 * 1024 * 1024;

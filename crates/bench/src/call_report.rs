@@ -6,7 +6,7 @@
 use crate::driver::{Figures, RunConfig};
 use crate::history::Verdict;
 use crate::plot::Curves;
-use crate::report::{KEPT_UP, latency_curve};
+use crate::report::{KEPT_UP, latency_curve, log_line};
 use crate::timeline::Timeline;
 use hdrhistogram::Histogram;
 use quintet_base::Level;
@@ -76,6 +76,10 @@ pub struct CallReport {
     pub log_bytes_per_second: Option<f64>,
     /// Syncs of the log, per second.
     pub syncs_per_second: Option<f64>,
+    /// Mean time of a sync; none if there was none.
+    pub sync_mean_us: Option<f64>,
+    /// Syncs that took longer than [`SLOW_SYNC_MS`](quintet_base::limits::SLOW_SYNC_MS).
+    pub slow_syncs: Option<u64>,
     /// Checks held before and after the run; none if nobody asked.
     pub checked: Option<bool>,
     /// What the history of the run says; none if its workload takes none down.
@@ -194,6 +198,8 @@ impl CallReport {
             seed: setting.seed,
             log_bytes_per_second: log.map(|log| rate(log.log_bytes)),
             syncs_per_second: log.map(|log| rate(log.syncs)),
+            sync_mean_us: log.and_then(|log| log.sync_mean_us()),
+            slow_syncs: log.map(|log| log.slow_syncs),
             checked: setting.checked,
             history: setting.history,
             timeline: figures.timeline.clone(),
@@ -256,8 +262,8 @@ impl fmt::Display for CallReport {
             writeln!(f, "  offered    {offered:>12.0} /s{kept_up}")?;
         }
         if let (Some(bytes), Some(syncs)) = (self.log_bytes_per_second, self.syncs_per_second) {
-            let megabytes = bytes / 1e6;
-            writeln!(f, "  log        {megabytes:>12.1} MB/s, {syncs:.0} syncs/s")?;
+            let line = log_line(bytes, syncs, self.sync_mean_us, self.slow_syncs);
+            writeln!(f, "{line}")?;
         }
         writeln!(
             f,

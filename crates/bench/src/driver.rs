@@ -341,6 +341,7 @@ mod tests {
                 logged: calls,
                 log_bytes: 100 * calls,
                 syncs: calls,
+                ..Counters::default()
             })
         }
 

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::system::{Connection, Failure, Reply, System, TextRows, session_settings};
 use crate::target::{Compaction, Counters};
 use crate::values::value;
+use crate::ycsb::counters;
 use quintet_base::{Level, SqlError, Value};
 use quintet_embed::{Answer, Client, Database, Progress, Step};
 use quintet_workloads::{Answers, Call, Piece, Procedure};
@@ -55,12 +56,7 @@ impl System for Embedded {
     }
 
     fn counters(&self) -> Option<Counters> {
-        let stats = self.database.stats();
-        Some(Counters {
-            logged: stats.tc.commits,
-            log_bytes: stats.log.bytes,
-            syncs: stats.log.syncs,
-        })
+        Some(counters(&self.database.stats()))
     }
 
     fn compaction(&self) -> Compaction {

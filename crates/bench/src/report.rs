@@ -7,6 +7,7 @@ use crate::driver::{Figures, RunConfig};
 use crate::plot::Curves;
 use crate::timeline::Timeline;
 use hdrhistogram::Histogram;
+use quintet_base::limits::SLOW_SYNC_MS;
 use quintet_base::{Durability, Level};
 use quintet_workloads::YcsbConfig;
 use serde::Serialize;
@@ -70,6 +71,10 @@ pub struct Report {
     pub log_bytes_per_second: Option<f64>,
     /// Syncs of the log, per second.
     pub syncs_per_second: Option<f64>,
+    /// Mean time of a sync; none if there was none.
+    pub sync_mean_us: Option<f64>,
+    /// Syncs that took longer than [`SLOW_SYNC_MS`].
+    pub slow_syncs: Option<u64>,
     /// Transactions that were logged, per second; those that only read are not.
     pub logged_per_second: Option<f64>,
     /// Logged transactions per sync; none if there was no sync.
@@ -144,6 +149,8 @@ impl Report {
             seed: setting.seed,
             log_bytes_per_second: log.map(|log| rate(log.log_bytes)),
             syncs_per_second: log.map(|log| rate(log.syncs)),
+            sync_mean_us: log.and_then(|log| log.sync_mean_us()),
+            slow_syncs: log.map(|log| log.slow_syncs),
             logged_per_second: log.map(|log| rate(log.logged)),
             transactions_per_sync: log.and_then(|log| per(log.logged, log.syncs)),
             log_bytes_per_transaction: log.and_then(|log| per(log.log_bytes, log.logged)),
@@ -215,11 +222,8 @@ impl fmt::Display for Report {
             self.mean_us, self.p50_us, self.p90_us, self.p99_us, self.p999_us, self.max_us
         )?;
         if let (Some(bytes), Some(syncs)) = (self.log_bytes_per_second, self.syncs_per_second) {
-            let megabytes = bytes / 1e6;
-            write!(
-                f,
-                "\n  log        {megabytes:>12.1} MB/s, {syncs:.0} syncs/s"
-            )?;
+            let line = log_line(bytes, syncs, self.sync_mean_us, self.slow_syncs);
+            write!(f, "\n{line}")?;
         }
         if let Some(bytes) = self.log_bytes_per_transaction {
             write!(f, ", {bytes:.0} bytes per logged transaction")?;
@@ -232,6 +236,25 @@ impl fmt::Display for Report {
             None => Ok(()),
         }
     }
+}
+
+/// What a report says of the log: how much came in, and how the disk took it. How long a call may take where it waits for
+/// the disk depends on that.
+pub(crate) fn log_line(
+    bytes_per_second: f64,
+    syncs_per_second: f64,
+    sync_mean_us: Option<f64>,
+    slow_syncs: Option<u64>,
+) -> String {
+    let megabytes = bytes_per_second / 1e6;
+    let mut line = format!("  log        {megabytes:>12.1} MB/s, {syncs_per_second:.0} syncs/s");
+    if let Some(mean) = sync_mean_us {
+        line += &format!(" of {mean:.0} us");
+    }
+    if let Some(slow) = slow_syncs.filter(|slow| *slow > 0) {
+        line += &format!(", {slow} of them over {} ms", SLOW_SYNC_MS);
+    }
+    line
 }
 
 #[cfg(test)]
@@ -254,6 +277,8 @@ mod tests {
                 logged: 2000,
                 log_bytes: 4_000_000,
                 syncs: 500,
+                sync_nanos: 50_000_000,
+                slow_syncs: 3,
             }),
             timeline: None,
             calls: Default::default(),
@@ -324,6 +349,8 @@ mod tests {
             "theta",
             "log_bytes_per_second",
             "syncs_per_second",
+            "sync_mean_us",
+            "slow_syncs",
             "logged_per_second",
             "transactions_per_sync",
             "log_bytes_per_transaction",
@@ -340,7 +367,10 @@ mod tests {
     fn text_shows_the_share_of_aborts() {
         let text = report().to_string();
         assert!(text.contains("20.00 % of the attempts"), "{text}");
-        assert!(text.contains("250 syncs/s"), "{text}");
+        assert!(
+            text.contains("250 syncs/s of 100 us, 3 of them over 5 ms"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -76,15 +76,26 @@ pub struct Counters {
     pub log_bytes: u64,
     /// Syncs of the log.
     pub syncs: u64,
+    /// Time in them, in nanoseconds.
+    pub sync_nanos: u64,
+    /// Those that took longer than [`SLOW_SYNC_MS`](quintet_base::limits::SLOW_SYNC_MS).
+    pub slow_syncs: u64,
 }
 
 impl Counters {
+    /// Mean time of a sync, in microseconds; none if there was none.
+    pub fn sync_mean_us(&self) -> Option<f64> {
+        (self.syncs > 0).then(|| self.sync_nanos as f64 / 1e3 / self.syncs as f64)
+    }
+
     /// What was done since `before`.
     pub fn since(&self, before: &Counters) -> Counters {
         Counters {
             logged: self.logged - before.logged,
             log_bytes: self.log_bytes - before.log_bytes,
             syncs: self.syncs - before.syncs,
+            sync_nanos: self.sync_nanos - before.sync_nanos,
+            slow_syncs: self.slow_syncs - before.slow_syncs,
         }
     }
 }

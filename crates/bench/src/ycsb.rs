@@ -16,6 +16,7 @@ use crate::report::{Report, Setting};
 use crate::stage::Stage;
 use crate::target::{Answer, Client, Compaction, Counters, Outcome, Target};
 use quintet_base::{Durability, Level};
+use quintet_embed::DatabaseStats;
 use quintet_embed::{Bucket, CommitError, Database, Pending, Transaction};
 use quintet_rt::Clock;
 use quintet_workloads::ycsb::{self, VALUE_BYTES_MIN};
@@ -169,12 +170,7 @@ impl Target for YcsbTarget {
     }
 
     fn counters(&self) -> Option<Counters> {
-        let stats = self.database.stats();
-        Some(Counters {
-            logged: stats.tc.commits,
-            log_bytes: stats.log.bytes,
-            syncs: stats.log.syncs,
-        })
+        Some(counters(&self.database.stats()))
     }
 
     fn compaction(&self) -> Compaction {
@@ -319,6 +315,17 @@ impl<'t> Client for YcsbClient<'t> {
             Err(Failure::Database(error)) => Err(quintet_embed::Error::Transaction(error).into()),
             Err(Failure::BadRecord(record)) => Err(Error::BadRecord { record }),
         }
+    }
+}
+
+/// What a database in this process has done.
+pub(crate) fn counters(stats: &DatabaseStats) -> Counters {
+    Counters {
+        logged: stats.tc.commits,
+        log_bytes: stats.log.bytes,
+        syncs: stats.log.syncs,
+        sync_nanos: stats.log.sync_nanos_total,
+        slow_syncs: stats.log.slow_syncs,
     }
 }
 

@@ -50,6 +50,34 @@ fn what_is_written_is_read_back() {
     });
 }
 
+/// Longer than one piece, whole blocks or not, beside what is there, and under another name than the file was opened by
+/// while something else has that one.
+#[test]
+fn zeros_are_put_behind_what_is_there() {
+    const LONG: u64 = 700_000;
+    on_every_disk(|disk, at| {
+        for (case, (old, new)) in [(0, 1 << 20), (4096, LONG), (4097, 1 << 19), (10, LONG)]
+            .into_iter()
+            .enumerate()
+        {
+            let path = at.join(format!("grows {case}"));
+            let file = disk.open(&path, OpenMode::Create).unwrap();
+            file.write_at(&vec![7; old], 0).unwrap();
+            if case == 3 {
+                disk.rename(&path, &at.join("renamed")).unwrap();
+                let other = disk.open(&path, OpenMode::Create).unwrap();
+                other.write_at(b"somebody else's", 0).unwrap();
+            }
+            file.allocate(new).unwrap();
+            let mut expected = vec![7; old];
+            expected.resize(new as usize, 0);
+            assert!(read_all(&*file) == expected, "{old} bytes, then {new}");
+        }
+        let other = disk.open(&at.join("grows 3"), OpenMode::Read).unwrap();
+        assert_eq!(read_all(&*other), b"somebody else's");
+    });
+}
+
 #[test]
 fn names_are_made_changed_and_removed() {
     on_every_disk(|disk, at| {

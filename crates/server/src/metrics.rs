@@ -3,6 +3,7 @@
 //! Relies on: `embed` for the engine's counters.  Promises: counting costs a few relaxed additions
 //! per statement.  Does not: reset anything; rates are for whoever reads.
 
+use quintet_base::limits::SLOW_SYNC_MS;
 use quintet_embed::{BatchStats, DatabaseStats};
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -363,6 +364,11 @@ impl Page {
             "log_sync_seconds",
             "Time in syncs of the log.",
             seconds(log.sync_nanos_total),
+        );
+        self.counter(
+            "log_slow_syncs",
+            &format!("Syncs of the log that took longer than {SLOW_SYNC_MS} ms."),
+            log.slow_syncs,
         );
         self.gauge(
             "log_sync_seconds_max",

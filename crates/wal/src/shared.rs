@@ -426,6 +426,7 @@ impl Shared {
             syncs: counters.syncs.load(Ordering::Relaxed),
             sync_nanos_total: counters.sync_nanos_total.load(Ordering::Relaxed),
             sync_nanos_max: counters.sync_nanos_max.load(Ordering::Relaxed),
+            slow_syncs: counters.slow_syncs.load(Ordering::Relaxed),
             segment_waits: counters.segment_waits.load(Ordering::Relaxed),
             segments,
             disk_bytes: segment_bytes + spare_bytes,

@@ -3,6 +3,7 @@
 //! Relies on: nothing.  Promises: each number only grows, but those of the disk.  Does not: agree
 //! to the record between two numbers read while the log runs.
 
+use quintet_base::limits;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters since the log was opened.
@@ -20,6 +21,8 @@ pub struct WalStats {
     pub sync_nanos_total: u64,
     /// The longest of them.
     pub sync_nanos_max: u64,
+    /// Those that took longer than [`limits::SLOW_SYNC_MS`].
+    pub slow_syncs: u64,
     /// Appends that had to make a segment themselves because none was ready.
     pub segment_waits: u64,
     /// Segment files of the stream.
@@ -44,6 +47,7 @@ pub(crate) struct Counters {
     pub syncs: AtomicU64,
     pub sync_nanos_total: AtomicU64,
     pub sync_nanos_max: AtomicU64,
+    pub slow_syncs: AtomicU64,
     pub segment_waits: AtomicU64,
     pub keep_failures: AtomicU64,
     pub touched_bytes: AtomicU64,
@@ -54,5 +58,7 @@ impl Counters {
         self.syncs.fetch_add(files, Ordering::Relaxed);
         self.sync_nanos_total.fetch_add(nanos, Ordering::Relaxed);
         self.sync_nanos_max.fetch_max(nanos, Ordering::Relaxed);
+        let slow = u64::from(nanos > limits::SLOW_SYNC_MS * 1_000_000);
+        self.slow_syncs.fetch_add(slow, Ordering::Relaxed);
     }
 }
