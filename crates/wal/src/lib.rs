@@ -45,6 +45,7 @@
 //! | `stream` | the segments as one stream of bytes |
 //! | `shared` | reserve, append, flush, truncate; who sleeps and who wakes |
 //! | `shared::ahead` | memory of the ring, touched before records come to it |
+//! | `shared::company` | groups that wait for more commits before they are synced |
 //! | `shared::keeper` | which segments there are, and when the next is made |
 //! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `space` | making, reusing and removing segments |
@@ -101,5 +102,6 @@ pub use record::{Payload, RECORD_BYTES_MAX, RECORD_HEADER_BYTES};
 pub use recover::WalReport;
 pub use reservation::{MemoryRecords, Reservation};
 pub use segment::SEGMENT_HEADER_BYTES;
+pub use shared::company::Committer;
 pub use stats::WalStats;
 pub use wal::Wal;

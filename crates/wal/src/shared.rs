@@ -15,6 +15,7 @@
 //! allocates, no lock, no system call but the one wake-up of a writer that sleeps.
 
 mod ahead;
+pub(crate) mod company;
 mod keeper;
 
 use crate::archive::Archive;
@@ -33,6 +34,7 @@ use crate::stream::Stream;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, planted};
 use crate::tail::Refused;
+use company::Company;
 use keeper::{Ahead, ask_at};
 use parking_lot::RwLock;
 use quintet_base::Lsn;
@@ -62,8 +64,9 @@ pub(crate) struct Shared {
     /// Set by the writer before it sleeps, with `SeqCst`; whoever has finished a record looks here
     /// afterwards, see `wake_writer`.
     writer_sleeps: AtomicBool,
+    company: Company,
     control: Mutex<Control>,
-    /// The writer waits here, for records or a flush.
+    /// The writer waits here, for records, company or a flush.
     work: Condvar,
     /// Callers of `flush`, `append` and `wait_for_room` wait here.
     progress: Condvar,
@@ -148,6 +151,7 @@ impl Shared {
             pending_bytes: config.pending_bytes(),
             ask_at: AtomicU64::new(ask_at(&config, stream.end())),
             writer_sleeps: AtomicBool::new(false),
+            company: Company::default(),
             control: Mutex::new(Control {
                 flush_to: 0,
                 sleepers: 0,

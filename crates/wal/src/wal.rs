@@ -38,6 +38,7 @@ use crate::recover::WalReport;
 use crate::reservation::{MemoryRecords, Reservation};
 use crate::segment;
 use crate::shared::Shared;
+use crate::shared::company::Committer;
 use crate::stats::WalStats;
 use crate::stream::Stream;
 use crate::writer::Writer;
@@ -297,6 +298,13 @@ impl Wal {
     /// Everything at or below is durable: synced, or under [`Durability::None`] written.
     pub fn durable(&self) -> Lsn {
         Lsn(self.shared.marks.durable())
+    }
+
+    /// As [`Wal::when_durable`], for one of several sessions: if many of them wait for commits, groups may wait a little for
+    /// more of them, under [`Durability::Sync`].
+    pub fn when_durable_for(self: &Arc<Self>, committer: &mut Committer, lsn: Lsn) -> Durable {
+        self.shared.count_committer(committer);
+        self.when_durable(lsn)
     }
 
     /// Resolves when [`Wal::durable`] has reached `lsn`, or with why it will not. Under

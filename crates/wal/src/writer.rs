@@ -3,7 +3,7 @@
 //! Relies on: being the only one that writes records into the stream; `ring` for the bytes, which go to
 //! the disk by way of `blocks`.  Promises: `durable` is
 //! published after the sync that covers it, never before; after a failure nothing is.  Does not:
-//! wait for a group to fill: what gathers during one sync is the next group.
+//! wait for a group to fill unless there is company to expect: what gathers during one sync is the next group.
 //!
 //! ```text
 //!            ┌──────────────────────────────────────────────────────────┐
@@ -13,6 +13,8 @@
 //!     └──────────────────┘                ▼                      ▼
 //!                                      Poisoned                Stopped
 //! ```
+//!
+//! Under `sync` a group may wait for company before it is closed (`shared::company`).
 //!
 //! A group is written when every reservation in it is finished; a slow one is waited for.
 //!
@@ -28,6 +30,7 @@
 use crate::blocks::Blocks;
 use crate::config::Planted;
 use crate::record::{HEADER_CRC_AT, Header, RECORD_HEADER_BYTES, SYNCED_AT};
+use crate::shared::company::Lately;
 use crate::shared::{Shared, Task};
 use crate::stream::Unsynced;
 use quintet_base::Durability;
@@ -52,6 +55,12 @@ pub(crate) struct Writer {
     blocks: Option<Blocks>,
     /// When the oldest of the unsynced writes was made.
     unsynced_since: u64,
+    /// When the last sync began.
+    sync_began: u64,
+    /// Records that it has made durable, and those before it.
+    records_synced: u64,
+    records_before: u64,
+    lately: Lately,
     /// When the log has come so far, memory ahead of it is asked for.
     ask_for_memory_at: u64,
 }
@@ -82,6 +91,10 @@ impl Writer {
             synced: position,
             unsynced: Unsynced::default(),
             unsynced_since: 0,
+            sync_began: 0,
+            records_synced: 0,
+            records_before: 0,
+            lately: Lately::default(),
             ask_for_memory_at,
         }
     }
@@ -94,6 +107,9 @@ impl Writer {
             self.shared.sleep_writer(self.until_sync_due());
             if self.shared.config.durability != Durability::Sync {
                 self.shared.gather(GATHER);
+            } else if self.records_synced > 1 {
+                self.shared
+                    .wait_for_company(&mut self.lately, self.sync_began);
             }
             match self.turn() {
                 Turn::Done => {}
@@ -225,6 +241,10 @@ impl Writer {
             .counters
             .synced(files, after.saturating_sub(before));
         self.synced = self.written;
+        self.sync_began = before;
+        let records = self.shared.ring.records();
+        self.records_synced = records - self.records_before;
+        self.records_before = records;
         Ok(())
     }
 }

@@ -89,6 +89,7 @@ use quintet_base::{Level, Lsn, RoleId, SqlError, SqlResult, SqlState};
 use quintet_rt::Rand;
 use quintet_sql::command::Notice;
 use quintet_tc::{Mark, Txn};
+use quintet_wal::Committer;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -141,6 +142,7 @@ struct Savepoint {
 /// A session. See the module.
 pub struct Session {
     db: Arc<Inner>,
+    committer: Committer,
     host: SessionHost,
     cancel: Arc<AtomicBool>,
     statements: HashMap<String, Arc<Prepared>>,
@@ -253,6 +255,7 @@ impl Session {
         let _ = present.slot.owner.set(owner.number());
         let mut session = Session {
             db,
+            committer: Committer::default(),
             known_settings: host.settings.changes,
             host,
             cancel,

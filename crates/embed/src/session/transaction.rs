@@ -305,7 +305,7 @@ impl Session {
             .detail("The transaction is visible to others, but it may be lost when the server restarts.")
             .hint("Restart the server and look whether the changes are there."));
         }
-        let durable = log.when_durable(lsn);
+        let durable = log.when_durable_for(&mut self.committer, lsn);
         Ok(Some(Pause(Reason::Disk(Box::pin(async move {
             // The outcome is read from the log when the session goes on.
             let _ = durable.await;

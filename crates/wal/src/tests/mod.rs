@@ -3,6 +3,7 @@
 //! | file | what it shows |
 //! |---|---|
 //! | `crash` | power loss, failing disks and restarts at every point, over thousands of seeds |
+//! | `company` | groups that wait for more commits |
 //! | `faults` | poison, full disk, back-pressure, when a sync is due |
 //! | `memory` | holes, laps, room; memory and disk hold the same |
 //! | `format` | what stands on the disk, whatever the memory held before |
@@ -11,6 +12,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may; the lint's own exception misses helper functions.
 
+mod company;
 mod crash;
 mod damage;
 mod faults;
