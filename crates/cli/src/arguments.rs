@@ -349,6 +349,9 @@ pub struct CallArguments {
     /// Embedded: memory for rows, caches and buffers
     #[arg(long, value_name = "SIZE", default_value = "2GiB")]
     pub memory: Size,
+    /// Embedded: ask the system for all of that memory before the run, not when it is first used
+    #[arg(long)]
+    pub populate_memory: bool,
     /// Embedded: when a commit is answered: sync, async or none
     #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
     pub durability: Durability,
@@ -562,6 +565,9 @@ pub struct YcsbArguments {
     /// Memory for rows, caches and buffers
     #[arg(long, value_name = "SIZE", default_value = "2GiB")]
     pub memory: Size,
+    /// Ask the system for all of that memory before the run, not when it is first used
+    #[arg(long)]
+    pub populate_memory: bool,
     /// When a commit is answered: sync, async or none
     #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = Durability::parse)]
     pub durability: Durability,

@@ -7,6 +7,7 @@
 use crate::arguments::{BenchCommand, CallArguments, CompareArguments, Target};
 use crate::database::{close, open};
 use crate::exit::{Code, Exit};
+use crate::heap;
 use crate::measure::directory;
 use crate::progress::RunProgress;
 use clap::Parser;
@@ -94,6 +95,9 @@ impl Opened {
             }
             Target::Embedded => {
                 let (temporary, data) = directory(arguments.data.as_deref())?;
+                if arguments.populate_memory {
+                    heap::populate(arguments.memory)?;
+                }
                 let mut config = DatabaseConfig {
                     memory_bytes: arguments.memory.0 as usize,
                     durability: arguments.durability,

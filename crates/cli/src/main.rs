@@ -23,6 +23,7 @@
 //! | `progress` | what a benchmark, or a simulation, is doing, on standard error |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
+//! | `heap` | memory for the allocator, there before it is needed |
 //! | `exit` | exit codes |
 
 mod arguments;
@@ -35,6 +36,7 @@ mod compare;
 mod database;
 mod dump;
 mod exit;
+mod heap;
 mod input;
 mod inspect;
 mod logging;

@@ -8,6 +8,7 @@ use crate::arguments::{SchedulerArguments, YcsbArguments};
 use crate::compare::draw;
 use crate::database::{close, open};
 use crate::exit::{Code, Exit};
+use crate::heap;
 use crate::progress::RunProgress;
 use quintet_analysis::Rule;
 use quintet_bench::plot::Line;
@@ -26,6 +27,9 @@ use std::sync::Arc;
 pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
     let run = run_of(arguments)?;
     let (_temporary, data) = directory(arguments.data.as_deref())?;
+    if arguments.populate_memory {
+        heap::populate(arguments.memory)?;
+    }
     let config = DatabaseConfig {
         memory_bytes: arguments.memory.0 as usize,
         durability: arguments.durability,

@@ -31,6 +31,10 @@ pub struct Options {
     /// Memory for rows, caches and buffers, e.g. 512MiB, 4GiB [default: 2GiB]
     #[arg(long, env = "QUINTET_MEMORY", value_name = "SIZE")]
     pub memory: Option<Size>,
+    /// Whether all of that memory is asked of the system at the start, instead of when it is first used, which commits
+    /// would have to wait for; the start takes longer, up to 2.5 s for each GiB on a virtual machine [default: false]
+    #[arg(long, env = "QUINTET_POPULATE_MEMORY", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub populate_memory: Option<bool>,
     /// When a commit is answered: `sync` when it is on disk, `async` at once and on disk within
     /// 200 ms, `none` at once and on disk some time [default: sync]
     #[arg(long, env = "QUINTET_DURABILITY", value_name = "WHEN", value_parser = Durability::parse)]
@@ -129,6 +133,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// See [`Options::memory`].
     pub memory: Size,
+    /// See [`Options::populate_memory`].
+    pub populate_memory: bool,
     /// See [`Options::durability`].
     pub durability: Durability,
     /// See [`Options::engine`].
@@ -210,6 +216,7 @@ impl Options {
             data: self.data.or(lower.data),
             listen: self.listen.or(lower.listen),
             memory: self.memory.or(lower.memory),
+            populate_memory: self.populate_memory.or(lower.populate_memory),
             durability: self.durability.or(lower.durability),
             engine: self.engine.or(lower.engine),
             lanes: self.lanes.or(lower.lanes),
@@ -302,6 +309,7 @@ impl Options {
                 .listen
                 .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5433))),
             memory,
+            populate_memory: self.populate_memory.unwrap_or(false),
             durability: self.durability.unwrap_or_default(),
             engine: self.engine.unwrap_or_default(),
             lanes: self.lanes,

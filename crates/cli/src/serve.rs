@@ -14,6 +14,7 @@
 use crate::arguments::ServeArguments;
 use crate::database::{close, describe, describe_bound, open_telling, read_text};
 use crate::exit::{Code, Exit};
+use crate::heap;
 use crate::logging;
 use crate::options::{LogFormat, Options, Settings};
 use crate::posts::PostLog;
@@ -32,6 +33,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
     let settings = settle(arguments)?;
     logging::start(&settings.log, settings.log_format)?;
+    if settings.populate_memory {
+        heap::populate(settings.memory)?;
+    }
     let mut config = DatabaseConfig {
         memory_bytes: settings.memory.0 as usize,
         durability: settings.durability,

@@ -9,6 +9,7 @@
 //! | `clock` | [`Clock`] | [`RealClock`] | [`SimClock`], moved by hand |
 //! | `rand` | [`Rand`] | [`Rand::from_os`] | [`Rand::seeded`] |
 //! | `threads` | [`threads::spawn`], [`block_on`] | real threads | (callers keep their cores pure) |
+//! | `pages` | memory asked for before it is needed | [`pages::touch`] | (the allocator stays real) |
 //! | `disk` | [`Disk`], [`DiskFile`] | [`RealDisk`] | [`SimDisk`], which forgets on power loss |
 //!
 //! Lock order: a [`SimDisk`] has one lock and calls nobody while it is held.
@@ -16,6 +17,7 @@
 pub mod clock;
 pub mod disk;
 pub mod error;
+pub mod pages;
 pub mod rand;
 mod real_disk;
 mod sim_disk;

@@ -104,6 +104,11 @@ pub fn stand_back() {
     let _ = rustix::process::nice(STAND_BACK);
 }
 
+/// How many threads of this process can run at the same time, at least one.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Lets other threads run.
 pub fn yield_now() {
     std::thread::yield_now();

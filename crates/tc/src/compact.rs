@@ -242,31 +242,32 @@ impl<'a> Settling<'a> {
             let Some(entry) = table.find(hash, change.space, change.key, &guard) else {
                 continue;
             };
-            if !self.tend(entry, &guard) || self.gone.contains(&change.space) {
+            let found = entry.read_at(self.frozen, &self.shared.seats, &guard);
+            // A later change in these buffers tells more, and has the entry tended: of a row that is written all the time
+            // most changes cost no more than this look.
+            let (Found::Row(_, at) | Found::Removed(at)) = found else {
+                continue;
+            };
+            if at != *timestamp || !self.tend(entry, &guard) || self.gone.contains(&change.space) {
                 continue;
             }
-            match entry.read_at(self.frozen, &self.shared.seats, &guard) {
-                Found::Row(_, at) if at == *timestamp => {
-                    // Before STORE is told. Who takes away what was removed after `frozen` comes after this
-                    // pass's snapshot has gone, and so sees it.
-                    if !sim::plants(Planted::ForgetStored) {
-                        entry.note_in_store();
-                    }
+            if let Found::Row(..) = found {
+                // Before STORE is told. Who takes away what was removed after `frozen` comes after this
+                // pass's snapshot has gone, and so sees it.
+                if !sim::plants(Planted::ForgetStored) {
+                    entry.note_in_store();
                 }
-                Found::Removed(at) if at == *timestamp => {
-                    self.removed.push(Removed {
-                        timestamp: at,
-                        hash,
-                        space: change.space,
-                        key: change.key.into(),
-                    });
-                    // A removal of what STORE never had is no news.
-                    if !entry.may_be_in_store() {
-                        continue;
-                    }
+            } else {
+                self.removed.push(Removed {
+                    timestamp: at,
+                    hash,
+                    space: change.space,
+                    key: change.key.into(),
+                });
+                // A removal of what STORE never had is no news.
+                if !entry.may_be_in_store() {
+                    continue;
                 }
-                // A later change tells more.
-                Found::Row(..) | Found::Removed(_) | Found::Below => continue,
             }
             let state = State::At(*timestamp, change.value);
             self.dirty.note(change.space, change.key, state);
