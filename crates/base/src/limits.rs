@@ -61,8 +61,8 @@ pub const SPILL_BYTES_MAX: u64 = 16 * 1024 * 1024 * 1024;
 /// few enough that memory given up meanwhile is not held back for long.
 pub const SCAN_CHUNK_ROWS: usize = 128;
 
-/// Removed records that wait for the last snapshot that may read them, before they are forgotten and all of
-/// memory is looked through instead: some ten megabytes.
+/// Removed records that wait for the same thing (for the last scan that may meet them, the last snapshot that may read them, the
+/// log, STORE), before they are forgotten and all of memory is looked through instead: some ten megabytes for each.
 pub const REMOVALS_WAITING_MAX: usize = 1 << 17;
 
 /// How often a statement at READ COMMITTED is run again because a row changed under it, before

@@ -28,7 +28,7 @@ use crate::error::{ConflictKind, Error};
 use crate::locks::{Strength, WaitPolicy};
 use crate::reads::ReadRange;
 use crate::record::{self, Change, CommitRecord};
-use crate::seats::Seat;
+use crate::seats::{LowWater, Seat};
 use crate::sim::{self, Planted, Point};
 use crate::transaction::{Committed, Txn, space_lock};
 use quintet_base::limits::SCAN_CHUNK_ROWS;
@@ -323,7 +323,7 @@ impl<'a> Section<'a> {
         written: &CommitRecord<'_>,
         timestamp: Timestamp,
         guard: &Guard,
-    ) -> Timestamp {
+    ) -> LowWater {
         self.installed = true;
         assert_eq!(
             written.len(),

@@ -57,8 +57,8 @@ const RECORDS_OF_FILLER: usize = 8192;
 /// at a time (the caller holds the compactor's turn).
 pub(crate) fn compact(shared: &Shared, checkpoint: bool) -> Result<(), Error> {
     // A snapshot, so that commits leave the versions that STORE is to be told of: those that come after
-    // them may be lost in a crash.
-    let snapshot = Snapshot::of_the_end(shared);
+    // them may be lost in a crash. It is read by keys alone, so queues go on losing what was taken out of them.
+    let snapshot = Snapshot::by_key(shared);
     post(shared, snapshot.timestamp, checkpoint)?;
     drop(snapshot);
     give_back(shared);
@@ -378,13 +378,13 @@ fn operation(
 
 /// Steps 8 and 9.
 pub(crate) fn give_back(shared: &Shared) {
-    let (snapshots, end) = shared.seats.in_use(|| shared.end());
+    let readers = shared.seats.readers(|| shared.end());
     sim::at(Point::Counted);
-    shared.generations.retire(&snapshots);
-    let oldest = snapshots.first().map_or(end, |first| end.min(*first));
+    shared.generations.retire(readers.snapshots());
+    let low = readers.low_water();
     let leaving: Vec<SpaceId> = {
         let mut leaving = shared.leaving.lock();
-        let (now, later) = leaving.drain(..).partition(|(_, at)| *at <= oldest);
+        let (now, later) = leaving.drain(..).partition(|(_, at)| *at <= low.all);
         *leaving = later;
         let now: Vec<(SpaceId, Timestamp)> = now;
         now.into_iter().map(|(space, _)| space).collect()
@@ -392,7 +392,7 @@ pub(crate) fn give_back(shared: &Shared) {
     leaving
         .into_iter()
         .for_each(|space| shared.table.drop_space(space));
-    shared.take_all_removed_away(oldest);
+    shared.take_all_removed_away(low);
     reclaim(shared);
     sim::at(Point::Reclaimed);
     evict(shared);

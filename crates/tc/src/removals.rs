@@ -6,9 +6,11 @@
 //! Does not: wait, or keep a commit for longer than a few records take.
 //!
 //! ```text
-//!   commit ──► unread ──low water──► out of the order ──► STORE never had it: volatile ──durable──► gone
-//!                                         │
-//!   merge told STORE ──► posted ──low water──► gone     └► STORE has it: the next merge finds it
+//!   commit ──► scanned ──nobody scans below──► out of the order ──► unread ──nobody reads below──┐
+//!                                                                                              │
+//!   merge told STORE ──► posted ──nobody reads below──► gone      STORE never had it: volatile ◄┤
+//!                                                                 ──durable──► gone            │
+//!                                                                 STORE has it: next merge  ◄──┘
 //! ```
 //! Each commit takes away as many as it has brought, and a few; a pass takes away all that it can. Without
 //! this a queue (rows come at one end of a range and leave at the other) would gather removed records just
@@ -19,7 +21,7 @@ mod tests;
 
 use crate::entry::RecordEntry;
 use crate::record::CommitRecord;
-use crate::seats::Seat;
+use crate::seats::{LowWater, Seat};
 use crate::shared::Shared;
 use crate::table::{Next, Removed, Water, hash};
 use parking_lot::Mutex;
@@ -31,6 +33,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Piles, so that threads rarely share one.
 const PILES: usize = 16;
+
+/// How many a pile has of each kind.
+const PILE_MAX: usize = REMOVALS_WAITING_MAX / PILES;
 
 /// What a commit takes away besides twice what it has removed: what others have left.
 const FEW: usize = 2;
@@ -68,7 +73,9 @@ struct Pile {
 /// Each about in the order of commits.
 #[derive(Default)]
 struct Waiting {
-    /// For the last snapshot that may read what was before.
+    /// For the last scan that may meet what was before.
+    scanned: VecDeque<Removed>,
+    /// Out of the order, for the last snapshot that may read what was before: a pass's, as a rule.
     unread: VecDeque<Removed>,
     /// Out of the order, for the log to be durable.
     volatile: VecDeque<Removed>,
@@ -142,8 +149,8 @@ impl Pile {
         let mut waiting = self.waiting.lock();
         let mut added = 0;
         for removed in more {
-            if waiting.len() < REMOVALS_WAITING_MAX / PILES {
-                waiting.unread.push_back(removed);
+            if waiting.scanned.len() < PILE_MAX {
+                waiting.scanned.push_back(removed);
                 added += 1;
             } else {
                 missed.fetch_max(removed.timestamp.0, Ordering::Relaxed);
@@ -163,10 +170,17 @@ impl Pile {
         };
         let mut next = Vec::new();
         while next.len() < budget {
-            let Waiting { unread, volatile } = &mut *waiting;
-            let durable = volatile.pop_front_if(|removed| removed.timestamp <= water.durable);
-            let ready =
-                durable.or_else(|| unread.pop_front_if(|removed| removed.timestamp <= water.low));
+            let Waiting {
+                scanned,
+                unread,
+                volatile,
+            } = &mut *waiting;
+            let upto = |low: Timestamp| move |removed: &mut Removed| removed.timestamp <= low;
+            // Those first that scans meet.
+            let ready = scanned
+                .pop_front_if(upto(water.low.scans))
+                .or_else(|| unread.pop_front_if(upto(water.low.all)))
+                .or_else(|| volatile.pop_front_if(upto(water.durable)));
             let Some(removed) = ready else { break };
             next.push(removed);
         }
@@ -174,20 +188,29 @@ impl Pile {
         next
     }
 
-    fn put_back(&self, unread: Vec<Removed>, volatile: Vec<Removed>) {
-        if unread.is_empty() && volatile.is_empty() {
+    fn put_back(&self, more: Waiting, missed: &AtomicU64) {
+        if more.len() == 0 {
             return;
         }
         let mut waiting = self.waiting.lock();
-        waiting.unread.extend(unread);
-        waiting.volatile.extend(volatile);
+        waiting.scanned.extend(more.scanned);
+        // The next pass comes past those that find no room, as past every removal.
+        let room = PILE_MAX.saturating_sub(waiting.unread.len());
+        waiting.unread.extend(more.unread.into_iter().take(room));
+        for removed in more.volatile {
+            if waiting.volatile.len() < PILE_MAX {
+                waiting.volatile.push_back(removed);
+            } else {
+                missed.fetch_max(removed.timestamp.0, Ordering::Relaxed);
+            }
+        }
         self.len.store(waiting.len(), Ordering::Relaxed);
     }
 }
 
 impl Waiting {
     fn len(&self) -> usize {
-        self.unread.len() + self.volatile.len()
+        self.scanned.len() + self.unread.len() + self.volatile.len()
     }
 }
 
@@ -221,10 +244,10 @@ impl Shared {
         self.removals.pile(seat).add(removed, &self.removals.missed);
     }
 
-    fn water(&self, low: Timestamp) -> Water {
+    fn water(&self, low: LowWater) -> Water {
         Water {
             low,
-            covered: self.generations.covered(low),
+            covered: self.generations.covered(low.all),
             durable: Timestamp(self.log.durable().0),
         }
     }
@@ -241,7 +264,7 @@ impl Shared {
     }
 
     /// A bit of the work, by a commit that has brought some.
-    pub fn take_some_removed_away(&self, seat: &Seat, low: Timestamp, brought: usize) {
+    pub fn take_some_removed_away(&self, seat: &Seat, low: LowWater, brought: usize) {
         let pile = self.removals.pile(seat);
         let waiting = pile.len.load(Ordering::Relaxed);
         if waiting + self.removals.posted_len.load(Ordering::Relaxed) == 0 {
@@ -255,10 +278,10 @@ impl Shared {
     }
 
     /// All of it, as far as the water allows.
-    pub fn take_all_removed_away(&self, low: Timestamp) {
+    pub fn take_all_removed_away(&self, low: LowWater) {
         let water = self.water(low);
         let missed = self.removals.missed.load(Ordering::Relaxed);
-        if missed != 0 && missed <= low.0 {
+        if missed != 0 && missed <= low.all.0 {
             // Before the sweep: what is missed from now on is for another.
             let found = self.removals.missed.compare_exchange(
                 missed,
@@ -293,16 +316,17 @@ impl Shared {
 
     /// What somebody holds or reads, and what waits for the log, goes onto the pile.
     fn take_away_and_put_back(&self, removed: Vec<Removed>, water: &Water, pile: &Pile) {
-        let (mut later, mut volatile) = (Vec::new(), Vec::new());
+        let mut waiting = Waiting::default();
         for removed in removed {
             let guard = quintet_index::pin();
             match self.table.take_away(&removed, water, &guard) {
-                Next::Later => later.push(removed),
-                Next::WhenDurable => volatile.push(removed),
+                Next::Later => waiting.scanned.push_back(removed),
+                Next::WhenUnread => waiting.unread.push_back(removed),
+                Next::WhenDurable => waiting.volatile.push_back(removed),
                 Next::WhenPosted => self.note_unposted(removed.space),
                 Next::Gone | Next::Nothing => {}
             }
         }
-        pile.put_back(later, volatile);
+        pile.put_back(waiting, &self.removals.missed);
     }
 }

@@ -31,6 +31,8 @@ const FIRST_BLOCK: usize = 64;
 const BLOCKS: usize = 20;
 /// No snapshot on the seat.
 const EMPTY: u64 = u64::MAX;
+/// Bit 0 of what a seat says, positions being multiples of 8: who sits there finds records by their keys and scans nothing.
+const BY_KEY: u64 = 1;
 /// A thread that commits counts the readers itself only once in so many times; in simulations of a few dozen
 /// commits more often.
 pub(crate) const COUNT_EVERY: u32 = if cfg!(feature = "sim") { 4 } else { 64 };
@@ -47,7 +49,7 @@ const RESERVING: u64 = 2;
 pub(crate) struct Seat {
     number: u32,
     taken: AtomicBool,
-    /// At or below what the snapshot on it reads at. Written by who has taken the seat.
+    /// At or below what the snapshot on it reads at, and [`BY_KEY`]. Written by who has taken the seat.
     snapshot: AtomicU64,
     /// The commit that is under way from here; see [`CommitState`].
     commit: AtomicU64,
@@ -78,8 +80,19 @@ pub(crate) enum CommitState {
 pub(crate) struct Readers {
     /// Ascending.
     snapshots: Vec<Timestamp>,
+    /// At or below each of them that somebody scans at.
+    scans: Timestamp,
     /// Those to come are here or above.
     end: Timestamp,
+}
+
+/// Below what nobody reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LowWater {
+    /// At or below every snapshot in use or still to be taken.
+    pub all: Timestamp,
+    /// At or below each of them that somebody scans at: not below `all`.
+    pub scans: Timestamp,
 }
 
 impl Readers {
@@ -87,14 +100,17 @@ impl Readers {
     pub fn nobody() -> Readers {
         Readers {
             snapshots: Vec::new(),
+            scans: Timestamp(u64::MAX),
             end: Timestamp(u64::MAX),
         }
     }
 
-    /// At or below every snapshot in use or still to be taken.
-    pub fn low_water(&self) -> Timestamp {
+    pub fn low_water(&self) -> LowWater {
         let first = self.snapshots.first();
-        first.map_or(self.end, |first| self.end.min(*first))
+        LowWater {
+            all: first.map_or(self.end, |first| self.end.min(*first)),
+            scans: self.end.min(self.scans),
+        }
     }
 
     /// Another one, most likely, for a count that was made later.
@@ -103,7 +119,7 @@ impl Readers {
         (self.end.0 >> 3) as u32
     }
 
-    /// The same, and one more.
+    /// The same, and one more, who scans nothing.
     pub fn and(mut self, snapshot: Timestamp) -> Readers {
         let at = self.snapshots.partition_point(|s| *s < snapshot);
         self.snapshots.insert(at, snapshot);
@@ -123,6 +139,11 @@ impl Readers {
         }
         let first = self.snapshots.partition_point(|s| s.0 < timestamp);
         self.snapshots.get(first).is_some_and(|s| s.0 < next)
+    }
+
+    /// Those that were in use, ascending.
+    pub fn snapshots(&self) -> &[Timestamp] {
+        &self.snapshots
     }
 
     pub fn len(&self) -> usize {
@@ -314,9 +335,18 @@ impl Seats {
 
     /// Puts a snapshot of the log's present end on a seat.
     pub fn register(&self, seat: &Seat, end: impl Fn() -> Timestamp) -> Timestamp {
+        self.register_as(seat, 0, end)
+    }
+
+    /// The same for somebody who finds records by their keys and scans nothing.
+    pub fn register_by_key(&self, seat: &Seat, end: impl Fn() -> Timestamp) -> Timestamp {
+        self.register_as(seat, BY_KEY, end)
+    }
+
+    fn register_as(&self, seat: &Seat, how: u64, end: impl Fn() -> Timestamp) -> Timestamp {
         loop {
             let snapshot = end();
-            seat.snapshot.store(snapshot.0, Ordering::Relaxed);
+            seat.snapshot.store(snapshot.0 | how, Ordering::Relaxed);
             // Pairs with the fence in `in_use`: either it sees this seat, or we see what it was
             // about to assume of seats it did not see.
             fence(Ordering::SeqCst);
@@ -330,27 +360,40 @@ impl Seats {
     /// The snapshots in use, ascending; every one taken from now on is at or above the second
     /// answer. `end` is the log's.
     pub fn in_use(&self, end: impl Fn() -> Timestamp) -> (Vec<Timestamp>, Timestamp) {
-        let end = end();
-        self.assumed.fetch_max(end.0, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        let mut snapshots: Vec<Timestamp> = self
-            .iter()
-            .map(|seat| Timestamp(seat.snapshot.load(Ordering::Acquire)))
-            .filter(|snapshot| snapshot.0 != EMPTY)
-            .collect();
-        snapshots.sort();
+        let Readers { snapshots, end, .. } = self.readers(end);
         (snapshots, end)
     }
 
     /// Who reads now, and who may read later.
     pub fn readers(&self, end: impl Fn() -> Timestamp) -> Readers {
-        let (snapshots, end) = self.in_use(end);
-        Readers { snapshots, end }
+        let end = end();
+        self.assumed.fetch_max(end.0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let mut scans = end;
+        let said = self
+            .iter()
+            .map(|seat| seat.snapshot.load(Ordering::Acquire))
+            .filter(|said| *said != EMPTY);
+        let mut snapshots: Vec<Timestamp> = said
+            .map(|said| {
+                let snapshot = Timestamp(said & !BY_KEY);
+                if said & BY_KEY == 0 {
+                    scans = scans.min(snapshot);
+                }
+                snapshot
+            })
+            .collect();
+        snapshots.sort();
+        Readers {
+            snapshots,
+            scans,
+            end,
+        }
     }
 
     /// At or below every snapshot in use or still to be taken.
     pub fn oldest(&self, end: impl Fn() -> Timestamp) -> Timestamp {
-        self.readers(end).low_water()
+        self.readers(end).low_water().all
     }
 
     /// Like `readers`, a little behind and cheaper.
@@ -415,5 +458,27 @@ mod tests {
         taken.drain(..).for_each(|seat| seat.leave());
         assert_eq!(seats.oldest(now), Timestamp(1099));
         assert!(seats.take().number() < 1000, "seats are used again");
+    }
+
+    #[test]
+    fn who_scans_nothing_holds_back_no_scan() {
+        let seats = Seats::new();
+        let end = Cell::new(80u64);
+        let now = || Timestamp(end.get());
+        let pass = seats.take();
+        assert_eq!(seats.register_by_key(&pass, now), Timestamp(80));
+        end.set(96);
+        let reader = seats.take();
+        seats.register(&reader, now);
+        end.set(160);
+        let low = |all, scans| LowWater {
+            all: Timestamp(all),
+            scans: Timestamp(scans),
+        };
+        assert_eq!(seats.readers(now).low_water(), low(80, 96));
+        reader.leave();
+        assert_eq!(seats.readers(now).low_water(), low(80, 160));
+        pass.leave();
+        assert_eq!(seats.readers(now).low_water(), low(160, 160));
     }
 }

@@ -35,6 +35,14 @@ impl Snapshot {
         Snapshot { timestamp, seat }
     }
 
+    /// The same for somebody who finds records by their keys and scans nothing: removed records leave the order
+    /// of their space all the same.
+    pub fn by_key(shared: &Shared) -> Snapshot {
+        let seat = shared.seats.take();
+        let timestamp = shared.seats.register_by_key(&seat, || shared.end());
+        Snapshot { timestamp, seat }
+    }
+
     /// Moves to now, on the same seat.
     pub fn renew(&mut self, shared: &Shared) {
         self.timestamp = shared.seats.register(&self.seat, || shared.end());

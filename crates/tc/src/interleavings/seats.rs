@@ -35,7 +35,7 @@ fn low_water_stays_below_snapshots() {
                 log.reserve(|_| ());
                 let oldest = seats.oldest(end);
                 told.fetch_max(oldest.0, Ordering::SeqCst);
-                let low_water = seats.counted(end).low_water();
+                let low_water = seats.counted(end).low_water().all;
                 told.fetch_max(low_water.0, Ordering::SeqCst);
             }
         });

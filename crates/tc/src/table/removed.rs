@@ -6,13 +6,14 @@
 //! does.
 //!
 //! ```text
-//!   in both indexes ──removed for all snapshots──► by hash only ──STORE has been told──► gone
+//!   in both indexes ──removed for all scans──► by hash only ──for all snapshots──► STORE has been told──► gone
 //!        ▲    │                                       │  │
 //!        │    └──and STORE never had it, and the ─────┼──┼───────────────────────────────▲
 //!        │       removal is durable                   │  └──the removal is durable, and STORE never had it
 //!        └──somebody is about to commit to it─────────┘
 //! ```
-//! * *Reads by key* find the entry by its hash as long as STORE has the record.
+//! * *Reads by key* find the entry by its hash as long as STORE has the record. A pass of the compactor reads at an old snapshot, and by
+//!   key alone: what was removed since it began leaves the order, and keeps the version that STORE is to be told of.
 //! * *Scans* of a space that is whole do not ask STORE: what is in no order is nowhere. Otherwise they look for
 //!   each record that comes out of STORE in the table first, as a read by key does ([`Listing`] says when
 //!   they need not).
@@ -24,6 +25,7 @@
 
 use super::{RecordEntry, Space, Table};
 use crate::entry::Locked;
+use crate::seats::LowWater;
 use crate::sim::{self, Planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::planted;
@@ -45,7 +47,7 @@ pub(crate) struct Removed {
 #[derive(Clone, Copy)]
 pub(crate) struct Water {
     /// At or below every snapshot in use or to come.
-    pub low: Timestamp,
+    pub low: LowWater,
     /// At or below the generation of every such snapshot.
     pub covered: Timestamp,
     /// The log is durable up to here.
@@ -59,6 +61,8 @@ pub(crate) enum Next {
     Gone,
     /// It may leave when the removal is durable.
     WhenDurable,
+    /// It leaves when nobody reads what was before: by its key, for no scan comes past any more.
+    WhenUnread,
     /// It leaves when STORE has been told.
     WhenPosted,
     /// Somebody may yet read what was before, or holds the entry.
@@ -172,11 +176,14 @@ impl Table {
             return Next::Nothing;
         }
         let early = sim::plants(Planted::TakeAwayEarly) || planted("removed: nobody reads");
-        if newest > water.low && !early {
+        if newest > water.low.scans && !early {
             return Next::Later;
         }
+        let is_read = newest > water.low.all && !early;
         let is_told = newest <= water.covered;
-        let next = if entry.may_be_in_store() && !is_told && newest != Timestamp::ZERO {
+        let next = if is_read {
+            Next::WhenUnread
+        } else if entry.may_be_in_store() && !is_told && newest != Timestamp::ZERO {
             Next::WhenPosted
         } else if newest > water.durable && !sim::plants(Planted::TakeAwayVolatile) {
             Next::WhenDurable
@@ -187,10 +194,12 @@ impl Table {
             }
             return Next::Gone;
         };
+        if !is_read || planted("removed: a pass reads nothing") {
+            entry.keep_newest(guard);
+        }
         if !entry.is_unlisted()
             && let Some(space) = self.space(entry.space())
         {
-            entry.keep_newest(guard);
             space.listing.one_more();
             space.ordered.remove(entry.key(), guard);
             entry.set_unlisted(true);
