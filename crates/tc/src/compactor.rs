@@ -31,11 +31,17 @@ const HELD_BACK_MAX: Duration = Duration::from_millis(1);
 /// Shorter pauses are put together: a thread that sleeps for less comes back no sooner.
 const HELD_BACK_TOGETHER: Duration = Duration::from_micros(50);
 
+/// How long the thread rests after a pass that has failed, unless somebody waits for the next one. Commits ask for it all
+/// the time then, and each attempt goes through all that STORE lacks: with a full disk that took a whole processor.
+const REST_AFTER_FAILURE: Duration = Duration::from_millis(500);
+
 /// What the compactor thread is told.
 #[derive(Default)]
 struct Turn {
     wanted: bool,
     stop: bool,
+    /// So many wait for the end of a pass.
+    awaited: usize,
     /// Passes finished, and what the last one said if it failed.
     finished: u64,
     failed: Option<PostFailure>,
@@ -224,6 +230,7 @@ impl Shared {
     /// Has the thread move everything committed so far into STORE, and waits for it.
     pub fn compact_there(&self) -> Result<(), PostFailure> {
         let mut turn = self.turns.turn.lock();
+        turn.awaited += 1;
         // A pass that is running may have frozen before our commit; wait for one that starts now.
         let target = turn.finished + if turn.wanted { 2 } else { 1 };
         while turn.finished < target && !turn.stop {
@@ -233,6 +240,7 @@ impl Shared {
             self.turns.changed.notify_all();
             self.turns.changed.wait(&mut turn);
         }
+        turn.awaited -= 1;
         turn.failed.clone().map_or(Ok(()), Err)
     }
 
@@ -243,8 +251,23 @@ impl Shared {
         loop {
             {
                 let mut turn = self.turns.turn.lock();
-                while !turn.wanted && !turn.stop {
-                    self.turns.changed.wait(&mut turn);
+                let clock = &self.config.clock;
+                let rested_at = match turn.failed {
+                    Some(_) => clock.monotonic_nanos() + REST_AFTER_FAILURE.as_nanos() as u64,
+                    None => 0,
+                };
+                while !turn.stop {
+                    let rest = rested_at.saturating_sub(clock.monotonic_nanos());
+                    if turn.wanted && (rest == 0 || turn.awaited > 0) {
+                        break;
+                    }
+                    match rest {
+                        0 => self.turns.changed.wait(&mut turn),
+                        rest => {
+                            let rest = Duration::from_nanos(rest);
+                            self.turns.changed.wait_for(&mut turn, rest);
+                        }
+                    }
                 }
                 if turn.stop {
                     return;

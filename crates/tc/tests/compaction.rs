@@ -8,10 +8,10 @@ use quintet_base::{Durability, Level, Lsn, SpaceId};
 use quintet_dc::{
     DataComponent, DcStats, Error as StoreError, Generation, MemoryStore, MergeReport, Operation,
 };
-use quintet_rt::Rand;
+use quintet_rt::{Clock, Rand, RealClock};
 use quintet_tc::{Error, Posting, Tc, TcConfig};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use support::*;
@@ -555,4 +555,45 @@ fn commits_are_held_back_before_they_have_to_wait() {
     );
     assert_eq!(tc.stats().held_back, slept.len() as u64);
     wait.expect("the merge takes longer").wait();
+}
+
+/// The story: with a store that could not be written, the compactor went through everything that was to be moved, over and over, on
+/// a processor of its own, since each refused commit asked for another attempt. Now it rests in between, unless somebody waits
+/// for its answer.
+#[test]
+fn a_store_that_fails_is_not_asked_all_the_time() {
+    let media = Media::new(11);
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&attempts);
+    let running = media.open_on(
+        Arc::new(Hooked {
+            store: MemoryStore::open(&media.medium),
+            before_merge: move || {
+                counter.fetch_add(1, Ordering::AcqRel);
+                let source = std::io::Error::from_raw_os_error(28);
+                Err(StoreError::io("write", "tables/7", source))
+            },
+        }),
+        Durability::Async,
+        tiny(),
+        TINY_RING,
+    );
+    let write = |i: u32| {
+        let mut txn = running.tc.begin(Level::Snapshot);
+        put(&mut txn, &format!("k{i}"), &"v".repeat(4000));
+        commit(&running.tc, txn, Durability::Async)
+    };
+    assert!((0..1000).any(|i| write(i).is_err()));
+    let before = attempts.load(Ordering::Acquire);
+    let begun = RealClock.monotonic_nanos();
+    let mut refused = 0;
+    while RealClock.monotonic_nanos() - begun < 900_000_000 {
+        refused += usize::from(write(0).is_err());
+    }
+    let asked = attempts.load(Ordering::Acquire) - before;
+    assert!(asked <= 3, "{asked} attempts, {refused} commits refused");
+    assert!(refused > 100, "{refused} commits refused");
+    // Somebody who waits for it is answered at once.
+    assert!(running.tc.compact().is_err());
+    assert!(attempts.load(Ordering::Acquire) > before + asked);
 }
