@@ -143,7 +143,7 @@ fn post_from(
         let run = rows.chunks(TOGETHER).flat_map(|rows| {
             courtesy.after(TOGETHER);
             rows.iter().for_each(bring_bytes);
-            rows
+            copies(rows)
         });
         let mut run = run.filter_map(|row| operation(shared, space, row, frozen, &mut removed));
         shared.store.merge(space, &mut run)?;
@@ -328,18 +328,45 @@ fn bring_bytes(row: &Row<'_>) {
     }
 }
 
+/// A row with its key and its value, if that is known, out of the log's buffers: in one piece of memory for all that are
+/// copied together, since two for each row cost as much as copying them.
+struct Copied<'r, 'a> {
+    row: &'r Row<'a>,
+    key: Bytes,
+    value: Bytes,
+}
+
+fn copies<'r, 'a>(rows: &'r [Row<'a>]) -> impl Iterator<Item = Copied<'r, 'a>> {
+    let value = |row: &Row<'a>| match row.state() {
+        State::At(_, Some(value)) => value,
+        State::At(_, None) | State::Unknown => &[],
+    };
+    let len = rows.iter().map(|row| row.key().len() + value(row).len());
+    let mut bytes = Vec::with_capacity(len.sum());
+    for row in rows {
+        bytes.extend_from_slice(row.key());
+        bytes.extend_from_slice(value(row));
+    }
+    let mut rest = Bytes::from(bytes);
+    rows.iter().map(move |row| Copied {
+        row,
+        key: rest.split_to(row.key().len()),
+        value: rest.split_to(value(row).len()),
+    })
+}
+
 /// What STORE is told of a row: its version as of `frozen`, unless that is a removal of what STORE never
 /// had.
 fn operation(
     shared: &Shared,
     space: SpaceId,
-    row: &Row<'_>,
+    copied: Copied<'_, '_>,
     frozen: Timestamp,
     removed: &mut Vec<Removed>,
 ) -> Option<Operation> {
-    let key = row.key();
-    let (change, position) = match row.state() {
-        State::At(at, Some(value)) => (Change::Put(Bytes::copy_from_slice(value)), at),
+    let key = copied.row.key();
+    let (change, position) = match copied.row.state() {
+        State::At(at, Some(_)) => (Change::Put(copied.value), at),
         State::At(at, None) => (Change::Remove, at),
         State::Unknown => {
             let guard = quintet_index::pin();
@@ -370,7 +397,7 @@ fn operation(
         }
     };
     Some(Operation {
-        key: Bytes::copy_from_slice(key),
+        key: copied.key,
         position: Lsn(position.0),
         change,
     })
@@ -398,12 +425,12 @@ pub(crate) fn give_back(shared: &Shared) {
     evict(shared);
 }
 
-/// Step 8: gives the buffers back of which STORE has everything, when less than half of them are free.
+/// Step 8: gives the buffers back of which STORE has everything, when more than a quarter of them is in use.
 fn reclaim(shared: &Shared) {
     let posted = shared.generations.newest();
     let reclaimed = shared.log.reclaimed();
     let used = shared.end().0 - reclaimed.0;
-    if used <= shared.log.ring_bytes() / 2 || reclaimed.0 >= posted.0 {
+    if used <= shared.log.ring_bytes() / 4 || reclaimed.0 >= posted.0 {
         return;
     }
     sim::at(Point::Copied);

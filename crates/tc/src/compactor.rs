@@ -25,6 +25,10 @@ use std::time::Duration;
 /// How many records are filled in from STORE between two looks at the table's weight.
 const FILLS_BETWEEN_LOOKS: u64 = 64;
 
+/// A pass begins earlier by so many parts of `freeze_bytes`, and by no more than so many.
+const STEPS: u64 = 32;
+const STEPS_EARLIER_MAX: u64 = 24;
+
 /// How long a commit is held back at most.
 const HELD_BACK_MAX: Duration = Duration::from_millis(1);
 
@@ -64,6 +68,8 @@ pub(crate) struct Turns {
     /// The next post ends with a checkpoint, due or not.
     checkpoint_wanted: AtomicBool,
     room: Mutex<Vec<RoomWaiter>>,
+    /// How much earlier than the configuration says a pass begins; see [`enough`].
+    earlier: AtomicU64,
     /// Nanoseconds that commits are to be held back and have not been.
     owed: AtomicU64,
     /// The last one set, called by whoever runs a pass.
@@ -99,9 +105,13 @@ impl Shared {
     /// What the log's buffers would hold if they also held what recovery has brought back: the longest
     /// of what a crash now would leave to be replayed and what is in use.
     fn used(&self, end: Timestamp) -> u64 {
+        end.0.saturating_sub(self.held().0)
+    }
+
+    /// From here on.
+    fn held(&self) -> Timestamp {
         let checkpointed = self.checkpointed.load(Ordering::Relaxed);
-        let held = self.log.reclaimed().0.min(checkpointed);
-        end.0.saturating_sub(held)
+        Timestamp(self.log.reclaimed().0.min(checkpointed))
     }
 
     /// Whether the log's buffers take a record of so many bytes, and leave some room for those that
@@ -172,10 +182,13 @@ impl Shared {
         let dirty = end.0.saturating_sub(self.generations.newest().0);
         let used = self.used(end);
         let enough = match self.config.posting {
-            Posting::Frozen => self.config.freeze_bytes,
-            Posting::Continuous { piece_bytes } => piece_bytes,
+            Posting::Frozen => enough(
+                self.config.freeze_bytes as u64,
+                self.turns.earlier.load(Ordering::Relaxed),
+            ),
+            Posting::Continuous { piece_bytes } => piece_bytes as u64,
         };
-        if dirty >= enough as u64 || used >= self.log.ring_bytes() / 4 * 3 {
+        if dirty >= enough || used >= self.log.ring_bytes() / 4 * 3 {
             self.want_compaction();
         }
     }
@@ -280,6 +293,7 @@ impl Shared {
     fn run_pass(&self) {
         let post = self.turns.post_wanted.swap(false, Ordering::AcqRel);
         self.stats.compacting.store(post, Ordering::Relaxed);
+        let held = self.held().0;
         let result = if post {
             let checkpoint = self.turns.checkpoint_wanted.swap(false, Ordering::AcqRel);
             Some(compact::compact(self, checkpoint))
@@ -288,6 +302,12 @@ impl Shared {
             None
         };
         self.stats.compacting.store(false, Ordering::Relaxed);
+        if matches!(result, Some(Ok(()))) {
+            let used = self.end().0.saturating_sub(held);
+            let before = self.turns.earlier.load(Ordering::Relaxed);
+            let next = next_earlier(before, used, self.log.ring_bytes());
+            self.turns.earlier.store(next, Ordering::Relaxed);
+        }
         self.turns.wanted.store(false, Ordering::Relaxed);
         let mut turn = self.turns.turn.lock();
         // Asked for while this pass was under way, it may have come too late for it.
@@ -308,6 +328,23 @@ impl Shared {
         self.turns.changed.notify_all();
         // Whoever waits for room looks again, and asks again if there is still none.
         self.signal_room();
+    }
+}
+
+/// How much of the log is dirty when a pass begins, by how much earlier than `freeze` it is to begin.
+fn enough(freeze: u64, earlier: u64) -> u64 {
+    freeze / STEPS * (STEPS - earlier)
+}
+
+/// How much earlier the next pass begins, by how full the buffers were when one ended: so early that it ends before commits
+/// are held back ([`pause_of`]), and no earlier, since a row that is written all the time is merged once a pass.
+fn next_earlier(earlier: u64, used: u64, ring: u64) -> u64 {
+    if used > ring / 16 * 12 {
+        (earlier + 3).min(STEPS_EARLIER_MAX)
+    } else if used < ring / 16 * 9 {
+        earlier.saturating_sub(1)
+    } else {
+        earlier
     }
 }
 
@@ -357,6 +394,32 @@ impl Drop for Compactor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where it settles if `inflow` sixteenths of what a pass moves come meanwhile: how dirty the log is when a pass begins,
+    /// and how full when it ends.
+    fn settled(ring: u64, freeze: u64, inflow: u64) -> (u64, u64) {
+        let (mut earlier, mut dirty, mut used) = (0, freeze, 0);
+        for _ in 0..200 {
+            let more = dirty / 16 * inflow;
+            used = dirty + more;
+            earlier = next_earlier(earlier, used, ring);
+            dirty = enough(freeze, earlier).max(more);
+        }
+        (dirty, used)
+    }
+
+    #[test]
+    fn passes_begin_so_early_that_nobody_is_held_back_and_no_earlier() {
+        const RING: u64 = 1 << 20;
+        const FREEZE: u64 = RING / 2;
+        assert_eq!(settled(RING, FREEZE, 1).0, FREEZE);
+        for inflow in 1..=14 {
+            let (dirty, used) = settled(RING, FREEZE, inflow);
+            assert!(pause_of(used, RING).is_zero(), "{inflow}: {used} of {RING}");
+            assert!(dirty > RING / 4, "{inflow}: {dirty} of {RING}");
+        }
+        assert_eq!(enough(FREEZE, STEPS_EARLIER_MAX), FREEZE / 4);
+    }
 
     #[test]
     fn the_fuller_the_longer_and_no_longer_than_what_is_said() {
