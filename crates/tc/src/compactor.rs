@@ -25,8 +25,9 @@ use std::time::Duration;
 /// How many records are filled in from STORE between two looks at the table's weight.
 const FILLS_BETWEEN_LOOKS: u64 = 64;
 
-/// A pass begins earlier by so many parts of `freeze_bytes`, and by no more than so many.
+/// A pass begins earlier by so many parts of `freeze_bytes`, by so many of them to begin with, and by no more than so many.
 const STEPS: u64 = 32;
+const STEPS_EARLIER_AT_FIRST: u64 = 12;
 const STEPS_EARLIER_MAX: u64 = 24;
 
 /// How long a commit is held back at most.
@@ -56,6 +57,15 @@ pub(crate) type Watcher = Arc<dyn Fn(Option<&PostFailure>) + Send + Sync>;
 
 type RoomWaiter = Box<dyn FnOnce() + Send + Sync>;
 
+/// In [`STEPS`].
+struct Earlier(AtomicU64);
+
+impl Default for Earlier {
+    fn default() -> Earlier {
+        Earlier(AtomicU64::new(STEPS_EARLIER_AT_FIRST))
+    }
+}
+
 /// Whose turn it is to compact, and who waits for what that brings.
 #[derive(Default)]
 pub(crate) struct Turns {
@@ -69,7 +79,7 @@ pub(crate) struct Turns {
     checkpoint_wanted: AtomicBool,
     room: Mutex<Vec<RoomWaiter>>,
     /// How much earlier than the configuration says a pass begins; see [`enough`].
-    earlier: AtomicU64,
+    earlier: Earlier,
     /// Nanoseconds that commits are to be held back and have not been.
     owed: AtomicU64,
     /// The last one set, called by whoever runs a pass.
@@ -184,7 +194,7 @@ impl Shared {
         let enough = match self.config.posting {
             Posting::Frozen => enough(
                 self.config.freeze_bytes as u64,
-                self.turns.earlier.load(Ordering::Relaxed),
+                self.turns.earlier.0.load(Ordering::Relaxed),
             ),
             Posting::Continuous { piece_bytes } => piece_bytes as u64,
         };
@@ -304,9 +314,9 @@ impl Shared {
         self.stats.compacting.store(false, Ordering::Relaxed);
         if matches!(result, Some(Ok(()))) {
             let used = self.end().0.saturating_sub(held);
-            let before = self.turns.earlier.load(Ordering::Relaxed);
+            let before = self.turns.earlier.0.load(Ordering::Relaxed);
             let next = next_earlier(before, used, self.log.ring_bytes());
-            self.turns.earlier.store(next, Ordering::Relaxed);
+            self.turns.earlier.0.store(next, Ordering::Relaxed);
         }
         self.turns.wanted.store(false, Ordering::Relaxed);
         let mut turn = self.turns.turn.lock();
@@ -340,7 +350,7 @@ fn enough(freeze: u64, earlier: u64) -> u64 {
 /// are held back ([`pause_of`]), and no earlier, since a row that is written all the time is merged once a pass.
 fn next_earlier(earlier: u64, used: u64, ring: u64) -> u64 {
     if used > ring / 16 * 12 {
-        (earlier + 3).min(STEPS_EARLIER_MAX)
+        (earlier + 4).min(STEPS_EARLIER_MAX)
     } else if used < ring / 16 * 9 {
         earlier.saturating_sub(1)
     } else {
@@ -398,7 +408,7 @@ mod tests {
     /// Where it settles if `inflow` sixteenths of what a pass moves come meanwhile: how dirty the log is when a pass begins,
     /// and how full when it ends.
     fn settled(ring: u64, freeze: u64, inflow: u64) -> (u64, u64) {
-        let (mut earlier, mut dirty, mut used) = (0, freeze, 0);
+        let (mut earlier, mut dirty, mut used) = (STEPS_EARLIER_AT_FIRST, freeze, 0);
         for _ in 0..200 {
             let more = dirty / 16 * inflow;
             used = dirty + more;
