@@ -1,6 +1,7 @@
 """Flags, configuration, exit codes, the shell, signals."""
 
 import json
+import pathlib
 import signal
 import socket
 import time
@@ -61,6 +62,21 @@ def wrong_flags_and_files_end_with_2():
         check('Did you mean "memory"?' in out, out)
         check(not (path / "data").exists(), "a wrong configuration made a directory")
         quintet("serve", "--config", path / "missing.toml", expected=2)
+
+
+@test
+def memory_is_there_from_the_start_if_asked_for_and_what_is_not_there_is_refused():
+    with server("--populate-memory", "--memory", "192MiB") as s:
+        check("memory is there" in s.tail(), s.tail())
+        # In pages of 4 KiB.
+        resident = int((pathlib.Path("/proc") / str(s.process.pid) / "statm").read_text().split()[1]) * 4096
+        check(resident >= 192 << 20, resident, "bytes are there")
+        with s.connect() as client:
+            equal(client.execute("select 41 + 1").fetchone(), (42,))
+    with directory() as path:
+        out = quintet("serve", "--data", path / "data", "--populate-memory", "--memory", "64TiB", expected=2)
+        check("less than 64TiB of memory to give" in out, out)
+        check(not (path / "data").exists(), "what was refused made a directory")
 
 
 @test

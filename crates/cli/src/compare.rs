@@ -9,7 +9,7 @@ use crate::database::{close, open};
 use crate::exit::{Code, Exit};
 use crate::heap;
 use crate::measure::directory;
-use crate::progress::RunProgress;
+use crate::progress::{self, RunProgress};
 use clap::Parser;
 use quintet_bench::plot::{Line, svg};
 use quintet_bench::{
@@ -96,6 +96,10 @@ impl Opened {
             Target::Embedded => {
                 let (temporary, data) = directory(arguments.data.as_deref())?;
                 if arguments.populate_memory {
+                    progress::say(&format!(
+                        "asking the system for {} of memory",
+                        arguments.memory
+                    ));
                     heap::populate(arguments.memory)?;
                 }
                 let mut config = DatabaseConfig {

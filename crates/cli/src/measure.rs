@@ -9,7 +9,7 @@ use crate::compare::draw;
 use crate::database::{close, open};
 use crate::exit::{Code, Exit};
 use crate::heap;
-use crate::progress::RunProgress;
+use crate::progress::{self, RunProgress};
 use quintet_analysis::Rule;
 use quintet_bench::plot::Line;
 use quintet_bench::{Error, RunConfig, SchedulingRun, YcsbRun};
@@ -28,6 +28,10 @@ pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
     let run = run_of(arguments)?;
     let (_temporary, data) = directory(arguments.data.as_deref())?;
     if arguments.populate_memory {
+        progress::say(&format!(
+            "asking the system for {} of memory",
+            arguments.memory
+        ));
         heap::populate(arguments.memory)?;
     }
     let config = DatabaseConfig {

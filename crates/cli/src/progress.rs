@@ -13,6 +13,11 @@ const LOADING_LINES: u64 = 20;
 /// Where nobody watches, one second of so many is told.
 const PLAIN_SECONDS: u64 = 10;
 
+/// One line, before there is a run.
+pub fn say(line: &str) {
+    let _ = writeln!(stderr(), "{line}");
+}
+
 /// A run of which is told.
 pub struct RunProgress {
     /// In front of every line.

@@ -18,8 +18,9 @@ use crate::heap;
 use crate::logging;
 use crate::options::{LogFormat, Options, Settings};
 use crate::posts::PostLog;
-use crate::quantity::approximate;
+use crate::quantity::{Size, approximate};
 use quintet_embed::{Database, DatabaseConfig, OpenReport, Recovery, RecoveryProgress, Warmed};
+use quintet_rt::{Clock, RealClock};
 use quintet_server::{Server, ServerConfig, TlsFiles};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -34,7 +35,7 @@ pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
     let settings = settle(arguments)?;
     logging::start(&settings.log, settings.log_format)?;
     if settings.populate_memory {
-        heap::populate(settings.memory)?;
+        populate(settings.memory)?;
     }
     let mut config = DatabaseConfig {
         memory_bytes: settings.memory.0 as usize,
@@ -60,6 +61,17 @@ pub fn serve(arguments: ServeArguments) -> Result<(), Exit> {
     drop(runtime);
     result?;
     close(&database)
+}
+
+/// Says so before and after, since it may take a while.
+fn populate(memory: Size) -> Result<(), Exit> {
+    tracing::info!(%memory, "asking the system for all memory now");
+    let began = RealClock.monotonic_nanos();
+    heap::populate(memory)?;
+    let took = Duration::from_nanos(RealClock.monotonic_nanos() - began);
+    let seconds = took.as_secs_f64();
+    tracing::info!(%memory, seconds = format_args!("{seconds:.1}"), "memory is there");
+    Ok(())
 }
 
 /// Flags and environment over the file over the defaults.

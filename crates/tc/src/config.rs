@@ -24,7 +24,8 @@ pub enum Posting {
 /// (`quintet_wal::WalConfig::ring_bytes`).
 #[derive(Clone, Debug)]
 pub struct TcConfig {
-    /// A compaction begins when so many bytes of log are not in STORE. Commits go on meanwhile; what
+    /// A compaction begins when so many bytes of log are not in STORE, or earlier where much comes in while one is under way
+    /// (`compactor`, `next_earlier`). Commits go on meanwhile; what
     /// bounds the log that a crash leaves to be replayed is the log's buffers.
     pub freeze_bytes: usize,
     /// How commits get into STORE.
@@ -43,7 +44,7 @@ pub struct TcConfig {
 
 impl TcConfig {
     /// Shares out a memory budget. A quarter of it is meant for the log's buffers
-    /// ([`TcConfig::ring_bytes`]), five sixteenths for records; a merge begins when an eighth is dirty.
+    /// ([`TcConfig::ring_bytes`]), five sixteenths for records; a merge begins when an eighth is dirty at the latest.
     /// The rest is for STORE and for what transactions have not committed yet.
     pub fn for_memory(bytes: usize) -> TcConfig {
         TcConfig {
