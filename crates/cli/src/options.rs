@@ -398,6 +398,7 @@ mod tests {
         data = "/srv/quintet"
         listen = "127.0.0.1:6000"
         memory = "4GiB"
+        populate_memory = true
         durability = "async"
         engine = "chain"
         lanes = 2
@@ -434,6 +435,7 @@ mod tests {
             .settle(Some("# who\n\n carl:y \n"))
             .unwrap();
         assert_eq!(settings.memory, Size(4 << 30));
+        assert!(settings.populate_memory);
         assert_eq!(settings.durability, Durability::Async);
         assert_eq!(settings.engine, Engine::Chain);
         assert_eq!(settings.lanes, Some(2));
