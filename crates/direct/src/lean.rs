@@ -394,6 +394,12 @@ fn insert(
     let mut computed = values.iter();
     let types = table.layout.columns();
     assert_eq!(columns.len(), types.len(), "one value per column");
+    // Where a row will be that has its key in front is on its way while its other columns are computed.
+    key.clear();
+    let mut expected = table
+        .primary_key
+        .as_ref()
+        .map_or(&[][..], |key| &key.columns);
     let mut row = table.layout.begin(bytes);
     for (number, (value, ty)) in columns.iter().zip(types).enumerate() {
         if *ty == SqlType::Int4
@@ -401,6 +407,15 @@ fn insert(
             && let Some(Some(value)) = formula.int4(&scope)
         {
             row.put_int4(number, value);
+            if let [first, rest @ ..] = expected
+                && *first == number
+            {
+                key::encode_int4(value, key);
+                expected = rest;
+                if rest.is_empty() {
+                    context.txn.expect(Place::new(table.space, key));
+                }
+            }
             continue;
         }
         let value = match &value.formula {

@@ -224,6 +224,7 @@ fn each(
         lower: Bound::Included(lower),
         upper: Bound::Excluded(upper),
         backward: sweep.backward,
+        leads_to: sweep.index.map(|_| table.space),
     };
     let answer = |wants: Option<Wants>, fits: &mut bool| {
         wants.unwrap_or_else(|| {

@@ -294,6 +294,7 @@ impl<'a> Section<'a> {
                     self.locked.push(number);
                     // Before there is a timestamp: whoever may see what is committed here walks the order later.
                     self.shared.table.list_again(entry, guard);
+                    entry.prefetch_chain(guard);
                     return entry;
                 }
                 Locked::Busy => crate::entry::pause(&mut spins),

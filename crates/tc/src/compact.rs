@@ -50,6 +50,9 @@ const LONG_CHAIN: usize = 64;
 /// Records of a pass between two moments at which others may go first: some 50 µs.
 const RECORDS_IN_A_ROW: usize = 4 * TOGETHER;
 
+/// How far ahead the log is asked for: what is found in it meanwhile takes longer than memory does.
+const LOG_AHEAD_BYTES: usize = 2048;
+
 /// What somebody who fills in looks at for it: a part of a millisecond.
 const RECORDS_OF_FILLER: usize = 8192;
 
@@ -118,19 +121,20 @@ fn post_from(
     sim::at(Point::Counted);
     let from = posted.max(Timestamp(shared.log.reclaimed().0));
     let courtesy = Courtesy::new(shared);
-    let mut together = Vec::with_capacity(TOGETHER);
+    let mut under_way = UnderWay::default();
     for (lsn, payload) in shared.log.memory(Lsn(from.0), redo_start) {
         let record = CommitRecord::own(payload);
         for change in record.iter().flat_map(CommitRecord::changes) {
-            together.push((Timestamp(lsn.0), change));
-            if together.len() == TOGETHER {
-                settling.settle(&together);
-                together.clear();
+            bring_log_behind(&change);
+            if under_way.take((Timestamp(lsn.0), change)) {
+                under_way.go_on(&mut settling);
                 courtesy.after(TOGETHER);
             }
         }
     }
-    settling.settle(&together);
+    while !under_way.is_empty() {
+        under_way.go_on(&mut settling);
+    }
     for (space, key) in carried {
         settling.settle_carried(*space, key, from);
     }
@@ -231,12 +235,71 @@ struct Settling<'a> {
     removed: Vec<Removed>,
 }
 
+/// A change, its commit and the hash of its record.
+type Logged<'a> = (Timestamp, record::Change<'a>, u64);
+
+/// Changes whose records are on their way from memory: going through the log is nothing but misses, and one after the
+/// other they took a third of two processors beside TPC-C. Of each [`TOGETHER`] changes the cache is asked for the places
+/// of their hashes, when the next ones come for the entries, then for versions, and then they are looked at.
+#[derive(Default)]
+struct UnderWay<'a> {
+    /// What the cache was last asked for, the latest come first.
+    nothing: Vec<Logged<'a>>,
+    places: Vec<Logged<'a>>,
+    entries: Vec<Logged<'a>>,
+    versions: Vec<Logged<'a>>,
+}
+
+impl<'a> UnderWay<'a> {
+    /// One more. True: it is time to go on.
+    fn take(&mut self, (timestamp, change): (Timestamp, record::Change<'a>)) -> bool {
+        let hash = crate::table::hash(change.space, change.key);
+        self.nothing.push((timestamp, change, hash));
+        self.nothing.len() == TOGETHER
+    }
+
+    fn is_empty(&self) -> bool {
+        let mut all = [&self.nothing, &self.places, &self.entries, &self.versions].into_iter();
+        all.all(Vec::is_empty)
+    }
+
+    /// Each a step further, in the order in which they came.
+    fn go_on(&mut self, settling: &mut Settling<'a>) {
+        settling.settle(&self.versions);
+        self.versions.clear();
+        let guard = quintet_index::pin();
+        let table = &settling.shared.table;
+        for (_, _, hash) in &self.entries {
+            if let Some(entry) = table.find_likely(*hash, &guard) {
+                entry.prefetch_value();
+                entry.prefetch_older(&guard);
+            }
+        }
+        for (_, _, hash) in &self.places {
+            table.prefetch_entry(*hash, &guard);
+        }
+        for (_, _, hash) in &self.nothing {
+            table.prefetch(*hash, &guard);
+        }
+        // What was settled lends its memory to those who come.
+        std::mem::swap(&mut self.versions, &mut self.entries);
+        std::mem::swap(&mut self.entries, &mut self.places);
+        std::mem::swap(&mut self.places, &mut self.nothing);
+    }
+}
+
+/// Asks the cache for as much of the log as a change takes, some way behind it: changes are found one behind the other.
+fn bring_log_behind(change: &record::Change<'_>) {
+    let bytes = change.key.len() + change.value.map_or(0, <[u8]>::len);
+    for at in (0..bytes).step_by(64) {
+        quintet_index::prefetch(change.key.as_ptr().wrapping_add(LOG_AHEAD_BYTES + at));
+    }
+}
+
 impl<'a> Settling<'a> {
-    /// Of at most [`TOGETHER`] changes, each with its commit.
-    fn settle(&mut self, changes: &[(Timestamp, record::Change<'a>)]) {
-        let keys = changes.iter().map(|(_, change)| (change.space, change.key));
-        let hashes = self.shared.bring(keys);
-        for ((timestamp, change), hash) in changes.iter().zip(hashes) {
+    fn settle(&mut self, changes: &[Logged<'a>]) {
+        for (timestamp, change, hash) in changes {
+            let hash = *hash;
             let guard = quintet_index::pin();
             let table = &self.shared.table;
             let Some(entry) = table.find(hash, change.space, change.key, &guard) else {
@@ -443,29 +506,6 @@ fn reclaim(shared: &Shared) {
         shared.log.reclaim(Lsn(posted.0));
     }
     shared.signal_room();
-}
-
-impl Shared {
-    /// Has the cache bring these records and the ends of their chains; see [`Table::bring`](crate::table::Table::bring).
-    /// Going through the log, or through what STORE is to be told of, is nothing but misses: one after the other they
-    /// took a third of two processors beside TPC-C.
-    fn bring<'k>(
-        &self,
-        keys: impl Iterator<Item = (SpaceId, &'k [u8])> + Clone,
-    ) -> [u64; TOGETHER] {
-        let guard = quintet_index::pin();
-        for (_, key) in keys.clone() {
-            quintet_index::prefetch(key.as_ptr());
-        }
-        let hashes = self.table.bring(keys.clone(), &guard);
-        for (hash, (space, key)) in hashes.iter().zip(keys) {
-            if let Some(entry) = self.table.find(*hash, space, key, &guard) {
-                entry.prefetch_value();
-                entry.prefetch_older(&guard);
-            }
-        }
-        hashes
-    }
 }
 
 /// Returns when everybody who might have found something in memory before has let go of it.

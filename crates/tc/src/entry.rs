@@ -70,6 +70,9 @@ const LONG_KEY_AT: usize = 48;
 /// address in a leaf of the order (26 bytes as measured), with what the allocator rounds up.
 const INDEX_BYTES: usize = 48;
 
+/// Lines that a processor fetches side by side are few.
+const PREFETCHED_BYTES: usize = 512;
+
 /// `flags`: somebody has read it since the last sweep.
 const TOUCHED: u16 = 1;
 /// `flags`: STORE may have the record, in its newest state or in what a failed merge has left. Set before
@@ -294,15 +297,27 @@ impl RecordEntry {
         }
     }
 
-    /// Asks the cache for the newest version's bytes.
+    /// Asks the cache for the newest version's bytes, or the first of many. A row that is changed is copied whole.
     pub fn prefetch_value(&self) {
         let value = self.value.load(Ordering::Relaxed);
+        let len = value_bytes(self.value_len.load(Ordering::Relaxed)).min(PREFETCHED_BYTES);
         quintet_index::prefetch(value);
-        quintet_index::prefetch(value.wrapping_add(64));
+        for at in (64..len + 63).step_by(64) {
+            quintet_index::prefetch(value.wrapping_add(at));
+        }
     }
 
     /// Asks the cache for the version below the newest one.
     pub fn prefetch_older(&self, guard: &Guard) {
         quintet_index::prefetch(self.older.load(Ordering::Relaxed, guard).as_raw());
+    }
+
+    /// Asks the cache for the one below that. The caller holds the lock.
+    pub fn prefetch_chain(&self, guard: &Guard) {
+        let older = self.older.load(Ordering::Relaxed, guard);
+        // SAFETY: the chain belongs to the entry whose lock is held.
+        if let Some(version) = unsafe { older.as_ref() } {
+            quintet_index::prefetch(version.older.load(Ordering::Relaxed, guard).as_raw());
+        }
     }
 }

@@ -38,6 +38,8 @@ pub struct Between<'k> {
     pub upper: Bound<&'k [u8]>,
     /// From the highest down.
     pub backward: bool,
+    /// Its rows are keys of this space, which will be read as they come: an index.
+    pub leads_to: Option<SpaceId>,
 }
 
 impl Txn {
@@ -97,6 +99,7 @@ impl Txn {
             mut lower,
             mut upper,
             backward,
+            leads_to,
         } = between;
         if is_empty_between(lower, upper) {
             return true;
@@ -125,6 +128,15 @@ impl Txn {
                     return false;
                 }
                 entries.iter().for_each(|entry| entry.prefetch_value());
+                if let Some(rows) = leads_to {
+                    let keys = entries.iter().filter_map(|entry| {
+                        match entry.read_at(snapshot, seats, &guard) {
+                            Found::Row(key, _) => Some((rows, key)),
+                            Found::Removed(_) | Found::Below => None,
+                        }
+                    });
+                    self.shared.table.bring_all(keys, &guard);
+                }
                 for entry in &entries {
                     let key = entry.key();
                     let mut hidden = false;

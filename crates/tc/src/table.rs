@@ -180,6 +180,35 @@ impl Table {
         hashes
     }
 
+    /// [`Table::bring`] for any number, and the rows as well, but for the last ones' a moment later.
+    pub fn bring_all<'k>(
+        &self,
+        mut keys: impl Iterator<Item = (SpaceId, &'k [u8])>,
+        guard: &Guard,
+    ) {
+        loop {
+            let mut hashes = [0; TOGETHER];
+            let mut count = 0;
+            for (slot, (space, key)) in hashes.iter_mut().zip(&mut keys) {
+                *slot = hash(space, key);
+                self.prefetch(*slot, guard);
+                count += 1;
+            }
+            let hashes = &hashes[..count];
+            hashes
+                .iter()
+                .for_each(|hash| self.prefetch_entry(*hash, guard));
+            for hash in hashes {
+                if let Some(entry) = self.find_likely(*hash, guard) {
+                    entry.prefetch_value();
+                }
+            }
+            if count < TOGETHER {
+                return;
+            }
+        }
+    }
+
     /// First step of finding many at once; see [`PointIndex::prefetch`].
     pub fn prefetch(&self, hash: u64, guard: &Guard) {
         self.points.prefetch(hash, guard);
