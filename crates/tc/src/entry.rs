@@ -96,6 +96,26 @@ pub(crate) struct RecordEntry {
     key: Key,
 }
 
+/// Whether two keys are the same, a word at a time and never a byte beyond them. The library's comparison of memory loads 32 bytes
+/// at once, masked, which of a short key are the next line, too: nobody needs it, so it is in no cache, and the
+/// comparison waited for it, 5 % of a client's time.
+#[inline]
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    fn ends<const N: usize>(a: &[u8], b: &[u8]) -> bool {
+        a.first_chunk::<N>() == b.first_chunk::<N>() && a.last_chunk::<N>() == b.last_chunk::<N>()
+    }
+    match a.len() {
+        17..=SHORT_KEY_BYTES => ends::<8>(a, b) && a[8..16] == b[8..16],
+        8..=16 => ends::<8>(a, b),
+        4..=7 => ends::<4>(a, b),
+        0..=3 => a.iter().eq(b),
+        _ => a == b,
+    }
+}
+
 /// `key_len` says which.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -242,8 +262,9 @@ impl RecordEntry {
     }
 
     /// Whether it is the entry of this record.
+    #[inline]
     pub fn is(&self, space: SpaceId, key: &[u8]) -> bool {
-        self.space == space && self.key() == key
+        self.space == space && is_same(self.key(), key)
     }
 
     /// Whether its newest version, if any, is a removal. The caller holds the lock.

@@ -43,6 +43,10 @@ pub(crate) enum Progress {
     End,
 }
 
+/// Announced at once: what a NewOrder of fifteen lines looks up. Whoever announces does nothing else, so each step for all of them waits
+/// for one miss.
+const ANNOUNCED_TOGETHER: usize = 48;
+
 impl Shared {
     /// Shows the row at a key to `see`, with the commit that wrote it (zero for what came out of a
     /// generation: it is durable). `touch`: leave word that it is in use.
@@ -97,7 +101,7 @@ impl Shared {
         for (batch, keys) in keys.chunks(TOGETHER).enumerate() {
             let hashes = {
                 let guard = quintet_index::pin();
-                let hashes = self.table.bring(keys.iter().copied(), &guard);
+                let hashes: [u64; TOGETHER] = self.table.bring(keys.iter().copied(), &guard);
                 for (hash, (space, key)) in hashes.iter().zip(keys) {
                     if let Some(entry) = self.table.find(*hash, *space, key, &guard) {
                         entry.prefetch_value();
@@ -118,9 +122,9 @@ impl Shared {
     /// this returns, and STORE has been told of the others. Needs no snapshot, and leaves nothing behind.
     pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
         let mut missed = Vec::new();
-        for keys in keys.chunks(TOGETHER) {
+        for keys in keys.chunks(ANNOUNCED_TOGETHER) {
             let guard = quintet_index::pin();
-            let hashes = self.table.bring(keys.iter().copied(), &guard);
+            let hashes: [u64; ANNOUNCED_TOGETHER] = self.table.bring(keys.iter().copied(), &guard);
             for (hash, (space, key)) in hashes.iter().zip(keys) {
                 match self.table.find_likely(*hash, &guard) {
                     Some(entry) => entry.prefetch_value(),

@@ -161,13 +161,41 @@ impl Table {
     }
 
     /// Has the cache bring what finding these records will read, side by side instead of one after the other,
-    /// and tells their hashes. At most [`TOGETHER`] of them.
-    pub fn bring<'k>(
+    /// and tells their hashes. At most `N` of them.
+    pub fn bring<'k, const N: usize>(
         &self,
-        keys: impl Iterator<Item = (SpaceId, &'k [u8])>,
+        mut keys: impl Iterator<Item = (SpaceId, &'k [u8])>,
         guard: &Guard,
-    ) -> [u64; TOGETHER] {
-        let mut hashes = [0; TOGETHER];
+    ) -> [u64; N] {
+        self.bring_next(&mut keys, guard).0
+    }
+
+    /// [`Table::bring`] for any number, and their newest versions as well.
+    pub fn bring_all<'k>(
+        &self,
+        mut keys: impl Iterator<Item = (SpaceId, &'k [u8])>,
+        guard: &Guard,
+    ) {
+        loop {
+            let (hashes, count) = self.bring_next::<TOGETHER>(&mut keys, guard);
+            for hash in &hashes[..count] {
+                if let Some(entry) = self.find_likely(*hash, guard) {
+                    entry.prefetch_value();
+                }
+            }
+            if count < TOGETHER {
+                return;
+            }
+        }
+    }
+
+    /// Of the next ones, and how many there were.
+    fn bring_next<'k, const N: usize>(
+        &self,
+        keys: &mut impl Iterator<Item = (SpaceId, &'k [u8])>,
+        guard: &Guard,
+    ) -> ([u64; N], usize) {
+        let mut hashes = [0; N];
         let mut count = 0;
         for (slot, (space, key)) in hashes.iter_mut().zip(keys) {
             *slot = hash(space, key);
@@ -177,36 +205,7 @@ impl Table {
         for hash in &hashes[..count] {
             self.prefetch_entry(*hash, guard);
         }
-        hashes
-    }
-
-    /// [`Table::bring`] for any number, and the rows as well, but for the last ones' a moment later.
-    pub fn bring_all<'k>(
-        &self,
-        mut keys: impl Iterator<Item = (SpaceId, &'k [u8])>,
-        guard: &Guard,
-    ) {
-        loop {
-            let mut hashes = [0; TOGETHER];
-            let mut count = 0;
-            for (slot, (space, key)) in hashes.iter_mut().zip(&mut keys) {
-                *slot = hash(space, key);
-                self.prefetch(*slot, guard);
-                count += 1;
-            }
-            let hashes = &hashes[..count];
-            hashes
-                .iter()
-                .for_each(|hash| self.prefetch_entry(*hash, guard));
-            for hash in hashes {
-                if let Some(entry) = self.find_likely(*hash, guard) {
-                    entry.prefetch_value();
-                }
-            }
-            if count < TOGETHER {
-                return;
-            }
-        }
+        (hashes, count)
     }
 
     /// First step of finding many at once; see [`PointIndex::prefetch`].

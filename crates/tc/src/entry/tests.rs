@@ -318,3 +318,17 @@ fn readers_see_exactly_the_commit_at_their_snapshot() {
     let newest = read(world.owner.entry(), u64::MAX, &world.seats);
     assert_eq!(newest.map(|(_, at)| at), Some(2 * 8 * rounds));
 }
+
+#[test]
+fn keys_are_the_same_if_their_bytes_are() {
+    for len in 0..40 {
+        let key: Vec<u8> = (0..len).collect();
+        assert!(is_same(&key, &key.clone()));
+        for at in 0..key.len() {
+            let mut other = key.clone();
+            other[at] ^= 0x40;
+            assert!(!is_same(&key, &other), "{len} bytes, another one at {at}");
+        }
+        assert!(!is_same(&key, &[&key[..], &[0]].concat()));
+    }
+}
