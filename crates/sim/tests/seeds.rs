@@ -22,6 +22,15 @@ fn three_hundred_seeds_agree_with_the_model_and_reach_the_rare_places() {
     }
 }
 
+/// 12227: whoever made room after reading from STORE had a pin, and a warm-up waited for it.
+#[test]
+fn seeds_that_have_failed_pass() {
+    for seed in [12_227] {
+        let run = run(seed, None);
+        assert!(run.failure.is_none(), "{run}");
+    }
+}
+
 /// Goal: a seed is a run. Method: each one twice, with others in between and on another thread, where
 /// whatever the process remembers differs.
 #[test]

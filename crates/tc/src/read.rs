@@ -81,10 +81,12 @@ impl Shared {
         };
         sim::at(Point::Fetched);
         if kept.position == self.generations.newest() || sim::plants(Planted::FillLate) {
-            let guard = quintet_index::pin();
             let position = Timestamp(record.position.0);
+            let guard = quintet_index::pin();
             self.table
                 .fill(space, key, position, &record.value, kept.position, &guard);
+            // Making room takes its time, in which others may wait for who has a pin.
+            drop(guard);
             self.filled();
         }
         Ok(see(Some(&record.value), Timestamp::ZERO))
