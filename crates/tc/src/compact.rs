@@ -297,6 +297,7 @@ fn bring_log_behind(change: &record::Change<'_>) {
 }
 
 impl<'a> Settling<'a> {
+    /// Changes in the order of their commits; see [`UnderWay`].
     fn settle(&mut self, changes: &[Logged<'a>]) {
         for (timestamp, change, hash) in changes {
             let hash = *hash;

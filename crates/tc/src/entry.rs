@@ -98,7 +98,7 @@ pub(crate) struct RecordEntry {
 
 /// Whether two keys are the same, a word at a time and never a byte beyond them. The library's comparison of memory loads 32 bytes
 /// at once, masked, which of a short key are the next line, too: nobody needs it, so it is in no cache, and the
-/// comparison waited for it, 5 % of a client's time.
+/// comparison waited for it, a twentieth of a client's time.
 #[inline]
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {

@@ -68,13 +68,6 @@ pub struct Place<'k> {
     key: &'k [u8],
 }
 
-impl Txn {
-    /// This place will be looked at in a moment: a hint, as [`Txn::announce`] is for many.
-    pub fn expect(&self, Place { hash, .. }: Place<'_>) {
-        self.shared.table.prefetch(hash, &quintet_index::pin());
-    }
-}
-
 impl<'k> Place<'k> {
     /// The place of a key in a space.
     pub fn new(space: SpaceId, key: &'k [u8]) -> Place<'k> {
@@ -552,6 +545,11 @@ impl Txn {
     /// hint: nothing is read by it, and nothing refused.
     pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
         self.shared.announce(keys);
+    }
+
+    /// This place will be looked at in a moment: a hint, as [`Txn::announce`] is for many.
+    pub fn expect(&self, Place { hash, .. }: Place<'_>) {
+        self.shared.table.prefetch(hash, &quintet_index::pin());
     }
 
     /// What this transaction has written at a key (`Some(None)`: removed it).
