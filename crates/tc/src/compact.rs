@@ -24,6 +24,7 @@
 //! Freezing is naming a position, so nobody straddles it: a transaction's versions all have its
 //! timestamp, at or below T or above.
 
+mod pace;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 
@@ -36,19 +37,19 @@ use crate::record::{self, CommitRecord};
 use crate::seats::Readers;
 use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
-use crate::sync::yield_now;
 use crate::table::{Extent, Removed, Sweep, TOGETHER};
+use pace::Pace;
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Versions of one row that are worth another count of the readers: that looks at every seat.
 const LONG_CHAIN: usize = 64;
 
-/// Records of a pass between two moments at which others may go first: some 50 µs.
-const RECORDS_IN_A_ROW: usize = 4 * TOGETHER;
+/// How much of a pass it is to go through the log, the rest being what STORE is told; both as shares of all.
+const LOG: (f64, f64) = (0.0, 0.5);
+const MERGE: (f64, f64) = (LOG.1, 1.0);
 
 /// How far ahead the log is asked for: what is found in it meanwhile takes longer than memory does.
 const LOG_AHEAD_BYTES: usize = 2048;
@@ -81,7 +82,8 @@ pub(crate) fn post(shared: &Shared, frozen: Timestamp, checkpoint: bool) -> Resu
     if frozen == posted && carried.is_empty() && !(due && since > 0) {
         return Ok(());
     }
-    let result = post_from(shared, posted, frozen, &carried, due);
+    let pace = Pace::new(shared, checkpoint);
+    let result = post_from(shared, posted, frozen, &carried, due, &pace);
     if result.is_err() {
         let mut left = shared.carried.lock();
         let newer = std::mem::replace(&mut *left, carried);
@@ -96,6 +98,7 @@ fn post_from(
     frozen: Timestamp,
     carried: &[(SpaceId, Bytes)],
     checkpoint: bool,
+    pace: &Pace<'_>,
 ) -> Result<(), Error> {
     // Under durability `none` the log is never synced; written is all there is to wait for.
     if !sim::plants(Planted::PostEarly) {
@@ -120,7 +123,7 @@ fn post_from(
     };
     sim::at(Point::Counted);
     let from = posted.max(Timestamp(shared.log.reclaimed().0));
-    let courtesy = Courtesy::new(shared);
+    let log_bytes = frozen.0.saturating_sub(from.0);
     let mut under_way = UnderWay::default();
     for (lsn, payload) in shared.log.memory(Lsn(from.0), redo_start) {
         let record = CommitRecord::own(payload);
@@ -128,7 +131,8 @@ fn post_from(
             bring_log_behind(&change);
             if under_way.take((Timestamp(lsn.0), change)) {
                 under_way.go_on(&mut settling);
-                courtesy.after(TOGETHER);
+                pace.is_at(LOG, lsn.0 - from.0, log_bytes);
+                pace.after(TOGETHER);
             }
         }
     }
@@ -143,9 +147,12 @@ fn post_from(
         mut removed,
         ..
     } = settling;
-    while let Some((space, rows)) = dirty.next_space(|| courtesy.pause()) {
+    let (mut merged, rows_at_most) = (0, dirty.len() as u64);
+    while let Some((space, rows)) = dirty.next_space(|| pace.pause()) {
         let run = rows.chunks(TOGETHER).flat_map(|rows| {
-            courtesy.after(TOGETHER);
+            merged += rows.len() as u64;
+            pace.is_at(MERGE, merged, rows_at_most);
+            pace.after(TOGETHER);
             rows.iter().for_each(bring_bytes);
             copies(rows)
         });
@@ -185,43 +192,6 @@ fn post_from(
     shared.leaving.lock().extend(leaving);
     shared.stats.compactions.fetch_add(1, Ordering::Relaxed);
     Ok(())
-}
-
-/// A pass works in short stretches, and lets whoever waits for a processor go first between two of them: on two processors a
-/// commit that finds both taken would otherwise wait until the system's clock ticks, up to 4 ms. It ends when so much
-/// was committed meanwhile that the pass itself may be waited for.
-struct Courtesy<'a> {
-    shared: &'a Shared,
-    until: u64,
-    records: Cell<usize>,
-}
-
-impl<'a> Courtesy<'a> {
-    fn new(shared: &'a Shared) -> Courtesy<'a> {
-        Courtesy {
-            shared,
-            until: shared.end().0 + shared.log.ring_bytes() / 16,
-            records: Cell::new(0),
-        }
-    }
-
-    /// So many more records were worked on.
-    fn after(&self, records: usize) {
-        let records = self.records.get() + records;
-        if records < RECORDS_IN_A_ROW {
-            self.records.set(records);
-            return;
-        }
-        self.records.set(0);
-        self.pause();
-    }
-
-    /// Some 50 µs of work were done.
-    fn pause(&self) {
-        if self.shared.end().0 < self.until {
-            yield_now();
-        }
-    }
 }
 
 /// Step 3.

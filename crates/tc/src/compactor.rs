@@ -77,6 +77,8 @@ pub(crate) struct Turns {
     post_wanted: AtomicBool,
     /// The next post ends with a checkpoint, due or not.
     checkpoint_wanted: AtomicBool,
+    /// Somebody has begun to wait for the end of a pass while one was under way.
+    awaited: AtomicBool,
     room: Mutex<Vec<RoomWaiter>>,
     /// How much earlier than the configuration says a pass begins; see [`enough`].
     earlier: Earlier,
@@ -114,7 +116,7 @@ impl Drop for StopOnUnwind<'_> {
 impl Shared {
     /// What the log's buffers would hold if they also held what recovery has brought back: the longest
     /// of what a crash now would leave to be replayed and what is in use.
-    fn used(&self, end: Timestamp) -> u64 {
+    pub fn used(&self, end: Timestamp) -> u64 {
         end.0.saturating_sub(self.held().0)
     }
 
@@ -250,6 +252,16 @@ impl Shared {
         wanted
     }
 
+    /// Whether there is somebody who has said [`Shared::hurry_pass`] since the last one ended.
+    pub fn pass_is_awaited(&self) -> bool {
+        self.turns.awaited.load(Ordering::Relaxed)
+    }
+
+    /// Somebody does nothing else until the pass has ended that is under way.
+    pub fn hurry_pass(&self) {
+        self.turns.awaited.store(true, Ordering::Relaxed);
+    }
+
     /// Has the thread move everything committed so far into STORE, and waits for it.
     pub fn compact_there(&self) -> Result<(), PostFailure> {
         let mut turn = self.turns.turn.lock();
@@ -259,6 +271,7 @@ impl Shared {
         while turn.finished < target && !turn.stop {
             self.turns.checkpoint_wanted.store(true, Ordering::Release);
             self.turns.post_wanted.store(true, Ordering::Release);
+            self.hurry_pass();
             turn.wanted = true;
             self.turns.changed.notify_all();
             self.turns.changed.wait(&mut turn);
@@ -323,6 +336,8 @@ impl Shared {
         // Asked for while this pass was under way, it may have come too late for it.
         turn.wanted = self.turns.post_wanted.load(Ordering::Acquire);
         turn.finished += 1;
+        // Whoever waits for the next one says so again.
+        self.turns.awaited.store(false, Ordering::Relaxed);
         let mut news = false;
         if let Some(result) = result {
             let had_failed = turn.failed.take().is_some();
@@ -394,6 +409,7 @@ impl Compactor {
 impl Drop for Compactor {
     fn drop(&mut self) {
         self.shared.turns.turn.lock().stop = true;
+        self.shared.hurry_pass();
         self.shared.turns.changed.notify_all();
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();

@@ -6,7 +6,7 @@ use crate::table::hash;
 use crate::{Committed, Tc, TcConfig, Txn};
 use quintet_base::{Durability, Level};
 use quintet_dc::{MemoryMedium, MemoryStore};
-use quintet_rt::{Clock, Disk, RealClock, SimDisk};
+use quintet_rt::{Clock, Disk, RealClock, SimClock, SimDisk};
 use quintet_wal::{Wal, WalConfig};
 
 const SPACE: SpaceId = SpaceId(100);
@@ -14,6 +14,10 @@ const KEY: &[u8] = b"hot";
 const RING: usize = 1 << 20;
 
 fn open() -> Tc {
+    open_at(Arc::new(RealClock))
+}
+
+fn open_at(clock: Arc<dyn Clock>) -> Tc {
     let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
     let wal = WalConfig {
         directory: "/log".into(),
@@ -28,6 +32,7 @@ fn open() -> Tc {
     let config = TcConfig {
         freeze_bytes: RING / 8,
         posting: Posting::Frozen,
+        clock,
         ..TcConfig::for_memory(8 << 20)
     };
     let (log, _) = Wal::open(disk, wal, None).unwrap();
@@ -137,4 +142,38 @@ fn rows_of_a_dropped_space_are_kept_for_old_snapshots() {
         }
     }
     assert_eq!(&reader.get(DROPPED, KEY).unwrap().unwrap()[..], row);
+}
+
+/// A pass that nobody waits for leaves the processor to others in between; on a clock that nobody else moves, each rest
+/// shows. With `tc.compact()` somebody waits, and a checkpoint or a shutdown should not take three times as long.
+#[test]
+fn a_pass_rests_unless_somebody_waits_for_it() {
+    const ROWS: u32 = 4_000;
+    let clock = Arc::new(SimClock::default());
+    let tc = open_at(Arc::clone(&clock) as _);
+    let write_all = || {
+        for row in 0..ROWS {
+            let mut txn = tc.begin(Level::ReadCommitted);
+            txn.put(SPACE, row.to_be_bytes(), vec![1; 8]).unwrap();
+            commit(&tc, txn);
+        }
+    };
+    let rested_during = |pass: &dyn Fn()| {
+        let before = clock.monotonic_nanos();
+        pass();
+        clock.monotonic_nanos() - before
+    };
+    write_all();
+    while tc.compact_if_wanted() {}
+    write_all();
+    tc.shared().want_compaction();
+    let rested = rested_during(&|| assert!(tc.compact_if_wanted()));
+    println!("rested for {} µs", rested / 1000);
+    assert!(rested > 0);
+    write_all();
+    assert_eq!(rested_during(&|| tc.compact().unwrap()), 0);
+    write_all();
+    tc.shared().want_compaction();
+    tc.shared().hurry_pass();
+    assert_eq!(rested_during(&|| assert!(tc.compact_if_wanted())), 0);
 }
