@@ -59,7 +59,7 @@
 //! | `record` | the bytes of a commit record |
 //! | `sync` | atomics and locks: the real ones, or those of tests that try out orders |
 //! | `sim` | where a simulation looks in; nothing without the feature of that name |
-//! | `compact` | freeze, merge, truncate, reclaim, evict |
+//! | `compact` | freeze, merge, truncate, reclaim, evict, at a pace that leaves clients the processors |
 //! | `dirty` | the keys that STORE is to be told of, gathered and sorted |
 //! | `compactor` | when that is done, and who waits for it |
 //! | `warm` | bringing back what STORE has; `table::warm`: when a space is whole again |
