@@ -1,7 +1,7 @@
 //! How a pass shares the processors with the commits that come meanwhile.
 //!
-//! Relies on: whoever waits for a pass says so (`compactor`).  Promises: a pass rests while it has time, and not while somebody
-//! waits for it or commits are about to be held back for it.  Does not: know whether anybody else wants the processor.
+//! Relies on: whoever waits for a pass says so (`compactor`).  Promises: a pass rests while it has time, and not once commits are
+//! about to be held back for it; while somebody waits for it, it only yields.  Does not: know whether anybody else wants the processor.
 //!
 //! On two processors a commit that finds both taken waits until the system's clock ticks, up to 4 ms; and while a pass has a
 //! processor to itself, all clients share the other. But a pass need not be quick: it has to be done before the log's
@@ -33,7 +33,7 @@ const REST: Duration = Duration::from_micros(100);
 /// (`compactor::next_earlier`).
 const LATEST: u64 = 11;
 
-/// One that somebody waits for lets others go first only until so many sixteenths of the buffers have come in.
+/// One that somebody waits for from its beginning lets others go first only until so many sixteenths of the buffers have come in.
 const AWAITED: u64 = 1;
 
 pub(super) struct Pace<'a> {
