@@ -17,6 +17,7 @@
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
 //! | `key`, `row` | order-preserving keys and rows as the stores keep them |
 //! | `conflict` | which rows a call may touch, said before it runs |
+//! | `patience` | whether what was in vain before is worth trying again |
 
 pub mod binary_format;
 pub mod conflict;
@@ -32,6 +33,7 @@ pub mod level;
 pub mod limits;
 pub mod numeric;
 pub mod objects;
+pub mod patience;
 pub mod row;
 pub mod text_format;
 pub mod types;
@@ -48,5 +50,6 @@ pub use interval::Interval;
 pub use json::Json;
 pub use level::Level;
 pub use numeric::Numeric;
+pub use patience::Patience;
 pub use types::{SqlType, TypeMod};
 pub use value::{Array, Str, Value};

@@ -118,7 +118,7 @@ impl Batches {
     /// # Errors
     /// See [`NotTaken`].
     pub fn submit(self: &Arc<Batches>, modes: &Modes, ticket: Ticket) -> Result<Seat, NotTaken> {
-        let revision = ticket.asked().schema.revision;
+        let revision = ticket.asked().facts.schema.revision;
         let number = line_of(ticket.asked().level);
         let ticket = Arc::new(ticket);
         let mut line = self.lines[number].lock();
@@ -237,16 +237,15 @@ impl Seat {
         Stand::Leads { line: self.line }
     }
 
-    /// Runs a lane, if there is one to run; `true`: it did.
-    pub fn lead(&self, leader: &Leader<'_>) -> bool {
-        let Some(lane) = self.batches.take(self.line) else {
-            return false;
-        };
+    /// Runs a lane, if there is one to run; gives how many calls it had.
+    pub fn lead(&self, leader: &Leader<'_>) -> Option<usize> {
+        let lane = self.batches.take(self.line)?;
+        let calls = lane.calls.len();
         leader.slot.stands(self.leads());
         lane::lead(leader, (&self.batches, self.line), lane);
         leader.slot.stands(self.stand());
         leader.slot.runs(None);
-        true
+        Some(calls)
     }
 
     /// Gives up the wait. `false`: too late, the call is in a lane; its answer is to be waited for.

@@ -23,13 +23,14 @@ pub(crate) struct Facts {
     database: String,
     process_id: i32,
     clock: Arc<dyn Clock>,
+    /// What its call was planned with. Here, since a count that all sessions share is slow to change.
+    pub schema: Arc<Schema>,
 }
 
 /// A session as a call in a batch sees it.
 pub(crate) struct LentHost {
     facts: Arc<Facts>,
     direct: Option<Direct>,
-    schema: Arc<Schema>,
     transaction_time: i64,
     statement_time: i64,
     /// Sequences it has drawn from, with the last values.
@@ -47,22 +48,30 @@ impl Facts {
             database: host.database.clone(),
             process_id: host.process_id,
             clock: Arc::clone(&host.clock),
+            schema: Arc::clone(&host.schema),
+        }
+    }
+
+    /// Of a session whose statement has begun. `known`: what an earlier one was made of, good as long as neither a setting nor the
+    /// catalogue has changed.
+    pub fn of(host: &SessionHost, known: &mut Option<Arc<Facts>>) -> Arc<Facts> {
+        let is_same = |facts: &&Arc<Facts>| {
+            facts.settings.changes == host.settings.changes
+                && Arc::ptr_eq(&facts.schema, &host.schema)
+        };
+        match known.as_ref().filter(is_same) {
+            Some(facts) => Arc::clone(facts),
+            None => Arc::clone(known.insert(Arc::new(Facts::new(host)))),
         }
     }
 }
 
 impl LentHost {
-    /// Of a session whose statement has begun. `known`: what an earlier one was made of, good as long as no
-    /// setting has changed.
-    pub fn new(host: &SessionHost, known: &mut Option<Arc<Facts>>, ends: bool) -> LentHost {
-        let facts = match known {
-            Some(facts) if facts.settings.changes == host.settings.changes => Arc::clone(facts),
-            _ => Arc::clone(known.insert(Arc::new(Facts::new(host)))),
-        };
+    /// Of a session whose statement has begun.
+    pub fn new(host: &SessionHost, facts: Arc<Facts>, ends: bool) -> LentHost {
         LentHost {
             facts,
             direct: None,
-            schema: Arc::clone(&host.schema),
             transaction_time: host.transaction_time,
             statement_time: host.statement_time,
             given: RefCell::default(),
@@ -142,17 +151,17 @@ impl quintet_ir::Host for LentHost {
     }
 
     fn role_name(&self, role: RoleId) -> String {
-        self.schema.catalog.roles().name(role)
+        self.facts.schema.catalog.roles().name(role)
     }
 
     fn is_restricted(&self) -> bool {
         let role = self.facts.settings.identity.current();
-        !self.schema.catalog.roles().is_superuser(role)
+        !self.facts.schema.catalog.roles().is_superuser(role)
     }
 
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {
         let role = self.facts.settings.identity.current();
-        self.schema.catalog.allow(role, needs)
+        self.facts.schema.catalog.allow(role, needs)
     }
 
     fn database(&self) -> &str {
@@ -170,7 +179,7 @@ impl quintet_ir::Host for LentHost {
     }
 
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
-        let catalog = &self.schema.catalog;
+        let catalog = &self.facts.schema.catalog;
         if self.is_restricted() {
             let role = self.facts.settings.identity.current();
             let object = Object {

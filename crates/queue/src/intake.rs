@@ -2,7 +2,7 @@
 //!
 //! Relies on: `board`.  Promises: see the crate; a pending call is compared with running lanes once, and again
 //! only when a lane has ended; taking a lane while none runs compares nothing, and asks no call for its keys.
-//! Where hardly anything ever runs beside a lane, looking for it becomes rare ([`LOOKS_LEFT_OUT_MAX`]).
+//! Where hardly anything ever runs beside a lane, looking for it becomes rare ([`Patience`]).
 //! Does not: choose who takes a lane, or bound how many calls are pending: whoever submits does.
 //!
 //! ```text
@@ -17,6 +17,7 @@
 //! ```
 
 use crate::board::Board;
+use quintet_base::Patience;
 use quintet_base::conflict::{ConflictKey, Modes};
 use std::collections::VecDeque;
 
@@ -33,9 +34,6 @@ pub trait Keyed: Clone {
     /// What it may touch. The same each time; asked for only if something else runs at the same time.
     fn keys(&self) -> &[ConflictKey];
 }
-
-/// After a look beside running lanes that found nothing, at most so many are left out.
-pub const LOOKS_LEFT_OUT_MAX: u32 = 63;
 
 /// Calls to be run one after the other, in this order.
 #[derive(Debug)]
@@ -59,10 +57,8 @@ pub struct Intake<T> {
     last_call: u64,
     /// Numbers lanes.
     last_lane: u64,
-    /// How many looks beside running lanes are left out after the next that finds nothing, and of the
-    /// present ones how many still are.
-    patience: u32,
-    left_out: u32,
+    /// Whether to look beside running lanes.
+    looks: Patience,
 }
 
 struct Pending<T> {
@@ -90,8 +86,7 @@ impl<T: Keyed> Intake<T> {
             running: Vec::new(),
             last_call: 0,
             last_lane: 0,
-            patience: 0,
-            left_out: 0,
+            looks: Patience::default(),
         }
     }
 
@@ -105,7 +100,7 @@ impl<T: Keyed> Intake<T> {
 
     /// Whether the next call to come may soon be asked for its keys.
     pub fn wants_keys(&self) -> bool {
-        self.left_out == 0
+        self.looks.will_have()
     }
 
     /// Somebody has time for at most so many calls. `None`: there is nothing for him.
@@ -141,8 +136,7 @@ impl<T: Keyed> Intake<T> {
             return calls;
         }
         // A lane that is led ends soon, and then somebody looks; a lone call may wait for long.
-        if self.left_out > 0 && self.running() > 0 {
-            self.left_out -= 1;
+        if self.running() > 0 && !self.looks.has() {
             return calls;
         }
         for lane in &mut self.running {
@@ -164,11 +158,7 @@ impl<T: Keyed> Intake<T> {
                 calls.push((taken.priority, taken.call));
             }
         }
-        self.patience = match calls.is_empty() {
-            true => (2 * self.patience + 1).min(LOOKS_LEFT_OUT_MAX),
-            false => 0,
-        };
-        self.left_out = self.patience;
+        self.looks.learn(!calls.is_empty());
         calls
     }
 

@@ -32,5 +32,5 @@ mod intake;
 mod route;
 
 pub use board::Board;
-pub use intake::{Intake, Keyed, LOOKS_LEFT_OUT_MAX, Lane, LaneId, Priority};
+pub use intake::{Intake, Keyed, Lane, LaneId, Priority};
 pub use route::{Chosen, Route};

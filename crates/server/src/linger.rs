@@ -11,6 +11,7 @@
 //! ```
 //! Waking a thread on a processor that sleeps costs more than a short statement (decision 10).
 
+use quintet_base::Patience;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -18,42 +19,9 @@ use std::sync::{Arc, OnceLock};
 /// has to wake up.
 const LINGER_NS: u64 = 100_000;
 
-/// After so many times in vain in a row, the pauses grow no more.
-const DOUBLINGS_MAX: u32 = 6;
-
 /// How many connections have something to do, or look whether they have.
 #[derive(Debug, Default)]
 pub(crate) struct Crowd(AtomicUsize);
-
-/// What a connection has learned of its client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Patience {
-    /// So many more times it does not linger.
-    skip: u32,
-    /// Times in vain in a row.
-    in_vain: u32,
-}
-
-impl Patience {
-    /// Whether to linger this time.
-    fn has(&mut self) -> bool {
-        if self.skip > 0 {
-            self.skip -= 1;
-            return false;
-        }
-        true
-    }
-
-    /// What has come of it.
-    fn learn(&mut self, in_time: bool) {
-        if in_time {
-            *self = Patience::default();
-            return;
-        }
-        self.in_vain = (self.in_vain + 1).min(DOUBLINGS_MAX);
-        self.skip = (1 << self.in_vain) - 1;
-    }
-}
 
 /// One connection of the crowd.
 #[derive(Debug)]
@@ -61,6 +29,7 @@ pub(crate) struct Presence {
     crowd: Arc<Crowd>,
     processors_to_spare: usize,
     is_busy: bool,
+    /// What it has learned of its client.
     patience: Patience,
     /// When it has looked for long enough.
     until: u64,
@@ -137,27 +106,6 @@ fn spare() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_client_that_thinks_is_looked_for_ever_less_and_one_that_hurries_always() {
-        let mut patience = Patience::default();
-        let mut looked = Vec::new();
-        for time in 0..400 {
-            if patience.has() {
-                looked.push(time);
-                patience.learn(false);
-            }
-        }
-        assert_eq!(looked, [0, 2, 6, 14, 30, 62, 126, 190, 254, 318, 382]);
-        while !patience.has() {}
-        patience.learn(true);
-        assert_eq!(patience, Patience::default());
-        assert!((0..100).all(|_| {
-            let looks = patience.has();
-            patience.learn(true);
-            looks
-        }));
-    }
 
     fn presences<const N: usize>(processors_to_spare: usize) -> [Presence; N] {
         let crowd = Arc::<Crowd>::default();

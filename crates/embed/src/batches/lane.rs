@@ -101,7 +101,7 @@ impl Running<'_> {
         leader.slot.runs(Some(txn.id()));
         let mut since = leader.now;
         if let Some(first) = self.members.first() {
-            txn.use_schema(first.ticket.asked().schema.timestamp);
+            txn.use_schema(first.ticket.asked().facts.schema.timestamp);
         }
         // Rows that calls must keep away from: who writes one is put out.
         let mut avoided: Vec<(SpaceId, Bytes)> = Vec::new();
@@ -204,10 +204,9 @@ impl Running<'_> {
             lane,
             members,
         } = self;
-        let members = std::mem::take(members);
-        let is_blocked = |member: &Member| matches!(member.outcome, Outcome::Blocked);
-        let (blocked, members): (Vec<Member>, Vec<Member>) =
-            members.into_iter().partition(is_blocked);
+        let mut members = std::mem::take(members);
+        let is_blocked = |member: &mut Member| matches!(member.outcome, Outcome::Blocked);
+        let blocked: Vec<Member> = members.extract_if(.., is_blocked).collect();
         let mut blocked = blocked.into_iter();
         let lone = blocked.next();
         match &lone {

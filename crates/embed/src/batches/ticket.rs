@@ -6,8 +6,7 @@
 
 use super::Hold;
 use crate::contention::Label;
-use crate::database::Schema;
-use crate::lent::LentHost;
+use crate::lent::{Facts, LentHost};
 use parking_lot::Mutex;
 use quintet_base::conflict::ConflictKey;
 use quintet_base::{Level, Lsn, SequenceId, SqlError, Value};
@@ -31,8 +30,8 @@ pub(crate) struct Job {
 
 /// Which call it is.
 pub(crate) struct Asked {
-    /// That it was planned with.
-    pub schema: Arc<Schema>,
+    /// Of its session, with the catalogue that it was planned with.
+    pub facts: Arc<Facts>,
     pub level: Level,
     /// Among the classes of the schema at that level.
     pub number: usize,
@@ -99,11 +98,12 @@ impl Ticket {
     pub fn keys(&self) -> &[ConflictKey] {
         self.keys.get_or_init(|| {
             let Asked {
-                schema,
+                facts,
                 level,
                 number,
                 arguments,
             } = &self.asked;
+            let schema = &facts.schema;
             let classes = schema.classes.at(*level, &schema.catalog);
             classes.keys(*number, &mut arguments.clone())
         })

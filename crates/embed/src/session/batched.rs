@@ -2,7 +2,8 @@
 //!
 //! Relies on: `batches` for the line and the lanes, `classified` for a call's keys.  Promises: a call in a batch has
 //! no transaction of its own; its session, while it waits, runs the lanes that nobody else runs, so no other
-//! thread is needed; a call that is put out is run as if it had never been in line.
+//! thread is needed; others of the thread have a moment to come before a lane is taken, as long as somebody comes; a call that is
+//! put out is run as if it had never been in line.
 //! Does not: batch calls inside BEGIN, whose transaction goes on after them; calls that only read, which need no
 //! one's order; DO, and functions called by a SELECT list.
 //!
@@ -17,9 +18,9 @@ use super::{Mode, Session};
 use crate::batches::{Answer, Asked, Job, Landed, Leader, NotTaken, Seat, Ticket};
 use crate::classified::Class;
 use crate::contention::{Incident, Kind};
-use crate::lent::LentHost;
+use crate::lent::{Facts, LentHost};
 use crate::step::{Pause, Reason};
-use quintet_base::{Level, SqlError, SqlResult, Value};
+use quintet_base::{Level, Patience, SqlError, SqlResult, Value};
 use quintet_direct::Run;
 use quintet_engine::Engine;
 use quintet_ir::statement::Body;
@@ -32,10 +33,21 @@ use std::sync::atomic::Ordering;
 /// A call in line for a batch.
 pub(super) struct Batched {
     seat: Seat,
-    /// Others have had a moment to come.
-    waited: bool,
+    company: Company,
     /// It is committed, and waits for the disk.
     landed: Option<VecDeque<Vec<Value>>>,
+}
+
+/// Whether others were given a moment to come before the call is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// Not yet.
+    NotAsked,
+    Waited,
+    /// Nobody came the last times.
+    LeftOut,
+    /// It is known whether somebody came.
+    Known,
 }
 
 impl Session {
@@ -55,10 +67,11 @@ impl Session {
         }
         self.db.wait_for_schema();
         self.schema();
-        let schema = Arc::clone(&self.host.schema);
-        if schema.revision != portal.prepared.revision {
+        if self.host.schema.revision != portal.prepared.revision {
             return Ok(false);
         }
+        let facts = Facts::of(&self.host, &mut self.facts);
+        let schema = &facts.schema;
         let classes = schema.classes.at(self.level, &schema.catalog);
         let number = match classes.class(program) {
             // A value that may be another the next time would not be the one that the keys were made of.
@@ -83,11 +96,11 @@ impl Session {
         let job = Job {
             procedure: Arc::clone(call),
             label: self.label,
-            host: LentHost::new(&self.host, &mut self.facts, portal.ends_transactions()),
+            host: LentHost::new(&self.host, Arc::clone(&facts), portal.ends_transactions()),
             cancel: Arc::clone(&self.cancel),
         };
         let asked = Asked {
-            schema: Arc::clone(&schema),
+            facts: Arc::clone(&facts),
             level: self.level,
             number,
             arguments,
@@ -98,7 +111,7 @@ impl Session {
                 self.present.slot.stands(seat.stand());
                 let batched = Batched {
                     seat,
-                    waited: false,
+                    company: Company::NotAsked,
                     landed: None,
                 };
                 portal.state = PortalState::Batched(Box::new(batched));
@@ -125,14 +138,21 @@ impl Session {
         }
         loop {
             if let Some(answer) = batched.seat.ticket.take_answer() {
+                batched.company.learn(&mut self.company, true);
                 return self.take_answer(portal, answer);
             }
             if self.cancel.load(Ordering::Acquire) && batched.seat.withdraw() {
                 self.cancel.store(false, Ordering::Release);
                 return Err(super::execute::canceled());
             }
-            if !std::mem::replace(&mut batched.waited, true) {
-                return Ok(Some(Pause(Reason::Others(false))));
+            if batched.company == Company::NotAsked {
+                batched.company = match self.company.has() {
+                    true => Company::Waited,
+                    false => Company::LeftOut,
+                };
+                if batched.company == Company::Waited {
+                    return Ok(Some(Pause(Reason::Others(false))));
+                }
             }
             let leader = Leader {
                 direct: &self.host.direct,
@@ -154,7 +174,9 @@ impl Session {
                 },
                 now: self.host.statement_time,
             };
-            if !batched.seat.lead(&leader) {
+            let led = batched.seat.lead(&leader);
+            batched.company.learn(&mut self.company, led != Some(1));
+            if led.is_none() {
                 let wait = batched.seat.ticket.wait();
                 return Ok(Some(Pause(Reason::Batch(wait))));
             }
@@ -219,6 +241,17 @@ impl Session {
                 habits.asks_session.store(true, Ordering::Relaxed);
             }
         }
+    }
+}
+
+impl Company {
+    /// Somebody came before the call was run, or nobody did.
+    fn learn(&mut self, company: &mut Patience, came: bool) {
+        // Where nobody was waited for, nobody may have come for that reason.
+        if came && *self != Company::Known || *self == Company::Waited {
+            company.learn(came);
+        }
+        *self = Company::Known;
     }
 }
 

@@ -85,7 +85,7 @@ use portal::Portal;
 use portals::Portals;
 use prepared::PreparedNames;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{Level, Lsn, RoleId, SqlError, SqlResult, SqlState};
+use quintet_base::{Level, Lsn, Patience, RoleId, SqlError, SqlResult, SqlState};
 use quintet_rt::Rand;
 use quintet_sql::command::Notice;
 use quintet_tc::{Mark, Txn};
@@ -174,8 +174,10 @@ pub struct Session {
     /// Rows of the COPY that has just ended, and whether its end commits (simple query).
     copied: u64,
     copy_commits: bool,
-    /// What calls in batches see of it; good as long as no setting has changed.
+    /// What calls in batches see of it.
     facts: Option<Arc<Facts>>,
+    /// Whether others that come at the same time are waited for before a batch is run.
+    company: Patience,
     /// What becomes of the call that is about to begin is to be told to its level's route.
     routed: bool,
     /// The version of the search path that names of objects are told by, and the role that is told of sessions.
@@ -278,6 +280,7 @@ impl Session {
             copied: 0,
             copy_commits: false,
             facts: None,
+            company: Patience::default(),
             routed: false,
             known_path: 0,
             known_role: role,

@@ -1,5 +1,6 @@
 use super::*;
 use quintet_base::conflict::{Mode, Space};
+use quintet_base::patience::LEFT_OUT_MAX;
 use quintet_rt::Rand;
 use std::collections::BTreeMap;
 
@@ -40,7 +41,7 @@ fn calls_of(lane: &Lane<Call>) -> Vec<u64> {
 
 /// Looks as often as it takes to be heard.
 fn take(intake: &mut Intake<Call>, calls_max: usize) -> Option<Lane<Call>> {
-    (0..=LOOKS_LEFT_OUT_MAX).find_map(|_| intake.take(calls_max))
+    (0..=LEFT_OUT_MAX).find_map(|_| intake.take(calls_max))
 }
 
 #[test]
