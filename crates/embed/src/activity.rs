@@ -99,7 +99,7 @@ pub(crate) enum Stand {
     Line { line: usize, call: u64 },
     /// Its call is to be in a batch of this line.
     Batch { line: usize },
-    /// It runs a batch of this line, or a call that was put out of one, for which others wait.
+    /// It runs a batch of this line, waits for rows that one needs, or runs a call that was put out; others wait for it.
     Leads { line: usize },
 }
 

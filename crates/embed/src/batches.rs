@@ -3,8 +3,9 @@
 //! Relies on: `queue` for which calls go together; conflict keys, whose soundness is a matter of speed here:
 //! every batch is validated when it commits, like any other transaction.  Promises: a batch does what its calls
 //! one by one in the order of their arrival would do; a call that raises an error is undone and nothing else is;
-//! a call that would wait for others is put out, its session runs it by itself, and calls that conflict with it
-//! wait for it in the line, where they become a batch, and not behind the same row one by one; whatever happens to who runs
+//! where a call would wait for rows that others have, its session waits for them, calls that conflict with it
+//! stay in the line, and they are run together when the rows are theirs, so that a batch stands in a row's queue like one transaction;
+//! if that is in vain the call is put out: its session runs it by itself. Whatever happens to who runs
 //! a batch, each of its calls gets an answer.  Does not: have threads of its own, a timer, or a size to
 //! wait for.
 //!
@@ -12,7 +13,8 @@
 //!   session: submit ─► wait ─► is there a lane for me to run? ─yes─► run it: answers for all its calls
 //!                       ▲  ▲            │ no                            │
 //!                       │  └────────────┘                               │
-//!                       └─── answered, or called to run the next lane ◄─┘
+//!                       ├─── answered, or called to run the next lane ◄─┤
+//!                       └─── told to lock rows first, and then to run one ◄─┘
 //! ```
 //!
 //! **Who waits leads.** A session whose call is pending and that has nothing else to do runs the next lane,
@@ -25,7 +27,7 @@ mod lane;
 mod ticket;
 
 pub(crate) use lane::Leader;
-pub(crate) use ticket::{Answer, Asked, Job, Landed, Ticket, TicketWait};
+pub(crate) use ticket::{Answer, Asked, Job, Landed, Row, Ticket, TicketWait};
 
 use crate::activity::Stand;
 use crate::chains::line_of;
@@ -35,6 +37,7 @@ use quintet_base::conflict::Modes;
 use quintet_base::limits::{BATCH_CALLS_MAX, PENDING_CALLS_MAX};
 use quintet_engine::Refusal;
 use quintet_queue::{Intake, Lane, LaneId, Priority, Route};
+use quintet_tc::Txn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use ticket::Shared;
@@ -51,6 +54,8 @@ pub struct BatchStats {
     pub batches: u64,
     /// Batches that were run again because a transaction outside had changed what they read or wrote.
     pub lost: u64,
+    /// Times that a batch has waited for rows that others had.
+    pub waits: u64,
     /// Calls that were put out of their batches, and run by their sessions.
     pub put_out: u64,
     /// Calls that have failed and were undone inside their batches.
@@ -73,6 +78,7 @@ struct Counters {
     calls: AtomicU64,
     batches: AtomicU64,
     lost: AtomicU64,
+    waits: AtomicU64,
     put_out: AtomicU64,
     failed: AtomicU64,
 }
@@ -150,6 +156,11 @@ impl Batches {
         })
     }
 
+    /// A call has waited for rows in vain, and its session runs it by itself.
+    pub fn count_put_out(&self) {
+        self.counters.put_out.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whether calls of a level had better be in batches.
     pub fn route(&self, level: Level) -> &Route {
         &self.routes[line_of(level)]
@@ -168,6 +179,7 @@ impl Batches {
             calls: counters.calls.load(Ordering::Relaxed),
             batches: counters.batches.load(Ordering::Relaxed),
             lost: counters.lost.load(Ordering::Relaxed),
+            waits: counters.waits.load(Ordering::Relaxed),
             put_out: counters.put_out.load(Ordering::Relaxed),
             failed: counters.failed.load(Ordering::Relaxed),
             pending: pending.sum(),
@@ -213,16 +225,19 @@ impl Batches {
     }
 }
 
-/// Keeps those that a call conflicts with out of lanes while its session runs it.
+/// Keeps those that a call conflicts with out of lanes while its session runs it, or waits for what it needs.
 pub(crate) struct Hold {
     batches: Arc<Batches>,
     line: usize,
-    lane: LaneId,
+    /// `None`: it has gone.
+    lane: Option<LaneId>,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.batches.end(self.line, self.lane);
+        if let Some(lane) = self.lane {
+            self.batches.end(self.line, lane);
+        }
     }
 }
 
@@ -241,11 +256,30 @@ impl Seat {
     pub fn lead(&self, leader: &Leader<'_>) -> Option<usize> {
         let lane = self.batches.take(self.line)?;
         let calls = lane.calls.len();
+        self.run(leader, lane, None);
+        Some(calls)
+    }
+
+    /// Runs the lane of its own call and of those that it has held, in a transaction that has what was waited for.
+    pub fn lead_with(&self, leader: &Leader<'_>, mut hold: Hold, txn: Txn) {
+        let lane = {
+            let mut line = self.batches.lines[self.line].lock();
+            let intake = line.intake.as_mut().expect("a lane of it runs");
+            let lane = hold.lane.take().expect("it has not gone");
+            let own = (self.priority, Shared(Arc::clone(&self.ticket)));
+            intake.rejoin(lane, own, BATCH_CALLS_MAX)
+        };
+        // There is one, unless others that came before hold its call now.
+        if let Some(lane) = lane {
+            self.run(leader, lane, Some(txn));
+        }
+    }
+
+    fn run(&self, leader: &Leader<'_>, lane: Lane<Shared>, txn: Option<Txn>) {
         leader.slot.stands(self.leads());
-        lane::lead(leader, (&self.batches, self.line), lane);
+        lane::lead(leader, (&self.batches, self.line), lane, txn);
         leader.slot.stands(self.stand());
         leader.slot.runs(None);
-        Some(calls)
     }
 
     /// Gives up the wait. `false`: too late, the call is in a lane; its answer is to be waited for.

@@ -27,6 +27,12 @@ const SCHEMA: &str = "
       update account set n = n - amount where id = source returning n into rest;
       update account set n = n + amount where id = target;
     end $$;
+    create procedure three(a int, b int, c int) language plpgsql as $$
+    begin
+      update account set n = n + 1 where id = a;
+      update account set n = n + 1 where id = b;
+      update account set n = n + 1 where id = c;
+    end $$;
     create procedure note(key int, who int) language plpgsql as $$
     declare sum bigint;
     begin
@@ -79,6 +85,15 @@ fn start(client: &mut Client, sql: &str) -> Pause {
     match client.start(sql).unwrap() {
         Progress::Waiting(pause) => pause,
         Progress::Done(_) => panic!("{sql} did not wait"),
+    }
+}
+
+/// After the wait there is another one.
+fn go_on(client: &mut Client, pause: Pause) -> Pause {
+    pause.wait();
+    match client.resume().unwrap() {
+        Progress::Waiting(pause) => pause,
+        Progress::Done(_) => panic!("it waits"),
     }
 }
 
@@ -156,7 +171,7 @@ fn an_error_undoes_one_call() {
 /// Goal: a call that would wait for a transaction outside does not keep its batch from committing, whether it
 /// locks its row first or only writes it; it ends when that transaction does.
 #[test]
-fn a_call_that_meets_a_lock_is_put_out() {
+fn a_call_that_meets_a_lock_waits_without_its_batch() {
     for waits in ["call add(1)", "call hold(1)"] {
         let (_dir, db) = open_by(Engine::Queue, SCHEMA);
         let mut holder = serializable(&db);
@@ -173,7 +188,8 @@ fn a_call_that_meets_a_lock_is_put_out() {
         let Progress::Waiting(second_pause) = second.resume().unwrap() else {
             panic!("the row is locked");
         };
-        assert_eq!(batches(&db).put_out, 1);
+        let stats = batches(&db);
+        assert_eq!((stats.waits, stats.put_out), (1, 0));
         holder.query("commit").unwrap();
         assert_eq!(end(&mut second, second_pause), Ok(vec![]));
         let n = |id| format!("select n from account where id = {id}");
@@ -183,7 +199,7 @@ fn a_call_that_meets_a_lock_is_put_out() {
 }
 
 /// Goal: while one call waits for a row that a transaction has locked, others of that row wait in the line, those of
-/// other rows are run; when it has ended they are a batch, and not run one by one.
+/// other rows are run; when it has ended all of them are one batch.
 #[test]
 fn calls_behind_a_lock_become_a_batch() {
     let (_dir, db) = open_by(Engine::Queue, SCHEMA);
@@ -193,26 +209,125 @@ fn calls_behind_a_lock_become_a_batch() {
         .query("update account set n = n + 10 where id = 1")
         .unwrap();
     let behind: Vec<_> = (0..20).map(|_| in_line(&db, "call add(1)")).collect();
-    let mut waiting = Vec::new();
-    for (mut client, pause) in behind {
-        pause.wait();
-        let Progress::Waiting(pause) = client.resume().unwrap() else {
-            panic!("the row is locked");
-        };
-        waiting.push((client, pause));
-    }
+    let waiting: Vec<_> = behind
+        .into_iter()
+        .map(|(mut client, pause)| {
+            let pause = go_on(&mut client, pause);
+            (client, pause)
+        })
+        .collect();
     let (mut elsewhere, pause) = in_line(&db, "call add(2)");
     assert_eq!(end(&mut elsewhere, pause), Ok(vec![]));
     let stats = batches(&db);
-    assert_eq!((stats.put_out, stats.pending), (1, 19));
+    assert_eq!((stats.waits, stats.pending), (1, 19));
     holder.query("commit").unwrap();
     for (mut client, pause) in waiting {
         assert_eq!(end(&mut client, pause), Ok(vec![]));
     }
     let n = number(&mut holder, "select n from account where id = 1");
     let stats = batches(&db);
-    assert_eq!((n, stats.put_out, stats.calls), (30, 1, 20));
+    assert_eq!((n, stats.put_out, stats.calls), (30, 0, 21));
     assert_eq!(stats.batches, 2);
+}
+
+/// A transaction of several statements that has this row.
+fn holder_of(db: &Database, id: i32) -> Client {
+    let mut holder = serializable(db);
+    holder
+        .query("begin isolation level read committed")
+        .unwrap();
+    let update = format!("update account set n = n + 10 where id = {id}");
+    holder.query(&update).unwrap();
+    holder
+}
+
+/// Goal: a batch stands in a row's queue like one transaction: all of it goes before who came later, and who came before goes
+/// first.
+#[test]
+fn a_batch_waits_in_a_row_s_queue_as_one() {
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
+    let mut holder = holder_of(&db, 1);
+    let double = "update account set n = n * 2 where id = 1";
+    let direct = || {
+        let mut client = db.client().unwrap();
+        let pause = start(&mut client, double);
+        (client, pause)
+    };
+    let (mut before, before_pause) = direct();
+    let waiting: Vec<_> = (0..20).map(|_| in_line(&db, "call add(1)")).collect();
+    let waiting: Vec<_> = waiting
+        .into_iter()
+        .map(|(mut client, pause)| {
+            let pause = go_on(&mut client, pause);
+            (client, pause)
+        })
+        .collect();
+    let (mut after, after_pause) = direct();
+    holder.query("commit").unwrap();
+    assert!(end(&mut before, before_pause).is_ok());
+    for (mut client, pause) in waiting {
+        assert_eq!(end(&mut client, pause), Ok(vec![]));
+    }
+    assert!(end(&mut after, after_pause).is_ok());
+    let n = number(&mut holder, "select n from account where id = 1");
+    assert_eq!(n, (10 * 2 + 20) * 2);
+    let stats = batches(&db);
+    assert_eq!((stats.batches, stats.waits, stats.put_out), (1, 1, 0));
+}
+
+/// Goal: who waits for a row with others behind it and is cancelled, or goes away, keeps nobody from going on.
+#[test]
+fn who_gives_up_the_wait_for_a_row_lets_others_go_on() {
+    for goes_away in [false, true] {
+        let (_dir, db) = open_by(Engine::Queue, SCHEMA);
+        let mut holder = holder_of(&db, 1);
+        let (mut first, pause) = in_line(&db, "call add(1)");
+        let (mut second, second_pause) = in_line(&db, "call add(1)");
+        let pause = go_on(&mut first, pause);
+        let second_pause = go_on(&mut second, second_pause);
+        assert_eq!((batches(&db).waits, batches(&db).pending), (1, 1));
+        if goes_away {
+            drop((first, pause));
+        } else {
+            first.session().cancel_handle().cancel();
+            let error = first.resume().err().expect("it was cancelled");
+            assert_eq!(error.state, SqlState::QUERY_CANCELED);
+        }
+        let second_pause = go_on(&mut second, second_pause);
+        holder.query("commit").unwrap();
+        assert_eq!(end(&mut second, second_pause), Ok(vec![]));
+        let n = number(&mut holder, "select n from account where id = 1");
+        assert_eq!((n, batches(&db).pending), (11, 0));
+    }
+}
+
+/// Goal: a call that closes a ring with those whose rows it waits for gives up what it has locked, and is run by itself.
+#[test]
+fn who_waits_for_rows_in_vain_is_put_out() {
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
+    let [mut one, mut two, mut three] = [1, 2, 3].map(|id| holder_of(&db, id));
+    let (mut call, pause) = in_line(&db, "call three(1, 2, 3)");
+    let (mut behind, behind_pause) = in_line(&db, "call add(3)");
+    let pause = go_on(&mut call, pause);
+    let behind_pause = go_on(&mut behind, behind_pause);
+    one.query("commit").unwrap();
+    let pause = go_on(&mut call, pause);
+    // It has row 1 now, and waits for row 2.
+    let three_pause = start(&mut three, "update account set n = n + 10 where id = 1");
+    two.query("commit").unwrap();
+    assert_eq!(batches(&db).put_out, 0);
+    let pause = go_on(&mut call, pause);
+    assert_eq!(batches(&db).put_out, 1);
+    three_pause.wait();
+    assert!(matches!(three.resume().unwrap(), Progress::Done(_)));
+    three.query("commit").unwrap();
+    assert_eq!(end(&mut call, pause), Ok(vec![]));
+    assert_eq!(end(&mut behind, behind_pause), Ok(vec![]));
+    let n = |id| format!("select n from account where id = {id}");
+    let mut sums = [1, 2, 3].map(|id| number(&mut one, &n(id)));
+    sums.sort_unstable();
+    assert_eq!(sums, [11, 12, 21]);
+    assert_eq!(batches(&db).pending, 0);
 }
 
 /// Goal: who is cancelled or goes away while its call is pending is not run; the others are.

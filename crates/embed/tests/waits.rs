@@ -150,9 +150,9 @@ fn a_call_in_line_waits_for_the_call_before_it() {
     );
 }
 
-/// Goal: a call that was put out of its batch waits for the row, and one that would be in a batch with it waits for it.
+/// Goal: a call of a batch waits for the row, and one that is to be in the batch with it waits for it.
 #[test]
-fn a_call_for_a_batch_waits_for_the_one_that_was_put_out() {
+fn a_call_for_a_batch_waits_for_the_one_that_waits_for_the_row() {
     let (_dir, db) = open_by(Engine::Queue, SCHEMA);
     let mut clients = [(); 4].map(|()| db.client().unwrap());
     let [h, f, s, _] = clients.each_mut().map(number);

@@ -14,6 +14,7 @@
 //!   end:    nothing is held any more; the next take looks at all of them again
 //!   detach: of a lane's calls one is still under way, by itself, and holds those that meet it; the others
 //!           are pending again, where they were
+//!   rejoin: that one may be run now, and takes a lane for it and for those that it held
 //! ```
 
 use crate::board::Board;
@@ -188,12 +189,34 @@ impl<T: Keyed> Intake<T> {
         lone.keys().iter().for_each(|key| running.board.add(key));
         running.led = false;
         for (priority, call) in again {
-            let before = |pending: &Pending<T>| pending.priority < priority;
-            let place = self.pending.partition_point(before);
-            self.pending.insert(place, Pending { priority, call });
+            self.put_back(priority, call);
         }
         self.looked_at = 0;
         self.held.clear();
+    }
+
+    /// The call that was detached with a lane is pending again, and whoever has it has time for at most so many.
+    ///
+    /// # Panics
+    /// If no such lane runs.
+    pub fn rejoin(
+        &mut self,
+        lane: LaneId,
+        (priority, lone): (Priority, T),
+        calls_max: usize,
+    ) -> Option<Lane<T>> {
+        self.end(lane);
+        self.put_back(priority, lone);
+        // It has waited for something, and looks whatever came of the looks before.
+        self.looks.learn(true);
+        self.take(calls_max)
+    }
+
+    /// Among the pending calls, where it was.
+    fn put_back(&mut self, priority: Priority, call: T) {
+        let before = |pending: &Pending<T>| pending.priority < priority;
+        let place = self.pending.partition_point(before);
+        self.pending.insert(place, Pending { priority, call });
     }
 
     /// A pending call is not wanted any more. `None`: it is not pending.

@@ -233,6 +233,11 @@ impl Page {
                 batches.lost,
             ),
             (
+                "batch_waits",
+                "Times that a batch waited for rows that transactions outside had locked.",
+                batches.waits,
+            ),
+            (
                 "batch_calls_put_out",
                 "Calls put out of their batches and run by themselves.",
                 batches.put_out,

@@ -1,8 +1,8 @@
 //! Running a lane: its calls one after the other in one transaction, its commit, the answers.
 //!
 //! Relies on: `tc`'s batches, which wait for nobody.  Promises: see `batches`; a batch that cannot be committed
-//! after [`RUNS_MAX`] runs, or would have waited, goes on with one call by itself, and the others are pending again;
-//! if it is refused for another reason each of its calls finds out by itself; a panic puts out those that have no
+//! after [`RUNS_MAX`] runs, or would have waited, is committed without those that are in the way, of which the first waits for the
+//! rows, or goes on by itself if it is not known for which, and the others are pending again; if it is refused for another reason each of its calls finds out by itself; a panic puts out those that have no
 //! answer yet.  Does not: run calls by their fragments: a call that has begun ends before the
 //! next begins, so what it read can be taken back by nobody, and no abort takes others along.
 //!
@@ -15,12 +15,12 @@
 //! ```
 //! Source: Q-Store (EDBT 2019) for the batch as unit of commit and log.
 
-use super::ticket::{Answer, Job, Landed, Shared, Ticket};
+use super::ticket::{Answer, Job, Landed, Row, Shared, Ticket};
 use super::{Batches, Counters, Hold};
 use crate::activity::Slot;
 use crate::contention::Label;
 use quintet_base::limits::BATCH_WRITES_BYTES_MAX;
-use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, SqlError, Value};
+use quintet_base::{Durability, Level, Lsn, SqlError, Value};
 use quintet_direct::{Context, Direct, Run, Stop};
 use quintet_queue::{Lane, LaneId, Priority};
 use quintet_tc::{BatchRefused, Error as TcError, Lost, Txn};
@@ -29,6 +29,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How often a batch is run at most. What loses or is in the way is locked or put out after the first time.
 const RUNS_MAX: usize = 4;
+
+/// Rows that a call waits for at most, all its waits together; then it goes on by itself.
+const AWAITED_MAX: usize = 8;
 
 /// Who runs a lane lends this.
 pub(crate) struct Leader<'l> {
@@ -56,8 +59,8 @@ enum Outcome {
     Open,
     Rows(Vec<Vec<Value>>),
     Failed(SqlError),
-    /// Others are in its way.
-    Blocked,
+    /// Others are in its way: on these rows, if they are known.
+    Blocked(Vec<Row>),
     PutOut,
 }
 
@@ -69,11 +72,12 @@ struct Running<'r> {
     members: Vec<Member>,
 }
 
-/// Runs a lane that was taken.
+/// Runs a lane that was taken, in this transaction if there is one, with the rows that it has locked.
 pub(super) fn lead(
     leader: &Leader<'_>,
     (batches, line): (&Arc<Batches>, usize),
     lane: Lane<Shared>,
+    txn: Option<Txn>,
 ) {
     let member = |(priority, Shared(ticket)): (Priority, Shared)| {
         let job = ticket.take_job()?;
@@ -90,21 +94,26 @@ pub(super) fn lead(
         lane: lane.id,
         members: lane.calls.into_iter().filter_map(member).collect(),
     };
-    let durable_at = running.commit(leader, &batches.counters);
+    let durable_at = running.commit(leader, txn, &batches.counters);
     running.finish(durable_at);
 }
 
 impl Running<'_> {
     /// Runs the calls until what is left of them is committed. Gives what answers have to wait for.
-    fn commit(&mut self, leader: &Leader<'_>, counters: &Counters) -> Option<Lsn> {
-        let mut txn = leader.direct.begin(leader.level);
+    fn commit(
+        &mut self,
+        leader: &Leader<'_>,
+        txn: Option<Txn>,
+        counters: &Counters,
+    ) -> Option<Lsn> {
+        let mut txn = txn.unwrap_or_else(|| leader.direct.begin(leader.level));
         leader.slot.runs(Some(txn.id()));
         let mut since = leader.now;
         if let Some(first) = self.members.first() {
             txn.use_schema(first.ticket.asked().facts.schema.timestamp);
         }
         // Rows that calls must keep away from: who writes one is put out.
-        let mut avoided: Vec<(SpaceId, Bytes)> = Vec::new();
+        let mut avoided: Vec<Row> = Vec::new();
         for _ in 0..RUNS_MAX {
             txn.write_optimistically();
             self.run(leader.direct, &mut txn, &avoided);
@@ -148,7 +157,7 @@ impl Running<'_> {
             txn.restart();
             self.reopen();
         }
-        self.end_all(|| Outcome::Blocked);
+        self.end_all(|| Outcome::Blocked(Vec::new()));
         None
     }
 
@@ -164,7 +173,7 @@ impl Running<'_> {
     }
 
     /// Runs all that are open, one after the other.
-    fn run(&mut self, direct: &Direct, txn: &mut Txn, avoided: &[(SpaceId, Bytes)]) {
+    fn run(&mut self, direct: &Direct, txn: &mut Txn, avoided: &[Row]) {
         let mut next: Option<Run> = None;
         for at in 0..self.members.len() {
             let run = next.take();
@@ -195,8 +204,8 @@ impl Running<'_> {
         }
     }
 
-    /// The lane ends, and its sessions are told. Of those that others are in the way of, the first goes on by
-    /// itself: it waits where they would all wait.
+    /// The lane ends, and its sessions are told. Of those that others are in the way of, the first waits where they would all
+    /// wait.
     fn finish(&mut self, durable_at: Option<Lsn>) {
         let Running {
             batches,
@@ -205,7 +214,7 @@ impl Running<'_> {
             members,
         } = self;
         let mut members = std::mem::take(members);
-        let is_blocked = |member: &mut Member| matches!(member.outcome, Outcome::Blocked);
+        let is_blocked = |member: &mut Member| matches!(member.outcome, Outcome::Blocked(_));
         let blocked: Vec<Member> = members.extract_if(.., is_blocked).collect();
         let mut blocked = blocked.into_iter();
         let lone = blocked.next();
@@ -224,9 +233,9 @@ impl Running<'_> {
         let mut hold = lone.is_some().then(|| Hold {
             batches: Arc::clone(batches),
             line: *line,
-            lane: *lane,
+            lane: Some(*lane),
         });
-        let (mut done, mut put_out, mut failed) = (0, 0, 0);
+        let (mut done, mut waits, mut put_out, mut failed) = (0, 0, 0, 0);
         for member in lone.into_iter().chain(members) {
             let Member {
                 ticket,
@@ -247,9 +256,18 @@ impl Running<'_> {
                     failed += 1;
                     Answer::Failed(Box::new(error), notices)
                 }
-                Outcome::Blocked => {
+                Outcome::Blocked(rows) => {
                     put_out += 1;
-                    Answer::PutOut(job, hold.take())
+                    job.waits_for(rows);
+                    match hold.take() {
+                        Some(hold) if job.may_wait() => {
+                            waits += 1;
+                            let rows = job.awaited.clone();
+                            ticket.give_back(job);
+                            Answer::Waits(rows, hold)
+                        }
+                        hold => Answer::PutOut(job, hold),
+                    }
                 }
                 Outcome::Open | Outcome::PutOut => {
                     put_out += 1;
@@ -259,7 +277,8 @@ impl Running<'_> {
         }
         let counters = &batches.counters;
         add(&counters.calls, done - put_out);
-        add(&counters.put_out, put_out);
+        add(&counters.waits, waits);
+        add(&counters.put_out, put_out - waits);
         add(&counters.failed, failed);
     }
 }
@@ -276,7 +295,7 @@ impl Drop for Running<'_> {
 impl Outcome {
     /// Not an outcome of the batch.
     fn is_elsewhere(&self) -> bool {
-        matches!(self, Outcome::PutOut | Outcome::Blocked)
+        matches!(self, Outcome::PutOut | Outcome::Blocked(_))
     }
 }
 
@@ -287,13 +306,7 @@ impl Member {
         Run::with_arguments(direct, Arc::clone(&self.job.procedure), arguments)
     }
 
-    fn run(
-        &self,
-        direct: &Direct,
-        run: &mut Run,
-        txn: &mut Txn,
-        avoided: &[(SpaceId, Bytes)],
-    ) -> Outcome {
+    fn run(&self, direct: &Direct, run: &mut Run, txn: &mut Txn, avoided: &[Row]) -> Outcome {
         let mark = txn.mark();
         let mut rows = Vec::new();
         let mut context = self.job.context(txn);
@@ -306,24 +319,27 @@ impl Member {
                     Err(Stop::Error(error)) if !error.state.is_retryable() => {
                         break Outcome::Failed(error);
                     }
-                    Err(_) => break Outcome::Blocked,
+                    Err(_) => break Outcome::Blocked(Vec::new()),
                 },
                 Err(Stop::Error(error)) => break Outcome::Failed(error),
-                Err(Stop::Blocked(_)) => break Outcome::Blocked,
+                Err(Stop::Blocked(_)) => {
+                    let row = context.txn.awaited();
+                    let row = row.map(|(space, key)| (space, key.clone()));
+                    break Outcome::Blocked(row.into_iter().collect());
+                }
                 Err(Stop::Commit) => {
                     self.job.host.needs_session();
                     break Outcome::PutOut;
                 }
             }
         };
-        let writes_avoided = || {
-            let mut avoided = avoided.iter();
-            avoided.any(|(space, key)| txn.has_written(*space, key))
-        };
+        let avoided = avoided.iter();
+        let in_its_way = avoided.filter(|(space, key)| txn.has_written(*space, key));
+        let in_its_way: Vec<Row> = in_its_way.cloned().collect();
         let outcome = match outcome {
             _ if self.job.host.has_asked_session() => Outcome::PutOut,
-            _ if run.is_lost() => Outcome::Blocked,
-            Outcome::Rows(_) if writes_avoided() => Outcome::Blocked,
+            _ if run.is_lost() => Outcome::Blocked(Vec::new()),
+            Outcome::Rows(_) if !in_its_way.is_empty() => Outcome::Blocked(in_its_way),
             // The others would be refused with it.
             Outcome::Rows(_) if txn.written_bytes() > BATCH_WRITES_BYTES_MAX => Outcome::PutOut,
             outcome => outcome,
@@ -337,6 +353,24 @@ impl Member {
 }
 
 impl Job {
+    /// These are in its way, too.
+    fn waits_for(&mut self, rows: Vec<Row>) {
+        if rows.iter().all(|row| self.awaited.contains(row)) {
+            // To wait again for what it has waited for would not help, nor does it for what is not known.
+            self.awaited.clear();
+            return;
+        }
+        self.awaited.extend(rows);
+        // In one order, so that those who wait for several do not wait for each other.
+        self.awaited.sort_unstable();
+        self.awaited.dedup();
+    }
+
+    /// Whether its session can wait for what is in its way.
+    fn may_wait(&self) -> bool {
+        !self.awaited.is_empty() && self.awaited.len() <= AWAITED_MAX
+    }
+
     fn context<'c>(&'c self, txn: &'c mut Txn) -> Context<'c> {
         Context {
             txn,

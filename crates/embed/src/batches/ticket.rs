@@ -9,7 +9,7 @@ use crate::contention::Label;
 use crate::lent::{Facts, LentHost};
 use parking_lot::Mutex;
 use quintet_base::conflict::ConflictKey;
-use quintet_base::{Level, Lsn, SequenceId, SqlError, Value};
+use quintet_base::{Bytes, Level, Lsn, SequenceId, SpaceId, SqlError, Value};
 use quintet_ir::Procedure;
 use quintet_sql::command::Notice;
 use std::future::Future;
@@ -18,12 +18,17 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
+/// Of which space, with which key.
+pub(crate) type Row = (SpaceId, Bytes);
+
 /// What is to be run.
 pub(crate) struct Job {
     pub procedure: Arc<Procedure>,
     /// What its conflicts are counted by.
     pub label: Label,
     pub host: LentHost,
+    /// Rows that its session has waited for, so that the call could be run.
+    pub awaited: Vec<Row>,
     /// Set by whoever wants the call to end.
     pub cancel: Arc<AtomicBool>,
 }
@@ -53,6 +58,9 @@ pub(crate) enum Answer {
     Landed(Box<Landed>),
     /// It has failed by itself; nothing of it remains.
     Failed(Box<SqlError>, Vec<Notice>),
+    /// Others have these rows. Its session is to lock them, and to run the next lane then, with the call in it; what it conflicts
+    /// with waits for the hold to go.
+    Waits(Vec<Row>, Hold),
     /// Its session is to run it; nothing of it remains. What it conflicts with waits for the hold to go.
     PutOut(Box<Job>, Option<Hold>),
 }
@@ -125,6 +133,11 @@ impl Ticket {
             state.answer = Some(answer);
             state.answered = true;
         });
+    }
+
+    /// The answer was to wait: another one is to come.
+    pub fn reopen(&self) {
+        self.state.lock().answered = false;
     }
 
     /// Has the session look whether there is a lane to run.

@@ -10,22 +10,24 @@
 //! ```text
 //!   Ready ─► Batched ─► let others come first ─► a lane to run? ─► … ─► landed: wait for the disk, rows
 //!                                                      │no            ├► failed
-//!                                                   wait              └► put out: Calling, as under `direct`
+//!                                                   wait              ├► rows to lock: wait, then run the lane
+//!                                                                     └► put out: Calling, as under `direct`
 //! ```
 
 use super::portal::{Portal, PortalState};
 use super::{Mode, Session};
-use crate::batches::{Answer, Asked, Job, Landed, Leader, NotTaken, Seat, Ticket};
+use crate::batches::{Answer, Asked, Hold, Job, Landed, Leader, NotTaken, Row, Seat, Ticket};
 use crate::classified::Class;
 use crate::contention::{Incident, Kind};
 use crate::lent::{Facts, LentHost};
 use crate::step::{Pause, Reason};
-use quintet_base::{Level, Patience, SqlError, SqlResult, Value};
+use quintet_base::{Level, Patience, SqlError, SqlResult, Timestamp, Value};
 use quintet_direct::Run;
 use quintet_engine::Engine;
 use quintet_ir::statement::Body;
 use quintet_ir::{Expr, Procedure};
 use quintet_queue::Chosen;
+use quintet_tc::Error as TcError;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,8 +36,26 @@ use std::sync::atomic::Ordering;
 pub(super) struct Batched {
     seat: Seat,
     company: Company,
+    /// What is to be locked before it is run.
+    awaited: Option<Awaited>,
     /// It is committed, and waits for the disk.
     landed: Option<VecDeque<Vec<Value>>>,
+}
+
+/// Rows that others have had. The session's transaction locks them, and is that of the batch then.
+struct Awaited {
+    rows: Vec<Row>,
+    /// So many are locked.
+    locked: usize,
+    hold: Hold,
+}
+
+/// What has come of the wait for rows.
+enum Locked {
+    Not(Pause),
+    All,
+    /// In a ring with others, or too many wait.
+    InVain,
 }
 
 /// Whether others were given a moment to come before the call is run.
@@ -97,6 +117,7 @@ impl Session {
             procedure: Arc::clone(call),
             label: self.label,
             host: LentHost::new(&self.host, Arc::clone(&facts), portal.ends_transactions()),
+            awaited: Vec::new(),
             cancel: Arc::clone(&self.cancel),
         };
         let asked = Asked {
@@ -112,6 +133,7 @@ impl Session {
                 let batched = Batched {
                     seat,
                     company: Company::NotAsked,
+                    awaited: None,
                     landed: None,
                 };
                 portal.state = PortalState::Batched(Box::new(batched));
@@ -136,6 +158,29 @@ impl Session {
             portal.state = PortalState::Rows(rows);
             return Ok(None);
         }
+        if let Some(awaited) = &mut batched.awaited {
+            let schema = batched.seat.ticket.asked().facts.schema.timestamp;
+            let locked = self.lock_awaited(awaited, schema);
+            if let Ok(Locked::Not(pause)) = locked {
+                return Ok(Some(pause));
+            }
+            let hold = batched.awaited.take().map(|awaited| awaited.hold);
+            match (locked?, hold, self.txn.take()) {
+                (Locked::All, Some(hold), Some(txn)) => {
+                    self.as_leader(|leader| batched.seat.lead_with(leader, hold, txn));
+                }
+                (_, hold, _) => {
+                    self.db.batches.count_put_out();
+                    let job = batched.seat.ticket.take_job();
+                    let job = job.ok_or_else(|| SqlError::internal("nobody else runs the call"))?;
+                    self.run_alone(portal, *job, hold)?;
+                    return Ok(None);
+                }
+            }
+        }
+        let PortalState::Batched(batched) = &mut portal.state else {
+            return Ok(None);
+        };
         loop {
             if let Some(answer) = batched.seat.ticket.take_answer() {
                 batched.company.learn(&mut self.company, true);
@@ -154,27 +199,7 @@ impl Session {
                     return Ok(Some(Pause(Reason::Others(false))));
                 }
             }
-            let leader = Leader {
-                direct: &self.host.direct,
-                level: level_of_line(self.level),
-                slot: &self.present.slot,
-                lost: &|lost, label, since| {
-                    let now = self.host.clock.now_micros();
-                    let winner = lost.winner.unwrap_or_default();
-                    let incident = Incident {
-                        kind: Kind::Retry,
-                        space: lost.space,
-                        key: lost.key,
-                        label,
-                        other: self.db.activity.label_of_commit(winner),
-                        lost_micros: u64::try_from(now - since).unwrap_or(0),
-                    };
-                    self.db.contention.note(incident, now);
-                    now
-                },
-                now: self.host.statement_time,
-            };
-            let led = batched.seat.lead(&leader);
+            let led = self.as_leader(|leader| batched.seat.lead(leader));
             batched.company.learn(&mut self.company, led != Some(1));
             if led.is_none() {
                 let wait = batched.seat.ticket.wait();
@@ -207,26 +232,92 @@ impl Session {
                 self.host.notices.get_mut().extend(notices);
                 Err(*error)
             }
-            Answer::PutOut(job, hold) => {
-                self.note_put_out(&job);
-                let procedure = job.procedure;
-                let PortalState::Batched(batched) = &portal.state else {
-                    return Err(SqlError::internal("who is put out was not in line"));
-                };
-                let arguments = batched.seat.ticket.asked().arguments.clone();
-                let batched_in = batched.seat.leads();
-                self.ensure_schema(portal)?;
-                let direct = &self.host.direct;
-                let run = Run::with_arguments(direct, procedure, arguments);
-                let mut calling = self.begin_call(portal, run);
-                if hold.is_some() {
-                    self.present.slot.stands(batched_in);
+            Answer::Waits(rows, hold) => {
+                if let PortalState::Batched(batched) = &mut portal.state {
+                    batched.seat.ticket.reopen();
+                    self.present.slot.stands(batched.seat.leads());
+                    batched.awaited = Some(Awaited {
+                        rows,
+                        locked: 0,
+                        hold,
+                    });
                 }
-                calling.keep_hold(hold);
-                portal.state = PortalState::Calling(Box::new(calling));
+                self.leave_batch(portal)
+            }
+            Answer::PutOut(job, hold) => {
+                self.run_alone(portal, *job, hold)?;
                 Ok(None)
             }
         }
+    }
+
+    /// Locks what is left of the rows that a call waits for, in the transaction that its batch will be.
+    fn lock_awaited(&mut self, awaited: &mut Awaited, schema: Timestamp) -> SqlResult<Locked> {
+        if self.cancel.swap(false, Ordering::AcqRel) {
+            self.txn = None;
+            return Err(super::execute::canceled());
+        }
+        let (direct, slot) = (&self.db.direct, &self.present.slot);
+        let level = level_of_line(self.level);
+        let txn = self.txn.get_or_insert_with(|| {
+            let mut txn = direct.begin(level);
+            txn.use_schema(schema);
+            slot.runs(Some(txn.id()));
+            txn
+        });
+        while let Some((space, key)) = awaited.rows.get(awaited.locked) {
+            match txn.lock_only(*space, key) {
+                Ok(()) => awaited.locked += 1,
+                Err(TcError::Blocked(wait)) => return Ok(Locked::Not(Pause(Reason::Row(wait)))),
+                Err(_) => return Ok(Locked::InVain),
+            }
+        }
+        // What it reads from here on is what it holds.
+        txn.restart();
+        Ok(Locked::All)
+    }
+
+    /// Runs a call that was in line as if it had never been there, but that whom it conflicts with waits.
+    fn run_alone(&mut self, portal: &mut Portal, job: Job, hold: Option<Hold>) -> SqlResult<()> {
+        self.note_put_out(&job);
+        let PortalState::Batched(batched) = &portal.state else {
+            return Err(SqlError::internal("who is put out was not in line"));
+        };
+        let arguments = batched.seat.ticket.asked().arguments.clone();
+        let batched_in = batched.seat.leads();
+        self.ensure_schema(portal)?;
+        let run = Run::with_arguments(&self.host.direct, job.procedure, arguments);
+        let mut calling = self.begin_call(portal, run);
+        if hold.is_some() {
+            self.present.slot.stands(batched_in);
+        }
+        calling.keep_hold(hold);
+        portal.state = PortalState::Calling(Box::new(calling));
+        Ok(())
+    }
+
+    /// Who runs a lane, as the lane sees it.
+    fn as_leader<T>(&self, run: impl FnOnce(&Leader<'_>) -> T) -> T {
+        run(&Leader {
+            direct: &self.host.direct,
+            level: level_of_line(self.level),
+            slot: &self.present.slot,
+            lost: &|lost, label, since| {
+                let now = self.host.clock.now_micros();
+                let winner = lost.winner.unwrap_or_default();
+                let incident = Incident {
+                    kind: Kind::Retry,
+                    space: lost.space,
+                    key: lost.key,
+                    label,
+                    other: self.db.activity.label_of_commit(winner),
+                    lost_micros: u64::try_from(now - since).unwrap_or(0),
+                };
+                self.db.contention.note(incident, now);
+                now
+            },
+            now: self.host.statement_time,
+        })
     }
 
     /// A routine that asks for its session is not for batches.

@@ -9,7 +9,7 @@
 //! | of a row | who has its lock, and who is before it in the lock's queue, where they cannot share |
 //! | in line | the calls that it comes directly after, or those of an older catalogue |
 //! | of an advisory lock | who has it, and who is before it in its line, where they cannot share |
-//! | of a batch | who runs a batch of its line, or a call that was put out of one |
+//! | of a batch | who runs a batch of its line, or a call that waits for rows or was put out of one |
 
 use super::activity::Asker;
 use crate::activity::{Event, Slot, Stand};

@@ -243,3 +243,30 @@ fn a_lone_call_holds_its_own_and_the_rest_is_pending_again() {
     intake.end(lane.id);
     assert_eq!(calls_of(&take(&mut intake, 10).unwrap()), [3, 6]);
 }
+
+/// Goal: the call that waited for something by itself is run together with those that it held, in their order, beside
+/// what runs meanwhile.
+#[test]
+fn a_detached_call_rejoins_with_those_that_it_held() {
+    let mut intake = Intake::new(modes());
+    for call in 1..=3 {
+        write(&mut intake, call, &[8]);
+    }
+    let lane = take(&mut intake, 10).unwrap();
+    let mut calls = lane.calls.into_iter();
+    let lone = calls.next().unwrap();
+    intake.detach(lane.id, &lone.1, calls.collect());
+    write(&mut intake, 4, &[9]);
+    write(&mut intake, 5, &[8]);
+    let beside = take(&mut intake, 10).unwrap();
+    assert_eq!(calls_of(&beside), [4]);
+    for _ in 0..3 {
+        assert!(intake.take(10).is_none(), "looking becomes rare");
+    }
+    write(&mut intake, 6, &[9]);
+    let joined = intake.rejoin(lane.id, lone, 10).unwrap();
+    assert_eq!(calls_of(&joined), [1, 2, 3, 5], "at the first look");
+    intake.end(beside.id);
+    assert_eq!(calls_of(&take(&mut intake, 10).unwrap()), [6]);
+    intake.end(joined.id);
+}
