@@ -40,11 +40,11 @@ const LOST_ENOUGH: u32 = 128;
 /// One lost run in so many is too many: what a lost run costs is about what planning thirty calls does.
 const LOST_ONE_IN: u32 = 32;
 
-/// Calls for which what was found holds at first: a trial is less than half as long, and half of it is no loss.
-const HELD_CALLS: u32 = 16_384;
+/// Calls for which what was found holds at first: five times as many as those of a trial, half of which go the slower way.
+const HELD_CALLS: u32 = 32_768;
 
 /// And at most.
-const HELD_MAX: u32 = HELD_CALLS << 6;
+const HELD_MAX: u32 = HELD_CALLS << 5;
 
 /// Of the calls for which something holds, so many are judged together.
 const HELD_WINDOW: u32 = 4096;
