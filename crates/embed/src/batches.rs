@@ -14,7 +14,7 @@
 //!                       ▲  ▲            │ no                            │
 //!                       │  └────────────┘                               │
 //!                       ├─── answered, or called to run the next lane ◄─┤
-//!                       └─── told to lock rows first, and then to run one ◄─┘
+//!                       └─── told to lock rows, and to run a lane then ◄┘
 //! ```
 //!
 //! **Who waits leads.** A session whose call is pending and that has nothing else to do runs the next lane,

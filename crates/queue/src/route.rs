@@ -17,7 +17,8 @@
 //! One window says little: a thread that has to wait for a processor for a tick of the system's clock, or a pass of the compactor, is
 //! as long as what is to be found out.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Calls that are judged together.
 const WINDOW: u32 = 512;
@@ -75,41 +76,44 @@ enum Stage {
 #[derive(Debug, Default)]
 pub struct Route {
     stage: AtomicU8,
-    /// Calls of the window that are to come.
+    /// Calls of the window that are to come; below zero while somebody is about to begin the next one.
     left: AtomicI64,
-    /// Somebody is about to begin the next window.
-    turning: AtomicBool,
     /// When the window began; 0: it is settling, or has not begun.
     began: AtomicU64,
     /// Runs that were lost in the window.
     lost: AtomicU32,
     /// Calls that the window has.
     window: AtomicU32,
+    /// Of whoever begins the next window.
+    findings: Mutex<Findings>,
+}
+
+/// What windows have shown.
+#[derive(Debug, Default)]
+struct Findings {
     /// Nanoseconds a call, all sessions together, in each window of the trial.
-    direct: [AtomicU64; ROUNDS],
-    lanes: [AtomicU64; ROUNDS],
+    direct: [u64; ROUNDS],
+    lanes: [u64; ROUNDS],
     /// Rounds of the trial that are over.
-    rounds: AtomicU32,
-    /// For how many calls what was found last holds, and how many of them are still to come after this window.
-    held: AtomicU32,
-    held_left: AtomicU32,
+    rounds: usize,
     /// What was found last, and what a call took then.
-    found: AtomicU8,
-    pace: AtomicU64,
+    found: Option<Stage>,
+    pace: u64,
+    /// For how many calls that holds, and how many of them are still to come after this window.
+    held: u32,
+    held_left: u32,
 }
 
 impl Route {
     /// Which way the next call goes. `now`: nanoseconds of a clock that does not go back, asked for once in a
     /// while.
     pub fn choose(&self, now: impl Fn() -> u64) -> Chosen {
-        // Below zero while somebody else turns: he begins a window in a moment.
+        // Whoever finds the findings taken leaves it to him who has them.
         if self.left.fetch_sub(1, Ordering::Relaxed) <= 0
-            && !self.turning.swap(true, Ordering::Acquire)
+            && let Ok(mut findings) = self.findings.try_lock()
+            && self.left.load(Ordering::Relaxed) < 0
         {
-            if self.left.load(Ordering::Relaxed) < 0 {
-                self.turn(now());
-            }
-            self.turning.store(false, Ordering::Release);
+            self.turn(&mut findings, now());
         }
         self.shown()
     }
@@ -148,61 +152,46 @@ impl Route {
         let lost = self.lost.load(Ordering::Relaxed);
         let left = self.left.load(Ordering::Relaxed).max(0);
         let later = match self.stage() {
-            Stage::Lanes | Stage::Direct => self.held_left.load(Ordering::Relaxed),
+            Stage::Lanes | Stage::Direct => self
+                .findings
+                .lock()
+                .map_or(0, |findings| findings.held_left),
             _ => 0,
         };
         (lost, left as u32 + later)
     }
 
     /// The window is over, or the stage has settled.
-    fn turn(&self, now: u64) {
+    fn turn(&self, findings: &mut Findings, now: u64) {
         let began = self.began.swap(now, Ordering::Relaxed);
         let stage = self.stage();
         if began == 0 {
-            let window = match stage {
-                Stage::Lanes | Stage::Direct => self.next_held(),
-                _ => WINDOW,
-            };
-            return self.begin(window);
+            return self.begin(findings.window_of(stage));
         }
         let calls = u64::from(self.window.load(Ordering::Relaxed).max(1));
         let took = now.saturating_sub(began) / calls;
-        let lost = self.lost.load(Ordering::Relaxed);
+        let lost = u64::from(self.lost.load(Ordering::Relaxed));
         let next = match stage {
-            Stage::Looking if u64::from(lost) * u64::from(LOST_ONE_IN) > calls => {
-                self.begin_trial()
-            }
+            Stage::Looking if lost * u64::from(LOST_ONE_IN) > calls => findings.begin_trial(),
             Stage::Looking => {
-                self.held.store(0, Ordering::Relaxed);
+                findings.held = 0;
                 Stage::Looking
             }
             Stage::TrialDirect => {
-                let round = self.rounds.load(Ordering::Relaxed) as usize;
-                self.direct[round].store(took, Ordering::Relaxed);
+                findings.direct[findings.rounds] = took;
                 Stage::TrialLanes
             }
             Stage::TrialLanes => {
-                let round = self.rounds.fetch_add(1, Ordering::Relaxed) as usize;
-                self.lanes[round].store(took, Ordering::Relaxed);
-                self.judge(round + 1).unwrap_or(Stage::TrialDirect)
+                findings.lanes[findings.rounds] = took;
+                findings.rounds += 1;
+                findings.judge().unwrap_or(Stage::TrialDirect)
             }
-            Stage::Lanes | Stage::Direct => {
-                let is_slow = took > SLOWER * self.pace.load(Ordering::Relaxed);
-                match (
-                    is_slow || self.held_left.load(Ordering::Relaxed) == 0,
-                    stage,
-                ) {
-                    (false, stage) => stage,
-                    (true, Stage::Lanes) => self.begin_trial(),
-                    (true, _) => Stage::Looking,
-                }
-            }
+            _ if findings.held_left > 0 && took <= SLOWER * findings.pace => stage,
+            Stage::Lanes => findings.begin_trial(),
+            Stage::Direct => Stage::Looking,
         };
         if next == stage {
-            return self.begin(match stage {
-                Stage::Looking => WINDOW,
-                _ => self.next_held(),
-            });
+            return self.begin(findings.window_of(stage));
         }
         self.stage.store(next as u8, Ordering::Relaxed);
         // What has gone directly so far is judged at once; otherwise those that went the other way end first.
@@ -211,57 +200,6 @@ impl Route {
             return self.begin(SETTLING);
         }
         self.begin(WINDOW);
-    }
-
-    fn begin_trial(&self) -> Stage {
-        self.rounds.store(0, Ordering::Relaxed);
-        Stage::TrialDirect
-    }
-
-    /// What a trial has found after so many rounds; `None`: nothing yet.
-    fn judge(&self, rounds: usize) -> Option<Stage> {
-        let took = |way: &[AtomicU64; ROUNDS]| {
-            let mut took = [0; ROUNDS];
-            for (took, of) in took.iter_mut().zip(way) {
-                *took = of.load(Ordering::Relaxed);
-            }
-            took
-        };
-        let (mut direct, mut lanes) = (took(&self.direct), took(&self.lanes));
-        let all = |ahead: fn(u64, u64) -> bool| {
-            let mut pairs = direct[..rounds].iter().zip(&lanes[..rounds]);
-            pairs.all(|(direct, lanes)| ahead(*direct, *lanes))
-        };
-        let is_clear = all(|direct, lanes| direct > FAR_AHEAD * lanes)
-            || all(|direct, lanes| lanes > FAR_AHEAD * direct);
-        if rounds < ROUNDS && !(rounds >= ROUNDS_LEAST && is_clear) {
-            return None;
-        }
-        direct[..rounds].sort_unstable();
-        lanes[..rounds].sort_unstable();
-        let (direct, lanes) = (direct[rounds / 2], lanes[rounds / 2]);
-        let (found, pace) = match lanes * 11 < direct * 10 {
-            true => (Stage::Lanes, lanes),
-            false => (Stage::Direct, direct),
-        };
-        let again = self.found.swap(found as u8, Ordering::Relaxed) == found as u8;
-        let held = match again {
-            true => 2 * self.held.load(Ordering::Relaxed),
-            false => 0,
-        };
-        let held = held.clamp(HELD_CALLS, HELD_MAX);
-        self.held.store(held, Ordering::Relaxed);
-        self.held_left.store(held, Ordering::Relaxed);
-        self.pace.store(pace, Ordering::Relaxed);
-        Some(found)
-    }
-
-    /// Of the calls for which what was found holds, those that are next.
-    fn next_held(&self) -> u32 {
-        let left = self.held_left.load(Ordering::Relaxed);
-        let next = left.min(HELD_WINDOW);
-        self.held_left.store(left - next, Ordering::Relaxed);
-        next
     }
 
     /// So many calls are next, the one that asks among them.
@@ -279,6 +217,53 @@ impl Route {
             3 => Stage::Lanes,
             _ => Stage::Direct,
         }
+    }
+}
+
+impl Findings {
+    fn begin_trial(&mut self) -> Stage {
+        self.rounds = 0;
+        Stage::TrialDirect
+    }
+
+    /// What the trial has found; `None`: nothing yet.
+    fn judge(&mut self) -> Option<Stage> {
+        let rounds = self.rounds;
+        let (direct, lanes) = (&mut self.direct[..rounds], &mut self.lanes[..rounds]);
+        let all = |ahead: fn(u64, u64) -> bool| {
+            let mut pairs = direct.iter().zip(lanes.iter());
+            pairs.all(|(direct, lanes)| ahead(*direct, *lanes))
+        };
+        let is_clear = all(|direct, lanes| direct > FAR_AHEAD * lanes)
+            || all(|direct, lanes| lanes > FAR_AHEAD * direct);
+        if rounds < ROUNDS && !(rounds >= ROUNDS_LEAST && is_clear) {
+            return None;
+        }
+        direct.sort_unstable();
+        lanes.sort_unstable();
+        let (direct, lanes) = (direct[rounds / 2], lanes[rounds / 2]);
+        let (found, pace) = match lanes * 11 < direct * 10 {
+            true => (Stage::Lanes, lanes),
+            false => (Stage::Direct, direct),
+        };
+        let held = match self.found.replace(found) == Some(found) {
+            true => 2 * self.held,
+            false => 0,
+        };
+        self.held = held.clamp(HELD_CALLS, HELD_MAX);
+        self.held_left = self.held;
+        self.pace = pace;
+        Some(found)
+    }
+
+    /// Calls of the stage's next window.
+    fn window_of(&mut self, stage: Stage) -> u32 {
+        if !matches!(stage, Stage::Lanes | Stage::Direct) {
+            return WINDOW;
+        }
+        let next = self.held_left.min(HELD_WINDOW);
+        self.held_left -= next;
+        next
     }
 }
 
@@ -348,7 +333,7 @@ mod tests {
     fn what_was_found_ends_when_calls_become_slow() {
         let (route, clock) = (Route::default(), Cell::new(1));
         call(&route, &clock, 1_000_000, (100, 95), 1);
-        assert!(route.held.load(Ordering::Relaxed) >= 8 * HELD_CALLS);
+        assert!(route.findings.lock().unwrap().held >= 8 * HELD_CALLS);
         let lanes = call(&route, &clock, 40_000, (1_000, 95), 1);
         assert!(lanes > 25_000, "{lanes}");
         call(&route, &clock, 1_000_000, (1_000, 95), 1);
@@ -404,12 +389,12 @@ mod tests {
     #[test]
     fn only_one_turns() {
         let route = Route::default();
-        route.turning.store(true, Ordering::Relaxed);
+        let taken = route.findings.lock().unwrap();
         assert_eq!(
             route.choose(|| unreachable!("he does not ask")),
             Chosen::Direct
         );
-        route.turning.store(false, Ordering::Relaxed);
+        drop(taken);
         route.choose(|| 7);
         assert_eq!(route.began.load(Ordering::Relaxed), 7);
         assert_eq!(route.left.load(Ordering::Relaxed), i64::from(WINDOW) - 1);

@@ -1,8 +1,9 @@
 //! Running a lane: its calls one after the other in one transaction, its commit, the answers.
 //!
 //! Relies on: `tc`'s batches, which wait for nobody.  Promises: see `batches`; a batch that cannot be committed
-//! after [`RUNS_MAX`] runs, or would have waited, is committed without those that are in the way, of which the first waits for the
-//! rows, or goes on by itself if it is not known for which, and the others are pending again; if it is refused for another reason each of its calls finds out by itself; a panic puts out those that have no
+//! after [`RUNS_MAX`] runs, or would have waited, is committed without those that are in the way; the first of them waits for
+//! the rows, or goes on by itself if it is not known for which, and the others are pending again; if it is refused for another
+//! reason each of its calls finds out by itself; a panic puts out those that have no
 //! answer yet.  Does not: run calls by their fragments: a call that has begun ends before the
 //! next begins, so what it read can be taken back by nobody, and no abort takes others along.
 //!
@@ -11,7 +12,7 @@
 //!
 //!   run ─┬ done ─────────► next       │ contested, lost: all of it again, without those that are in the
 //!        ├ error: undone ► next       ▼ way, or with the row locked that it was lost by
-//!        └ must wait: undone, put out   commit ──► answers
+//!        └ must wait: undone, later   commit ──► answers
 //! ```
 //! Source: Q-Store (EDBT 2019) for the batch as unit of commit and log.
 

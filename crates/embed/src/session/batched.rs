@@ -257,14 +257,7 @@ impl Session {
             self.txn = None;
             return Err(super::execute::canceled());
         }
-        let (direct, slot) = (&self.db.direct, &self.present.slot);
-        let level = level_of_line(self.level);
-        let txn = self.txn.get_or_insert_with(|| {
-            let mut txn = direct.begin(level);
-            txn.use_schema(schema);
-            slot.runs(Some(txn.id()));
-            txn
-        });
+        let txn = self.ensure_txn_at(level_of_line(self.level), schema);
         while let Some((space, key)) = awaited.rows.get(awaited.locked) {
             match txn.lock_only(*space, key) {
                 Ok(()) => awaited.locked += 1,

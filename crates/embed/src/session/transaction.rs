@@ -15,7 +15,7 @@ use crate::step::{Pause, Reason, Step};
 use quintet_base::{ConstraintId, Durability, Level, SqlError, SqlResult, SqlState, Timestamp};
 use quintet_direct::{Context, Stop, translate};
 use quintet_sql::command::{Notice, TransactionModes};
-use quintet_tc::Error as TcError;
+use quintet_tc::{Error as TcError, Txn};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -50,14 +50,20 @@ impl Session {
 
     /// The transaction to run in, planned with the schema of this age.
     pub(super) fn ensure_txn(&mut self, schema: Timestamp) {
+        self.ensure_txn_at(self.level, schema);
+    }
+
+    /// The same at another level than the session's.
+    pub(super) fn ensure_txn_at(&mut self, level: Level, schema: Timestamp) -> &mut Txn {
         let (direct, slot) = (&self.db.direct, &self.present.slot);
-        let level = self.level;
         let begin = || {
             let txn = direct.begin(level);
             slot.runs(Some(txn.id()));
             txn
         };
-        self.txn.get_or_insert_with(begin).use_schema(schema);
+        let txn = self.txn.get_or_insert_with(begin);
+        txn.use_schema(schema);
+        txn
     }
 
     /// Where the session wants to read the past, the transaction that is about to begin does, and only reads.
