@@ -7,7 +7,7 @@
 //! ```text
 //!   thread 0   client 0, 2, 4 …  ┐ each a task of the thread's own runtime
 //!   thread 1   client 1, 3, 5 …  ┘
-//!   pacer      wakes a thread that sleeps when one of its clients is due   (open loop only)
+//!   pacer      wakes a thread that sleeps when one of its clients is due   (open loop only; see `gate`)
 //! ```
 //! A runtime's own timers have a resolution of a millisecond: too coarse for transactions that take less.
 
@@ -15,7 +15,7 @@ use crate::Error;
 use crate::caller::Caller;
 use crate::calls::CallTotals;
 use crate::driver::{Figures, Phase, Probes, Progress, RunConfig, conduct, slices};
-use crate::gate::{Alarm, Gate, pace};
+use crate::gate::{Alarms, Gate};
 use crate::pace::Pace;
 use crate::stage::Second;
 use crate::system::{Connection, System};
@@ -52,8 +52,7 @@ struct Crew<'t, S> {
     seed: u64,
     clock: &'t dyn Clock,
     progress: &'t Progress,
-    /// One for each thread.
-    alarms: Vec<Alarm>,
+    alarms: Alarms,
     /// Connections that are ready. Written by the threads, read by the one that waits for all of them.
     ready: AtomicU32,
     /// The moment at which schedules begin; set once all are ready.
@@ -89,7 +88,7 @@ pub(crate) fn run_calls<S: System>(
         seed,
         clock: &*clock,
         progress: &progress,
-        alarms: (0..threads).map(|_| Alarm::default()).collect(),
+        alarms: Alarms::new(threads),
         ready: AtomicU32::new(0),
         origin: OnceLock::new(),
         ended: AtomicU64::new(0),
@@ -121,7 +120,7 @@ pub(crate) fn run_calls<S: System>(
         crew.origin.get_or_init(|| crew.clock.monotonic_nanos());
         if config.rate.is_some() {
             let stopped = || crew.progress.phase() == Phase::Stopped;
-            scope.spawn(move || pace(&crew.alarms, crew.clock, &stopped));
+            scope.spawn(move || crew.alarms.pace(crew.clock, &stopped));
         }
         let probes = Probes {
             counters: &|| system.counters(),
@@ -137,7 +136,7 @@ impl<S: System> Crew<'_, S> {
         let own = (number..self.clients).step_by(threads as usize);
         let several = own.len() > 1;
         let tally = RefCell::new(self.tally());
-        let gate = Gate::new(self.clock, &self.alarms[number as usize]);
+        let gate = Gate::new(self.clock, &self.alarms, number);
         runtime()?.block_on(LocalSet::new().run_until(async {
             let mut clients: FuturesUnordered<_> = own
                 .map(|client| self.client(client, several, &gate, &tally))
@@ -155,6 +154,7 @@ impl<S: System> Crew<'_, S> {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Error>> {
         let stopped = || self.progress.phase() == Phase::Stopped;
+        gate.awake();
         if stopped() {
             gate.open();
         }

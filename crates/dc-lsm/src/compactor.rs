@@ -1,8 +1,8 @@
 //! The queue of the background thread, and what the thread does with it.
 //!
 //! Relies on: `space`.  Promises: at most one entry per space, so the queue is bounded by their
-//! number; spaces take turns; dropping the store ends the thread after the step it is in.
-//! Does not: repeat what failed by itself; the next merge into the space asks again.
+//! number; spaces take turns; dropping the store ends the thread after the step it is in; a compaction
+//! rests while it has time.  Does not: repeat what failed by itself; the next merge into the space asks again.
 //!
 //! ```text
 //!   Waiting ──merge ended, last pin gone──► Listed ──thread──► visit: tidy, one step, publish
@@ -10,13 +10,30 @@
 //!      │                                       └──a step was made─┘ │
 //!      └───────────────────────────────────────────────nothing to do┘
 //! ```
+//!
+//! **Time.** Nothing needs a compaction to be quick, as long as merges do not pile up, and on few processors one that
+//! is takes them from the commits that come meanwhile. So it sleeps twice as long as it works, in stretches of
+//! some 100 µs, while each space is visited between two merges into it. Once a second merge asks for a visit that
+//! the first one has asked for, the thread is behind, and does not rest until its queue is empty.
 
 use parking_lot::{Condvar, Mutex};
 use quintet_base::SpaceId;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a compaction works between two rests, at least.
+const STRETCH: Duration = Duration::from_micros(100);
+
+/// How long it rests.
+const REST: Duration = Duration::from_micros(200);
+
+/// Records between two looks at the clock: a fraction of a stretch.
+const RECORDS_PER_LOOK: u32 = 16;
 
 /// What the thread is to do next.
 #[derive(PartialEq, Eq, Debug)]
@@ -37,6 +54,8 @@ pub(crate) struct Queue {
     filled: Condvar,
     /// A visit has ended.
     visited: Condvar,
+    /// The thread is behind, somebody waits for it, or it is to end. Written under `state`.
+    hurries: AtomicBool,
 }
 
 #[derive(Default)]
@@ -45,6 +64,10 @@ struct State {
     /// Visited last; the next one up is next.
     last: SpaceId,
     removals: Vec<PathBuf>,
+    /// More was merged than it could keep up with.
+    behind: bool,
+    /// Who waits for a visit to end.
+    waiting: u32,
     stop: bool,
 }
 
@@ -54,13 +77,35 @@ impl Queue {
         self.filled.notify_one();
     }
 
+    /// To be visited, since something was merged into it.
+    pub(crate) fn visit_after_merge(&self, space: SpaceId) {
+        let mut state = self.state.lock();
+        state.behind |= !state.visits.insert(space);
+        self.look_at_time(&state);
+        drop(state);
+        self.filled.notify_one();
+    }
+
+    fn look_at_time(&self, state: &State) {
+        let hurries = state.behind || state.waiting > 0 || state.stop;
+        self.hurries.store(hurries, Ordering::Relaxed);
+    }
+
+    /// Whether a compaction may rest now.
+    pub(crate) fn has_time(&self) -> bool {
+        !self.hurries.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn remove(&self, folder: PathBuf) {
         self.state.lock().removals.push(folder);
         self.filled.notify_one();
     }
 
     pub(crate) fn stop(&self) {
-        self.state.lock().stop = true;
+        let mut state = self.state.lock();
+        state.stop = true;
+        self.look_at_time(&state);
+        drop(state);
         self.filled.notify_one();
     }
 
@@ -81,6 +126,8 @@ impl Queue {
                 state.last = space;
                 return Job::Visit(space);
             }
+            state.behind = false;
+            self.look_at_time(&state);
             self.filled.wait(&mut state);
         }
     }
@@ -94,7 +141,44 @@ impl Queue {
     /// Waits until a visit ends; false if none did in time.
     pub(crate) fn wait_for_visit(&self, at_most: Duration) -> bool {
         let mut state = self.state.lock();
-        !self.visited.wait_for(&mut state, at_most).timed_out()
+        state.waiting += 1;
+        self.look_at_time(&state);
+        let in_time = !self.visited.wait_for(&mut state, at_most).timed_out();
+        state.waiting -= 1;
+        self.look_at_time(&state);
+        in_time
+    }
+}
+
+/// When one compaction rests.
+pub(crate) struct Rests {
+    queue: Arc<Queue>,
+    /// When it last did, or began.
+    since: Instant,
+    records: u32,
+}
+
+impl Rests {
+    /// Of one that begins now.
+    pub(crate) fn new(queue: &Arc<Queue>) -> Rests {
+        Rests {
+            queue: Arc::clone(queue),
+            since: Instant::now(),
+            records: 0,
+        }
+    }
+
+    /// It is between two records.
+    pub(crate) fn pass(&mut self) {
+        self.records += 1;
+        if self.records < RECORDS_PER_LOOK {
+            return;
+        }
+        self.records = 0;
+        if self.queue.has_time() && self.since.elapsed() >= STRETCH {
+            thread::sleep(REST);
+            self.since = Instant::now();
+        }
     }
 }
 
@@ -126,5 +210,61 @@ mod tests {
         queue.stop();
         assert_eq!(queue.next(), Job::Remove("other".into()));
         assert_eq!(queue.next(), Job::Stop, "visits do not hold up the end");
+    }
+
+    #[test]
+    fn a_compaction_has_time_until_two_merges_wait_for_one_visit() {
+        let queue = Queue::default();
+        let space = SpaceId(1);
+        queue.visit_after_merge(space);
+        assert!(queue.has_time());
+        assert_eq!(queue.next(), Job::Visit(space));
+        queue.visit_after_merge(space);
+        queue.visit(space); // a reader has gone
+        assert!(
+            queue.has_time(),
+            "one merge waits, beside the one that is visited for"
+        );
+        queue.visit_after_merge(space);
+        assert!(!queue.has_time());
+        assert_eq!(queue.next(), Job::Visit(space));
+        assert!(!queue.has_time(), "a second step may be needed");
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(|| queue.next());
+            while !queue.has_time() {
+                std::thread::yield_now(); // until it waits: nothing is left to do
+            }
+            queue.stop();
+            assert_eq!(worker.join().unwrap(), Job::Stop);
+        });
+        assert!(!queue.has_time(), "the store is being closed");
+    }
+
+    #[test]
+    fn a_compaction_that_somebody_waits_for_has_no_time() {
+        let queue = Queue::default();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| while !queue.wait_for_visit(Duration::from_secs(1)) {});
+            while queue.has_time() {
+                std::thread::yield_now();
+            }
+            queue.end_visit();
+            waiter.join().unwrap();
+        });
+        assert!(queue.has_time());
+    }
+
+    #[test]
+    fn a_compaction_rests_twice_as_long_as_it_works() {
+        const STRETCHES: u32 = 20;
+        let queue = Arc::new(Queue::default());
+        let mut rests = Rests::new(&queue);
+        let began = Instant::now();
+        for stretch in 1..=STRETCHES {
+            let worked = Instant::now();
+            while worked.elapsed() < STRETCH {}
+            (0..RECORDS_PER_LOOK).for_each(|_| rests.pass());
+            assert!(began.elapsed() >= stretch * (STRETCH + REST));
+        }
     }
 }

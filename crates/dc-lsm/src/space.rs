@@ -182,7 +182,7 @@ impl Space {
         let (next, visible) = (SequenceNumberCounter::new(1), SequenceNumberCounter::new(1));
         let versions = Arc::<Versions>::default();
         let tree = lsm_tree::Config::new(&folder, next.clone(), visible.clone())
-            .with_compaction_filter_factory(Some(Bystander::new(&versions)))
+            .with_compaction_filter_factory(Some(Bystander::new(&versions, &shared.queue)))
             .use_cache(Arc::clone(&shared.cache))
             .use_descriptor_table(Some(Arc::clone(&shared.descriptors)))
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))

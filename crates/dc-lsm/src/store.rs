@@ -188,7 +188,7 @@ impl DataComponent for LsmStore {
         }
         let report = space.merge(&mut run, &|position| inner.reserve(position))?;
         inner.publish(&space);
-        inner.queue().visit(id);
+        inner.queue().visit_after_merge(id);
         inner.counters.merges.fetch_add(1, Ordering::Relaxed);
         inner
             .counters

@@ -19,6 +19,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::compactor::{Queue, Rests};
 use lsm_tree::compaction::filter::Context;
 use lsm_tree::compaction::{CompactionFilter, Factory, ItemAccessor, Verdict};
 use parking_lot::{Condvar, Mutex};
@@ -140,11 +141,12 @@ impl Drop for CompactionTurn<'_> {
 }
 
 /// Stands by while a compaction carries records over, and changes none.
-pub(crate) struct Bystander(AssertUnwindSafe<Arc<Versions>>);
+pub(crate) struct Bystander(AssertUnwindSafe<(Arc<Versions>, Arc<Queue>)>);
 
 impl Bystander {
-    pub(crate) fn new(versions: &Arc<Versions>) -> Arc<Bystander> {
-        Arc::new(Bystander(AssertUnwindSafe(Arc::clone(versions))))
+    pub(crate) fn new(versions: &Arc<Versions>, queue: &Arc<Queue>) -> Arc<Bystander> {
+        let both = (Arc::clone(versions), Arc::clone(queue));
+        Arc::new(Bystander(AssertUnwindSafe(both)))
     }
 }
 
@@ -154,15 +156,23 @@ impl Factory for Bystander {
     }
 
     fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
-        Box::new(OfOne(Arc::clone(&self.0)))
+        let (versions, queue) = &*self.0;
+        Box::new(OfOne {
+            versions: Arc::clone(versions),
+            rests: Rests::new(queue),
+        })
     }
 }
 
 /// Of one compaction.
-struct OfOne(Arc<Versions>);
+struct OfOne {
+    versions: Arc<Versions>,
+    rests: Rests,
+}
 
 impl CompactionFilter for OfOne {
     fn filter_item(&mut self, _: ItemAccessor<'_>, _: &Context) -> lsm_tree::Result<Verdict> {
-        self.0.pass().map(|()| Verdict::Keep)
+        self.rests.pass();
+        self.versions.pass().map(|()| Verdict::Keep)
     }
 }
