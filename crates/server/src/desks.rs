@@ -89,7 +89,7 @@ impl Desks {
     /// # Errors
     /// The system has no file descriptors to give.
     pub fn start() -> io::Result<(Desks, JoinHandle<()>)> {
-        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let count = quintet_rt::threads::processors();
         let mut desks = Vec::with_capacity(count);
         let mut threads = Vec::with_capacity(count);
         for number in 0..count {

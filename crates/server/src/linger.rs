@@ -100,7 +100,7 @@ impl Drop for Presence {
 /// Processors but one, which the client may need if it is on the same machine.
 fn spare() -> usize {
     static SPARE: OnceLock<usize> = OnceLock::new();
-    *SPARE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from) - 1)
+    *SPARE.get_or_init(|| quintet_rt::threads::processors() - 1)
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub struct RecoveryOptions<'a> {
 
 /// How many threads install if nobody says: one for each processor.
 pub fn replay_lanes() -> usize {
-    std::thread::available_parallelism().map_or(1, |count| count.get().min(LANES_MAX))
+    quintet_rt::threads::processors().min(LANES_MAX)
 }
 
 /// An open component and its log.

@@ -1,0 +1,226 @@
+//! What a transaction keeps others from: row locks, and whole spaces.
+//!
+//! Relies on: `locks` for who holds what and who waits.  Promises: a row that was locked has not changed since the snapshot, or the
+//! transaction is told; after [`Error::Blocked`] it stands in the queue, and does the same again.  Does not: wait, or release
+//! before the transaction ends.
+
+use super::{Lost, Place, Txn};
+use crate::error::{ConflictKind, Error};
+use crate::locks::{LockKey, Strength, WaitPolicy};
+use crate::table::hash;
+use quintet_base::{Bytes, Level, SpaceId, Timestamp};
+
+/// Stands for a whole space in the lock table; no row has this key's space and emptiness alone.
+pub(crate) fn space_lock(space: SpaceId) -> LockKey {
+    (space, Bytes::new())
+}
+
+impl Txn {
+    /// Claims a row that is about to be written: locks it, unless the transaction is optimistic, whose commit
+    /// will find out whether the row has changed since the snapshot.
+    ///
+    /// # Errors
+    /// As [`Txn::lock`].
+    pub fn claim(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+        match self.is_optimistic() {
+            true => Ok(()),
+            false => self.lock(space, key, Strength::Exclusive, WaitPolicy::Queue),
+        }
+    }
+
+    /// Claims a row that is about to be written ([`Txn::claim`]) and shows it to `see`. What is written in the
+    /// end is validated as a write; a row that is not must be noted ([`Txn::note_read`]).
+    ///
+    /// # Errors
+    /// As [`Txn::lock`] and [`Txn::get`].
+    pub fn read_claimed<R>(
+        &mut self,
+        space: SpaceId,
+        key: &[u8],
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
+        self.read_claimed_at(Place::new(space, key), see)
+    }
+
+    /// [`Txn::read_claimed`] for who has the place.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_claimed_at<R>(
+        &mut self,
+        Place { hash, space, key }: Place<'_>,
+        see: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, Error> {
+        if let Some(own) = self.writes.get(hash, space, key) {
+            return Ok(see(own));
+        }
+        self.check_fence(space)?;
+        if !self.is_optimistic() {
+            let row = (space, Bytes::copy_from_slice(key));
+            self.take_lock(row, Strength::Exclusive, WaitPolicy::Queue)?;
+            self.check_unchanged_for_lock((hash, space, key))?;
+        }
+        // A write that may be taken back leaves a read that nobody would validate.
+        if self.level == Level::Serializable && self.writes.is_marked() {
+            self.reads.borrow_mut().note(hash, space, key, None);
+        }
+        self.read_stored((hash, space, key), see)
+    }
+
+    /// Rows that are written are not locked before the commit, which is refused if anybody else has
+    /// written them: less work where that is rare. Until [`Txn::restart`]; not at READ COMMITTED, where
+    /// a statement that finds a row changed must be able to wait for it.
+    pub fn write_optimistically(&mut self) {
+        self.optimistic = true;
+    }
+
+    /// Rows that are read by their keys are locked before, shared with other readers, until the end: strict
+    /// two-phase locking, to be compared with. Whoever reads asks [`Txn::locks_reads`]; scans lock nothing.
+    pub fn lock_reads(&mut self) {
+        self.locks_reads = true;
+    }
+
+    /// See [`Txn::lock_reads`].
+    pub fn locks_reads(&self) -> bool {
+        self.locks_reads
+    }
+
+    /// See [`Txn::write_optimistically`].
+    pub fn is_optimistic(&self) -> bool {
+        self.optimistic && self.level != Level::ReadCommitted
+    }
+
+    /// Locks a row (whether it exists or not) and makes sure that it has not changed since the
+    /// snapshot.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`], [`Error::Stale`] (READ COMMITTED), [`Error::Conflict`] (stronger levels),
+    /// [`Error::Deadlock`], [`Error::Locked`], [`Error::TooManyWaiters`], [`Error::SnapshotTooOld`].
+    pub fn lock(
+        &mut self,
+        space: SpaceId,
+        key: &Bytes,
+        strength: Strength,
+        policy: WaitPolicy,
+    ) -> Result<(), Error> {
+        self.take_lock((space, key.clone()), strength, policy)?;
+        self.check_unchanged_for_lock((hash(space, key), space, key))
+    }
+
+    fn check_unchanged_for_lock(&self, key: (u64, SpaceId, &[u8])) -> Result<(), Error> {
+        match (self.check_unchanged(key), self.level) {
+            (Err(Error::Conflict { .. } | Error::SnapshotTooOld), Level::ReadCommitted) => {
+                Err(Error::Stale)
+            }
+            (result, _) => result.inspect_err(|error| self.note_lost(error)),
+        }
+    }
+
+    pub(crate) fn take_lock(
+        &mut self,
+        key: LockKey,
+        strength: Strength,
+        policy: WaitPolicy,
+    ) -> Result<(), Error> {
+        match self.shared.locks.acquire(self.id, &key, strength, policy) {
+            Ok(true) => self.held.push(key),
+            Ok(false) => {}
+            Err(Error::Blocked(wait)) => {
+                // In the queue from now on; asked again it may be there twice, which release allows.
+                self.held.push(key);
+                self.waited = true;
+                return Err(Error::Blocked(wait));
+            }
+            Err(error) => {
+                if matches!(error, Error::Deadlock) {
+                    self.deadlocked = true;
+                    let (space, key) = key;
+                    self.lost.replace(Some(Lost {
+                        space,
+                        key,
+                        winner: None,
+                    }));
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// First committer wins: nobody committed to the key after this snapshot. The row's lock is
+    /// held, so whoever is about to had the record's entry locked before, and is waited for.
+    fn check_unchanged(&self, (hash, space, key): (u64, SpaceId, &[u8])) -> Result<(), Error> {
+        let snapshot = self.snapshot.timestamp;
+        let table = &self.shared.table;
+        let guard = quintet_index::pin();
+        let newest = table.find(hash, space, key, &guard);
+        let newest = newest.map_or(Timestamp::ZERO, |entry| entry.newest_settled());
+        if newest > snapshot {
+            return Err(Error::Conflict {
+                kind: ConflictKind::WriteWrite,
+                space,
+                key: Some(Bytes::copy_from_slice(key)),
+                winner: newest,
+            });
+        }
+        if newest == Timestamp::ZERO && snapshot < table.floor() {
+            return Err(Error::SnapshotTooOld);
+        }
+        Ok(())
+    }
+
+    /// Queues for a row, so that it stays as the next attempt finds it.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`] (call again when the wait is over), [`Error::Deadlock`],
+    /// [`Error::TooManyWaiters`].
+    pub fn lock_only(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+        self.take_lock((space, key.clone()), Strength::Exclusive, WaitPolicy::Queue)
+    }
+
+    /// Closes a space: until this transaction ends, commits of others that wrote to it wait. What
+    /// this transaction reads there from now on is therefore what it will find at its own commit;
+    /// at READ COMMITTED, and if no statement has used its snapshot, it gets a new one for that. For schema changes that
+    /// read every row, and for LOCK TABLE.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`] (another transaction has closed it; call again), [`Error::Deadlock`],
+    /// [`Error::Conflict`] (above READ COMMITTED: the space changed after the snapshot).
+    pub fn close_space(&mut self, space: SpaceId) -> Result<(), Error> {
+        self.take_lock(space_lock(space), Strength::Exclusive, WaitPolicy::Queue)?;
+        if !self.closed.contains(&space) {
+            self.shared.close_space(space, self.id);
+            self.closed.push(space);
+        }
+        if self.level == Level::ReadCommitted || !self.snapshot_used {
+            self.renew_snapshot();
+            return Ok(());
+        }
+        match crate::commit::newest_of_space(&self.shared, space) {
+            _ if self.snapshot.timestamp < self.shared.table.floor() => Err(Error::SnapshotTooOld),
+            newest if newest <= self.snapshot.timestamp => Ok(()),
+            winner => Err(Error::Conflict {
+                kind: ConflictKind::Schema,
+                space,
+                key: None,
+                winner,
+            }),
+        }
+    }
+
+    /// True if it holds row locks, or waits for one.
+    pub fn has_locks(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// True if a lock was refused because others wait for those it holds: to run it again it must let go.
+    pub fn is_deadlocked(&self) -> bool {
+        self.deadlocked
+    }
+
+    /// The row that it queued up for last, for who has just been told to wait.
+    pub fn awaited(&self) -> Option<(SpaceId, &Bytes)> {
+        let last = self.held.last().filter(|_| self.waited);
+        last.map(|(space, key)| (*space, key))
+    }
+}
