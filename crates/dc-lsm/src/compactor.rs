@@ -18,13 +18,13 @@
 
 use parking_lot::{Condvar, Mutex};
 use quintet_base::SpaceId;
+use quintet_rt::{Clock, RealClock};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a compaction works between two rests, at least.
 const STRETCH: Duration = Duration::from_micros(100);
@@ -153,8 +153,8 @@ impl Queue {
 /// When one compaction rests.
 pub(crate) struct Rests {
     queue: Arc<Queue>,
-    /// When it last did, or began.
-    since: Instant,
+    /// Nanoseconds of the clock at which it last did, or began.
+    since: u64,
     records: u32,
 }
 
@@ -163,7 +163,7 @@ impl Rests {
     pub(crate) fn new(queue: &Arc<Queue>) -> Rests {
         Rests {
             queue: Arc::clone(queue),
-            since: Instant::now(),
+            since: RealClock.monotonic_nanos(),
             records: 0,
         }
     }
@@ -175,9 +175,13 @@ impl Rests {
             return;
         }
         self.records = 0;
-        if self.queue.has_time() && self.since.elapsed() >= STRETCH {
-            thread::sleep(REST);
-            self.since = Instant::now();
+        if !self.queue.has_time() {
+            return;
+        }
+        let worked = RealClock.monotonic_nanos().saturating_sub(self.since);
+        if u128::from(worked) >= STRETCH.as_nanos() {
+            RealClock.sleep(REST);
+            self.since = RealClock.monotonic_nanos();
         }
     }
 }
@@ -259,12 +263,13 @@ mod tests {
         const STRETCHES: u32 = 20;
         let queue = Arc::new(Queue::default());
         let mut rests = Rests::new(&queue);
-        let began = Instant::now();
+        let since = |then| Duration::from_nanos(RealClock.monotonic_nanos() - then);
+        let began = RealClock.monotonic_nanos();
         for stretch in 1..=STRETCHES {
-            let worked = Instant::now();
-            while worked.elapsed() < STRETCH {}
+            let worked = RealClock.monotonic_nanos();
+            while since(worked) < STRETCH {}
             (0..RECORDS_PER_LOOK).for_each(|_| rests.pass());
-            assert!(began.elapsed() >= stretch * (STRETCH + REST));
+            assert!(since(began) >= stretch * (STRETCH + REST));
         }
     }
 }
