@@ -12,7 +12,7 @@
 //! ```
 //!
 //! **Time.** Nothing needs a compaction to be quick, as long as merges do not pile up, and on few processors one that
-//! is takes them from the commits that come meanwhile. So it sleeps twice as long as it works, in stretches of
+//! is takes one of them from whoever works above. So it sleeps twice as long as it works, in stretches of
 //! some 100 µs, while each space is visited between two merges into it. Once a second merge asks for a visit that
 //! the first one has asked for, the thread is behind, and does not rest until its queue is empty.
 
