@@ -87,7 +87,7 @@ impl Alarms {
                 continue;
             }
             self.rests.store(true, Atomic::SeqCst);
-            if !self.is_any_set() {
+            if !self.look(clock.monotonic_nanos()) {
                 thread::park_timeout(REST_MAX);
             }
             self.rests.store(false, Atomic::Relaxed);
@@ -99,7 +99,7 @@ impl Alarms {
     fn look(&self, now: u64) -> bool {
         let mut any = false;
         for alarm in &self.each {
-            let due = alarm.due.load(Atomic::Acquire);
+            let due = alarm.due.load(Atomic::SeqCst);
             any |= due != NEVER;
             if due <= now {
                 alarm.due.store(NEVER, Atomic::Relaxed);
@@ -107,11 +107,6 @@ impl Alarms {
             }
         }
         any
-    }
-
-    fn is_any_set(&self) -> bool {
-        let mut each = self.each.iter();
-        each.any(|alarm| alarm.due.load(Atomic::SeqCst) != NEVER)
     }
 
     fn set(&self, thread: u32, due: u64, waker: &Waker) {

@@ -42,7 +42,7 @@
 //! | `files`, `again` | reads of the files, and which blocks are worth keeping |
 //! | `space` | one tree: merge, pins, compaction, leftovers |
 //! | `versions` | whose turn it is to write a tree's next version |
-//! | `compactor` | the background thread and its queue |
+//! | `compactor` | the background thread, its queue and its rests |
 //! | `manifest`, `record`, `fault` | bytes on disk, and errors of the tree in our words |
 //!
 //! Lock order: a space's `merging`, its `compacting`, the store's `manifest`, the store's `live`,
