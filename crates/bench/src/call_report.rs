@@ -6,7 +6,7 @@
 use crate::driver::{Figures, RunConfig};
 use crate::history::Verdict;
 use crate::plot::Curves;
-use crate::report::{KEPT_UP, latency_curve, log_line};
+use crate::report::{KEPT_UP, host_line, latency_curve, log_line};
 use crate::timeline::Timeline;
 use hdrhistogram::Histogram;
 use quintet_base::Level;
@@ -84,6 +84,8 @@ pub struct CallReport {
     pub checked: Option<bool>,
     /// What the history of the run says; none if its workload takes none down.
     pub history: Option<Verdict>,
+    /// Share of the machine's processors that its host gave to others meanwhile; none if the system does not tell.
+    pub stolen_share: Option<f64>,
     /// Interval by interval, if asked for.
     pub timeline: Option<Timeline>,
     /// Shares of the committed transactions, and the latency in microseconds that so many did not exceed.
@@ -202,6 +204,7 @@ impl CallReport {
             slow_syncs: log.map(|log| log.slow_syncs),
             checked: setting.checked,
             history: setting.history,
+            stolen_share: figures.stolen_share,
             timeline: figures.timeline.clone(),
             latency_curve: latency_curve(&figures.latency),
         }
@@ -302,6 +305,7 @@ impl fmt::Display for CallReport {
         if let Some(history) = &self.history {
             write!(f, "\n  {history}")?;
         }
+        write!(f, "{}", host_line(self.stolen_share))?;
         match &self.timeline {
             Some(timeline) => write!(f, "\n{timeline}"),
             None => Ok(()),
@@ -335,6 +339,7 @@ pub(crate) mod tests {
             aborted: 9,
             latency,
             log: None,
+            stolen_share: Some(0.25),
             timeline: None,
             calls,
         };

@@ -15,10 +15,10 @@ use crate::live::{Board, Teller};
 use crate::pace::Pace;
 use crate::stage::Second;
 use crate::target::{Compaction, Counters, Target};
-use crate::timeline::{Slice, Timeline, Watch};
+use crate::timeline::{Seen, Slice, Timeline, Watch};
 use crate::worker::{Tally, Worker};
 use hdrhistogram::Histogram;
-use quintet_rt::Clock;
+use quintet_rt::{Clock, threads};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -66,6 +66,8 @@ pub struct Figures {
     pub aborted: u64,
     /// Latency of the committed ones, in nanoseconds.
     pub latency: Histogram<u64>,
+    /// Share of the machine's processors that its host gave to others in it; none if the system does not tell.
+    pub stolen_share: Option<f64>,
     /// What the log did in it, if that is counted.
     pub log: Option<Counters>,
     /// Interval by interval, if asked for.
@@ -213,10 +215,10 @@ pub(crate) fn conduct(
     config: RunConfig,
     clock: &dyn Clock,
     progress: &Progress,
-    threads: Vec<ScopedJoinHandle<'_, Result<Tally, Error>>>,
+    handles: Vec<ScopedJoinHandle<'_, Result<Tally, Error>>>,
     tell: Option<&mut dyn FnMut(Second)>,
 ) -> Result<Figures, Error> {
-    let failed = || threads.iter().any(ScopedJoinHandle::is_finished);
+    let failed = || handles.iter().any(ScopedJoinHandle::is_finished);
     let mut nobody = |_| {};
     let tell = tell.unwrap_or(&mut nobody);
     let now = clock.monotonic_nanos();
@@ -227,9 +229,14 @@ pub(crate) fn conduct(
         failed()
     });
     let (before, began) = ((probes.counters)(), clock.monotonic_nanos());
+    let stolen_before = threads::stolen();
+    let seen = || Seen {
+        compaction: (probes.compaction)(),
+        stolen_ms: threads::stolen().map_or(0, |stolen| stolen.as_millis() as u64),
+    };
     let mut watch = match progress.interval_ns {
         0 => None,
-        ns => Some(Watch::new(ns, (probes.compaction)())),
+        ns => Some(Watch::new(ns, seen())),
     };
     teller.begin(began, config.seconds, false);
     progress.origin.store(began, Ordering::Relaxed);
@@ -238,7 +245,7 @@ pub(crate) fn conduct(
         let now = clock.monotonic_nanos();
         teller.look(now);
         if let Some(watch) = &mut watch {
-            watch.look(now - began, (probes.compaction)());
+            watch.look(now - began, seen());
         }
         failed()
     };
@@ -246,10 +253,13 @@ pub(crate) fn conduct(
     look();
     progress.enter(Phase::Stopped);
     let (after, ended) = ((probes.counters)(), clock.monotonic_nanos());
+    let stolen = threads::stolen()
+        .zip(stolen_before)
+        .map(|(after, before)| after.saturating_sub(before));
     let mut sum = Tally::new(slices(&config, progress.interval_ns));
     let mut first_error = None;
-    for thread in threads {
-        match thread.join().map_err(|_| Error::ClientPanicked) {
+    for handle in handles {
+        match handle.join().map_err(|_| Error::ClientPanicked) {
             Ok(Ok(tally)) => sum.add(&tally),
             Ok(Err(error)) | Err(error) => first_error = first_error.or(Some(error)),
         }
@@ -261,8 +271,11 @@ pub(crate) fn conduct(
         let whole = (ended - began) / progress.interval_ns;
         Timeline::new(&sum.slices, &watch, whole as usize)
     });
+    let seconds = (ended - began) as f64 / 1e9;
+    let processor_seconds = seconds * threads::processors() as f64;
     Ok(Figures {
-        seconds: (ended - began) as f64 / 1e9,
+        seconds,
+        stolen_share: stolen.map(|stolen| stolen.as_secs_f64() / processor_seconds),
         committed: sum.committed,
         aborted: sum.aborted,
         latency: sum.latency,

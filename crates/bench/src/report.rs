@@ -81,6 +81,8 @@ pub struct Report {
     pub transactions_per_sync: Option<f64>,
     /// Bytes of log per logged transaction; none if nothing was logged.
     pub log_bytes_per_transaction: Option<f64>,
+    /// Share of the machine's processors that its host gave to others meanwhile; none if the system does not tell.
+    pub stolen_share: Option<f64>,
     /// Interval by interval, if asked for.
     pub timeline: Option<Timeline>,
     /// Shares of the committed transactions, and the latency in microseconds that so many did not exceed.
@@ -154,6 +156,7 @@ impl Report {
             logged_per_second: log.map(|log| rate(log.logged)),
             transactions_per_sync: log.and_then(|log| per(log.logged, log.syncs)),
             log_bytes_per_transaction: log.and_then(|log| per(log.log_bytes, log.logged)),
+            stolen_share: figures.stolen_share,
             timeline: figures.timeline.clone(),
             latency_curve: latency_curve(&figures.latency),
         }
@@ -231,6 +234,7 @@ impl fmt::Display for Report {
         if let Some(transactions) = self.transactions_per_sync {
             write!(f, ", {transactions:.1} transactions per sync")?;
         }
+        write!(f, "{}", host_line(self.stolen_share))?;
         match &self.timeline {
             Some(timeline) => write!(f, "\n{timeline}"),
             None => Ok(()),
@@ -257,6 +261,19 @@ pub(crate) fn log_line(
     line
 }
 
+/// What a report says of the machine's host, if it took any of the processors: a line of its own, or nothing.
+pub(crate) fn host_line(stolen_share: Option<f64>) -> String {
+    match stolen_share {
+        Some(share) if share > 0.0 => {
+            format!(
+                "\n  host       {:>12.1} % of the processors' time taken",
+                share * 100.0
+            )
+        }
+        _ => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,6 +297,7 @@ mod tests {
                 sync_nanos: 50_000_000,
                 slow_syncs: 3,
             }),
+            stolen_share: Some(0.25),
             timeline: None,
             calls: Default::default(),
         };
@@ -369,6 +387,10 @@ mod tests {
         assert!(text.contains("20.00 % of the attempts"), "{text}");
         assert!(
             text.contains("250 syncs/s of 100 us, 3 of them over 5 ms"),
+            "{text}"
+        );
+        assert!(
+            text.contains("25.0 % of the processors' time taken"),
             "{text}"
         );
     }

@@ -1,4 +1,4 @@
-//! A run cut into short intervals: what each did, and whether a compaction ran in it.
+//! A run cut into short intervals: what each did, whether a compaction ran in it, and what the machine's host took of it.
 //!
 //! Relies on: workers file each answer under the interval in which it came.  Promises: only whole
 //! intervals; one counts as *inside* a compaction if one ran in any part of it, be it from memory into the
@@ -60,6 +60,7 @@ impl Slice {
 struct Mark {
     compacting: bool,
     rewriting: bool,
+    stolen_ms: u64,
 }
 
 impl Mark {
@@ -73,13 +74,21 @@ impl Mark {
 pub(crate) struct Watch {
     interval_ns: u64,
     seen: Vec<Mark>,
-    last: (u64, Compaction),
-    first: Compaction,
+    last: (u64, Seen),
+    first: Seen,
+}
+
+/// What a look sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    pub compaction: Compaction,
+    /// Milliseconds of all processors that the host has given to others so far.
+    pub stolen_ms: u64,
 }
 
 impl Watch {
     /// Begins at the first interval.
-    pub fn new(interval_ns: u64, now: Compaction) -> Watch {
+    pub fn new(interval_ns: u64, now: Seen) -> Watch {
         Watch {
             interval_ns,
             seen: Vec::new(),
@@ -89,8 +98,9 @@ impl Watch {
     }
 
     /// What was seen so many nanoseconds after the beginning.
-    pub fn look(&mut self, at: u64, seen: Compaction) {
-        let (before, old) = self.last;
+    pub fn look(&mut self, at: u64, now: Seen) {
+        let (before, last) = self.last;
+        let (old, seen) = (last.compaction, now.compaction);
         let (from, to) = (before / self.interval_ns, at / self.interval_ns);
         if self.seen.len() as u64 <= to {
             self.seen.resize(to as usize + 1, Mark::default());
@@ -109,11 +119,23 @@ impl Watch {
             mark.compacting |= ended || ran(old.running, seen.running);
             mark.rewriting |= ran(old.rewriting, seen.rewriting);
         }
-        self.last = (at, seen);
+        // Looks are much closer than intervals are long: it is known to one look in which it was.
+        self.seen[to as usize].stolen_ms += now.stolen_ms.saturating_sub(last.stolen_ms);
+        self.last = (at, now);
     }
 
     fn finished(&self) -> u64 {
-        self.last.1.finished - self.first.finished
+        self.last.1.compaction.finished - self.first.compaction.finished
+    }
+
+    fn mark(&self, at: usize) -> Mark {
+        self.seen.get(at).copied().unwrap_or_default()
+    }
+
+    /// Neither in this interval nor in the one before, what has gathered in which is worked off here.
+    fn is_undisturbed(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map_or(0, |at| self.mark(at).stolen_ms);
+        before + self.mark(at).stolen_ms == 0
     }
 }
 
@@ -136,6 +158,8 @@ pub struct Interval {
     pub compacting: bool,
     /// In some part of it, the store rewrote files of its own.
     pub rewriting: bool,
+    /// Milliseconds of all processors that the machine's host gave to others.
+    pub stolen_ms: u64,
 }
 
 /// All intervals of one kind together.
@@ -164,6 +188,9 @@ pub struct Timeline {
     pub inside: Option<Share>,
     /// The others.
     pub outside: Option<Share>,
+    /// Those in which, and before which, the machine's host took nothing of its processors, whether inside or outside; none if there
+    /// were none.
+    pub undisturbed: Option<Share>,
     /// By how much throughput inside is below that outside, as a share of it; below zero if it is not.
     pub loss: Option<f64>,
     /// p99 inside over p99 outside.
@@ -180,7 +207,6 @@ impl Timeline {
     /// `slices` of all workers, `whole` of which have passed.
     pub(crate) fn new(slices: &[Slice], watch: &Watch, whole: usize) -> Timeline {
         let seconds = watch.interval_ns as f64 / 1e9;
-        let mark = |at: usize| watch.seen.get(at).copied().unwrap_or_default();
         let slices = &slices[..whole.min(slices.len())];
         let intervals = slices.iter().enumerate().map(|(at, slice)| Interval {
             at: at as f64 * seconds,
@@ -189,18 +215,15 @@ impl Timeline {
             p50_us: microseconds(&slice.latency, 0.5),
             p99_us: microseconds(&slice.latency, 0.99),
             max_us: microseconds(&slice.latency, 1.0),
-            compacting: mark(at).compacting,
-            rewriting: mark(at).rewriting,
+            compacting: watch.mark(at).compacting,
+            rewriting: watch.mark(at).rewriting,
+            stolen_ms: watch.mark(at).stolen_ms,
         });
         let intervals = intervals.collect();
-        let share = |wanted: bool| {
+        let share = |wanted: &dyn Fn(usize) -> bool| {
             let mut sum = Slice::new();
             let mut count = 0;
-            for (_, slice) in slices
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| mark(*at).inside() == wanted)
-            {
+            for (_, slice) in slices.iter().enumerate().filter(|(at, _)| wanted(*at)) {
                 sum.add(slice);
                 count += 1;
             }
@@ -212,7 +235,8 @@ impl Timeline {
                 max_us: microseconds(&sum.latency, 1.0),
             })
         };
-        let (inside, outside) = (share(true), share(false));
+        let inside = share(&|at| watch.mark(at).inside());
+        let outside = share(&|at| !watch.mark(at).inside());
         let both = inside.as_ref().zip(outside.as_ref());
         Timeline {
             interval_seconds: seconds,
@@ -221,6 +245,7 @@ impl Timeline {
             p99_ratio: both.map(|(i, o)| i.p99_us / o.p99_us),
             inside,
             outside,
+            undisturbed: share(&|at| watch.is_undisturbed(at)),
             intervals,
         }
     }
@@ -230,18 +255,19 @@ impl std::fmt::Display for Timeline {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(
             f,
-            "  seconds   committed/s  aborted/s    p50 us    p99 us    max us  compaction"
+            "  seconds   committed/s  aborted/s    p50 us    p99 us    max us  stolen ms  compaction"
         )?;
         for interval in &self.intervals {
             writeln!(
                 f,
-                "  {:>7.2} {:>13.0} {:>10.0} {:>9.1} {:>9.1} {:>9.1}  {}",
+                "  {:>7.2} {:>13.0} {:>10.0} {:>9.1} {:>9.1} {:>9.1} {:>10}  {}",
                 interval.at,
                 interval.committed_per_second,
                 interval.aborted_per_second,
                 interval.p50_us,
                 interval.p99_us,
                 interval.max_us,
+                interval.stolen_ms,
                 match (interval.compacting, interval.rewriting) {
                     (true, true) => "memory, files",
                     (true, false) => "memory",
@@ -251,11 +277,20 @@ impl std::fmt::Display for Timeline {
             )?;
         }
         write!(f, "  compactions {:>8}", self.compactions)?;
-        for (name, share) in [("inside", &self.inside), ("outside", &self.outside)] {
+        let disturbed = self.intervals.iter().any(|interval| interval.stolen_ms > 0);
+        let shares = [
+            ("inside", self.inside.as_ref()),
+            ("outside", self.outside.as_ref()),
+            (
+                "undisturbed",
+                self.undisturbed.as_ref().filter(|_| disturbed),
+            ),
+        ];
+        for (name, share) in shares {
             if let Some(share) = share {
                 write!(
                     f,
-                    "\n  {name:<8} {:>12.0} /s  p50 {:.1}  p99 {:.1}  max {:.1}  ({} intervals)",
+                    "\n  {name:<11} {:>9.0} /s  p50 {:.1}  p99 {:.1}  max {:.1}  ({} intervals)",
                     share.committed_per_second,
                     share.p50_us,
                     share.p99_us,
@@ -282,14 +317,20 @@ mod tests {
     const INTERVAL: u64 = 100;
 
     fn watched(looks: &[(u64, bool, u64)]) -> Watch {
-        let mut watch = Watch::new(INTERVAL, Compaction::default());
+        let mut watch = Watch::new(INTERVAL, Seen::default());
         for (at, running, finished) in looks {
-            let seen = Compaction {
+            let compaction = Compaction {
                 running: *running,
                 rewriting: false,
                 finished: *finished,
             };
-            watch.look(*at, seen);
+            watch.look(
+                *at,
+                Seen {
+                    compaction,
+                    stolen_ms: 0,
+                },
+            );
         }
         watch
     }
@@ -314,13 +355,19 @@ mod tests {
 
     #[test]
     fn the_stores_own_files_are_told_from_memory() {
-        let mut watch = Watch::new(INTERVAL, Compaction::default());
+        let mut watch = Watch::new(INTERVAL, Seen::default());
         for (at, rewriting) in [(50, false), (150, true), (250, false), (350, false)] {
-            let seen = Compaction {
+            let compaction = Compaction {
                 rewriting,
                 ..Compaction::default()
             };
-            watch.look(at, seen);
+            watch.look(
+                at,
+                Seen {
+                    compaction,
+                    stolen_ms: 0,
+                },
+            );
         }
         assert!(watch.seen.iter().all(|mark| !mark.compacting));
         let rewriting: Vec<bool> = watch.seen.iter().map(|mark| mark.rewriting).collect();
@@ -353,6 +400,42 @@ mod tests {
         assert!((timeline.p99_ratio.unwrap() - 4.0).abs() < 0.1);
         let text = timeline.to_string();
         assert!(text.contains("throughput -20.0 %"), "{text}");
+    }
+
+    /// Of five intervals the host takes something in the second, which the third has to work off.
+    #[test]
+    fn what_the_host_has_disturbed_is_told_apart() {
+        let mut watch = Watch::new(INTERVAL, Seen::default());
+        for (at, stolen_ms) in [
+            (50, 0),
+            (150, 20),
+            (199, 30),
+            (250, 30),
+            (350, 30),
+            (450, 30),
+        ] {
+            watch.look(
+                at,
+                Seen {
+                    stolen_ms,
+                    ..Seen::default()
+                },
+            );
+        }
+        let mut slices = Slice::list(500e-9, INTERVAL);
+        for (interval, latency) in [10_000, 90_000, 90_000, 20_000, 20_000]
+            .into_iter()
+            .enumerate()
+        {
+            slices[interval].latency.record(latency).unwrap();
+        }
+        let timeline = Timeline::new(&slices, &watch, 5);
+        let stolen: Vec<u64> = timeline.intervals.iter().map(|i| i.stolen_ms).collect();
+        assert_eq!(stolen, [0, 30, 0, 0, 0]);
+        let undisturbed = timeline.undisturbed.as_ref().unwrap();
+        assert_eq!(undisturbed.intervals, 3);
+        assert!(undisturbed.max_us < 21.0, "{undisturbed:?}");
+        assert!(timeline.to_string().contains("undisturbed"), "{timeline}");
     }
 
     #[test]

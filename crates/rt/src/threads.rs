@@ -5,8 +5,10 @@
 //! asynchronous runtime or a pool; short tasks belong to the callers' own threads.
 
 mod idle;
+mod stolen;
 
 pub use idle::only_when_idle;
+pub use stolen::stolen;
 
 use std::future::Future;
 use std::pin::pin;
