@@ -24,6 +24,7 @@
 //! | `call_run`, `calls`, `call_report` | a whole run of calls; what it counts; its report |
 //! | `compare` | several targets in turn, and their ratios |
 //! | `scheduling` | what ordering a call costs, without running it |
+//! | `machine` | what the machine itself adds to latency |
 //! | `nodes` | processes with a partition each, on TCP, measured (`quintet-nodes` runs the calls) |
 //! | `chart` | any figures against any others, as SVG |
 //! | `plot` | throughput over time and latency by percentile, as SVG |
@@ -54,6 +55,7 @@ mod history;
 mod live;
 #[cfg(feature = "calls")]
 pub mod loading;
+pub mod machine;
 #[cfg(feature = "nodes")]
 pub mod nodes;
 mod pace;

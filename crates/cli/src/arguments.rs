@@ -174,6 +174,41 @@ pub enum BenchCommand {
     /// What ordering a call costs while others wait; nothing is run
     #[command(after_help = SCHEDULER_EXAMPLES)]
     Scheduler(SchedulerArguments),
+    /// What the machine itself adds to latency; no database is run
+    #[command(after_help = MACHINE_EXAMPLES)]
+    Machine(MachineArguments),
+}
+
+const MACHINE_EXAMPLES: &str = "\
+Examples:
+  quintet bench machine
+  quintet bench machine --seconds 30 --load 0.5 --json
+
+One thread on each processor reads the clock and nothing else, and takes down when it did not get to it for 0.3 ms or more: on a
+virtual machine the host has taken the processor, or the system had something else to do. From these times
+follows how long calls wait at least that want such a share of a processor: at 0.8 whatever a gap has left behind takes
+four times as long as the gap to be worked off. Run it before and after a run with --rate, on the
+machine at rest: less than what it says of p99 no program can show.";
+
+/// `quintet bench machine`.
+#[derive(Args, Debug)]
+pub struct MachineArguments {
+    /// Seconds to watch
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Share of a processor that the calls want
+    #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = load)]
+    pub load: f64,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn load(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..0.99).contains(&share) => Ok(share),
+        _ => Err("a share from 0 to below 0.99".to_owned()),
+    }
 }
 
 const SCHEDULER_EXAMPLES: &str = "\

@@ -104,6 +104,7 @@ fn bench(command: &BenchCommand) -> Result<(), Exit> {
         BenchCommand::Compare(compare) => bench(&compare::named(compare)?),
         BenchCommand::Nodes(run) => nodes::bench(run),
         BenchCommand::Scheduler(scheduler) => measure::scheduler(scheduler),
+        BenchCommand::Machine(machine) => measure::machine(machine),
     }
 }
 

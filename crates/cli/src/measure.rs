@@ -1,10 +1,10 @@
 //! `quintet bench ycsb`: key-value transactions on a directory, with a report; `quintet bench scheduler`: the
-//! cost of ordering calls.
+//! cost of ordering calls; `quintet bench machine`: what the machine adds.
 //!
 //! Relies on: `quintet_bench`.  Promises: a temporary directory is gone afterwards; one given by
 //! name keeps its records.  Does not: compare with other systems; `bench/` has scripts for that.
 
-use crate::arguments::{SchedulerArguments, YcsbArguments};
+use crate::arguments::{MachineArguments, SchedulerArguments, YcsbArguments};
 use crate::compare::draw;
 use crate::database::{close, open};
 use crate::exit::{Code, Exit};
@@ -12,7 +12,7 @@ use crate::heap;
 use crate::progress::{self, RunProgress};
 use quintet_analysis::Rule;
 use quintet_bench::plot::Line;
-use quintet_bench::{Error, RunConfig, SchedulingRun, YcsbRun};
+use quintet_bench::{Error, RunConfig, SchedulingRun, YcsbRun, machine};
 use quintet_embed::{DatabaseConfig, Posting};
 use quintet_rt::RealClock;
 use quintet_workloads::YcsbConfig;
@@ -64,11 +64,25 @@ pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
             report.timeline = None;
         }
     }
-    let text = if arguments.json {
-        report.to_json()
-    } else {
-        report.to_string()
-    };
+    print(match arguments.json {
+        true => report.to_json(),
+        false => report.to_string(),
+    })
+}
+
+/// `quintet bench machine`.
+///
+/// # Errors
+/// With code 1 if the report cannot be written.
+pub fn machine(arguments: &MachineArguments) -> Result<(), Exit> {
+    let report = machine::watch(arguments.seconds, arguments.load, &RealClock);
+    print(match arguments.json {
+        true => report.to_json(),
+        false => report.to_string(),
+    })
+}
+
+fn print(text: String) -> Result<(), Exit> {
     writeln!(std::io::stdout(), "{text}")
         .map_err(|error| Exit::from_error(Code::Failed, "writing the report", &error))
 }
