@@ -257,7 +257,7 @@ impl Session {
             self.txn = None;
             return Err(super::execute::canceled());
         }
-        let txn = self.ensure_txn_at(level_of_line(self.level), schema);
+        let txn = self.ensure_txn_at(LEVEL_OF_BATCH, schema);
         while let Some((space, key)) = awaited.rows.get(awaited.locked) {
             match txn.lock_only(*space, key) {
                 Ok(()) => awaited.locked += 1,
@@ -293,7 +293,7 @@ impl Session {
     fn as_leader<T>(&self, run: impl FnOnce(&Leader<'_>) -> T) -> T {
         run(&Leader {
             direct: &self.host.direct,
-            level: level_of_line(self.level),
+            level: LEVEL_OF_BATCH,
             slot: &self.present.slot,
             lost: &|lost, label, since| {
                 let now = self.host.clock.now_micros();
@@ -339,10 +339,7 @@ impl Company {
     }
 }
 
-/// What a batch is run at: calls at READ COMMITTED share those of SERIALIZABLE, which promises more.
-fn level_of_line(level: Level) -> Level {
-    match level {
-        Level::Snapshot => Level::Snapshot,
-        Level::ReadCommitted | Level::Serializable => Level::Serializable,
-    }
-}
+/// What a batch is run at, of whatever level its calls are: they commit together, so a call that writes what one before it
+/// has written comes after that one's commit, and must have seen all that was committed by then. What was read as of the
+/// batch's beginning may be older, which only a validation tells.
+const LEVEL_OF_BATCH: Level = Level::Serializable;
