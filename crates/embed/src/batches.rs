@@ -26,7 +26,7 @@
 mod lane;
 mod ticket;
 
-pub(crate) use lane::Leader;
+pub(crate) use lane::{LEVEL_OF_BATCH, Leader};
 pub(crate) use ticket::{Answer, Asked, Job, Landed, Row, Ticket, TicketWait};
 
 use crate::activity::Stand;

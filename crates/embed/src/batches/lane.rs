@@ -34,11 +34,14 @@ const RUNS_MAX: usize = 4;
 /// Rows that a call waits for at most, all its waits together; then it goes on by itself.
 const AWAITED_MAX: usize = 8;
 
+/// What a batch is run at, of whatever level its calls are: they commit together, so a call that writes what one before it
+/// has written comes after that one's commit, and must have seen all that was committed by then. What was read as of the
+/// batch's beginning may be older, which only a validation tells.
+pub(crate) const LEVEL_OF_BATCH: Level = Level::Serializable;
+
 /// Who runs a lane lends this.
 pub(crate) struct Leader<'l> {
     pub direct: &'l Direct,
-    /// Of the line.
-    pub level: Level,
     /// Others see him run it.
     pub slot: &'l Slot,
     /// Told what a batch was lost by, whose calls it had, and since when it ran; says when it was.
@@ -107,7 +110,7 @@ impl Running<'_> {
         txn: Option<Txn>,
         counters: &Counters,
     ) -> Option<Lsn> {
-        let mut txn = txn.unwrap_or_else(|| leader.direct.begin(leader.level));
+        let mut txn = txn.unwrap_or_else(|| leader.direct.begin(LEVEL_OF_BATCH));
         leader.slot.runs(Some(txn.id()));
         let mut since = leader.now;
         if let Some(first) = self.members.first() {

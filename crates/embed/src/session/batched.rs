@@ -16,12 +16,14 @@
 
 use super::portal::{Portal, PortalState};
 use super::{Mode, Session};
-use crate::batches::{Answer, Asked, Hold, Job, Landed, Leader, NotTaken, Row, Seat, Ticket};
+use crate::batches::{
+    Answer, Asked, Hold, Job, LEVEL_OF_BATCH, Landed, Leader, NotTaken, Row, Seat, Ticket,
+};
 use crate::classified::Class;
 use crate::contention::{Incident, Kind};
 use crate::lent::{Facts, LentHost};
 use crate::step::{Pause, Reason};
-use quintet_base::{Level, Patience, SqlError, SqlResult, Timestamp, Value};
+use quintet_base::{Patience, SqlError, SqlResult, Timestamp, Value};
 use quintet_direct::Run;
 use quintet_engine::Engine;
 use quintet_ir::statement::Body;
@@ -293,7 +295,6 @@ impl Session {
     fn as_leader<T>(&self, run: impl FnOnce(&Leader<'_>) -> T) -> T {
         run(&Leader {
             direct: &self.host.direct,
-            level: LEVEL_OF_BATCH,
             slot: &self.present.slot,
             lost: &|lost, label, since| {
                 let now = self.host.clock.now_micros();
@@ -338,8 +339,3 @@ impl Company {
         *self = Company::Known;
     }
 }
-
-/// What a batch is run at, of whatever level its calls are: they commit together, so a call that writes what one before it
-/// has written comes after that one's commit, and must have seen all that was committed by then. What was read as of the
-/// batch's beginning may be older, which only a validation tells.
-const LEVEL_OF_BATCH: Level = Level::Serializable;
