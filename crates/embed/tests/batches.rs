@@ -68,6 +68,16 @@ const SCHEMA: &str = "
       update account set n = n + 1 where id = again.account;
       v := currval('numbers');
     end $$;
+    create procedure linger(account int) language plpgsql as $$
+    begin
+      while nextval('numbers') < 1000000000 loop end loop;
+      update account set n = n + 1 where id = linger.account;
+    end $$;
+    create procedure add_and_see(account int, other int, out seen bigint) language plpgsql as $$
+    begin
+      update account set n = n + 1 where id = add_and_see.account;
+      select n into seen from account where id = other;
+    end $$;
     create procedure hold(account int) language plpgsql as $$
     begin
       perform n from account where id = hold.account for update;
@@ -123,6 +133,39 @@ fn outcome(client: &mut Client, sql: &str) -> Outcome {
 
 fn batches(db: &Database) -> BatchStats {
     db.stats().batches
+}
+
+/// Goal: at SNAPSHOT, too, a call that writes after another of its batch sees what was committed before that one: here between
+/// the two's beginning and their commit, which a third client can tell from what it reads then.
+#[test]
+fn who_writes_after_another_of_its_batch_misses_nothing_that_is_older() {
+    let (_dir, db) = open_by(Engine::Queue, SCHEMA);
+    let mut clients = [db.client().unwrap(), db.client().unwrap()];
+    for client in &mut clients {
+        let sql = "set default_transaction_isolation to 'repeatable read'";
+        client.query(sql).unwrap();
+    }
+    let [mut first, mut second] = clients;
+    let first_pause = start(&mut first, "call linger(1)");
+    let second_pause = start(&mut second, "call add_and_see(1, 2, null)");
+    let mut third = serializable(&db);
+    let leads = threads::spawn("leads", move || end(&mut first, first_pause));
+    // The first call draws numbers: the batch runs.
+    while number(&mut third, "select nextval('numbers')") < 100 {}
+    let sql = "update account set n = 5 where id = 2";
+    third.query(sql).unwrap();
+    assert_eq!(number(&mut third, "select n from account where id = 1"), 0);
+    third.query("select setval('numbers', 1000000000)").unwrap();
+    assert_eq!(leads.join().unwrap(), Ok(vec![]));
+    let seen = end(&mut second, second_pause).unwrap();
+    assert_eq!(seen, [[Some("5".to_owned())]]);
+    let BatchStats {
+        calls,
+        batches,
+        lost,
+        ..
+    } = batches(&db);
+    assert_eq!((calls, batches, lost), (2, 1, 1));
 }
 
 /// Goal: what is pending when somebody has time is one transaction with one commit, in the order of arrival.
