@@ -14,6 +14,7 @@ use crate::quantity::{Size, Span};
 use clap::{Args, Command, ValueEnum};
 use quintet_base::{Durability, limits};
 use quintet_embed::{ArchiveConfig, Engine};
+use quintet_server::SOCKET_MODE_DEFAULT;
 use serde::{Deserialize, Deserializer};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,18 @@ pub struct Options {
     /// Address and port for PostgreSQL clients [default: 127.0.0.1:5433]
     #[arg(long, env = "QUINTET_LISTEN", value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
+    /// Directories in each of which a Unix socket is made, too, for clients of this machine that name the directory as
+    /// their host; separated by commas [default: none]
+    #[arg(
+        long,
+        env = "QUINTET_UNIX_SOCKET_DIRECTORIES",
+        value_name = "DIR",
+        value_delimiter = ','
+    )]
+    pub unix_socket_directories: Option<Vec<PathBuf>>,
+    /// Who may connect to it, as the permissions of a file, in octal [default: 0777]
+    #[arg(long, env = "QUINTET_UNIX_SOCKET_PERMISSIONS", value_name = "MODE")]
+    pub unix_socket_permissions: Option<String>,
     /// Memory for rows, caches and buffers, e.g. 512MiB, 4GiB [default: 2GiB]
     #[arg(long, env = "QUINTET_MEMORY", value_name = "SIZE")]
     pub memory: Option<Size>,
@@ -131,6 +144,10 @@ pub struct Settings {
     pub data: PathBuf,
     /// See [`Options::listen`].
     pub listen: SocketAddr,
+    /// See [`Options::unix_socket_directories`].
+    pub unix_socket_directories: Vec<PathBuf>,
+    /// See [`Options::unix_socket_permissions`].
+    pub unix_socket_permissions: u32,
     /// See [`Options::memory`].
     pub memory: Size,
     /// See [`Options::populate_memory`].
@@ -215,6 +232,12 @@ impl Options {
         Options {
             data: self.data.or(lower.data),
             listen: self.listen.or(lower.listen),
+            unix_socket_directories: self
+                .unix_socket_directories
+                .or(lower.unix_socket_directories),
+            unix_socket_permissions: self
+                .unix_socket_permissions
+                .or(lower.unix_socket_permissions),
             memory: self.memory.or(lower.memory),
             populate_memory: self.populate_memory.or(lower.populate_memory),
             durability: self.durability.or(lower.durability),
@@ -290,6 +313,10 @@ impl Options {
         if let Some((name, _)) = users.iter().find(|(name, _)| !seen.insert(name.clone())) {
             return Err(usage(&format!("user \"{name}\" is given twice")));
         }
+        let mode = match &self.unix_socket_permissions {
+            Some(text) => mode(text)?,
+            None => SOCKET_MODE_DEFAULT,
+        };
         let archive = match self.log_archive {
             Some(directory) => Some(ArchiveConfig {
                 directory,
@@ -308,6 +335,8 @@ impl Options {
             listen: self
                 .listen
                 .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5433))),
+            unix_socket_directories: self.unix_socket_directories.unwrap_or_default(),
+            unix_socket_permissions: mode,
             memory,
             populate_memory: self.populate_memory.unwrap_or(false),
             durability: self.durability.unwrap_or_default(),
@@ -339,6 +368,15 @@ fn history(asked: Option<Span>) -> Result<Span, Exit> {
         }
         length => Ok(length),
     }
+}
+
+/// Permissions of a file.
+fn mode(text: &str) -> Result<u32, Exit> {
+    let mode = u32::from_str_radix(text, 8).ok();
+    mode.filter(|mode| *mode <= 0o777).ok_or_else(|| {
+        let message = format!("unix_socket_permissions is \"{text}\", no permissions in octal");
+        Exit::new(Code::Usage, message)
+    })
 }
 
 fn user(line: &str) -> Result<(String, String), Exit> {
@@ -397,6 +435,8 @@ mod tests {
     const FULL: &str = r#"
         data = "/srv/quintet"
         listen = "127.0.0.1:6000"
+        unix_socket_directories = ["/run/quintet", "/tmp"]
+        unix_socket_permissions = "0770"
         memory = "4GiB"
         populate_memory = true
         durability = "async"
@@ -434,6 +474,8 @@ mod tests {
             .unwrap()
             .settle(Some("# who\n\n carl:y \n"))
             .unwrap();
+        assert_eq!(settings.unix_socket_directories.len(), 2);
+        assert_eq!(settings.unix_socket_permissions, 0o770);
         assert_eq!(settings.memory, Size(4 << 30));
         assert!(settings.populate_memory);
         assert_eq!(settings.durability, Durability::Async);
@@ -497,6 +539,13 @@ mod tests {
             Ok(settings) => panic!("{text} gave {settings:?}"),
         };
         assert!(message("tls_key = 'k'").contains("tls_cert"));
+        for wrong in ["rwx", "0888", "1777", "-1"] {
+            let text = format!("unix_socket_permissions = '{wrong}'");
+            assert!(
+                message(&text).contains("unix_socket_permissions"),
+                "{wrong}"
+            );
+        }
         assert!(message("memory = '1MiB'").contains("64MiB"));
         assert!(message("memory = 'much'").contains("not a size"));
         assert!(message("durability = 'maybe'").contains("invalid durability"));

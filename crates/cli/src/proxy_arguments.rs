@@ -37,6 +37,18 @@ pub struct ProxyArguments {
     /// Address and port for clients [default: 127.0.0.1:5433]
     #[arg(long, env = "QUINTET_LISTEN", value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
+    /// Directories in each of which a Unix socket is made, too, for clients of this machine that name the directory as
+    /// their host; separated by commas [default: none]
+    #[arg(
+        long,
+        env = "QUINTET_UNIX_SOCKET_DIRECTORIES",
+        value_name = "DIR",
+        value_delimiter = ','
+    )]
+    pub unix_socket_directories: Option<Vec<PathBuf>>,
+    /// Who may connect to it, as the permissions of a file, in octal [default: 0777]
+    #[arg(long, env = "QUINTET_UNIX_SOCKET_PERMISSIONS", value_name = "MODE")]
+    pub unix_socket_permissions: Option<String>,
     /// How conflicts are met: chains, chains+certify, round-robin or centralised-writes
     #[arg(long, value_name = "NAME", default_value = "chains", value_parser = policy)]
     pub policy: Policy,
@@ -118,6 +130,8 @@ impl ProxyArguments {
     pub fn door(&self) -> Options {
         Options {
             listen: self.listen,
+            unix_socket_directories: self.unix_socket_directories.clone(),
+            unix_socket_permissions: self.unix_socket_permissions.clone(),
             http: self.http,
             max_connections: self.max_connections,
             tls_cert: self.tls_cert.clone(),

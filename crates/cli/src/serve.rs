@@ -90,6 +90,8 @@ pub fn door(settings: &Settings) -> ServerConfig {
     let tls = settings.tls.clone();
     ServerConfig {
         listen: settings.listen,
+        socket_directories: settings.unix_socket_directories.clone(),
+        socket_mode: settings.unix_socket_permissions,
         users: settings.users.iter().cloned().collect(),
         hba: settings.hba.clone(),
         tls_client_ca: settings.tls_client_ca.clone(),
@@ -160,7 +162,11 @@ pub fn refused(error: &quintet_server::Error) -> Exit {
         | quintet_server::Error::NoAuthority => {
             Exit::from_error(Code::Usage, "cannot serve", error)
         }
-        quintet_server::Error::Listen { .. } => {
+        quintet_server::Error::Socket { .. } => {
+            Exit::from_error(Code::Network, "cannot serve", error)
+                .hint("Unix sockets are made in --unix-socket-directories, which must be there.")
+        }
+        quintet_server::Error::Listen { .. } | quintet_server::Error::SocketTaken { .. } => {
             Exit::from_error(Code::Network, "cannot serve", error)
                 .hint("Another server may have the port; choose one with --listen 127.0.0.1:PORT.")
         }
@@ -237,8 +243,10 @@ fn announce(settings: &Settings, report: &OpenReport, server: &Server) {
         }
         return;
     }
+    let files = server.socket_files().iter();
+    let files: String = files.map(|file| format!(", {}", file.display())).collect();
     let mut text = format!(
-        "quintet {version}\n  data       {data}: {recovered}\n  settings   memory {}, durability {}\n  recovery   {}\n  listening  {address}\n  connect    psql -h {} -p {} -U quintet quintet\n",
+        "quintet {version}\n  data       {data}: {recovered}\n  settings   memory {}, durability {}\n  recovery   {}\n  listening  {address}{files}\n  connect    psql -h {} -p {} -U quintet quintet\n",
         settings.memory,
         settings.durability,
         describe_bound(report),

@@ -5,11 +5,12 @@
 //! rules and without passwords nobody comes in from another machine.  Does not: encrypt; the door has.
 //!
 //! ```text
-//!   rules given?  ──first that fits──► trust │ reject │ scram-sha-256 │ cert
+//!   rules given?  ──first that fits──► trust │ reject │ scram-sha-256 │ cert │ peer
 //!      └ no: any user, any role with a password? ─► scram-sha-256; else from this machine: trust, else reject
 //!   proof ─► a role? LOGIN? room below CONNECTION LIMIT? ─► in
 //! ```
 
+use crate::arrivals::Origin;
 use crate::auth::{self, Verifier};
 use crate::door::{Entrance, Io, Refusal, ask};
 use crate::hba::{Caller, Method};
@@ -17,16 +18,18 @@ use crate::house::House;
 use crate::metrics::add;
 use crate::protocol::backend::{self, Sasl};
 use quintet_base::{SqlError, SqlState};
-use quintet_rt::Clock;
+use quintet_rt::{Clock, RealDisk, disk};
 use quintet_sql::role::Login;
 use std::io;
-use std::net::IpAddr;
+use std::path::Path;
+
+/// Where the system has the names of its users.
+const ACCOUNTS_FILE: &str = "/etc/passwd";
 
 /// How somebody has come.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
-    pub address: IpAddr,
-    pub port: u16,
+    pub origin: Origin,
     pub encrypted: bool,
     /// The common name of a certificate that was shown and found right.
     pub certificate: Option<Option<String>>,
@@ -76,7 +79,7 @@ pub(crate) async fn admit<H: House>(
     match decide(&mut io, out, (user, database), arrival, (entrance, house)).await? {
         Ok(admitted) => Ok((io, admitted)),
         Err(refused) => {
-            let (address, reason) = (arrival.address, refused.reason);
+            let (address, reason) = (arrival.origin, refused.reason);
             tracing::warn!(user, database, %address, reason, "log-in refused");
             add(&entrance.metrics.authentications_failed, 1);
             Err(Refusal::Told(io, refused.error))
@@ -92,7 +95,7 @@ async fn decide<H: House>(
     (entrance, house): (&Entrance, &H),
 ) -> io::Result<Result<Admitted, Refused>> {
     let caller = Caller {
-        address: arrival.address,
+        address: arrival.origin.address().map(|address| address.ip()),
         encrypted: arrival.encrypted,
         user,
         database,
@@ -102,7 +105,7 @@ async fn decide<H: House>(
     let method = match &rules {
         Some(rules) => rules.method(&caller),
         None if !open => Some(Method::Scram),
-        None if arrival.address.to_canonical().is_loopback() => Some(Method::Trust),
+        None if arrival.origin.is_here() => Some(Method::Trust),
         None => None,
     };
     let configured = entrance.users.verifier(user);
@@ -122,8 +125,9 @@ async fn decide<H: House>(
             prove(io, out, user, (verifier, why), entrance).await?
         }
         Some(Method::Cert) => by_certificate(user, arrival),
-        Some(Method::Reject) => Err(rejected("pg_hba.conf rejects connection", &caller)),
-        None => Err(rejected("no pg_hba.conf entry", &caller)),
+        Some(Method::Peer) => by_peer(user, arrival.origin),
+        Some(Method::Reject) => Err(rejected("pg_hba.conf rejects connection", &caller, arrival)),
+        None => Err(rejected("no pg_hba.conf entry", &caller, arrival)),
     };
     Ok(proven.and_then(|()| {
         match login {
@@ -170,19 +174,15 @@ fn verifier_of(login: &Login, entrance: &Entrance) -> (Option<Verifier>, &'stati
     }
 }
 
-fn rejected(what: &str, caller: &Caller) -> Refused {
+fn rejected(what: &str, caller: &Caller, arrival: &Arrival) -> Refused {
     let encryption = match caller.encrypted {
         true => "SSL encryption",
         false => "no encryption",
     };
-    let Caller {
-        address,
-        user,
-        database,
-        ..
-    } = caller;
+    let Caller { user, database, .. } = caller;
+    let origin = arrival.origin;
     let message = format!(
-        "{what} for host \"{address}\", user \"{user}\", database \"{database}\", {encryption}"
+        "{what} for host \"{origin}\", user \"{user}\", database \"{database}\", {encryption}"
     );
     let reason = match what.starts_with("no") {
         true => "no rule lets them in",
@@ -206,6 +206,32 @@ fn by_certificate(user: &str, arrival: &Arrival) -> Result<(), Refused> {
             "the certificate has another common name",
         )),
     }
+}
+
+/// Whether the other side runs as the user of the system that has this name.
+fn by_peer(user: &str, origin: Origin) -> Result<(), Refused> {
+    let Origin::Local { user: number } = origin else {
+        return Err(SqlError::internal("a peer has come through the network").into());
+    };
+    let accounts = disk::read_file(&RealDisk, Path::new(ACCOUNTS_FILE)).unwrap_or_default();
+    match number_of(user, &String::from_utf8_lossy(&accounts)) {
+        Some(known) if known == number => Ok(()),
+        known => Err(Refused::new(
+            SqlState::INVALID_AUTHORIZATION,
+            format!("Peer authentication failed for user \"{user}\""),
+            match known {
+                Some(_) => "the other side runs as another user of the system",
+                None => "the system knows no user of that name",
+            },
+        )),
+    }
+}
+
+/// A user's number by the file of accounts, whose lines are `name:password:number:…`.
+fn number_of(user: &str, accounts: &str) -> Option<u32> {
+    let mut lines = accounts.lines().map(|line| line.split(':'));
+    let mut fields = lines.find(|fields| fields.clone().next() == Some(user))?;
+    fields.nth(2)?.parse().ok()
 }
 
 /// The SCRAM exchange. Who has no verifier goes through the same one and fails. The inner result is the client's; the outer
@@ -248,4 +274,20 @@ async fn prove(
             Err(Refused { error, reason })
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_of_the_system_have_numbers() {
+        let accounts = "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nodd:x\n";
+        let number = |user| number_of(user, accounts);
+        assert_eq!((number("root"), number("ann")), (Some(0), Some(1000)));
+        assert_eq!(
+            (number("an"), number("odd"), number("")),
+            (None, None, None)
+        );
+    }
 }

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Where the server listens unless told otherwise: PostgreSQL's port plus one, so that both can run.
 pub const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 5433);
 
+/// Anybody on this machine may connect to a Unix socket, as to PostgreSQL's `unix_socket_permissions`.
+pub const SOCKET_MODE_DEFAULT: u32 = 0o777;
+
 /// Time to authenticate, as PostgreSQL's `authentication_timeout`.
 pub const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -26,6 +29,10 @@ pub struct ServerConfig {
     /// Address for PostgreSQL clients. Port 0 takes any free one. An address beyond this machine
     /// needs [`ServerConfig::users`].
     pub listen: SocketAddr,
+    /// Directories in each of which a Unix socket is made that serves the same clients, `.s.PGSQL.` and the port.
+    pub socket_directories: Vec<PathBuf>,
+    /// Who may connect there, as bits of a file's permissions.
+    pub socket_mode: u32,
     /// User names with a password, or with a verifier as PostgreSQL keeps it
     /// (`SCRAM-SHA-256$iterations:salt$stored:server`). Empty: everybody on this machine is let in;
     /// otherwise everybody must prove who they are (SCRAM-SHA-256).
@@ -65,6 +72,8 @@ impl Default for ServerConfig {
     fn default() -> ServerConfig {
         ServerConfig {
             listen: LISTEN_DEFAULT,
+            socket_directories: Vec::new(),
+            socket_mode: SOCKET_MODE_DEFAULT,
             users: BTreeMap::new(),
             hba: None,
             tls_client_ca: None,
@@ -83,6 +92,8 @@ impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerConfig")
             .field("listen", &self.listen)
+            .field("socket_directories", &self.socket_directories)
+            .field("socket_mode", &self.socket_mode)
             .field("users", &self.users.keys())
             .field("hba", &self.hba)
             .field("tls_client_ca", &self.tls_client_ca)
@@ -117,6 +128,20 @@ pub enum Error {
         address: SocketAddr,
         /// What the operating system says.
         source: std::io::Error,
+    },
+    /// A Unix socket cannot be made.
+    #[error("cannot listen on {}", path.display())]
+    Socket {
+        /// Its file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// Another server listens on a Unix socket.
+    #[error("another server listens on {}", path.display())]
+    SocketTaken {
+        /// Its file.
+        path: PathBuf,
     },
     /// A certificate or key file cannot be read.
     #[error("cannot read {}", path.display())]

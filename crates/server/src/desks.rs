@@ -16,6 +16,7 @@
 //! to wait for a processor in the middle of a call holds up those who wait for its rows. Measured in
 //! `docs/decisions/0007`.
 
+use crate::arrivals::Accepted;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -23,7 +24,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
-use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -137,7 +137,7 @@ impl Desks {
     }
 
     /// Serves a connection.
-    pub fn serve<F>(&self, stream: TcpStream, serve: impl FnOnce(TcpStream) -> F + Send + 'static)
+    pub fn serve<F>(&self, accepted: Accepted, serve: impl FnOnce(Accepted) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -147,8 +147,8 @@ impl Desks {
         let serving: Serving = Box::pin(async move {
             let _counted = counted;
             // From the runtime that accepted it to the desk's.
-            match stream.into_std().and_then(TcpStream::from_std) {
-                Ok(stream) => serve(stream).await,
+            match accepted.moved() {
+                Ok(accepted) => serve(accepted).await,
                 Err(error) => tracing::error!(%error, "a connection could not be taken over"),
             }
         });
@@ -243,7 +243,7 @@ async fn move_to(place: Place) {
 mod tests {
     use super::*;
     use std::sync::mpsc;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     /// Connections of a desk.
     const EACH: usize = 8;
@@ -253,12 +253,12 @@ mod tests {
     }
 
     /// Sockets that clients have opened, and the clients' ends.
-    async fn sockets(count: usize) -> Vec<(TcpStream, TcpStream)> {
+    async fn sockets(count: usize) -> Vec<(Accepted, TcpStream)> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut pairs = Vec::new();
         for _ in 0..count {
             let client = TcpStream::connect(listener.local_addr().unwrap()).await;
-            pairs.push((listener.accept().await.unwrap().0, client.unwrap()));
+            pairs.push((listener.accept().await.unwrap().0.into(), client.unwrap()));
         }
         pairs
     }

@@ -17,6 +17,7 @@
 //! ```
 
 use crate::admission::{self, Arrival};
+use crate::arrivals::Accepted;
 use crate::auth::{self, Users};
 use crate::certificate::common_name;
 use crate::config::ServerConfig;
@@ -35,10 +36,8 @@ use quintet_base::limits::STARTUP_BYTES_MAX;
 use quintet_base::{SqlError, SqlState};
 use quintet_rt::RealClock;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 /// Packets that may come before the log-in: a request for each kind of encryption, and one more.
@@ -84,11 +83,11 @@ impl From<io::Error> for Refusal {
 }
 
 /// Serves one accepted socket to its end.
-pub(crate) async fn serve<H: House>(stream: TcpStream, entrance: Arc<Entrance>, house: Arc<H>) {
+pub(crate) async fn serve<H: House>(accepted: Accepted, entrance: Arc<Entrance>, house: Arc<H>) {
     let limit = entrance.config.authentication_timeout;
     let mut stopping = entrance.stopping.subscribe();
     let admitted = tokio::select! {
-        admitted = tokio::time::timeout(limit, admit(stream, &entrance, &*house)) => admitted,
+        admitted = tokio::time::timeout(limit, admit(accepted, &entrance, &*house)) => admitted,
         _ = stopping.wait_for(|stopping| *stopping) => return,
     };
     match admitted {
@@ -114,18 +113,16 @@ pub(crate) async fn tell(mut io: Io, error: &SqlError, entrance: &Entrance) {
 }
 
 async fn admit<H: House>(
-    stream: TcpStream,
+    accepted: Accepted,
     entrance: &Arc<Entrance>,
     house: &H,
 ) -> Result<Guest, Refusal> {
-    let peer = stream.peer_addr()?;
     let mut arrival = Arrival {
-        address: peer.ip(),
-        port: peer.port(),
+        origin: accepted.origin()?,
         encrypted: false,
         certificate: None,
     };
-    let mut io: Io = Box::new(stream);
+    let mut io = accepted.into_io();
     for _ in 0..PACKETS_MAX {
         let mut length = [0; 4];
         io.read_exact(&mut length).await?;
@@ -136,13 +133,15 @@ async fn admit<H: House>(
         io.read_exact(&mut body).await?;
         match startup::parse(&body) {
             Ok(Packet::Ssl) if !arrival.encrypted => {
-                if let Some(tls) = &entrance.tls {
+                // Nobody listens between the two ends of a Unix socket.
+                let tls = entrance.tls.as_ref();
+                if let Some(tls) = tls.filter(|_| arrival.origin.address().is_some()) {
                     io.write_all(b"S").await?;
                     // Nothing beyond the request was read, so that nothing sent in the clear can
                     // pass for encrypted.
                     let accepted = tls.accept(io).await;
                     let stream = accepted.inspect_err(|error| {
-                        let address = arrival.address;
+                        let address = arrival.origin;
                         let reason = error.to_string();
                         tracing::warn!(%address, reason, "no encryption was agreed on");
                         add(&entrance.metrics.authentications_failed, 1);
@@ -195,13 +194,13 @@ async fn login<H: House>(
             SqlState::TOO_MANY_CONNECTIONS,
             format!("too many connections for role \"{user}\""),
         );
-        let (address, reason) = (arrival.address, "the role has all the sessions it may have");
+        let (address, reason) = (arrival.origin, "the role has all the sessions it may have");
         tracing::warn!(user, %address, reason, "log-in refused");
         add(&entrance.metrics.authentications_failed, 1);
         return Err(Refusal::Told(io, error));
     }
     Ok(Guest {
-        address: SocketAddr::new(arrival.address, arrival.port),
+        origin: arrival.origin,
         configured: admitted.configured,
         io,
         out,

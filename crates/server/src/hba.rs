@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! # type     database  user        address         method
+//! local      all       all                         peer
 //! host       all       all         127.0.0.1/32    trust
 //! hostssl    shop      ann,bob     10.0.0.0/8      scram-sha-256
 //! hostssl    all       all         all             cert
@@ -25,12 +26,14 @@ pub(crate) enum Method {
     Scram,
     /// By a certificate whose common name is theirs.
     Cert,
+    /// By the user of the system that they run as.
+    Peer,
 }
 
 /// Which connections a rule is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// Unix sockets. There are none, so the rule is never used.
+    /// Unix sockets.
     Local,
     Host,
     Encrypted,
@@ -67,7 +70,8 @@ pub(crate) struct Rules(Vec<Rule>);
 /// Somebody at the door.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller<'c> {
-    pub address: IpAddr,
+    /// `None`: a Unix socket.
+    pub address: Option<IpAddr>,
     pub encrypted: bool,
     pub user: &'c str,
     pub database: &'c str,
@@ -110,11 +114,12 @@ impl Rules {
 
 impl Rule {
     fn fits(&self, caller: &Caller) -> bool {
-        let kind = match self.kind {
-            Kind::Local => false,
-            Kind::Host => true,
-            Kind::Encrypted => caller.encrypted,
-            Kind::Plain => !caller.encrypted,
+        let kind = match (self.kind, caller.address) {
+            (Kind::Local, address) => address.is_none(),
+            (_, None) => false,
+            (Kind::Host, _) => true,
+            (Kind::Encrypted, _) => caller.encrypted,
+            (Kind::Plain, _) => !caller.encrypted,
         };
         let fits = |words: &[Word], name: &str| {
             words.iter().any(|word| match word {
@@ -125,7 +130,7 @@ impl Rule {
         };
         kind && fits(&self.databases, caller.database)
             && fits(&self.users, caller.user)
-            && self.addresses.contain(caller.address)
+            && (caller.address).is_none_or(|address| self.addresses.contain(address))
     }
 }
 
@@ -232,6 +237,8 @@ fn rule(fields: &[Field]) -> Result<Rule, String> {
         "scram-sha-256" => Method::Scram,
         "cert" if kind == Kind::Encrypted => Method::Cert,
         "cert" => return Err("method \"cert\" needs type hostssl".to_string()),
+        "peer" if kind == Kind::Local => Method::Peer,
+        "peer" => return Err("method \"peer\" needs type local".to_string()),
         other => return Err(format!("method \"{other}\" is not supported")),
     };
     match rest.next() {
@@ -314,7 +321,10 @@ mod tests {
     fn method(rules: &str, address: &str, encrypted: bool, user: &str) -> Option<Method> {
         let rules = Rules::read(rules).unwrap();
         rules.method(&Caller {
-            address: address.parse().unwrap(),
+            address: match address {
+                "[local]" => None,
+                address => Some(address.parse().unwrap()),
+            },
             encrypted,
             user,
             database: "shop",
@@ -324,7 +334,8 @@ mod tests {
     #[test]
     fn the_first_rule_that_fits_decides() {
         let rules = "# who may come\n\
-            local all all trust\n\
+            local shop ann trust\n\
+            local all all peer\n\
             host shop ann, bob 10.0.0.0 255.0.0.0 trust # friends\n\
             hostssl all \"all\" 0.0.0.0/0 cert\n\
             hostnossl all all ::1/128 reject\n\
@@ -345,6 +356,10 @@ mod tests {
             Some(Method::Scram)
         );
         assert_eq!(method(rules, "192.168.2.9", true, "eve"), None);
+        assert_eq!(method(rules, "[local]", false, "ann"), Some(Method::Trust));
+        assert_eq!(method(rules, "[local]", false, "bob"), Some(Method::Peer));
+        let rules = "host all all all trust\n";
+        assert_eq!(method(rules, "[local]", false, "ann"), None);
     }
 
     #[test]
@@ -356,6 +371,8 @@ mod tests {
             "host all all example.org trust",
             "host all all all md5",
             "host all all all cert",
+            "host all all all peer",
+            "local all all all trust",
             "hostgssenc all all all trust",
             "host all +group all trust",
             "host replication all all trust",

@@ -8,6 +8,7 @@
 //!                                     └─► others, as `proxy`: replicas of PostgreSQL
 //! ```
 
+use crate::arrivals::Origin;
 use crate::connection::Connection;
 use crate::door::{Entrance, Io, tell};
 use crate::metrics::{Metrics, add};
@@ -17,7 +18,6 @@ use crate::registry::Seat;
 use quintet_base::SqlError;
 use quintet_embed::{Database, Interrupt, SessionOptions};
 use quintet_sql::role::Login;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -53,7 +53,7 @@ pub struct Guest {
     /// What is to be sent first; AuthenticationOk is still to be added ([`Guest::welcome`]).
     pub out: Vec<u8>,
     /// Where the guest comes from.
-    pub address: SocketAddr,
+    pub origin: Origin,
     /// A user of the configuration, whatever the house knows of the name.
     pub configured: bool,
     /// What was asked for at log-in.
@@ -108,7 +108,7 @@ impl House for DatabaseHouse {
             user: std::mem::take(&mut guest.startup.user),
             database: std::mem::take(&mut guest.startup.database),
             process_id: guest.seat.process_id,
-            client: Some(guest.address),
+            client: guest.origin.address(),
             settings: std::mem::take(&mut guest.startup.settings),
         };
         let user = options.user.clone();

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `server` | [`serve`], [`Server`]: listening and stopping |
 //! | `config` | [`ServerConfig`] and why a server does not start |
+//! | `arrivals` | [`Origin`]: addresses and files to listen on, and where somebody comes from |
 //! | `door` | from an accepted socket to a guest |
 //! | `house` | [`House`]: who serves guests; a database of ours, or `proxy` |
 //! | `auth`, `tls` | who may come in, and unseen |
@@ -41,6 +42,7 @@
 //! ```
 
 mod admission;
+mod arrivals;
 mod auth;
 mod certificate;
 mod config;
@@ -58,8 +60,10 @@ mod rows;
 mod server;
 mod tls;
 
+pub use arrivals::Origin;
 pub use config::{
-    AUTHENTICATION_TIMEOUT, Error, LISTEN_DEFAULT, SHUTDOWN_GRACE, ServerConfig, TlsFiles,
+    AUTHENTICATION_TIMEOUT, Error, LISTEN_DEFAULT, SHUTDOWN_GRACE, SOCKET_MODE_DEFAULT,
+    ServerConfig, TlsFiles,
 };
 pub use door::{Entrance, Io, Socket};
 pub use house::{Guest, House, Served};

@@ -1,6 +1,6 @@
 //! Listening: sockets in, connections out, and the way to stop.
 //!
-//! Relies on: `desks` for threads, `door` for each socket.  Promises: nobody beyond this machine is served without users
+//! Relies on: `arrivals` for sockets, `desks` for threads, `door` for each connection.  Promises: nobody beyond this machine is served without users
 //! configured; after `shutdown` no connection is left that could be ended.  Does not: close the
 //! database; whoever opened it does.
 //!
@@ -10,6 +10,7 @@
 //!                                   running statements finish             interrupted
 //! ```
 
+use crate::arrivals::{Accepted, Listener, SocketFile, listen};
 use crate::auth::Users;
 use crate::config::{Error, ServerConfig};
 use crate::desks::Desks;
@@ -22,12 +23,11 @@ use crate::{http, tls};
 use parking_lot::RwLock;
 use quintet_embed::Database;
 use quintet_rt::{RealClock, RealDisk, disk};
-use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -35,9 +35,6 @@ use tokio::task::JoinHandle;
 /// Sockets beyond the connections served: log-ins, cancel requests, and those who are told that
 /// there is no room. More wait in the listener's queue.
 const SOCKETS_BESIDE: usize = 64;
-
-/// Sockets waiting to be accepted, as the operating system counts them.
-const LISTEN_QUEUE: u32 = 1024;
 
 /// Monitoring requests answered at once.
 const HTTP_SOCKETS: usize = 16;
@@ -54,6 +51,7 @@ pub struct Server {
     entrance: Arc<Entrance>,
     address: SocketAddr,
     http_address: Option<SocketAddr>,
+    socket_files: Vec<PathBuf>,
     accepting: Vec<JoinHandle<()>>,
     /// Ends the desks when it is aborted.
     desks: JoinHandle<()>,
@@ -104,6 +102,11 @@ pub async fn serve_house<H: House>(config: ServerConfig, house: Arc<H>) -> Resul
         .zip(config.http)
         .map(|(l, asked)| local(l, asked))
         .transpose()?;
+    let directories = config.socket_directories.iter();
+    let files = directories
+        .map(|directory| SocketFile::listen(directory, address.port(), config.socket_mode))
+        .collect::<Result<Vec<_>, _>>()?;
+    let socket_files = files.iter().map(|file| file.path().to_path_buf()).collect();
     let seats_max = config.connections_max;
     let sockets_max = seats_max
         .saturating_add(SOCKETS_BESIDE)
@@ -128,17 +131,33 @@ pub async fn serve_house<H: House>(config: ServerConfig, house: Arc<H>) -> Resul
     });
     let sockets = Arc::new(Semaphore::new(sockets_max as usize));
     let (threads, desks) = Desks::start().map_err(|source| Error::Listen { address, source })?;
-    let mut accepting = vec![tokio::spawn(accept(listener, Arc::clone(&sockets), {
-        let entrance = Arc::clone(&entrance);
-        let house = Arc::clone(&house);
-        move |stream, permit| {
+    let serve = {
+        let (entrance, house) = (Arc::clone(&entrance), Arc::clone(&house));
+        move |accepted: Accepted, permit| {
             let (entrance, house) = (Arc::clone(&entrance), Arc::clone(&house));
-            threads.serve(stream, |stream| async move {
+            threads.serve(accepted, |accepted| async move {
                 let _permit = permit;
-                door::serve(stream, entrance, house).await;
+                door::serve(accepted, entrance, house).await;
             });
         }
-    }))];
+    };
+    let mut accepting = Vec::new();
+    for file in files {
+        let (sockets, serve) = (Arc::clone(&sockets), serve.clone());
+        accepting.push(tokio::spawn(accept(
+            file,
+            sockets,
+            move |stream, permit| {
+                serve(stream.into(), permit);
+            },
+        )));
+    }
+    let sockets_of_all = Arc::clone(&sockets);
+    accepting.push(tokio::spawn(accept(
+        listener,
+        sockets_of_all,
+        move |stream, permit| serve(stream.into(), permit),
+    )));
     if let Some(http) = http {
         let entrance = Arc::clone(&entrance);
         accepting.push(tokio::spawn(accept(
@@ -160,6 +179,7 @@ pub async fn serve_house<H: House>(config: ServerConfig, house: Arc<H>) -> Resul
         entrance,
         address,
         http_address,
+        socket_files,
         accepting,
         desks,
         sockets,
@@ -181,23 +201,6 @@ fn read_rules(path: &Path) -> Result<Rules, Error> {
     })
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
-    let open = || -> io::Result<TcpListener> {
-        let socket = if address.is_ipv4() {
-            TcpSocket::new_v4()?
-        } else {
-            TcpSocket::new_v6()?
-        };
-        socket.set_reuseaddr(true)?;
-        // What is accepted inherits these.
-        socket.set_keepalive(true)?;
-        socket.set_nodelay(true)?;
-        socket.bind(address)?;
-        socket.listen(LISTEN_QUEUE)
-    };
-    open().map_err(|source| Error::Listen { address, source })
-}
-
 fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, Error> {
     listener
         .local_addr()
@@ -205,17 +208,17 @@ fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, Erro
 }
 
 /// Accepts for ever, as many at a time as there are permits.
-async fn accept(
-    listener: TcpListener,
+async fn accept<L: Listener>(
+    listener: L,
     sockets: Arc<Semaphore>,
-    serve: impl Fn(TcpStream, OwnedSemaphorePermit),
+    serve: impl Fn(L::Stream, OwnedSemaphorePermit),
 ) {
     loop {
         let Ok(permit) = Arc::clone(&sockets).acquire_owned().await else {
             return;
         };
-        match listener.accept().await {
-            Ok((stream, _)) => serve(stream, permit),
+        match listener.next().await {
+            Ok(stream) => serve(stream, permit),
             Err(error) => {
                 tracing::error!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_REST).await;
@@ -228,6 +231,11 @@ impl Server {
     /// Where PostgreSQL clients are served.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The files of Unix sockets where they are served, too.
+    pub fn socket_files(&self) -> &[PathBuf] {
+        &self.socket_files
     }
 
     /// Where `/metrics` and `/healthz` are served, if they are.
