@@ -6,8 +6,11 @@
 //! A Unix socket spares both sides the network's checks and copies. Its file is named as PostgreSQL names it, which is
 //! where clients look that are given a directory for a host: `psql -h /run/quintet -p 5433`.
 
+mod local;
+
 use crate::config::Error;
 use crate::door::Io;
+use local::LocalStream;
 use quintet_rt::{Disk, RealDisk};
 use std::fmt;
 use std::fs::Permissions;
@@ -68,16 +71,6 @@ pub(crate) enum Accepted {
 }
 
 impl Accepted {
-    /// From the runtime that accepted it to the one that calls.
-    pub fn moved(self) -> io::Result<Accepted> {
-        Ok(match self {
-            Accepted::Network(stream) => {
-                Accepted::Network(TcpStream::from_std(stream.into_std()?)?)
-            }
-            Accepted::Local(stream) => Accepted::Local(UnixStream::from_std(stream.into_std()?)?),
-        })
-    }
-
     pub fn origin(&self) -> io::Result<Origin> {
         Ok(match self {
             Accepted::Network(stream) => Origin::Network(stream.peer_addr()?),
@@ -87,11 +80,12 @@ impl Accepted {
         })
     }
 
-    pub fn into_io(self) -> Io {
-        match self {
-            Accepted::Network(stream) => Box::new(stream),
-            Accepted::Local(stream) => Box::new(stream),
-        }
+    /// From the runtime that accepted it to the one that calls.
+    pub fn into_io(self) -> io::Result<Io> {
+        Ok(match self {
+            Accepted::Network(stream) => Box::new(TcpStream::from_std(stream.into_std()?)?),
+            Accepted::Local(stream) => Box::new(LocalStream::new(stream.into_std()?)?),
+        })
     }
 }
 

@@ -39,7 +39,7 @@ use crate::protocol::violation;
 use crate::registry::{Phase, Seat};
 use crate::rows::PortalFormats;
 use bytes::{Buf, BytesMut};
-use quintet_base::{SqlError, SqlState};
+use quintet_base::{Patience, SqlError, SqlState};
 use quintet_embed::{Session, SimpleStatement, TransactionStatus};
 use quintet_rt::Clock;
 use std::future::{Future, poll_fn};
@@ -104,6 +104,8 @@ pub(crate) struct Connection {
     lock_timed_out: bool,
     running: Option<Running>,
     presence: Presence,
+    /// Whether others of the desk have answered at the same time.
+    company: Patience,
 }
 
 /// What a message leaves to do once its bytes are no longer needed.
@@ -143,6 +145,7 @@ impl Connection {
             lock_timed_out: false,
             running: None,
             presence,
+            company: Patience::default(),
         };
         connection.read_limits();
         connection
@@ -272,10 +275,19 @@ impl Connection {
             match frame::front(&self.input).map_err(Close::Fatal)? {
                 Front::Whole(frame) => return Ok(frame),
                 Front::Part { end } => {
+                    self.let_others_answer().await;
                     self.flush().await?;
                     self.read(end).await?;
                 }
             }
+        }
+    }
+
+    /// With an answer to send, lets those of the desk who are as far send theirs with it, if any are, as a rule.
+    async fn let_others_answer(&mut self) {
+        if desks::at_desk() && !self.out.is_empty() && self.company.has() {
+            let came = desks::others_first().await;
+            self.company.learn(came);
         }
     }
 

@@ -43,6 +43,10 @@ thread_local! {
     static IS: Cell<Option<Place>> = const { Cell::new(None) };
     /// Where the connection that is being polled wants to go.
     static WANTS: Cell<Option<Place>> = const { Cell::new(None) };
+    /// Connections that let others go first.
+    static WAITING: Cell<usize> = const { Cell::new(0) };
+    /// How many have ever done so.
+    static COMERS: Cell<u64> = const { Cell::new(0) };
 }
 
 struct Desk {
@@ -146,11 +150,7 @@ impl Desks {
         let counted = Counted(Arc::clone(&desk.connections));
         let serving: Serving = Box::pin(async move {
             let _counted = counted;
-            // From the runtime that accepted it to the desk's.
-            match accepted.moved() {
-                Ok(accepted) => serve(accepted).await,
-                Err(error) => tracing::error!(%error, "a connection could not be taken over"),
-            }
+            serve(accepted).await;
         });
         let places = Places {
             desk: desk.runtime.clone(),
@@ -200,6 +200,18 @@ fn go(mut serving: Serving, places: Places, place: Place) {
     });
 }
 
+/// Lets the other connections of the desk that have something to do come as far as this; whether there were any. Called by who
+/// has an answer to send: what is sent together wakes the clients' threads once, and brings the next requests together
+/// (decision 69).
+pub(crate) async fn others_first() -> bool {
+    let comes = COMERS.get() + 1;
+    COMERS.set(comes);
+    let before = WAITING.replace(WAITING.get() + 1);
+    tokio::task::yield_now().await;
+    WAITING.set(WAITING.get() - 1);
+    before > 0 || COMERS.get() != comes
+}
+
 /// Whether the connection that is being polled is at its desk.
 pub(crate) fn at_desk() -> bool {
     IS.get() == Some(Place::Desk)
@@ -247,6 +259,24 @@ mod tests {
 
     /// Connections of a desk.
     const EACH: usize = 8;
+
+    #[tokio::test]
+    async fn who_answers_lets_those_go_first_who_have_something_to_do() {
+        let log = std::cell::RefCell::new(Vec::new());
+        let connection = |name: char| {
+            let log = &log;
+            async move {
+                log.borrow_mut().push(name);
+                let came = others_first().await;
+                log.borrow_mut().push(name.to_ascii_uppercase());
+                came
+            }
+        };
+        let came = tokio::join!(connection('a'), connection('b'), connection('c'));
+        assert_eq!(came, (true, true, true));
+        assert_eq!(log.borrow()[..3], ['a', 'b', 'c'], "all of them first");
+        assert!(!connection('d').await, "alone");
+    }
 
     fn thread() -> String {
         std::thread::current().name().unwrap_or_default().to_owned()

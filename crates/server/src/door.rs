@@ -122,7 +122,7 @@ async fn admit<H: House>(
         encrypted: false,
         certificate: None,
     };
-    let mut io = accepted.into_io();
+    let mut io = accepted.into_io()?;
     for _ in 0..PACKETS_MAX {
         let mut length = [0; 4];
         io.read_exact(&mut length).await?;
