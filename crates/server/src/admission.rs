@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn users_of_the_system_have_numbers() {
-        let accounts = "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nodd:x\n";
+        let accounts = "root:x:0:0:root:/:/bin/sh\nann:x:1000:1000::/:/bin/sh\nodd:x\n";
         let number = |user| number_of(user, accounts);
         assert_eq!((number("root"), number("ann")), (Some(0), Some(1000)));
         assert_eq!(
