@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Hot path: from `frame` to `frame`, a Bind, Execute, Sync takes no allocation of ours beyond the
-//! parameters, no task switch, one read and one write. `statement` holds the other half.
+//! parameters, no other thread, one read and one write. `statement` holds the other half.
 //!
 //! | file | what it holds |
 //! |---|---|

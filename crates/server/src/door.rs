@@ -122,7 +122,10 @@ async fn admit<H: House>(
         encrypted: false,
         certificate: None,
     };
-    let mut io = accepted.into_io()?;
+    let taken_over = accepted
+        .into_io()
+        .inspect_err(|error| tracing::error!(%error, "a connection could not be taken over"));
+    let mut io = taken_over?;
     for _ in 0..PACKETS_MAX {
         let mut length = [0; 4];
         io.read_exact(&mut length).await?;
