@@ -1,26 +1,36 @@
 //! Calls over PostgreSQL's protocol: to PostgreSQL, or to a server of ours.
 //!
-//! Relies on: `tokio-postgres`.  Promises: each procedure is prepared once, with the types of its
-//! parameters; a call is one round trip with binary arguments, and its transaction is the statement's own.
+//! Relies on: `replica`'s sessions, `postgres-protocol`.  Promises: each procedure is prepared once, with the types of its
+//! parameters; a call is one round trip with binary arguments, written and read by the client itself, so that the load takes
+//! little of the processors that it shares with what it measures; its transaction is the statement's own.
 //! Does not: use TLS, or know which of both it talks to.
+//!
+//! ```text
+//!   prepare   Parse … Sync                 ─►  ParseComplete … ReadyForQuery
+//!   call      Bind Execute Sync            ─►  BindComplete  DataRow … CommandComplete | ErrorResponse  ReadyForQuery
+//! ```
 
 use crate::Error;
 use crate::system::{Connection, Failure, Reply, System, TextRows, session_settings};
-use bytes::{BufMut, Bytes, BytesMut};
-use futures_util::SinkExt;
+use bytes::{BufMut, BytesMut};
+use postgres_protocol::IsNull;
+use postgres_protocol::message::frontend;
+use postgres_protocol::types::{self, ArrayDimension};
 use quintet_base::Level;
+use quintet_replica as server;
 use quintet_workloads::{Answers, Argument, Call, ParameterType, Piece, Procedure};
 use std::error::Error as StdError;
-use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, Statement};
 
 /// Bytes of COPY data in one message.
 const COPY_BYTES: usize = 64 << 10;
 
+/// All arguments, and the answer, in binary form.
+const BINARY: [i16; 1] = [1];
+
 /// A server.
 #[derive(Clone, Debug)]
 pub struct Postgres {
-    config: Config,
+    server: server::Server,
     level: Level,
     settings: Vec<(String, String)>,
 }
@@ -31,10 +41,8 @@ impl Postgres {
     /// # Errors
     /// The URL cannot be read.
     pub fn new(url: &str, level: Level) -> Result<Postgres, Error> {
-        let mut config: Config = url.parse().map_err(gone)?;
-        config.application_name("quintet bench");
         Ok(Postgres {
-            config,
+            server: server::Server::parse(url).map_err(gone)?,
             level,
             settings: Vec::new(),
         })
@@ -53,12 +61,11 @@ impl System for Postgres {
     const BLOCKS: bool = false;
 
     async fn connect(&self) -> Result<PostgresConnection, Error> {
-        let (client, connection) = self.config.connect(NoTls).await.map_err(gone)?;
-        // Its errors reach the calls.
-        tokio::spawn(async move { drop(connection.await) });
+        let settings = server::Settings::new("quintet bench");
         let mut connection = PostgresConnection {
-            client,
-            statements: Vec::new(),
+            session: self.server.connect(&settings).await.map_err(gone)?,
+            output: BytesMut::new(),
+            procedures: &[],
         };
         let sql = session_settings(self.level, &self.settings);
         let set = connection.run(&sql).await?;
@@ -69,141 +76,219 @@ impl System for Postgres {
 
 /// A connection to a [`Postgres`].
 pub struct PostgresConnection {
-    client: Client,
-    /// One per procedure, and what it answers.
-    statements: Vec<(Statement, Answers)>,
+    session: server::Connection,
+    /// A request is put together here, and sent whole.
+    output: BytesMut,
+    /// Those that are prepared, each under its number.
+    procedures: &'static [Procedure],
 }
 
 impl Connection for PostgresConnection {
     async fn prepare(&mut self, procedures: &'static [Procedure]) -> Result<(), Error> {
-        self.statements.clear();
-        for procedure in procedures {
-            let types: Vec<Type> = procedure.parameters.iter().map(wire_type).collect();
-            let prepared = self.client.prepare_typed(procedure.statement, &types).await;
+        for (number, procedure) in procedures.iter().enumerate() {
+            let types = procedure.parameters.iter().map(wire_type);
+            let name = statement_name(number);
+            self.output.clear();
+            frontend::parse(&name, procedure.statement, types, &mut self.output)
+                .map_err(sending)?;
+            frontend::sync(&mut self.output);
             let doing = || format!("preparing {}", procedure.statement);
-            let statement = answered(prepared)?.map_err(|failure| failure.into_error(doing()))?;
-            self.statements.push((statement, procedure.answers));
+            let prepared = self.exchange().await?;
+            prepared.map_err(|failure| failure.into_error(doing()))?;
         }
+        self.procedures = procedures;
         Ok(())
     }
 
     async fn call(&mut self, call: &Call) -> Result<Reply, Error> {
-        let (statement, answers) = &self.statements[call.procedure];
-        let bound: Vec<Bound<'_>> = call.arguments.iter().map(Bound).collect();
-        let arguments: Vec<&(dyn ToSql + Sync)> =
-            bound.iter().map(|b| b as &(dyn ToSql + Sync)).collect();
-        match answered(self.client.query(statement, &arguments).await)? {
-            Ok(rows) => {
-                let row = rows.first();
-                Ok(match answers {
-                    Answers::Nothing => Reply::Done(0),
-                    Answers::Count => Reply::Done(first(row)?.unwrap_or(0)),
-                    Answers::Text => Reply::Said(first(row)?.unwrap_or_default()),
-                })
+        self.output.clear();
+        let bound = frontend::bind(
+            "",
+            &statement_name(call.procedure),
+            BINARY,
+            &call.arguments,
+            write_argument,
+            BINARY,
+            &mut self.output,
+        );
+        bound.map_err(|_| unexpected("an argument that is too long"))?;
+        frontend::execute("", 0, &mut self.output).map_err(sending)?;
+        frontend::sync(&mut self.output);
+        self.session.send(&self.output).await.map_err(gone)?;
+        let mut reply = Ok(None);
+        loop {
+            let frame = self.session.next_frame().await.map_err(gone)?;
+            match frame.kind() {
+                b'D' => reply = reply.map(|found: Option<_>| found.or(Some(frame.body()))),
+                b'E' => reply = Err(failure_of(server::ServerError::read(frame.body()))),
+                b'Z' => break,
+                _ => {}
             }
-            Err(failure) => Ok(Reply::Failed(failure)),
         }
+        let row = match reply {
+            Ok(row) => row.unwrap_or_default(),
+            Err(failure) => return Ok(Reply::Failed(failure)),
+        };
+        Ok(match self.procedures[call.procedure].answers {
+            Answers::Nothing => Reply::Done(0),
+            Answers::Count => Reply::Done(match first_field(&row)? {
+                Some(field) => types::int8_from_sql(field).map_err(Error::System)?,
+                None => 0,
+            }),
+            Answers::Text => Reply::Said(match first_field(&row)? {
+                Some(field) => types::text_from_sql(field)
+                    .map_err(Error::System)?
+                    .to_owned(),
+                None => String::new(),
+            }),
+        })
     }
 
     async fn run(&mut self, sql: &str) -> Result<Result<(), Failure>, Error> {
-        answered(self.client.batch_execute(sql).await)
+        Ok(self.query(sql).await?.map(drop))
     }
 
     async fn query(&mut self, sql: &str) -> Result<Result<TextRows, Failure>, Error> {
-        let messages = match answered(self.client.simple_query(sql).await)? {
-            Ok(messages) => messages,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        let mut rows = Vec::new();
-        for message in messages {
-            if let SimpleQueryMessage::Row(row) = message {
-                let field = |i| row.get(i).map(str::to_owned);
-                rows.push((0..row.len()).map(field).collect());
-            }
+        match self.session.simple(sql).await {
+            Ok(rows) => Ok(Ok(rows)),
+            Err(error) => said(error).map(Err),
         }
-        Ok(Ok(rows))
     }
 
     async fn copy(&mut self, piece: &Piece) -> Result<Result<(), Failure>, Error> {
-        let sink = answered(self.client.copy_in(piece.table.copy().as_str()).await)?;
-        let mut sink = match sink {
-            Ok(sink) => std::pin::pin!(sink),
-            Err(failure) => return Ok(Err(failure)),
-        };
-        for chunk in piece.text.as_bytes().chunks(COPY_BYTES) {
-            if let Err(failure) = answered(sink.send(Bytes::copy_from_slice(chunk)).await)? {
-                return Ok(Err(failure));
+        self.output.clear();
+        frontend::query(&piece.table.copy(), &mut self.output).map_err(sending)?;
+        self.session.send(&self.output).await.map_err(gone)?;
+        // Data for a COPY that was refused is not read by anybody.
+        let mut failed = None;
+        loop {
+            let frame = self.session.next_frame().await.map_err(gone)?;
+            match frame.kind() {
+                b'G' => {
+                    for chunk in piece.text.as_bytes().chunks(COPY_BYTES) {
+                        self.output.clear();
+                        let data = frontend::CopyData::new(chunk).map_err(sending)?;
+                        data.write(&mut self.output);
+                        self.session.send(&self.output).await.map_err(gone)?;
+                    }
+                    self.output.clear();
+                    frontend::copy_done(&mut self.output);
+                    self.session.send(&self.output).await.map_err(gone)?;
+                }
+                b'E' => failed = Some(failure_of(server::ServerError::read(frame.body()))),
+                b'Z' => return Ok(failed.map_or(Ok(()), Err)),
+                _ => {}
             }
         }
-        Ok(answered(sink.finish().await)?.map(drop))
     }
 }
 
-/// The first field of a row.
-fn first<'r, T: FromSql<'r>>(row: Option<&'r Row>) -> Result<Option<T>, Error> {
-    row.map_or(Ok(None), |row| row.try_get(0)).map_err(gone)
+impl PostgresConnection {
+    /// Sends what was put together and reads all of the answer, of which only an error is of interest.
+    async fn exchange(&mut self) -> Result<Result<(), Failure>, Error> {
+        let frames = self.session.exchange(&self.output).await.map_err(gone)?;
+        let failed = frames.iter().find(|frame| frame.kind() == b'E');
+        Ok(match failed {
+            Some(frame) => Err(failure_of(server::ServerError::read(frame.body()))),
+            None => Ok(()),
+        })
+    }
+}
+
+fn statement_name(number: usize) -> String {
+    format!("p{number}")
+}
+
+/// The first field of a DataRow's body; none if it is NULL, or there is no row.
+fn first_field(row: &[u8]) -> Result<Option<&[u8]>, Error> {
+    // The number of fields, then of each its length and its bytes.
+    let Some(([_, _, length @ ..], rest)) = row.split_first_chunk::<6>() else {
+        return Ok(None);
+    };
+    match usize::try_from(i32::from_be_bytes(*length)) {
+        Err(_) => Ok(None),
+        Ok(length) => rest
+            .get(..length)
+            .map(Some)
+            .ok_or_else(|| unexpected("a row that ends too soon")),
+    }
 }
 
 /// Tells what the database said from what went wrong on the way.
-fn answered<T>(result: Result<T, tokio_postgres::Error>) -> Result<Result<T, Failure>, Error> {
-    match result {
-        Ok(value) => Ok(Ok(value)),
-        Err(error) => match error.as_db_error() {
-            Some(said) => {
-                let state = said.code().code().as_bytes().try_into();
-                Ok(Err(Failure {
-                    state: state.unwrap_or(*b"XX000"),
-                    message: said.message().to_owned(),
-                }))
-            }
-            None => Err(gone(error)),
-        },
+fn said(error: server::Error) -> Result<Failure, Error> {
+    match error {
+        server::Error::Server(said) => Ok(failure_of(*said)),
+        error => Err(gone(error)),
     }
 }
 
-fn gone(error: tokio_postgres::Error) -> Error {
+fn failure_of(error: server::ServerError) -> Failure {
+    Failure {
+        state: error.state.0,
+        message: error.message,
+    }
+}
+
+fn gone(error: server::Error) -> Error {
     Error::System(Box::new(error))
 }
 
-fn wire_type(parameter: &ParameterType) -> Type {
+fn sending(error: std::io::Error) -> Error {
+    Error::System(Box::new(error))
+}
+
+fn unexpected(what: &str) -> Error {
+    Error::System(what.into())
+}
+
+/// The type's number, as PostgreSQL's catalogue has it.
+fn wire_type(parameter: &ParameterType) -> u32 {
     match parameter {
-        ParameterType::Int => Type::INT4,
-        ParameterType::BigInt => Type::INT8,
-        ParameterType::Cents => Type::NUMERIC,
-        ParameterType::Text => Type::TEXT,
-        ParameterType::Ints => Type::INT4_ARRAY,
-        ParameterType::BigInts => Type::INT8_ARRAY,
+        ParameterType::Int => INT4,
+        ParameterType::BigInt => INT8,
+        ParameterType::Cents => 1700,
+        ParameterType::Text => 25,
+        ParameterType::Ints => 1007,
+        ParameterType::BigInts => 1016,
     }
 }
 
-/// An argument in binary form.
-#[derive(Debug)]
-struct Bound<'a>(&'a Argument);
+const INT8: u32 = 20;
+const INT4: u32 = 23;
 
-impl ToSql for Bound<'_> {
-    fn to_sql(
-        &self,
-        ty: &Type,
-        out: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
-        match self.0 {
-            Argument::Int(number) => number.to_sql(ty, out),
-            Argument::BigInt(number) => number.to_sql(ty, out),
-            Argument::Cents(cents) => {
-                write_cents(*cents, out);
-                Ok(IsNull::No)
-            }
-            Argument::Text(text) => text.to_sql(ty, out),
-            Argument::Ints(numbers) => numbers.to_sql(ty, out),
-            Argument::BigInts(numbers) => numbers.to_sql(ty, out),
-        }
+/// Writes an argument in binary form.
+fn write_argument(
+    argument: &Argument,
+    out: &mut BytesMut,
+) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
+    match argument {
+        Argument::Int(Some(number)) => types::int4_to_sql(*number, out),
+        Argument::BigInt(number) => types::int8_to_sql(*number, out),
+        Argument::Cents(cents) => write_cents(*cents, out),
+        Argument::Text(Some(text)) => types::text_to_sql(text, out),
+        Argument::Int(None) | Argument::Text(None) => return Ok(IsNull::Yes),
+        Argument::Ints(numbers) => write_array(INT4, numbers, types::int4_to_sql, out)?,
+        Argument::BigInts(numbers) => write_array(INT8, numbers, types::int8_to_sql, out)?,
     }
+    Ok(IsNull::No)
+}
 
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    to_sql_checked!();
+/// Writes an array of one dimension that begins with 1.
+fn write_array<T: Copy>(
+    element: u32,
+    elements: &[T],
+    write: fn(T, &mut BytesMut),
+    out: &mut BytesMut,
+) -> Result<(), Box<dyn StdError + Sync + Send>> {
+    let dimension = ArrayDimension {
+        len: i32::try_from(elements.len())?,
+        lower_bound: 1,
+    };
+    let write = |element: &T, out: &mut BytesMut| {
+        write(*element, out);
+        Ok(IsNull::No)
+    };
+    types::array_to_sql([dimension], element, elements, write, out)
 }
 
 /// PostgreSQL's binary numeric: number of digits to the base 10,000, weight of the first, sign, digits

@@ -89,6 +89,7 @@ impl Generation for LsmGeneration {
             direction,
             space: Arc::clone(&pinned.space),
             done: false,
+            records: 0,
         }))
     }
 }
@@ -108,6 +109,14 @@ struct LsmScan {
     direction: Direction,
     space: Arc<Space>,
     done: bool,
+    /// Passed over.
+    records: u64,
+}
+
+impl Drop for LsmScan {
+    fn drop(&mut self) {
+        self.space.pages().note_scanned(self.records);
+    }
 }
 
 impl RecordScan for LsmScan {
@@ -126,6 +135,7 @@ impl RecordScan for LsmScan {
         let (key, stored) = entry
             .into_inner()
             .map_err(|e| fault::tree("scan", self.space.folder(), e))?;
+        self.records += 1;
         let record = self.space.decode(stored)?;
         Ok(Some((key.into(), record)))
     }

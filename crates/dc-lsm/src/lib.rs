@@ -40,6 +40,7 @@
 //! | `generation` | reads at a pin |
 //! | `tablets`, `tablet` | point reads: through the tablets of a pin, and in one of them |
 //! | `files`, `again` | reads of the files, and which blocks are worth keeping |
+//! | `pages` | what the system keeps of the files |
 //! | `space` | one tree: merge, pins, compaction, leftovers |
 //! | `versions` | whose turn it is to write a tree's next version |
 //! | `compactor` | the background thread, its queue and its rests |
@@ -57,6 +58,7 @@ mod fault;
 mod files;
 mod generation;
 mod manifest;
+mod pages;
 mod record;
 mod space;
 mod store;

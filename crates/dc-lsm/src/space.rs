@@ -19,6 +19,7 @@ use crate::config::{Compression, LsmConfig};
 use crate::files::OpenFiles;
 use crate::generation::Pinned;
 use crate::manifest::{Listed, Manifest};
+use crate::pages::Pages;
 use crate::tablet::Tablet;
 use crate::tablets::{Run, Tablets};
 use crate::versions::{Bystander, Versions};
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) cache: Arc<Cache>,
     pub(crate) again: Again,
     pub(crate) open_files: OpenFiles,
+    pub(crate) pages: Pages,
     descriptors: Arc<DescriptorTable>,
     strategy: Arc<Leveled>,
     tablet_bytes: u64,
@@ -69,6 +71,7 @@ impl Shared {
         Shared {
             cache: Arc::new(Cache::with_capacity_bytes(config.cache_bytes)),
             again: Again::new(config.cache_bytes),
+            pages: Pages::default(),
             // Half for point reads, half for the tree's own: scans and what it asks itself.
             open_files: OpenFiles::new(config.open_files_max / 2),
             descriptors: Arc::new(DescriptorTable::new(config.open_files_max / 2)),
@@ -236,6 +239,10 @@ impl Space {
         &self.folder
     }
 
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.shared.pages
+    }
+
     /// An empty space without a store, which nobody compacts by himself.
     #[cfg(test)]
     pub(crate) fn alone(config: &LsmConfig) -> Arc<Space> {
@@ -328,6 +335,7 @@ impl Space {
         match self.ingest(&merging, run, reserve) {
             Ok((report, high)) => {
                 merging.high = high;
+                self.note_written(&before);
                 Ok(report)
             }
             Err(error) => {
@@ -414,6 +422,14 @@ impl Space {
         Ok((report, new_high))
     }
 
+    /// Tablets came that were not there `before`.
+    fn note_written(&self, before: &HashSet<TableId>) {
+        let version = self.tree.current_version();
+        let new = version.iter_tables();
+        let new = new.filter(|table| !before.contains(&table.id()));
+        self.shared.pages.note_written(new);
+    }
+
     fn in_doubt(&self, doubt: &str) -> Error {
         Error::io("merge into", &self.folder, io::Error::other(doubt))
     }
@@ -470,6 +486,7 @@ impl Space {
                 self.look_at_version(error);
             }
             drop(writing);
+            self.note_written(&before);
             let after = self.tree.current_version();
             let tables = after.iter_tables().map(Table::id);
             self.registered.lock().extend(tables);

@@ -246,6 +246,7 @@ impl Tablet {
     ) -> Result<Block, Error> {
         let (offset, bytes) = (*handle.offset(), handle.size() as usize);
         let parse = |mut bytes: &[u8]| Block::from_reader(&mut bytes, compression);
+        self.shared.pages.note_read();
         let block = self
             .file
             .read(&self.shared.open_files, offset, bytes, parse)?;

@@ -89,6 +89,7 @@ impl Connection {
     async fn log_in(&mut self, settings: &Settings) -> Result<(), Error> {
         let user = self.server.user.clone();
         let database = self.server.database.clone();
+        let options = self.server.options.clone();
         let fixed = [
             ("user", &*user),
             ("database", &*database),
@@ -99,7 +100,9 @@ impl Connection {
             .parameters
             .iter()
             .map(|(name, value)| (&**name, &**value));
-        frontend::startup_message(fixed.into_iter().chain(more), &mut self.output)
+        let options = options.as_deref().map(|options| ("options", options));
+        let all = fixed.into_iter().chain(options).chain(more);
+        frontend::startup_message(all, &mut self.output)
             .map_err(|error| self.protocol(error.to_string()))?;
         authentication::prove(self).await?;
         self.awaited = 1;

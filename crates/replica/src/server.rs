@@ -8,6 +8,7 @@
 //!   postgres://user@[::1]:5432/database
 //!   postgres://user@%2Fvar%2Frun%2Fpostgresql:5432/database        the directory of a Unix socket
 //!   postgres:///database?host=/var/run/postgresql&user=ann         the same said otherwise
+//!   postgres://ann@host/database?options=-c%20work_mem%3D64MB      and what the session begins with
 //! ```
 
 use crate::connection::Connection;
@@ -29,6 +30,8 @@ pub struct Server {
     pub(crate) user: String,
     pub(crate) password: Option<String>,
     pub(crate) database: String,
+    /// Switches that a session begins with, as libpq's `options`.
+    pub(crate) options: Option<String>,
 }
 
 /// How a session is opened.
@@ -138,6 +141,7 @@ fn read(url: &str) -> Result<Server, &'static str> {
         user: decoded(user)?,
         password,
         database: decoded(database)?,
+        options: None,
     };
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or("a parameter has no value")?;
@@ -148,6 +152,7 @@ fn read(url: &str) -> Result<Server, &'static str> {
             "user" => server.user = value,
             "password" => server.password = Some(value),
             "dbname" => server.database = value,
+            "options" => server.options = Some(value),
             "sslmode" if matches!(&*value, "disable" | "allow" | "prefer") => {}
             "sslmode" => return Err("TLS is not offered to replicas"),
             _ => return Err("it has a parameter that is not known"),
@@ -163,7 +168,7 @@ fn read(url: &str) -> Result<Server, &'static str> {
         server.database.clone_from(&server.user);
     }
     let fields = [&server.host, &server.user, &server.database];
-    if fields.iter().any(|field| field.contains('\0')) {
+    if (fields.into_iter().chain(&server.options)).any(|field| field.contains('\0')) {
         return Err("it has a zero byte");
     }
     Ok(server)
@@ -247,6 +252,13 @@ mod tests {
             "postgres:///x?host=/run/pg&user=ann&port=8&sslmode=disable",
             "/run/pg 8 ann None x",
         );
+    }
+
+    #[test]
+    fn what_a_session_begins_with_is_read() {
+        let server = Server::parse("postgres://ann@db?options=-c%20a%3D1").unwrap();
+        assert_eq!(server.options.as_deref(), Some("-c a=1"));
+        assert!(Server::parse("postgres://ann@db?options=%00").is_err());
     }
 
     #[test]

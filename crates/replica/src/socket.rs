@@ -7,7 +7,7 @@
 use crate::server::Server;
 use bytes::{Buf, BytesMut};
 use std::io::{Error, ErrorKind};
-use tokio::io::Interest;
+use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::{TcpStream, UnixStream};
 
 /// Read in one go: several rows' worth, less than a socket's buffer.
@@ -55,13 +55,12 @@ impl Socket {
 
     /// Appends what has arrived; waits if that is nothing. Zero bytes mean that the other side has closed.
     pub async fn read(&mut self, input: &mut BytesMut) -> Result<usize, Error> {
-        loop {
-            match self.try_read(input) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.ready(Interest::READABLE).await?;
-                }
-                read => return read,
-            }
+        input.reserve(READ_BYTES);
+        // A stream knows that nothing is left when it has filled a part of its buffer; `try_read` would ask the system
+        // again, in vain, before each wait.
+        match self {
+            Socket::Tcp(stream) => stream.read_buf(input).await,
+            Socket::Unix(stream) => stream.read_buf(input).await,
         }
     }
 

@@ -41,7 +41,7 @@ mod tests;
 mod versions;
 
 pub(crate) use lock::{Locked, pause};
-pub(crate) use reading::Found;
+pub(crate) use reading::{Depth, Found};
 pub(crate) use versions::logged;
 
 use crate::sync::Atomic;

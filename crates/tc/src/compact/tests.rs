@@ -6,7 +6,7 @@ use crate::table::hash;
 use crate::{Committed, Tc, TcConfig, Txn};
 use quintet_base::{Durability, Level};
 use quintet_dc::{MemoryMedium, MemoryStore};
-use quintet_rt::{Clock, Disk, RealClock, SimClock, SimDisk};
+use quintet_rt::{Clock, Disk, Rand, RealClock, SimClock, SimDisk};
 use quintet_wal::{Wal, WalConfig};
 
 const SPACE: SpaceId = SpaceId(100);
@@ -114,6 +114,55 @@ fn a_row_written_all_the_time_keeps_the_versions_that_old_snapshots_read() {
     write(&tc, WRITES);
     tc.compact().unwrap();
     assert_eq!(versions(&tc), 0, "nobody reads an old one");
+}
+
+/// Of each row STORE is told what the frozen state shows, however often it was changed before and after; rows changed all the time
+/// and others, more of both than are kept in mind. Method: a pass as of a moment after which more was committed, beside a model.
+#[test]
+fn of_rows_changed_before_and_after_the_freeze_the_frozen_version_is_told() {
+    const ROWS: u64 = 3000;
+    let seed = RealClock.monotonic_nanos();
+    println!("seed {seed}");
+    let mut random = Rand::seeded(seed);
+    let tc = open();
+    let shared = tc.shared();
+    let mut model = vec![None; ROWS as usize];
+    let mut change = |tc: &Tc, model: &mut Vec<Option<u64>>, value: u64| {
+        // Every second change is of one of a few rows.
+        let row = random.below(if value.is_multiple_of(2) { 5 } else { ROWS });
+        let removed = random.below(8) == 0;
+        let mut txn = tc.begin(Level::ReadCommitted);
+        let key = Bytes::copy_from_slice(&row.to_be_bytes());
+        match removed {
+            true => txn.delete(SPACE, key).unwrap(),
+            false => txn.put(SPACE, key, value.to_be_bytes().to_vec()).unwrap(),
+        }
+        txn.commit(Durability::Async).unwrap();
+        model[row as usize] = (!removed).then_some(value);
+    };
+    let mut value = 0;
+    for _ in 0..8 {
+        for _ in 0..2000 {
+            value += 1;
+            change(&tc, &mut model, value);
+        }
+        let snapshot = Snapshot::by_key(shared);
+        let frozen = model.clone();
+        for _ in 0..1500 {
+            value += 1;
+            change(&tc, &mut model, value);
+        }
+        post(shared, snapshot.timestamp, true).unwrap();
+        drop(snapshot);
+        give_back(shared);
+        let generation = shared.store.generation();
+        for (row, expected) in frozen.iter().enumerate() {
+            let stored = generation.get(SPACE, &(row as u64).to_be_bytes());
+            let stored = stored.unwrap().map(|record| record.value.to_vec());
+            let expected = expected.map(|value| value.to_be_bytes().to_vec());
+            assert_eq!(stored, expected, "row {row}");
+        }
+    }
 }
 
 /// Buffers are given back although a snapshot still reads what a dropped space has in them. Method: the log's

@@ -23,6 +23,13 @@ pub(crate) enum Found<'g> {
     Below,
 }
 
+/// How many versions are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Depth {
+    First,
+    Second,
+}
+
 impl RecordEntry {
     /// The newest version at or below `snapshot`.
     pub fn read_at<'g>(&self, snapshot: Timestamp, seats: &Seats, guard: &'g Guard) -> Found<'g> {
@@ -95,6 +102,26 @@ impl RecordEntry {
             next = version.older.load(Ordering::Acquire, guard);
         }
         Some(Found::Below)
+    }
+
+    /// Looks at a few versions that are in the cache already, and asks it for the one below them: the commit of one that `snapshot`
+    /// reads or that is older than what it reads, if it is among them. Nobody is waited for.
+    pub fn glance(&self, snapshot: Timestamp, depth: Depth, guard: &Guard) -> Option<Timestamp> {
+        let newest = self.timestamp.load(Ordering::Acquire);
+        if newest & CHANGING == 0 && newest <= snapshot.0 {
+            return Some(Timestamp(newest));
+        }
+        let mut next = self.older.load(Ordering::Acquire, guard);
+        if depth == Depth::Second {
+            // SAFETY: versions are freed through the epoch.
+            let version = unsafe { next.as_ref() }?;
+            if version.timestamp <= snapshot.0 {
+                return Some(Timestamp(version.timestamp));
+            }
+            next = version.older.load(Ordering::Acquire, guard);
+        }
+        quintet_index::prefetch(next.as_raw());
+        None
     }
 
     /// Commit of the newest installed version; zero if there is none. For the holder of the row's
