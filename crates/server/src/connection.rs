@@ -276,7 +276,11 @@ impl Connection {
                 Front::Whole(frame) => return Ok(frame),
                 Front::Part { end } => {
                     self.let_others_answer().await;
+                    let answered = !self.out.is_empty();
                     self.flush().await?;
+                    if answered {
+                        desks::others_now();
+                    }
                     self.read(end).await?;
                 }
             }

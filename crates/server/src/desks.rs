@@ -11,12 +11,16 @@
 //!                               …     ──apart──►┘
 //!                                     ─behind──►    threads of low priority: queries over large tables
 //! ```
+//! Connections with answers send them together (decision 69), and a desk that has worked for a millisecond without a rest lets other
+//! threads have its processor then (decision 71).
+//!
 //! A runtime that shares its sockets among threads hands readiness from thread to thread, and each
 //! hand-over costs about what a statement does. There is a desk for each processor and no more: whose thread has
 //! to wait for a processor in the middle of a call holds up those who wait for its rows. Measured in
 //! `docs/decisions/0007`.
 
 use crate::arrivals::Accepted;
+use quintet_rt::{Clock, RealClock};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -47,7 +51,17 @@ thread_local! {
     static WAITING: Cell<usize> = const { Cell::new(0) };
     /// How many have ever done so.
     static COMERS: Cell<u64> = const { Cell::new(0) };
+    /// When the desk's thread found nothing to do, and since when it has had the processor, as far as it knows.
+    static RESTED: Cell<u64> = const { Cell::new(0) };
+    static AT_WORK: Cell<u64> = const { Cell::new(0) };
 }
+
+/// How long a desk works before it gives its processor to whoever waits for one. The system lets it go on for three times as long, in
+/// which those clients wait whose thread does: with more clients than it takes to keep the processors busy that is the p99.
+const WORKS_NS: u64 = 1_000_000;
+
+/// A rest that is shorter was none: something had come already.
+const REST_NS: u64 = 5_000;
 
 struct Desk {
     runtime: Handle,
@@ -97,7 +111,16 @@ impl Desks {
         let mut desks = Vec::with_capacity(count);
         let mut threads = Vec::with_capacity(count);
         for number in 0..count {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
+            let runtime = Builder::new_current_thread()
+                .enable_all()
+                .on_thread_park(|| RESTED.set(RealClock.monotonic_nanos()))
+                .on_thread_unpark(|| {
+                    let now = RealClock.monotonic_nanos();
+                    if now - RESTED.get() >= REST_NS {
+                        AT_WORK.set(now);
+                    }
+                })
+                .build()?;
             let stop = Arc::new(Notify::new());
             desks.push(Desk {
                 runtime: runtime.handle().clone(),
@@ -212,6 +235,19 @@ pub(crate) async fn others_first() -> bool {
     before > 0 || COMERS.get() != comes
 }
 
+/// Lets other threads of the machine have the processor if the desk has had it for long; called by who has sent an answer
+/// (decision 71).
+pub(crate) fn others_now() {
+    if !at_desk() || WAITING.get() > 0 {
+        return;
+    }
+    let now = RealClock.monotonic_nanos();
+    if now - AT_WORK.get() >= WORKS_NS {
+        quintet_rt::threads::yield_now();
+        AT_WORK.set(RealClock.monotonic_nanos());
+    }
+}
+
 /// Whether the connection that is being polled is at its desk.
 pub(crate) fn at_desk() -> bool {
     IS.get() == Some(Place::Desk)
@@ -276,6 +312,25 @@ mod tests {
         assert_eq!(came, (true, true, true));
         assert_eq!(log.borrow()[..3], ['a', 'b', 'c'], "all of them first");
         assert!(!connection('d').await, "alone");
+    }
+
+    #[test]
+    fn a_desk_gives_its_processor_away_when_it_has_had_it_for_long_and_all_answers_are_sent() {
+        // The clock begins with the process.
+        RealClock.sleep(std::time::Duration::from_nanos(2 * WORKS_NS));
+        let gives = |place, waiting, worked_ns| {
+            let began = RealClock.monotonic_nanos() - worked_ns;
+            AT_WORK.set(began);
+            WAITING.set(waiting);
+            IS.set(place);
+            others_now();
+            AT_WORK.get() != began
+        };
+        let long = 2 * WORKS_NS;
+        assert!(gives(Some(Place::Desk), 0, long));
+        assert!(!gives(Some(Place::Desk), 0, 0), "it has just begun");
+        assert!(!gives(Some(Place::Desk), 1, long), "others send first");
+        assert!(!gives(Some(Place::Apart), 0, long), "no desk");
     }
 
     fn thread() -> String {
