@@ -1,7 +1,7 @@
 //! What the system keeps of tablets' files in its memory.
 //!
-//! Relies on: tablets never change, and are durable before they are told of here.  Promises: if hardly anything is read, what is written
-//! does not stay in the system's memory; if a lot is, it does, as the system decides.  Does not: change what a read finds, or report
+//! Relies on: tablets never change, and are durable before they are told of here.  Promises: while the store is small and hardly anything is
+//! read, what is written does not stay in the system's memory; else it does, as the system decides.  Does not: change what a read finds, or report
 //! that the system takes no advice.
 //!
 //! As long as the caller has all records in memory, nobody reads a tablet before a compaction does, and its pages are memory for
@@ -24,14 +24,39 @@ const WRITTEN_FOR_READ: u64 = 8;
 /// After so many blocks what went before counts half.
 const REMEMBERED: u64 = 1 << 14;
 
-/// Blocks read and written lately, by a whole store.
-#[derive(Default)]
+/// Blocks read and written lately, and what is stored, by a whole store.
 pub(crate) struct Pages {
+    /// A store of fewer bytes is small: whoever has so much memory for blocks has all records in memory.
+    small_bytes: u64,
+    /// The sum of all shares.
+    stored: AtomicU64,
     read: AtomicU64,
     written: AtomicU64,
 }
 
+/// What a space has of the bytes stored.
+#[derive(Default)]
+pub(crate) struct Share(AtomicU64);
+
 impl Pages {
+    /// Of a store with so much memory for blocks.
+    pub fn beside(cache_bytes: u64) -> Pages {
+        Pages {
+            small_bytes: cache_bytes / 2,
+            stored: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+        }
+    }
+
+    /// A space has so many bytes now.
+    pub fn note_stored(&self, share: &Share, bytes: u64) {
+        let before = share.0.swap(bytes, Ordering::Relaxed);
+        // Wraps where it has become less, and comes out right.
+        self.stored
+            .fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
+    }
+
     /// A block was read from a file.
     pub fn note_read(&self) {
         self.read.fetch_add(1, Ordering::Relaxed);
@@ -65,7 +90,7 @@ impl Pages {
             self.written.store(written / 2, Ordering::Relaxed);
             self.read.fetch_sub(read / 2, Ordering::Relaxed);
         }
-        read * WRITTEN_FOR_READ > written
+        read * WRITTEN_FOR_READ > written || self.stored.load(Ordering::Relaxed) >= self.small_bytes
     }
 }
 
@@ -75,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_kept_while_a_lot_is_read() {
-        let pages = Pages::default();
+        let pages = Pages::beside(1000);
         assert!(!pages.keeps(80 * BLOCK_BYTES), "nobody reads");
         (0..10).for_each(|_| pages.note_read());
         assert!(!pages.keeps(1), "ten for eighty-one");
@@ -84,8 +109,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_kept_once_the_store_is_no_small_one() {
+        let pages = Pages::beside(1000);
+        let (one, other) = (Share::default(), Share::default());
+        pages.note_stored(&one, 300);
+        pages.note_stored(&other, 199);
+        assert!(!pages.keeps(1));
+        pages.note_stored(&other, 200);
+        assert!(pages.keeps(1));
+        pages.note_stored(&one, 0);
+        assert!(!pages.keeps(1), "a space is gone");
+    }
+
+    #[test]
     fn what_was_read_long_ago_counts_for_less_and_less() {
-        let pages = Pages::default();
+        let pages = Pages::beside(1000);
         pages.note_scanned(RECORDS_OF_BLOCK * REMEMBERED);
         let mut merges = 0;
         while pages.keeps(1000 * BLOCK_BYTES) {

@@ -19,7 +19,7 @@ use crate::config::{Compression, LsmConfig};
 use crate::files::OpenFiles;
 use crate::generation::Pinned;
 use crate::manifest::{Listed, Manifest};
-use crate::pages::Pages;
+use crate::pages::{Pages, Share};
 use crate::tablet::Tablet;
 use crate::tablets::{Run, Tablets};
 use crate::versions::{Bystander, Versions};
@@ -71,7 +71,7 @@ impl Shared {
         Shared {
             cache: Arc::new(Cache::with_capacity_bytes(config.cache_bytes)),
             again: Again::new(config.cache_bytes),
-            pages: Pages::default(),
+            pages: Pages::beside(config.cache_bytes),
             // Half for point reads, half for the tree's own: scans and what it asks itself.
             open_files: OpenFiles::new(config.open_files_max / 2),
             descriptors: Arc::new(DescriptorTable::new(config.open_files_max / 2)),
@@ -114,6 +114,8 @@ pub(crate) struct Space {
     leaving: AtomicBool,
     /// The tablets that were pinned last, with what is known of them.
     known: Mutex<HashMap<TableId, Arc<Tablet>>>,
+    /// Of all bytes stored.
+    share: Share,
     shared: Arc<Shared>,
 }
 
@@ -163,6 +165,7 @@ impl Space {
         name_anew(&current, &named)?;
         remove_temporary_files(&folder)?;
         let mut space = Space::open_tree(shared, id, listed.folder, manifest.high)?;
+        shared.pages.note_stored(&space.share, space.disk_bytes());
         // Something was merged after the checkpoint.
         if space.visible.get() > listed.next_merge {
             let merging = space.merging.get_mut();
@@ -222,6 +225,7 @@ impl Space {
             versions,
             leaving: AtomicBool::new(false),
             known: Mutex::default(),
+            share: Share::default(),
             shared: Arc::clone(shared),
         })
     }
@@ -427,7 +431,9 @@ impl Space {
         let version = self.tree.current_version();
         let new = version.iter_tables();
         let new = new.filter(|table| !before.contains(&table.id()));
-        self.shared.pages.note_written(new);
+        let pages = &self.shared.pages;
+        pages.note_stored(&self.share, self.disk_bytes());
+        pages.note_written(new);
     }
 
     fn in_doubt(&self, doubt: &str) -> Error {
@@ -594,6 +600,7 @@ impl Space {
 
 impl Drop for Space {
     fn drop(&mut self) {
+        self.shared.pages.note_stored(&self.share, 0);
         if self.leaving.load(Ordering::SeqCst) {
             self.shared.queue.remove(self.folder.clone());
         }
