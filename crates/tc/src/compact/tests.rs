@@ -135,7 +135,7 @@ fn of_rows_changed_before_and_after_the_freeze_the_frozen_version_is_told() {
         let key = Bytes::copy_from_slice(&row.to_be_bytes());
         match removed {
             true => txn.delete(SPACE, key).unwrap(),
-            false => txn.put(SPACE, key, value.to_be_bytes().to_vec()).unwrap(),
+            false => txn.put(SPACE, key, value.to_be_bytes()).unwrap(),
         }
         txn.commit(Durability::Async).unwrap();
         model[row as usize] = (!removed).then_some(value);
