@@ -89,8 +89,7 @@ impl Connection for PostgresConnection {
             let types = procedure.parameters.iter().map(wire_type);
             let name = statement_name(number);
             self.output.clear();
-            frontend::parse(&name, procedure.statement, types, &mut self.output)
-                .map_err(sending)?;
+            frontend::parse(&name, procedure.statement, types, &mut self.output).map_err(gone)?;
             frontend::sync(&mut self.output);
             let doing = || format!("preparing {}", procedure.statement);
             let prepared = self.exchange().await?;
@@ -112,7 +111,7 @@ impl Connection for PostgresConnection {
             &mut self.output,
         );
         bound.map_err(|_| unexpected("an argument that is too long"))?;
-        frontend::execute("", 0, &mut self.output).map_err(sending)?;
+        frontend::execute("", 0, &mut self.output).map_err(gone)?;
         frontend::sync(&mut self.output);
         self.session.send(&self.output).await.map_err(gone)?;
         let mut reply = Ok(None);
@@ -157,7 +156,7 @@ impl Connection for PostgresConnection {
 
     async fn copy(&mut self, piece: &Piece) -> Result<Result<(), Failure>, Error> {
         self.output.clear();
-        frontend::query(&piece.table.copy(), &mut self.output).map_err(sending)?;
+        frontend::query(&piece.table.copy(), &mut self.output).map_err(gone)?;
         self.session.send(&self.output).await.map_err(gone)?;
         // Data for a COPY that was refused is not read by anybody.
         let mut failed = None;
@@ -167,7 +166,7 @@ impl Connection for PostgresConnection {
                 b'G' => {
                     for chunk in piece.text.as_bytes().chunks(COPY_BYTES) {
                         self.output.clear();
-                        let data = frontend::CopyData::new(chunk).map_err(sending)?;
+                        let data = frontend::CopyData::new(chunk).map_err(gone)?;
                         data.write(&mut self.output);
                         self.session.send(&self.output).await.map_err(gone)?;
                     }
@@ -229,11 +228,7 @@ fn failure_of(error: server::ServerError) -> Failure {
     }
 }
 
-fn gone(error: server::Error) -> Error {
-    Error::System(Box::new(error))
-}
-
-fn sending(error: std::io::Error) -> Error {
+fn gone(error: impl StdError + Send + Sync + 'static) -> Error {
     Error::System(Box::new(error))
 }
 

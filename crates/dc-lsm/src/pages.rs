@@ -81,14 +81,14 @@ impl Pages {
         }
     }
 
-    /// Whether what was written now, so many bytes, is worth memory. One thread writes much at a time, so halving need not be exact.
+    /// Whether what was written now, so many bytes, is worth memory. What others count while it is halved may be lost.
     fn keeps(&self, bytes: u64) -> bool {
         let read = self.read.load(Ordering::Relaxed);
         let blocks = bytes.div_ceil(BLOCK_BYTES);
         let written = self.written.fetch_add(blocks, Ordering::Relaxed) + blocks;
         if written >= REMEMBERED {
             self.written.store(written / 2, Ordering::Relaxed);
-            self.read.fetch_sub(read / 2, Ordering::Relaxed);
+            self.read.store(read / 2, Ordering::Relaxed);
         }
         read * WRITTEN_FOR_READ > written || self.stored.load(Ordering::Relaxed) >= self.small_bytes
     }

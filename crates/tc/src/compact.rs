@@ -268,48 +268,39 @@ impl<'a> Overtaken<'a> {
 /// it turns out on the way that they are not the ones that count.
 #[derive(Default)]
 struct UnderWay<'a> {
-    /// What the cache was last asked for, the latest come first.
-    nothing: Vec<Logged<'a>>,
-    places: Vec<Logged<'a>>,
-    entries: Vec<Logged<'a>>,
-    second: Vec<Logged<'a>>,
-    third: Vec<Logged<'a>>,
+    /// By what the cache was last asked for: nothing, places, entries, the version below the newest, the one below that.
+    stages: [Vec<Logged<'a>>; 5],
 }
 
 impl<'a> UnderWay<'a> {
     /// One more. True: it is time to go on.
     fn take(&mut self, change: Logged<'a>) -> bool {
-        self.nothing.push(change);
-        self.nothing.len() == TOGETHER
+        self.stages[0].push(change);
+        self.stages[0].len() == TOGETHER
     }
 
     fn is_empty(&self) -> bool {
-        let [a, b, c, d] = [&self.nothing, &self.places, &self.entries, &self.second];
-        [a, b, c, d, &self.third].into_iter().all(Vec::is_empty)
+        self.stages.iter().all(Vec::is_empty)
     }
 
     /// Each a step further, in the order in which they came.
     fn go_on(&mut self, settling: &mut Settling<'a>) {
-        settling.settle(&self.third);
-        self.third.clear();
+        let [nothing, places, entries, second, third] = &mut self.stages;
+        settling.settle(third);
+        third.clear();
         let guard = quintet_index::pin();
         let table = &settling.shared.table;
         // Rows' bytes are not asked for: those of the change that counts lie in the log, where they were just met.
-        self.second
-            .retain(|change| settling.may_count(change, Depth::Second, &guard));
-        self.entries
-            .retain(|change| settling.may_count(change, Depth::First, &guard));
-        for (_, _, hash) in &self.places {
+        second.retain(|change| settling.may_count(change, Depth::Second, &guard));
+        entries.retain(|change| settling.may_count(change, Depth::First, &guard));
+        for (_, _, hash) in places {
             table.prefetch_entry(*hash, &guard);
         }
-        for (_, _, hash) in &self.nothing {
+        for (_, _, hash) in nothing {
             table.prefetch(*hash, &guard);
         }
         // What was settled lends its memory to those who come.
-        std::mem::swap(&mut self.third, &mut self.second);
-        std::mem::swap(&mut self.second, &mut self.entries);
-        std::mem::swap(&mut self.entries, &mut self.places);
-        std::mem::swap(&mut self.places, &mut self.nothing);
+        self.stages.rotate_right(1);
     }
 }
 
