@@ -30,6 +30,10 @@ pub(crate) enum Seen {
     /// It lost.
     Lost,
     /// Refused, or given up.
+    #[cfg_attr(
+        not(feature = "calls"),
+        expect(dead_code, reason = "only calls are refused")
+    )]
     Refused,
 }
 

@@ -93,7 +93,7 @@ impl Shared {
     }
 
     /// Shows the rows of many keys to `see`, in the order of the keys. While one is waited for, the
-    /// others are already on their way out of memory.
+    /// others are already on their way out of memory, or out of STORE.
     pub fn read_many(
         &self,
         snapshot: Timestamp,
@@ -101,16 +101,20 @@ impl Shared {
         mut see: impl FnMut(usize, Option<&[u8]>, Timestamp),
     ) -> Result<(), Error> {
         for (batch, keys) in keys.chunks(TOGETHER).enumerate() {
+            let mut missed = Vec::new();
             let hashes = {
                 let guard = quintet_index::pin();
                 let hashes: [u64; TOGETHER] = self.table.bring(keys.iter().copied(), &guard);
                 for (hash, (space, key)) in hashes.iter().zip(keys) {
-                    if let Some(entry) = self.table.find(*hash, *space, key, &guard) {
-                        entry.prefetch_value();
+                    match self.table.find(*hash, *space, key, &guard) {
+                        Some(entry) => entry.prefetch_value(),
+                        None if self.is_whole(*space) => {}
+                        None => missed.push((*space, *key)),
                     }
                 }
                 hashes
             };
+            self.announce_to_store(snapshot, &missed);
             for (at, ((space, key), hash)) in keys.iter().zip(hashes).enumerate() {
                 self.read(snapshot, (hash, *space, key), at == 0, |row, timestamp| {
                     see(batch * TOGETHER + at, row, timestamp)
@@ -135,11 +139,16 @@ impl Shared {
                 }
             }
         }
+        self.announce_to_store(self.end(), &missed);
+    }
+
+    /// Tells STORE of keys that memory lacks and that are about to be read, as of the snapshot.
+    fn announce_to_store(&self, snapshot: Timestamp, missed: &[(SpaceId, &[u8])]) {
         // A lone read is as fast unannounced.
         if missed.len() > 1 {
-            let kept = self.generations.of(self.end());
+            let kept = self.generations.of(snapshot);
             for (space, key) in missed {
-                kept.generation.announce(space, key);
+                kept.generation.announce(*space, key);
             }
         }
     }

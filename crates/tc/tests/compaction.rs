@@ -135,6 +135,46 @@ fn who_reads_from_store_makes_room_while_a_merge_is_under_way() {
     });
 }
 
+/// Goal: of many keys read together those that memory lacks are all on their way out of STORE before the first is waited for.
+/// Method: a store that counts what it is told; each row looks at the counts when it is shown.
+#[test]
+fn keys_read_together_are_announced_to_store_unless_memory_has_them() {
+    let media = Media::new(13);
+    let value = "v".repeat(100);
+    let keys: Vec<String> = (0..20).map(|number| format!("k{number:02}")).collect();
+    let pairs: Vec<_> = keys.iter().map(|key| (&key[..], &value[..])).collect();
+    let running = media.open(Durability::Async);
+    set(&running.tc, &pairs);
+    running.tc.compact().unwrap();
+    drop(running);
+
+    let watched = Watched::open(&media.medium);
+    let config = TcConfig::for_memory(64 << 20);
+    let running = media.open_on(watched.clone(), Durability::Async, config, 4 << 20);
+    let counts = || {
+        let announced = watched.announced.load(Ordering::Relaxed);
+        (announced, watched.reads.load(Ordering::Relaxed))
+    };
+    let txn = running.tc.begin(Level::Snapshot);
+    for key in &keys[..3] {
+        assert!(get(&txn, key).is_some());
+    }
+    assert_eq!(counts(), (0, 3), "one by one nothing is announced");
+    let wanted: Vec<_> = keys.iter().map(|key| (SPACE, key.as_bytes())).collect();
+    let mut seen = Vec::new();
+    txn.read_many(&wanted[..8], |at, row| {
+        assert_eq!(row, Some(value.as_bytes()));
+        seen.push((at, counts()));
+    })
+    .unwrap();
+    let expected: Vec<_> = (0..8)
+        .map(|at: usize| (at, (5, 3 + (at as u64 + 1).saturating_sub(3))))
+        .collect();
+    assert_eq!(seen, expected, "five of eight are not in memory");
+    txn.read_many(&wanted[..9], |_, _| {}).unwrap();
+    assert_eq!(counts(), (5, 9), "a lone one is as fast unannounced");
+}
+
 /// Goal: where STORE is not asked, its share of memory does not lie idle; when it is, it gets it back.
 #[test]
 fn records_may_use_what_store_does_not() {

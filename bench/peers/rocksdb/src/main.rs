@@ -86,6 +86,9 @@ struct Arguments {
     /// Seconds before that
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     warmup: f64,
+    /// Look up all records that a transaction reads as a batch instead of one by one; only at snapshot
+    #[arg(long)]
+    together: bool,
     /// Seed of the operations
     #[arg(long, value_name = "N", default_value_t = 42)]
     seed: u64,
@@ -120,6 +123,12 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    if arguments.together && arguments.level != Level::Snapshot {
+        return Err(
+            "--together is offered at --level snapshot only: a batch of reads is not validated"
+                .into(),
+        );
+    }
     let setup = Setup {
         cache_bytes: arguments.cache_mib << 20,
         write_buffer_bytes: arguments.write_buffer_mib << 20,
@@ -146,7 +155,13 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         seconds: arguments.seconds,
     };
     let store = Store::open(&arguments.data, &setup)?;
-    let target = YcsbTarget::load(store, workload.clone(), arguments.level, arguments.seed)?;
+    let target = YcsbTarget::load(
+        store,
+        workload.clone(),
+        arguments.level,
+        arguments.together,
+        arguments.seed,
+    )?;
     let figures = quintet_bench::run(&target, config, Arc::new(RealClock))?;
     let setting = Setting {
         system: "rocksdb",

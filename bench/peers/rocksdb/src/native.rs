@@ -27,6 +27,8 @@ opaque! {
     Db,
     /// `rocksdb_transaction_t`
     Transaction,
+    /// `rocksdb_column_family_handle_t`
+    ColumnFamily,
     /// `rocksdb_options_t`
     Options,
     /// `rocksdb_block_based_table_options_t`
@@ -115,11 +117,16 @@ unsafe extern "C" {
     pub fn rocksdb_flushoptions_create() -> *mut FlushOptions;
     pub fn rocksdb_flushoptions_destroy(options: *mut FlushOptions);
 
-    pub fn rocksdb_optimistictransactiondb_open(
+    pub fn rocksdb_optimistictransactiondb_open_column_families(
         options: *const Options,
         name: *const c_char,
+        count: c_int,
+        names: *const *const c_char,
+        their_options: *const *const Options,
+        handles: *mut *mut ColumnFamily,
         errptr: *mut *mut c_char,
     ) -> *mut TransactionDb;
+    pub fn rocksdb_column_family_handle_destroy(handle: *mut ColumnFamily);
     pub fn rocksdb_optimistictransactiondb_close(db: *mut TransactionDb);
     pub fn rocksdb_optimistictransactiondb_get_base_db(db: *mut TransactionDb) -> *mut Db;
     pub fn rocksdb_optimistictransactiondb_close_base_db(db: *mut Db);
@@ -156,6 +163,17 @@ unsafe extern "C" {
     );
     pub fn rocksdb_transaction_commit(transaction: *mut Transaction, errptr: *mut *mut c_char);
     pub fn rocksdb_transaction_destroy(transaction: *mut Transaction);
+    pub fn rocksdb_batched_multi_get_cf(
+        db: *mut Db,
+        options: *const ReadOptions,
+        family: *mut ColumnFamily,
+        count: usize,
+        keys: *const *const c_char,
+        keys_bytes: *const usize,
+        values: *mut *mut Pinned,
+        errors: *mut *mut c_char,
+        is_sorted: bool,
+    );
     pub fn rocksdb_pinnableslice_value(pinned: *const Pinned, bytes: *mut usize) -> *const c_char;
     pub fn rocksdb_pinnableslice_destroy(pinned: *mut Pinned);
 

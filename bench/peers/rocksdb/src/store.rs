@@ -67,6 +67,7 @@ impl std::error::Error for Error {}
 pub struct Store {
     db: *mut native::TransactionDb,
     base: *mut native::Db,
+    records: *mut native::ColumnFamily,
     write: *mut native::WriteOptions,
     bulk: *mut native::WriteOptions,
     begin: *mut native::TransactionOptions,
@@ -81,8 +82,17 @@ unsafe impl Sync for Store {}
 fn told<R>(call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R, Error> {
     let mut text: *mut c_char = ptr::null_mut();
     let result = call(&mut text);
+    // SAFETY: the callee left a text that ends with a zero byte and belongs to us, or nothing.
+    unsafe { told_by(text) }.map(|()| result)
+}
+
+/// An error's text as a result; null is none.
+///
+/// # Safety
+/// The text ends with a zero byte and is from RocksDB, which nobody frees but this.
+unsafe fn told_by(text: *mut c_char) -> Result<(), Error> {
     if text.is_null() {
-        return Ok(result);
+        return Ok(());
     }
     // SAFETY: the callee left a text that ends with a zero byte and belongs to us.
     let words = unsafe { CStr::from_ptr(text) }
@@ -138,8 +148,19 @@ impl Store {
             native::rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
             native::rocksdb_options_set_bytes_per_sync(options, BYTES_PER_SYNC);
             native::rocksdb_options_set_block_based_table_factory(options, table);
-            let opened =
-                told(|e| native::rocksdb_optimistictransactiondb_open(options, name.as_ptr(), e));
+            // The one that there always is, opened by name, since batches of reads want its handle.
+            let mut records = ptr::null_mut();
+            let opened = told(|e| {
+                native::rocksdb_optimistictransactiondb_open_column_families(
+                    options,
+                    name.as_ptr(),
+                    1,
+                    &c"default".as_ptr(),
+                    &options.cast_const(),
+                    &mut records,
+                    e,
+                )
+            });
             native::rocksdb_options_destroy(options);
             native::rocksdb_block_based_options_destroy(table);
             native::rocksdb_cache_destroy(cache);
@@ -155,6 +176,7 @@ impl Store {
             Ok(Store {
                 db,
                 base: native::rocksdb_optimistictransactiondb_get_base_db(db),
+                records,
                 write,
                 bulk,
                 begin,
@@ -210,6 +232,8 @@ impl Store {
             transaction: ptr::null_mut(),
             // SAFETY: destroyed when this is dropped.
             read: unsafe { native::rocksdb_readoptions_create() },
+            pinned: Vec::new(),
+            errors: Vec::new(),
         }
     }
 }
@@ -218,6 +242,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         // SAFETY: nothing made from the database is alive: transactions borrow it.
         unsafe {
+            native::rocksdb_column_family_handle_destroy(self.records);
             native::rocksdb_optimistictransactiondb_close_base_db(self.base);
             native::rocksdb_optimistictransactiondb_close(self.db);
             native::rocksdb_writeoptions_destroy(self.write);
@@ -232,6 +257,10 @@ pub struct Transactions<'s> {
     store: &'s Store,
     transaction: *mut native::Transaction,
     read: *mut native::ReadOptions,
+    /// Kept between batches of reads for its memory; empty in between.
+    pinned: Vec<*mut native::Pinned>,
+    /// As above.
+    errors: Vec<*mut c_char>,
 }
 
 // SAFETY: a transaction may move between threads as long as one uses it at a time; `&mut` sees to that.
@@ -295,6 +324,60 @@ impl Transactions<'_> {
             native::rocksdb_pinnableslice_destroy(pinned);
             Ok(result)
         }
+    }
+
+    /// Shows the values of several keys, looked up as a batch at the transaction's snapshot: what the transaction itself
+    /// has put is not seen, and nothing is validated. `see` is given the key's place.
+    ///
+    /// # Errors
+    /// RocksDB's; some values may have been shown by then.
+    pub fn get_together<const N: usize>(
+        &mut self,
+        keys: &[[u8; N]],
+        mut see: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Error> {
+        assert!(!self.transaction.is_null(), "begin first");
+        let starts: Vec<_> = keys.iter().map(|key| chars(key)).collect();
+        let bytes = vec![N; keys.len()];
+        self.pinned.resize(keys.len(), ptr::null_mut());
+        self.errors.resize(keys.len(), ptr::null_mut());
+        // SAFETY: all five arrays have as many places as there are keys, and the last two are filled by the call. The
+        // snapshot among the options is the transaction's, which lives.
+        unsafe {
+            native::rocksdb_batched_multi_get_cf(
+                self.store.base,
+                self.read,
+                self.store.records,
+                keys.len(),
+                starts.as_ptr(),
+                bytes.as_ptr(),
+                self.pinned.as_mut_ptr(),
+                self.errors.as_mut_ptr(),
+                false,
+            );
+        }
+        let mut result = Ok(());
+        let found = self.pinned.drain(..).zip(self.errors.drain(..));
+        for (place, (pinned, error)) in found.enumerate() {
+            // SAFETY: the text is RocksDB's and ours to free, and so is the pinned value, which is read before
+            // it is destroyed.
+            unsafe {
+                if let Err(error) = told_by(error) {
+                    result = Err(error);
+                } else if pinned.is_null() {
+                    see(place, None);
+                    continue;
+                } else {
+                    let mut bytes = 0;
+                    let value = native::rocksdb_pinnableslice_value(pinned, &mut bytes);
+                    see(place, Some(std::slice::from_raw_parts(value.cast(), bytes)));
+                }
+                if !pinned.is_null() {
+                    native::rocksdb_pinnableslice_destroy(pinned);
+                }
+            }
+        }
+        result
     }
 
     /// Sets the value of a key.

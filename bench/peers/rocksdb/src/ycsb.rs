@@ -24,6 +24,7 @@ pub struct YcsbTarget {
     value_bytes: usize,
     /// All reads are validated.
     serializable: bool,
+    together: bool,
     seed: u64,
     /// Whether a flush ran when somebody looked, and how many were seen to end. Written by the one thread
     /// that looks.
@@ -36,7 +37,8 @@ fn failed(error: Error) -> quintet_bench::Error {
 }
 
 impl YcsbTarget {
-    /// Makes sure that the records are there.
+    /// Makes sure that the records are there. `together`: what a transaction reads is asked for as a batch, which only
+    /// [`Level::Snapshot`] allows.
     ///
     /// # Errors
     /// An impossible configuration, or RocksDB's.
@@ -44,6 +46,7 @@ impl YcsbTarget {
         store: Store,
         workload: YcsbConfig,
         level: Level,
+        together: bool,
         seed: u64,
     ) -> Result<YcsbTarget, quintet_bench::Error> {
         let (records, value_bytes) = (workload.records, workload.value_bytes);
@@ -71,6 +74,7 @@ impl YcsbTarget {
             stream,
             value_bytes,
             serializable: level == Level::Serializable,
+            together,
             seed,
             flushing: AtomicBool::new(false),
             flushes: AtomicU64::new(0),
@@ -89,8 +93,10 @@ impl Target for YcsbTarget {
                 .with_seed(self.seed.wrapping_add(u64::from(number))),
             value_bytes: self.value_bytes,
             serializable: self.serializable,
+            together: self.together,
             operations: Vec::new(),
             value: Vec::new(),
+            values: Vec::new(),
         }
     }
 
@@ -119,10 +125,13 @@ pub struct YcsbClient<'t> {
     stream: Ycsb,
     value_bytes: usize,
     serializable: bool,
+    together: bool,
     /// Kept between transactions for its memory.
     operations: Vec<Operation>,
     /// Kept between transactions for its memory.
     value: Vec<u8>,
+    /// What was read together, value after value.
+    values: Vec<u8>,
 }
 
 /// What an operation came to when it did not succeed.
@@ -140,13 +149,37 @@ impl From<Error> for Failure {
 impl YcsbClient<'_> {
     fn attempt(&mut self) -> Result<(), Failure> {
         self.transactions.begin();
+        if self.together {
+            self.read_together()?;
+        }
+        let mut read = 0;
         for i in 0..self.operations.len() {
-            self.operation(self.operations[i])?;
+            self.operation(self.operations[i], &mut read)?;
         }
         Ok(self.transactions.commit()?)
     }
 
-    fn operation(&mut self, operation: Operation) -> Result<(), Failure> {
+    /// All values that the transaction reads, asked for as a batch. Kept in `values` for the writes.
+    fn read_together(&mut self) -> Result<(), Failure> {
+        self.values.clear();
+        let records: Vec<_> = self
+            .operations
+            .iter()
+            .filter(|operation| !matches!(operation, Operation::Update(_)))
+            .map(|operation| operation.record())
+            .collect();
+        let keys: Vec<_> = records.iter().map(|record| ycsb::key(*record)).collect();
+        let (values, bytes) = (&mut self.values, self.value_bytes);
+        let mut bad = None;
+        self.transactions
+            .get_together(&keys, |place, value| match value {
+                Some(value) if value.len() == bytes => values.extend_from_slice(value),
+                _ => bad = bad.or(Some(place)),
+            })?;
+        bad.map_or(Ok(()), |place| Err(Failure::BadRecord(records[place])))
+    }
+
+    fn operation(&mut self, operation: Operation, read: &mut usize) -> Result<(), Failure> {
         let key = ycsb::key(operation.record());
         let (bytes, value) = (self.value_bytes, &mut self.value);
         value.clear();
@@ -155,18 +188,23 @@ impl YcsbClient<'_> {
             value.resize(bytes, 0);
             return Ok(self.transactions.put(&key, value)?);
         }
-        // A record that will be written is validated by its writing.
-        let found = self
-            .transactions
-            .get(&key, self.serializable, |row| match row {
-                Some(row) if row.len() == bytes => {
-                    value.extend_from_slice(row);
-                    true
-                }
-                _ => false,
-            })?;
-        if !found {
-            return Err(Failure::BadRecord(operation.record()));
+        if self.together {
+            value.extend_from_slice(&self.values[*read * bytes..][..bytes]);
+            *read += 1;
+        } else {
+            // A record that will be written is validated by its writing.
+            let found = self
+                .transactions
+                .get(&key, self.serializable, |row| match row {
+                    Some(row) if row.len() == bytes => {
+                        value.extend_from_slice(row);
+                        true
+                    }
+                    _ => false,
+                })?;
+            if !found {
+                return Err(Failure::BadRecord(operation.record()));
+            }
         }
         if let Operation::ReadModifyWrite(record) = operation {
             let counter = ycsb::counter(value).ok_or(Failure::BadRecord(record))?;
@@ -216,7 +254,11 @@ mod tests {
     // of the warm-up count, too: there is none.
     #[test]
     fn counters_add_up_to_the_commits() {
-        for level in [Level::Snapshot, Level::Serializable] {
+        for (level, together) in [
+            (Level::Snapshot, false),
+            (Level::Snapshot, true),
+            (Level::Serializable, false),
+        ] {
             let directory = tempfile::tempdir().unwrap();
             let workload = YcsbConfig {
                 records: 50,
@@ -227,7 +269,7 @@ mod tests {
                 theta: 0.9,
             };
             let store = Store::open(directory.path(), &setup()).unwrap();
-            let target = YcsbTarget::load(store, workload, level, 1).unwrap();
+            let target = YcsbTarget::load(store, workload, level, together, 1).unwrap();
             let mut clients: Vec<_> = (0..3).map(|number| target.client(number)).collect();
             let (commits, aborts) = std::thread::scope(|scope| {
                 let threads: Vec<_> = clients
@@ -273,7 +315,8 @@ mod tests {
         };
         for _ in 0..2 {
             let store = Store::open(directory.path(), &setup()).unwrap();
-            let target = YcsbTarget::load(store, workload.clone(), Level::Snapshot, 1).unwrap();
+            let target =
+                YcsbTarget::load(store, workload.clone(), Level::Snapshot, false, 1).unwrap();
             let config = RunConfig {
                 warmup_seconds: 0.1,
                 seconds: 0.2,

@@ -200,11 +200,14 @@ pub struct Watched {
     pub merges: AtomicU64,
     /// Point reads and scans of its generations.
     pub reads: Arc<AtomicU64>,
+    /// Point reads that they were told of before.
+    pub announced: Arc<AtomicU64>,
 }
 
 struct Counted {
     generation: Arc<dyn Generation>,
     reads: Arc<AtomicU64>,
+    announced: Arc<AtomicU64>,
 }
 
 impl Watched {
@@ -217,6 +220,7 @@ impl Watched {
             merges: AtomicU64::new(0),
             cached: AtomicU64::new(0),
             reads: Arc::default(),
+            announced: Arc::default(),
         })
     }
 
@@ -239,6 +243,7 @@ impl DataComponent for Watched {
         Arc::new(Counted {
             generation: self.store.generation(),
             reads: Arc::clone(&self.reads),
+            announced: Arc::clone(&self.announced),
         })
     }
 
@@ -284,6 +289,11 @@ impl Generation for Counted {
     fn get(&self, space: SpaceId, key: &[u8]) -> Result<Option<Record>, quintet_dc::Error> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.generation.get(space, key)
+    }
+
+    fn announce(&self, space: SpaceId, key: &[u8]) {
+        self.announced.fetch_add(1, Ordering::Relaxed);
+        self.generation.announce(space, key);
     }
 
     fn spaces(&self) -> Vec<SpaceId> {
