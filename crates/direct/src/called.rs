@@ -52,10 +52,10 @@ impl CallCursor {
 
     pub fn rewind(&mut self, arguments: &[Expr], env: &mut Env<'_>) {
         self.at = 0;
-        if arguments
-            .iter()
-            .any(|argument| argument.uses_columns() || argument.uses_outer())
-        {
+        // A query may read frames of WITH that come anew.
+        if arguments.iter().any(|argument| {
+            argument.uses_columns() || argument.uses_outer() || argument.has_subquery()
+        }) {
             env.release(std::mem::take(&mut self.bytes));
             self.rows = None;
         }

@@ -23,9 +23,10 @@ use crate::outer_ahead::{OuterAhead, inner_access};
 use crate::sieve::{Probe, ProbeKeys, Wanted};
 use quintet_base::Value;
 use quintet_ir::equal::{pairs_of, reads_by_outer, uses_below};
-use quintet_ir::expressions::uses_outer;
+use quintet_ir::expressions::{each_node, subqueries, uses_outer};
 use quintet_ir::plan::JoinKind;
 use quintet_ir::{Expr, Plan};
+use std::sync::{Arc, Weak};
 
 /// Where a join has come to.
 pub(crate) struct JoinCursor {
@@ -43,6 +44,9 @@ pub(crate) struct JoinCursor {
     probe: Option<Option<ProbeKeys>>,
     /// Whether the inner side looks at what is handed to the plan, which may be something else after a rewind.
     handed: bool,
+    rewound: bool,
+    /// What kept rows were made of beside tables: frames of WITH, as they were.
+    given: Vec<(usize, Option<Weak<Vec<Vec<Value>>>>)>,
 }
 
 /// What inner rows are found by: equal values of these, over the outer and over the inner frame.
@@ -51,6 +55,8 @@ struct Keys {
     inner: Vec<Expr>,
     /// The inner scan's filter looks at the outer frame: it is asked for each candidate, not where rows are kept.
     asks_filter: bool,
+    /// Those of the inner side look at what is handed to the plan: after a rewind rows are found by others.
+    handed: bool,
 }
 
 /// The inner side's rows.
@@ -84,6 +90,8 @@ impl JoinCursor {
             keys: None,
             probe: None,
             handed: uses_outer(inner),
+            rewound: false,
+            given: Vec::new(),
         }
     }
 
@@ -91,12 +99,21 @@ impl JoinCursor {
         self.width = None;
         self.ahead.rewind();
         self.outer.rewind(outer, env);
+        let keys = self.keys.as_ref();
+        if self.handed || keys.is_some_and(|keys| keys.handed) {
+            self.forget(env);
+        }
+        // Kept rows depend on no outer frame at all; on what WITH queries give they may, and those come anew behind this.
+        self.rewound = true;
+        self.inner.rewind(inner, env);
+    }
+
+    /// Keeps no rows (yet); that they cannot be kept remains.
+    fn forget(&mut self, env: &mut Env<'_>) {
         match std::mem::replace(&mut self.kept, Kept::No) {
-            Kept::Whole { rows, .. } if self.handed => rows.release(env),
-            // Kept rows depend on no outer frame at all.
+            Kept::Whole { rows, .. } => rows.release(env),
             kept => self.kept = kept,
         }
-        self.inner.rewind(inner, env);
     }
 
     /// See [`Cursor::next`].
@@ -118,6 +135,9 @@ impl JoinCursor {
         else {
             unreachable!("the caller has matched the plan");
         };
+        if std::mem::take(&mut self.rewound) && !self.are_as_given(env) {
+            self.forget(env);
+        }
         loop {
             let width = match self.width {
                 Some(width) => width,
@@ -217,6 +237,14 @@ impl JoinCursor {
         Ok(())
     }
 
+    /// Whether what rows are kept, if any are, was made of the frames of WITH that are there now.
+    fn are_as_given(&self, env: &Env<'_>) -> bool {
+        self.given.iter().all(|(number, was)| {
+            let now = env.workspace.given.get(number);
+            now.map(Arc::as_ptr) == was.as_ref().map(Weak::as_ptr)
+        })
+    }
+
     /// Reads the inner side.
     fn keep(
         &mut self,
@@ -257,6 +285,12 @@ impl JoinCursor {
         drop(cursor);
         env.memory_back(mark);
         env.charge(rows.bytes())?;
+        let frames = |number: &usize| env.workspace.given.get(number).map(Arc::downgrade);
+        self.given = keys
+            .given(inner)
+            .into_iter()
+            .map(|number| (number, frames(&number)))
+            .collect();
         Ok(Kept::Whole {
             rows: Box::new(rows),
             at: At::Nowhere,
@@ -303,10 +337,26 @@ impl Keys {
         let pairs = pairs_of(inner, on, width);
         let (outer, inner_side): (Vec<&Expr>, Vec<&Expr>) = pairs.into_iter().unzip();
         Keys {
+            handed: inner_side.iter().any(|key| key.uses_outer()),
             outer: outer.into_iter().cloned().collect(),
             inner: inner_side.into_iter().cloned().collect(),
             asks_filter: inner_filter(inner).is_some_and(|filter| uses_below(filter, width)),
         }
+    }
+
+    /// Of what frames of WITH rows are made and found.
+    fn given(&self, inner: &Plan) -> Vec<usize> {
+        let mut numbers = Vec::new();
+        let mut note = |plan: &Plan| {
+            if let Plan::Given { number, .. } = plan {
+                numbers.push(*number);
+            }
+        };
+        each_node(inner, &mut note);
+        for key in &self.inner {
+            subqueries(key, &mut |subquery| each_node(&subquery.plan, &mut note));
+        }
+        numbers
     }
 }
 

@@ -263,7 +263,7 @@ impl Plans<'_> {
     }
 
     fn source(&mut self) -> Plan {
-        match self.dice.below(10) {
+        match self.dice.below(12) {
             0 => one_row(),
             1 => {
                 let int = |value| Expr::Const(Value::Int4(value), SqlType::Int4);
@@ -278,10 +278,8 @@ impl Plans<'_> {
                 array: self.exprs(&[]).total().expr(SqlType::Int4Array, 1),
             },
             3 | 4 => self.join(),
-            5 => match self.dice.one_in(2) {
-                true => self.lateral(),
-                false => self.full_join(),
-            },
+            5 => self.full_join(),
+            6..=8 => self.lateral(),
             _ => {
                 let table = self.table();
                 Plan::Scan(self.any_access(&table))
@@ -325,6 +323,65 @@ impl Plans<'_> {
             },
         };
         (plan, vec![Expr::Column(o, ty)], self.dice.below(own.len()))
+    }
+
+    /// Two tables, joined by an equality of which one side looks at what is handed over, or at frames of WITH that are made by
+    /// it. The join may be kept by an executor from one run to the next, and what it keeps must not be.
+    fn joined_by_handed(&mut self, outer: &[SqlType]) -> Option<(Plan, Vec<Expr>)> {
+        let (left, right) = (self.table(), self.table());
+        let (own, other) = (frame_types(&left), frame_types(&right));
+        let (o, i, ty) = self.pair(&own, &other)?;
+        let fitting: Vec<usize> = (0..outer.len()).filter(|n| outer[*n] == ty).collect();
+        let handed = *(!fitting.is_empty()).then(|| self.dice.pick(&fitting))?;
+        let width = own.len();
+        let both = |column| Expr::Extreme {
+            greatest: true,
+            args: vec![Expr::Column(column, ty), Expr::Outer(0, ty)],
+            ty,
+        };
+        let compare = |op, left, right| Expr::Compare {
+            op,
+            left: Box::new(left),
+            right: Box::new(right),
+        };
+        let joined = |inner, on| Plan::Join {
+            outer: Box::new(Plan::Scan(access(&left, Path::Full, 0))),
+            inner: Box::new(inner),
+            outer_width: width,
+            inner_width: other.len(),
+            kind: JoinKind::Inner,
+            on: Some(on),
+        };
+        let column = Expr::Column(o, ty);
+        let plan = match self.dice.below(3) {
+            0 => {
+                let on = compare(CompareOp::Eq, column, both(width + i));
+                joined(Plan::Scan(access(&right, Path::Full, width)), on)
+            }
+            1 => {
+                let on = compare(CompareOp::Eq, both(o), Expr::Column(width + i, ty));
+                joined(Plan::Scan(access(&right, Path::Full, width)), on)
+            }
+            _ => {
+                let number = 2;
+                let given = Plan::Given {
+                    number,
+                    types: other.clone(),
+                    turning: false,
+                };
+                let on = compare(CompareOp::Eq, column, Expr::Column(width + i, ty));
+                Plan::With {
+                    number,
+                    first: Box::new(Plan::Filter {
+                        input: Box::new(Plan::Scan(access(&right, Path::Full, 0))),
+                        predicate: compare(CompareOp::Le, Expr::Column(i, ty), Expr::Outer(0, ty)),
+                    }),
+                    then: Box::new(joined(given, on)),
+                    turns: Turns::Once,
+                }
+            }
+        };
+        Some((plan, vec![Expr::Column(handed, ty)]))
     }
 
     /// A condition with a query in it that cannot fail.
@@ -387,12 +444,21 @@ impl Plans<'_> {
         }
     }
 
-    /// A table, and for each of its rows those of another one.
+    /// A table, and for each of its rows those of another one, or of two.
     fn lateral(&mut self) -> Plan {
         let left = self.table();
-        let outer = Plan::Scan(self.any_access(&left));
         let types = frame_types(&left);
-        let (input, handed, _) = self.handed(&types);
+        let joined = self.dice.one_in(2).then(|| self.joined_by_handed(&types));
+        // What an executor keeps shows only when there are several rows.
+        let outer = match joined {
+            Some(Some(_)) => access(&left, Path::Full, 0),
+            _ => self.any_access(&left),
+        };
+        let outer = Plan::Scan(outer);
+        let (input, handed) = joined.flatten().unwrap_or_else(|| {
+            let (input, handed, _) = self.handed(&types);
+            (input, handed)
+        });
         Plan::Join {
             outer: Box::new(outer),
             outer_width: types.len(),
