@@ -97,15 +97,9 @@ class Maker:
         name = f"x{self.names}"
         roll = self.dice.random()
         if depth > 0 and roll < 0.12:
-            source, scope = self.source(scopes, depth - 1)
-            inside = [*scopes, scope]
-            text = f"(select {self.value(inside, depth - 1)} as a, {self.column([scope])} as b from {source} where {self.condition(inside, depth - 1)}) {name}"
-            return text, [(name, ["a", "b"])]
+            return f"({self.table(scopes, depth - 1)}) {name}", [(name, ["a", "b"])]
         if depth > 0 and roll < 0.24 and beside:
-            source, scope = self.source([*scopes, beside], depth - 1)
-            inside = [*scopes, beside, scope]
-            text = f"lateral (select {self.value(inside, depth - 1)} as a, {self.column([scope])} as b from {source} where {self.condition(inside, depth - 1)}) {name}"
-            return text, [(name, ["a", "b"])]
+            return f"lateral ({self.table([*scopes, beside], depth - 1)}) {name}", [(name, ["a", "b"])]
         if depth > 0 and roll < 0.30:
             source, scope = self.source(scopes, depth - 1)
             column = self.column([scope])
@@ -113,6 +107,33 @@ class Maker:
             return text, [(name, ["a", "b"])]
         table = self.dice.choice(["t", "t", "u", "u", "v", "v", "e"])
         return f"{table} {name}", [(name, TABLES[table])]
+
+    def table(self, scopes, depth):
+        """A query with the columns a and b."""
+        roll = self.dice.random()
+        if depth > 0 and roll < 0.15:
+            self.names += 1
+            name = f"w{self.names}"
+            one, two = f"{name}a", f"{name}b"
+            on = self.join_condition([[(one, ["a", "b"])], [(two, ["a", "b"])]], scopes)
+            both = f"{name} {one} {self.pick('join', 'left join')} {name} {two} on {on}"
+            return f"with {name} as {self.pick('', 'materialized ')}({self.table(scopes, depth - 1)}) select {one}.a, {two}.b from {both}"
+        if depth > 0 and roll < 0.3:
+            kind = self.pick("union", "union all", "intersect", "intersect all", "except", "except all")
+            return f"{self.rows(scopes, depth - 1)} {kind} {self.rows(scopes, depth - 1)}"
+        if roll < 0.4:
+            return f"{self.rows(scopes, depth)} order by 1, 2 limit {self.pick(1, 2, 3)}"
+        return self.rows(scopes, depth)
+
+    def rows(self, scopes, depth):
+        source, scope = self.source(scopes, depth)
+        inside = [*scopes, scope]
+        where = f" where {self.condition(inside, depth)}" if self.dice.random() < 0.8 else ""
+        if self.dice.random() < 0.15:
+            key = self.column([scope])
+            return f"select {key} as a, {self.pick('count(*)::int', f'max({self.column([scope])})')} as b from {source}{where} group by {key}"
+        distinct = "distinct " if self.dice.random() < 0.1 else ""
+        return f"select {distinct}{self.value(inside, depth)} as a, {self.column([scope])} as b from {source}{where}"
 
     def source(self, scopes, depth):
         text, scope = self.item(scopes, depth, [])
@@ -124,23 +145,27 @@ class Maker:
                 one, first = self.item(scopes, depth - 1, [])
                 other, second = self.item(scopes, depth - 1, [])
                 inner = [*first, *second]
-                on = self.join_condition([first, second])
+                on = self.join_condition([first, second], scopes)
                 right = f"({one} {self.pick('join', 'left join')} {other} on {on})"
             else:
                 right, inner = self.item(scopes, depth - 1, lateral)
             if kind in (",", "cross join"):
                 text = f"{text} cross join {right}"
             else:
-                on = self.join_condition([scope, inner])
+                on = self.join_condition([scope, inner], scopes)
                 if kind != "full join" and self.dice.random() < 0.3:
                     on += f" and {self.condition([*scopes, [*scope, *inner]], depth - 1)}"
                 text = f"{text} {kind} {right} on {on}"
             scope = [*scope, *inner]
         return text, scope
 
-    def join_condition(self, sides):
-        left, right = sides
-        return f"{self.column([left])} = {self.column([right])}"
+    def join_condition(self, sides, scopes):
+        left, right = (self.column([side]) for side in sides)
+        if scopes and self.dice.random() < 0.35:
+            # A side that looks at a row around it, too.
+            around = self.column(scopes)
+            left, right = self.pick((left, f"{right} + {around}"), (f"{left} - {around}", right), (left, f"coalesce({right}, {around})"))
+        return f"{left} = {right}"
 
     def query(self):
         depth = self.pick(1, 2, 2, 3)
