@@ -242,8 +242,15 @@ impl Inserter<'_> {
     }
 
     fn touch(&mut self, key: Bytes, env: &mut Env<'_>) -> Result<(), Halt> {
+        self.refuse_touched(&key)?;
         env.charge(key.len() + 48)?;
-        if self.touched.insert(key) {
+        self.touched.insert(key);
+        Ok(())
+    }
+
+    /// `21000` if the statement has written the row before.
+    fn refuse_touched(&self, key: &[u8]) -> Result<(), Halt> {
+        if !self.touched.contains(key) {
             return Ok(());
         }
         Err(SqlError::new(
@@ -289,6 +296,8 @@ impl Inserter<'_> {
             );
             return Err(SqlError::new(SqlState::DATA_CORRUPTED, message).into());
         };
+        // Whether it would be written again or not.
+        self.refuse_touched(&taken.row_key)?;
         let old = read_row(table, &taken.row_key, &stored)?;
         let mut frame = old.clone();
         frame.extend_from_slice(&proposed[..table.columns.len()]);

@@ -199,10 +199,14 @@ impl Run<'_> {
         }
         let excluded = proposed[..table.columns.len()].iter().cloned();
         let frame: Vec<Value> = old.iter().cloned().chain(excluded).collect();
+        let key = Key::of_row(table, &old);
+        if touched.contains(&key) {
+            return Err(is_touched());
+        }
         if !self.passes(filter.as_ref(), &frame)? {
             return Ok(None);
         }
-        touch(touched, Key::of_row(table, &old))?;
+        touched.insert(key);
         let new = self.assigned(&old, assignments, &frame)?;
         self.check_row(table, &new)?;
         let change = Change {
@@ -362,9 +366,13 @@ fn refuse_changed(
 fn touch(touched: &mut BTreeSet<Key>, key: Key) -> SqlResult<()> {
     match touched.insert(key) {
         true => Ok(()),
-        false => Err(SqlError::new(
-            SqlState::CARDINALITY_VIOLATION,
-            "ON CONFLICT DO UPDATE command cannot affect row a second time",
-        )),
+        false => Err(is_touched()),
     }
+}
+
+fn is_touched() -> SqlError {
+    SqlError::new(
+        SqlState::CARDINALITY_VIOLATION,
+        "ON CONFLICT DO UPDATE command cannot affect row a second time",
+    )
 }
