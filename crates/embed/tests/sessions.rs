@@ -583,6 +583,44 @@ fn a_text_prepared_again_follows_the_schema_and_its_types() {
     assert_eq!(gone.state, SqlState::UNDEFINED_TABLE);
 }
 
+/// Types that nobody has declared follow the schema, too: those of a text's parameters, and what its literals stand for.
+#[test]
+fn types_that_are_found_out_are_found_out_again_when_the_schema_moves() {
+    use quintet_base::SqlType;
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let (text, literal) = (
+        "update t set v = $1 where id = $2",
+        "update t set v = '2024-01-02' where id = 1",
+    );
+    let params = |c: &mut Client, name: &str| {
+        let session = c.session();
+        if name.is_empty() {
+            session.parse(name, text, &[]).unwrap();
+        }
+        session.statement(name).unwrap().params.clone()
+    };
+    c.query("create table t (id int primary key, v varchar(10)); insert into t values (1, '1')")
+        .unwrap();
+    c.query(literal).unwrap();
+    assert_eq!(params(&mut c, ""), [SqlType::Varchar, SqlType::Int4]);
+    c.session().parse("named", text, &[]).unwrap();
+    c.query("alter table t alter v type date using date '2000-01-01'")
+        .unwrap();
+    c.query(literal).unwrap();
+    assert_eq!(rows(&mut c, "select v from t"), ["2024-01-02"]);
+    assert_eq!(params(&mut c, ""), [SqlType::Date, SqlType::Int4]);
+    // What a client may have been told stays.
+    assert_eq!(params(&mut c, "named"), [SqlType::Varchar, SqlType::Int4]);
+    c.query("drop table t; create table t (id bigint primary key, v int)")
+        .unwrap();
+    assert_eq!(params(&mut c, ""), [SqlType::Int4, SqlType::Int8]);
+    assert_eq!(
+        state(&mut c, literal),
+        SqlState::INVALID_TEXT_REPRESENTATION
+    );
+}
+
 #[test]
 fn prepare_execute_cursors_and_explain() {
     let (_dir, db) = open();

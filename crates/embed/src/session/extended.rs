@@ -29,34 +29,40 @@ impl Session {
                 format!("prepared statement \"{name}\" already exists"),
             ));
         }
-        if let Some(known) = self
-            .texts
-            .get(sql)
-            .filter(|known| *known.source.declared == *types)
-        {
-            let known = Arc::clone(known);
-            self.refuse_if_failed(&known.source)?;
-            let prepared = self.current(known, None)?;
-            self.note_prepared(name, sql, &prepared.params);
-            self.statements.insert(name.to_string(), prepared);
-            return Ok(());
-        }
-        let mut parsed = quintet_sql::parse(sql)?;
-        if parsed.len() > 1 {
-            return Err(SqlError::new(
-                SqlState::SYNTAX_ERROR,
-                "cannot insert multiple commands into a prepared statement",
-            ));
-        }
-        let parsed = match parsed.pop() {
-            Some(parsed) => parsed,
-            None => Parsed::empty(),
+        let known = self.texts.get(sql);
+        let known = known.filter(|known| *known.source.declared == *types);
+        let prepared = match known.map(Arc::clone) {
+            Some(known) => {
+                self.refuse_if_failed(&known.source)?;
+                match self.is_current(&known) {
+                    true => known,
+                    // Types that were not declared are found out anew, as for a text that was never seen.
+                    false => self.plan_text(sql, known.source.clone())?,
+                }
+            }
+            None => {
+                let mut parsed = quintet_sql::parse(sql)?;
+                if parsed.len() > 1 {
+                    return Err(SqlError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "cannot insert multiple commands into a prepared statement",
+                    ));
+                }
+                let source = Source {
+                    parsed: Arc::new(parsed.pop().unwrap_or_else(Parsed::empty)),
+                    declared: types.into(),
+                };
+                self.refuse_if_failed(&source)?;
+                self.plan_text(sql, source)?
+            }
         };
-        let source = Source {
-            parsed: Arc::new(parsed),
-            declared: types.into(),
-        };
-        self.refuse_if_failed(&source)?;
+        self.note_prepared(name, sql, &prepared.params);
+        self.statements.insert(name.to_string(), prepared);
+        Ok(())
+    }
+
+    /// Plans a text, and keeps the plan for the next time that it is sent.
+    fn plan_text(&mut self, sql: &str, source: Source) -> SqlResult<Arc<Prepared>> {
         let prepared = self.plan(source)?;
         if matches!(prepared.planned.command, Command::Run(_)) {
             if self.texts.len() >= PLANS_MAX {
@@ -64,9 +70,7 @@ impl Session {
             }
             self.texts.insert(sql.to_string(), Arc::clone(&prepared));
         }
-        self.note_prepared(name, sql, &prepared.params);
-        self.statements.insert(name.to_string(), prepared);
-        Ok(())
+        Ok(prepared)
     }
 
     fn note_prepared(&self, name: &str, sql: &str, params: &[SqlType]) {

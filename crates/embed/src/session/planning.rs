@@ -134,17 +134,14 @@ impl Session {
         }
     }
 
-    /// The statement planned with the present schema; planned again if that has moved.
+    /// The statement planned with the present schema; planned again if that has moved, for parameters of the same types: a client
+    /// may have been told them.
     pub(super) fn current(
         &mut self,
         prepared: Arc<Prepared>,
         name: Option<&str>,
     ) -> SqlResult<Arc<Prepared>> {
-        if prepared.revision == self.schema().revision
-            && prepared.path_version == self.host.settings.path_version
-            && prepared.role == self.host.role()
-            && self.is_sized(&prepared)
-        {
+        if self.is_current(&prepared) {
             return Ok(prepared);
         }
         let declared: Arc<[SqlType]> = prepared.params.as_slice().into();
@@ -164,6 +161,14 @@ impl Session {
             self.statements.insert(name.to_string(), Arc::clone(&again));
         }
         Ok(again)
+    }
+
+    /// Whether a statement was planned with what it would be planned with now.
+    pub(super) fn is_current(&mut self, prepared: &Prepared) -> bool {
+        prepared.revision == self.schema().revision
+            && prepared.path_version == self.host.settings.path_version
+            && prepared.role == self.host.role()
+            && self.is_sized(prepared)
     }
 
     /// Whether tables have about as many rows as the plan was made for.

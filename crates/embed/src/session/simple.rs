@@ -99,13 +99,15 @@ impl Session {
         original: &str,
         normalized: &Normalized,
     ) -> SqlResult<(Arc<Prepared>, Vec<Value>)> {
-        let cached = match self.plans.get(&normalized.key) {
-            Some(Some(prepared)) => {
-                let prepared = self.current(Arc::clone(prepared), None)?;
-                Some(prepared)
-            }
+        let cached = match self.plans.get(&normalized.key).cloned() {
+            Some(Some(prepared)) if self.is_current(&prepared) => Some(prepared),
+            // What literals stand for is found out anew: a column may be of another type now.
+            Some(Some(prepared)) => self.keep_normalized(normalized, Some(prepared.source.clone())),
             Some(None) => None,
-            None => self.learn_normalized(normalized),
+            None => {
+                let source = source_of(normalized);
+                self.keep_normalized(normalized, source)
+            }
         };
         if let Some(prepared) = cached.filter(|prepared| !prepared.constants) {
             self.refuse_if_failed(&prepared.source)?;
@@ -136,19 +138,14 @@ impl Session {
         Ok((self.plan(source)?, Vec::new()))
     }
 
-    fn learn_normalized(&mut self, normalized: &Normalized) -> Option<Arc<Prepared>> {
-        let types: Vec<SqlType> = normalized.literals.iter().map(|(_, ty)| *ty).collect();
-        let prepared = quintet_sql::parse(&normalized.text)
-            .ok()
-            .and_then(|mut parsed| parsed.pop().filter(|_| parsed.is_empty()))
-            .filter(Parsed::may_be_normalized)
-            .and_then(|parsed| {
-                self.plan(Source {
-                    parsed: Arc::new(parsed),
-                    declared: types.into(),
-                })
-                .ok()
-            })
+    /// Plans a text without its literals, if it can be planned so, and keeps what came of it.
+    fn keep_normalized(
+        &mut self,
+        normalized: &Normalized,
+        source: Option<Source>,
+    ) -> Option<Arc<Prepared>> {
+        let prepared = source
+            .and_then(|source| self.plan(source).ok())
             .filter(|prepared| prepared.params.len() == normalized.literals.len());
         if self.plans.len() >= PLANS_MAX {
             self.plans.clear();
@@ -167,4 +164,16 @@ impl Session {
             _ => cast(value.clone(), from, to, TypeMod::NONE, false, &self.host),
         }
     }
+}
+
+/// What a text without its literals is planned from, if it may be.
+fn source_of(normalized: &Normalized) -> Option<Source> {
+    let types: Vec<SqlType> = normalized.literals.iter().map(|(_, ty)| *ty).collect();
+    let mut parsed = quintet_sql::parse(&normalized.text).ok()?;
+    let only = parsed.pop().filter(|_| parsed.is_empty());
+    let parsed = only.filter(Parsed::may_be_normalized)?;
+    Some(Source {
+        parsed: Arc::new(parsed),
+        declared: types.into(),
+    })
 }
