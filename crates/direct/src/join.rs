@@ -21,6 +21,7 @@ use crate::cursor::Cursor;
 use crate::kept::{Hash, KeptRows, hash_of};
 use crate::outer_ahead::{OuterAhead, inner_access};
 use crate::sieve::{Probe, ProbeKeys, Wanted};
+use crate::with::Frames;
 use quintet_base::Value;
 use quintet_ir::equal::{pairs_of, reads_by_outer, uses_below};
 use quintet_ir::expressions::{each_node, subqueries, uses_outer};
@@ -46,7 +47,7 @@ pub(crate) struct JoinCursor {
     handed: bool,
     rewound: bool,
     /// What kept rows were made of beside tables: frames of WITH, as they were.
-    given: Vec<(usize, Option<Weak<Vec<Vec<Value>>>>)>,
+    given: Vec<(usize, Option<Weak<Frames>>)>,
 }
 
 /// What inner rows are found by: equal values of these, over the outer and over the inner frame.

@@ -17,8 +17,11 @@ use quintet_ir::plan::Turns;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Frames that are kept.
+pub(crate) type Frames = Vec<Vec<Value>>;
+
 /// Frames that [`Plan::Given`] reads.
-pub(crate) type Given = Arc<Vec<Vec<Value>>>;
+pub(crate) type Given = Arc<Frames>;
 
 /// Where a [`Plan::With`] has come to.
 pub(crate) struct WithCursor {

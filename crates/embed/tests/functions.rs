@@ -522,3 +522,28 @@ fn a_variable_that_nobody_looks_at_is_filled_as_far_as_anybody_can_tell() {
         SqlState::STRICT_NO_ROW
     );
 }
+
+/// A function that is declared with a column's type is read with the table that is there. Without one it can still be dropped.
+#[test]
+fn a_function_of_a_column_that_is_gone_can_be_dropped_by_its_name() {
+    let (_dir, db) = open_with(
+        "create table z (v int);
+         create function f(x z.v%type) returns int language sql as $$ select x + 1 $$",
+    );
+    let mut c = db.client().unwrap();
+    assert_eq!(rows(&mut c, "select f(1)"), ["2"]);
+    c.query("drop table z").unwrap();
+    assert_eq!(
+        error(&mut c, "select f(1)").state,
+        SqlState::UNDEFINED_TABLE
+    );
+    assert_eq!(
+        error(&mut c, "drop function f(int)").state,
+        SqlState::UNDEFINED_TABLE
+    );
+    c.query("drop function f").unwrap();
+    assert_eq!(
+        error(&mut c, "drop function f").state,
+        SqlState::UNDEFINED_FUNCTION
+    );
+}

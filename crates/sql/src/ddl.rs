@@ -331,6 +331,7 @@ fn drop_table(
     foreign_key::release(draft, &record, &Going::Table, cascade, together)?;
     let what = format!("table {}", table.name);
     view::release(draft, &what, id, None, cascade, together)?;
+    drop_type::release_rows(draft, table, cascade)?;
     partition::release(draft, table, cascade, together)?;
     for sequence in owned_sequences(draft.planner.catalog(), id, None) {
         release_sequence(draft, sequence, cascade, Some(id))?;

@@ -13,9 +13,11 @@ use crate::draft::Draft;
 use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::records::{RecordKey, TypeKind, TypeRecord};
+use crate::routine::Signature;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, ObjectType};
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, TableId};
+use quintet_ir::schema::TableDef;
 use std::collections::BTreeMap;
 
 pub(super) fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
@@ -221,14 +223,7 @@ fn collect(
             if !found.routines.contains(&id) {
                 found.routines.push(id);
             }
-            let kind = if signature.procedure {
-                "procedure"
-            } else {
-                "function"
-            };
-            let described = planner.with_type_names(signature.describe());
-            // PostgreSQL leaves the blanks out here.
-            add(format!("{kind} {}", described.replace(", ", ",")), found);
+            add(routine_word(planner, signature), found);
         }
     }
     for other in catalog.user_types() {
@@ -251,6 +246,56 @@ fn collect(
             add(format!("type {}", planner.shown_type(other)), found);
         }
     }
+    Ok(())
+}
+
+/// A routine as messages list it.
+fn routine_word(planner: &Planner, signature: &Signature) -> String {
+    let kind = match signature.procedure {
+        true => "procedure",
+        false => "function",
+    };
+    let described = planner.with_type_names(signature.describe());
+    // PostgreSQL leaves the blanks out here.
+    format!("{kind} {}", described.replace(", ", ","))
+}
+
+/// Sees to it that no routine is declared with the rows of a table any more.
+///
+/// # Errors
+/// `2BP01` if one is, unless `cascade`.
+pub(super) fn release_rows(draft: &mut Draft, table: &TableDef, cascade: bool) -> SqlResult<()> {
+    let planner = draft.planner;
+    let mut found = Vec::new();
+    for routine in planner.catalog().all_routines() {
+        let id = routine.record.id;
+        // As above.
+        let Ok(signature) = routine.signature(planner.catalog()) else {
+            continue;
+        };
+        let gone = draft.has_dropped(RecordKey::Routine(id));
+        if signature.types.contains(&table.id.0) && !gone {
+            found.push((id, routine_word(planner, signature)));
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let name = &table.name;
+    if !cascade {
+        let details = found
+            .iter()
+            .map(|(_, word)| format!("{word} depends on type {name}"));
+        return Err(SqlError::new(
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            format!("cannot drop table {name} because other objects depend on it"),
+        )
+        .detail(details.collect::<Vec<_>>().join("\n"))
+        .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    let (routines, words): (Vec<RoutineId>, Vec<String>) = found.into_iter().unzip();
+    planner.notice_cascade(&words);
+    routines.into_iter().for_each(|id| draft.drop_routine(id));
     Ok(())
 }
 

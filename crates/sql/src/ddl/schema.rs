@@ -170,6 +170,10 @@ pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult
     let objects: Vec<String> = objects.map(str::to_string).collect();
     draft.planner.notice_cascade(&objects);
     let together: Vec<TableId> = tables.iter().chain(&views).copied().collect();
+    let routines: Vec<RoutineId> = routines.into_iter().map(|(id, _)| id).collect();
+    for id in &routines {
+        draft.drop_routine(*id);
+    }
     for id in tables {
         drop_table(draft, id, true, &together)?;
     }
@@ -183,10 +187,6 @@ pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult
     for id in sequences {
         release_sequence(draft, id, true, None)?;
         draft.drop_sequence(id);
-    }
-    let routines: Vec<RoutineId> = routines.into_iter().map(|(id, _)| id).collect();
-    for id in &routines {
-        draft.drop_routine(*id);
     }
     let types: Vec<u32> = types.iter().map(|record| record.id).collect();
     drop_type::release(draft, &types, true, &together, &routines)?;

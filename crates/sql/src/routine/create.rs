@@ -262,12 +262,19 @@ pub(crate) fn find(
     check_schema(planner, schema)?;
     let catalog = planner.catalog();
     let mut found = Vec::new();
+    let mut unreadable = Vec::new();
     let key = match object.args_unspecified {
         true => None,
         false => Some(key(planner, object)?),
     };
     for stored in planner.find_routines(schema, name) {
-        let signature = stored.signature(catalog)?;
+        let signature = match stored.signature(catalog) {
+            Ok(signature) => signature,
+            Err(error) => {
+                unreadable.push((stored.record.id, error));
+                continue;
+            }
+        };
         let fits = match &key {
             Some(key) => *key == signature.key(),
             None => procedure.is_none_or(|wanted| wanted == signature.procedure),
@@ -275,6 +282,13 @@ pub(crate) fn find(
         if fits {
             found.push(Arc::clone(signature));
         }
+    }
+    if let ([], [(id, error), ..]) = (found.as_slice(), unreadable.as_slice()) {
+        // Of a column, say, whose table has been dropped: it can be named by its name alone, if nothing else has it.
+        return match (&key, unreadable.len()) {
+            (None, 1) => Ok(*id),
+            _ => Err(error.clone()),
+        };
     }
     // Who names none of the two kinds is told of functions.
     let named = if what == "routine" { "function" } else { what };
