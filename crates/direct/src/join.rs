@@ -12,6 +12,8 @@
 //!                                   a lone outer row looks at the rows as they come by
 //!   otherwise                       pass 1 as planned, then kept; beyond memory read for each outer row
 //! ```
+//! What is kept stays when the join is run again, for another row around it, unless it was made of something else: of what is handed to
+//! the plan, or of frames of WITH that have come anew.
 //! Once inner rows are kept, outer rows of a scan that meet none of them are left where they lie (`sieve`).
 //! Where each outer row names one inner row, outer rows are read some ahead (`outer_ahead`).
 //! All of ON, and a filter that looks at the outer frame, is evaluated for each candidate.
@@ -45,6 +47,7 @@ pub(crate) struct JoinCursor {
     probe: Option<Option<ProbeKeys>>,
     /// Whether the inner side looks at what is handed to the plan, which may be something else after a rewind.
     handed: bool,
+    /// It is to be run again, and nobody has looked at `given` yet.
     rewound: bool,
     /// What kept rows were made of beside tables: frames of WITH, as they were.
     given: Vec<(usize, Option<Weak<Frames>>)>,
