@@ -23,6 +23,7 @@ use quintet_dc::Direction;
 use quintet_index::Entry;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A key and what is visible there (`None`: removed).
 pub(crate) type Row = (Bytes, Option<Bytes>);
@@ -46,6 +47,45 @@ pub(crate) enum Progress {
 /// Announced at once: what a NewOrder of fifteen lines looks up. Whoever announces does nothing else, so each step for all of them waits
 /// for one miss.
 const ANNOUNCED_TOGETHER: usize = 48;
+
+/// Reads of STORE that take longer than this are worth announcing, which takes 4 µs a key: as long as a read that finds its block in the
+/// system's memory.
+const WORTH_ANNOUNCING: u64 = 20_000;
+
+/// Of so many batches one is not announced, whatever is known of the ones before, to see how long reads take.
+const BATCHES_TO_A_LOOK: u64 = 16;
+
+/// How long reads of STORE take that nobody has announced.
+pub(crate) struct ReadsOfStore {
+    /// Of the last ones, the later the more.
+    nanos: AtomicU64,
+    batches: AtomicU64,
+}
+
+impl Default for ReadsOfStore {
+    /// Slow, until they are seen to be quick.
+    fn default() -> Self {
+        ReadsOfStore {
+            nanos: AtomicU64::new(5 * WORTH_ANNOUNCING),
+            batches: AtomicU64::new(0),
+        }
+    }
+}
+
+impl ReadsOfStore {
+    /// Whether the reads of the next batch had better be announced.
+    fn are_worth_announcing(&self) -> bool {
+        let batches = self.batches.fetch_add(1, Ordering::Relaxed) + 1;
+        !batches.is_multiple_of(BATCHES_TO_A_LOOK)
+            && self.nanos.load(Ordering::Relaxed) > WORTH_ANNOUNCING
+    }
+
+    /// A read has taken so long. Of two threads that say so at once, one may be lost: it is a guess.
+    fn learn(&self, nanos: u64) {
+        let before = self.nanos.load(Ordering::Relaxed);
+        self.nanos.store(before / 2 + nanos / 2, Ordering::Relaxed);
+    }
+}
 
 impl Shared {
     /// Shows the row at a key to `see`, with the commit that wrote it (zero for what came out of a
@@ -93,7 +133,7 @@ impl Shared {
     }
 
     /// Shows the rows of many keys to `see`, in the order of the keys. While one is waited for, the
-    /// others are already on their way out of memory, or out of STORE.
+    /// others are already on their way out of memory, or out of STORE if its reads are slow.
     pub fn read_many(
         &self,
         snapshot: Timestamp,
@@ -114,11 +154,20 @@ impl Shared {
                 }
                 hashes
             };
-            self.announce_to_store(snapshot, &missed);
+            // A lone read is as fast unannounced.
+            let looks = missed.len() > 1 && !self.reads_of_store.are_worth_announcing();
+            let begun = looks.then(|| self.config.clock.monotonic_nanos());
+            if !looks {
+                self.announce_to_store(snapshot, &missed);
+            }
             for (at, ((space, key), hash)) in keys.iter().zip(hashes).enumerate() {
                 self.read(snapshot, (hash, *space, key), at == 0, |row, timestamp| {
                     see(batch * TOGETHER + at, row, timestamp)
                 })?;
+            }
+            if let Some(begun) = begun {
+                let nanos = self.config.clock.monotonic_nanos().saturating_sub(begun);
+                self.reads_of_store.learn(nanos / missed.len() as u64);
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use crate::config::TcConfig;
 use crate::dirty::Spare;
 use crate::generations::Generations;
 use crate::locks::LockTable;
+use crate::read::ReadsOfStore;
 use crate::removals::Removals;
 use crate::seats::{Gate, Readers, Seats};
 use crate::table::Table;
@@ -62,6 +63,7 @@ pub(crate) struct Shared {
     pub last_fence: AtomicU64,
     pub turns: Turns,
     pub warming: Warming,
+    pub reads_of_store: ReadsOfStore,
     /// Removed records that have not left memory.
     pub removals: Removals,
 }
@@ -130,6 +132,7 @@ impl Shared {
             last_fence: AtomicU64::new(0),
             turns: Turns::default(),
             warming: Warming::default(),
+            reads_of_store: ReadsOfStore::default(),
             removals: Removals::default(),
             log,
             store,

@@ -175,6 +175,49 @@ fn keys_read_together_are_announced_to_store_unless_memory_has_them() {
     assert_eq!(counts(), (5, 9), "a lone one is as fast unannounced");
 }
 
+/// Goal: reads are announced as long as STORE takes its time, and not when it has blocks at hand. Method: a clock that goes on by so much
+/// each time that it is read; every key is read once.
+#[test]
+fn reads_of_a_quick_store_are_not_announced() {
+    #[derive(Debug)]
+    struct Stepping(AtomicUsize, usize);
+    impl quintet_rt::Clock for Stepping {
+        fn now_micros(&self) -> i64 {
+            0
+        }
+        fn monotonic_nanos(&self) -> u64 {
+            self.0.fetch_add(self.1, Ordering::Relaxed) as u64
+        }
+        fn sleep(&self, _: Duration) {}
+    }
+    for (step, least, most) in [(4_000, 0, 800), (4_000_000, 1_400, 1_600)] {
+        let media = Media::new(14);
+        let keys: Vec<String> = (0..1600).map(|number| format!("k{number:04}")).collect();
+        let pairs: Vec<_> = keys.iter().map(|key| (&key[..], "v")).collect();
+        let running = media.open(Durability::Async);
+        pairs.chunks(100).for_each(|some| set(&running.tc, some));
+        running.tc.compact().unwrap();
+        drop(running);
+        let watched = Watched::open(&media.medium);
+        let config = TcConfig {
+            clock: Arc::new(Stepping(AtomicUsize::new(0), step)),
+            ..TcConfig::for_memory(64 << 20)
+        };
+        let running = media.open_on(watched.clone(), Durability::Async, config, 4 << 20);
+        let txn = running.tc.begin(Level::Snapshot);
+        for some in keys.chunks(8) {
+            let wanted: Vec<_> = some.iter().map(|key| (SPACE, key.as_bytes())).collect();
+            txn.read_many(&wanted, |_, row| assert!(row.is_some()))
+                .unwrap();
+        }
+        let announced = watched.announced.load(Ordering::Relaxed);
+        assert!(
+            (least..=most).contains(&announced),
+            "{announced} with steps of {step} ns"
+        );
+    }
+}
+
 /// Goal: where STORE is not asked, its share of memory does not lie idle; when it is, it gets it back.
 #[test]
 fn records_may_use_what_store_does_not() {
