@@ -528,7 +528,8 @@ fn a_variable_that_nobody_looks_at_is_filled_as_far_as_anybody_can_tell() {
 fn a_function_of_a_column_that_is_gone_can_be_dropped_by_its_name() {
     let (_dir, db) = open_with(
         "create table z (v int);
-         create function f(x z.v%type) returns int language sql as $$ select x + 1 $$",
+         create function f(x z.v%type) returns int language sql as $$ select x + 1 $$;
+         create function f() returns int language sql as $$ select 1 $$",
     );
     let mut c = db.client().unwrap();
     assert_eq!(rows(&mut c, "select f(1)"), ["2"]);
@@ -541,6 +542,12 @@ fn a_function_of_a_column_that_is_gone_can_be_dropped_by_its_name() {
         error(&mut c, "drop function f(int)").state,
         SqlState::UNDEFINED_TABLE
     );
+    // Which of the two is meant, nobody can tell.
+    assert_eq!(
+        error(&mut c, "drop function f").state,
+        SqlState::AMBIGUOUS_FUNCTION
+    );
+    c.query("drop function f()").unwrap();
     c.query("drop function f").unwrap();
     assert_eq!(
         error(&mut c, "drop function f").state,

@@ -1,4 +1,4 @@
-//! DROP TYPE and DROP DOMAIN.
+//! DROP TYPE and DROP DOMAIN, and what goes with the type of a table's rows.
 //!
 //! Relies on: the signatures of routines, the texts of views.  Promises: a type that something is of stays (2BP01); with
 //! CASCADE columns, views, routines and domains over it go along.  Does not: look into the bodies of routines, as
@@ -269,7 +269,7 @@ pub(super) fn release_rows(draft: &mut Draft, table: &TableDef, cascade: bool) -
     let mut found = Vec::new();
     for routine in planner.catalog().all_routines() {
         let id = routine.record.id;
-        // As above.
+        // One that cannot be read any more names no table that is there.
         let Ok(signature) = routine.signature(planner.catalog()) else {
             continue;
         };

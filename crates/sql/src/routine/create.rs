@@ -293,7 +293,8 @@ pub(crate) fn find(
     // Who names none of the two kinds is told of functions.
     let named = if what == "routine" { "function" } else { what };
     match (found.as_slice(), key) {
-        ([one], _) => {
+        // One that cannot be read may be meant as well.
+        ([one], key) if key.is_some() || unreadable.is_empty() => {
             if procedure.is_some_and(|wanted| wanted != one.procedure) {
                 let message = format!("{} is not a {what}", one.describe());
                 return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
