@@ -52,38 +52,63 @@ const ANNOUNCED_TOGETHER: usize = 48;
 /// system's memory.
 const WORTH_ANNOUNCING: u64 = 20_000;
 
+/// A read is taken for no slower than this: a thread that lost its processor in one says nothing of STORE.
+const NANOS_MOST: u64 = 5 * WORTH_ANNOUNCING;
+
+/// About so many looks are remembered. Where a read in ten waits for the disk, a few in a row do not.
+const LOOKS: u64 = 8;
+
 /// Of so many batches one is not announced, whatever is known of the ones before, to see how long reads take.
 const BATCHES_TO_A_LOOK: u64 = 16;
 
-/// How long reads of STORE take that nobody has announced.
+/// How long reads of STORE take that nobody has announced, and so which ones are announced.
 pub(crate) struct ReadsOfStore {
     /// Of the last ones, the later the more.
     nanos: AtomicU64,
     batches: AtomicU64,
 }
 
+/// What is done before a batch of reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ahead {
+    Announce,
+    /// They are not announced, and say how long a read takes.
+    Look,
+    Nothing,
+}
+
 impl Default for ReadsOfStore {
     /// Slow, until they are seen to be quick.
     fn default() -> Self {
         ReadsOfStore {
-            nanos: AtomicU64::new(5 * WORTH_ANNOUNCING),
+            nanos: AtomicU64::new(2 * WORTH_ANNOUNCING),
             batches: AtomicU64::new(0),
         }
     }
 }
 
 impl ReadsOfStore {
-    /// Whether the reads of the next batch had better be announced.
-    fn are_worth_announcing(&self) -> bool {
+    /// What is done about the keys of the next batch that memory lacks.
+    fn ahead_of(&self, missed: usize) -> Ahead {
+        // A lone read is as fast unannounced.
+        if missed < 2 {
+            return Ahead::Nothing;
+        }
         let batches = self.batches.fetch_add(1, Ordering::Relaxed) + 1;
-        !batches.is_multiple_of(BATCHES_TO_A_LOOK)
-            && self.nanos.load(Ordering::Relaxed) > WORTH_ANNOUNCING
+        if batches.is_multiple_of(BATCHES_TO_A_LOOK) {
+            Ahead::Look
+        } else if self.nanos.load(Ordering::Relaxed) > WORTH_ANNOUNCING {
+            Ahead::Announce
+        } else {
+            Ahead::Nothing
+        }
     }
 
     /// A read has taken so long. Of two threads that say so at once, one may be lost: it is a guess.
     fn learn(&self, nanos: u64) {
         let before = self.nanos.load(Ordering::Relaxed);
-        self.nanos.store(before / 2 + nanos / 2, Ordering::Relaxed);
+        let now = (before * (LOOKS - 1) + nanos.min(NANOS_MOST)) / LOOKS;
+        self.nanos.store(now, Ordering::Relaxed);
     }
 }
 
@@ -154,12 +179,11 @@ impl Shared {
                 }
                 hashes
             };
-            // A lone read is as fast unannounced.
-            let looks = missed.len() > 1 && !self.reads_of_store.are_worth_announcing();
-            let begun = looks.then(|| self.config.clock.monotonic_nanos());
-            if !looks {
+            let ahead = self.reads_of_store.ahead_of(missed.len());
+            if ahead == Ahead::Announce {
                 self.announce_to_store(snapshot, &missed);
             }
+            let begun = (ahead == Ahead::Look).then(|| self.config.clock.monotonic_nanos());
             for (at, ((space, key), hash)) in keys.iter().zip(hashes).enumerate() {
                 self.read(snapshot, (hash, *space, key), at == 0, |row, timestamp| {
                     see(batch * TOGETHER + at, row, timestamp)
@@ -174,7 +198,8 @@ impl Shared {
     }
 
     /// Says that these keys will be read soon: what memory has of them is on its way to the processor when
-    /// this returns, and STORE has been told of the others. Needs no snapshot, and leaves nothing behind.
+    /// this returns, and STORE, if its reads are slow, has been told of the others. Needs no snapshot, and leaves nothing
+    /// behind.
     pub fn announce(&self, keys: &[(SpaceId, &[u8])]) {
         let mut missed = Vec::new();
         for keys in keys.chunks(ANNOUNCED_TOGETHER) {
@@ -188,18 +213,29 @@ impl Shared {
                 }
             }
         }
-        self.announce_to_store(self.end(), &missed);
+        match self.reads_of_store.ahead_of(missed.len()) {
+            Ahead::Announce => self.announce_to_store(self.end(), &missed),
+            Ahead::Look => self.look_at_store(self.end(), missed[0]),
+            Ahead::Nothing => {}
+        }
     }
 
     /// Tells STORE of keys that memory lacks and that are about to be read, as of the snapshot.
     fn announce_to_store(&self, snapshot: Timestamp, missed: &[(SpaceId, &[u8])]) {
-        // A lone read is as fast unannounced.
-        if missed.len() > 1 {
-            let kept = self.generations.of(snapshot);
-            for (space, key) in missed {
-                kept.generation.announce(*space, key);
-            }
+        let kept = self.generations.of(snapshot);
+        for (space, key) in missed {
+            kept.generation.announce(*space, key);
         }
+    }
+
+    /// Learns how long a read takes from a key that is about to be read anyway: its block is at hand then.
+    fn look_at_store(&self, snapshot: Timestamp, (space, key): (SpaceId, &[u8])) {
+        let kept = self.generations.of(snapshot);
+        let begun = self.config.clock.monotonic_nanos();
+        // Whoever reads it is told of an error.
+        let _ = kept.generation.get(space, key);
+        let nanos = self.config.clock.monotonic_nanos().saturating_sub(begun);
+        self.reads_of_store.learn(nanos);
     }
 
     /// The next rows in memory of a range, as of the snapshot: removed ones, too, if they may hide what STORE

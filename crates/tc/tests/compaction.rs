@@ -175,8 +175,8 @@ fn keys_read_together_are_announced_to_store_unless_memory_has_them() {
     assert_eq!(counts(), (5, 9), "a lone one is as fast unannounced");
 }
 
-/// Goal: reads are announced as long as STORE takes its time, and not when it has blocks at hand. Method: a clock that goes on by so much
-/// each time that it is read; every key is read once.
+/// Goal: reads are announced as long as STORE takes its time, and not when it has blocks at hand, those of keys read together and those of
+/// which a call says that it will read them. Method: a clock that goes on by so much each time that it is read; every key is read once.
 #[test]
 fn reads_of_a_quick_store_are_not_announced() {
     #[derive(Debug)]
@@ -190,7 +190,11 @@ fn reads_of_a_quick_store_are_not_announced() {
         }
         fn sleep(&self, _: Duration) {}
     }
-    for (step, least, most) in [(4_000, 0, 800), (4_000_000, 1_400, 1_600)] {
+    let quick = (4_000, 0, 900);
+    let slow = (4_000_000, 1_400, 1_600);
+    for ((step, least, most), together) in
+        [(quick, true), (slow, true), (quick, false), (slow, false)]
+    {
         let media = Media::new(14);
         let keys: Vec<String> = (0..1600).map(|number| format!("k{number:04}")).collect();
         let pairs: Vec<_> = keys.iter().map(|key| (&key[..], "v")).collect();
@@ -207,13 +211,19 @@ fn reads_of_a_quick_store_are_not_announced() {
         let txn = running.tc.begin(Level::Snapshot);
         for some in keys.chunks(8) {
             let wanted: Vec<_> = some.iter().map(|key| (SPACE, key.as_bytes())).collect();
-            txn.read_many(&wanted, |_, row| assert!(row.is_some()))
-                .unwrap();
+            if together {
+                txn.read_many(&wanted, |_, row| assert!(row.is_some()))
+                    .unwrap();
+            } else {
+                txn.announce(&wanted);
+                some.iter()
+                    .for_each(|key| assert!(get(&txn, key).is_some()));
+            }
         }
         let announced = watched.announced.load(Ordering::Relaxed);
         assert!(
             (least..=most).contains(&announced),
-            "{announced} with steps of {step} ns"
+            "{announced} with steps of {step} ns, together: {together}"
         );
     }
 }
