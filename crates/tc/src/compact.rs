@@ -163,13 +163,13 @@ fn post_from(
             merged += rows.len() as u64;
             pace.is_at(MERGE, merged, rows_at_most);
             pace.after(TOGETHER);
-            rows.iter().for_each(bring_bytes);
+            rows.clone().for_each(bring_bytes);
             copies(rows)
         });
         let mut run = run.filter_map(|row| operation(shared, space, row, frozen, &mut removed));
         shared.store.merge(space, &mut run)?;
         drop(run);
-        shared.spare.lock().take_back(space, rows);
+        shared.spare.lock().take_back(space, rows.into_rows());
         sim::at(Point::Merged);
     }
     shared.stats.posts.fetch_add(1, Ordering::Relaxed);
@@ -434,19 +434,21 @@ struct Copied<'r, 'a> {
     value: Bytes,
 }
 
-fn copies<'r, 'a>(rows: &'r [Row<'a>]) -> impl Iterator<Item = Copied<'r, 'a>> {
+fn copies<'r, 'a: 'r>(
+    rows: impl Iterator<Item = &'r Row<'a>> + Clone,
+) -> impl Iterator<Item = Copied<'r, 'a>> {
     let value = |row: &Row<'a>| match row.state() {
         State::At(_, Some(value)) => value,
         State::At(_, None) | State::Unknown => &[],
     };
-    let len = rows.iter().map(|row| row.key().len() + value(row).len());
+    let len = (rows.clone()).map(|row| row.key().len() + value(row).len());
     let mut bytes = Vec::with_capacity(len.sum());
-    for row in rows {
+    for row in rows.clone() {
         bytes.extend_from_slice(row.key());
         bytes.extend_from_slice(value(row));
     }
     let mut rest = Bytes::from(bytes);
-    rows.iter().map(move |row| Copied {
+    rows.map(move |row| Copied {
         row,
         key: rest.split_to(row.key().len()),
         value: rest.split_to(value(row).len()),
