@@ -103,3 +103,16 @@ select 1 in (select null::int), 1 in (select 1 union all select null), 2 in (sel
 select count(*), (select max(id) from b) from a
 select x, (select max(id) from b), count(*) from a group by x order by x, (select 1)
 select count(*) from a having count(*) = (select count(*) + 1 from c where c.u = 1 limit 1) or (select true)
+-- A constant condition on what is counted without groups: it is asked of the count's row, not of the rows that are counted.
+select * from (select count(*) as n, 5 as d from a) q where d is null
+select * from (select count(*) as n, 5 as d from a) q where d < 5
+select * from (select count(*) as n, 5 as d from a group by ()) q where d <> 5
+select * from (select 5 as d, count(*) from a group by x) q where d <> 5
+select q.*, a.id from a, (select max(id), 5 as d from b) q where d is null
+select * from a left join (select count(*) as n, 5 as d from b) q on d is null order by 1
+select * from (select 3 as d, id from a where not exists (select 1 from b where b.id = 77777)) q where d < 3
+select * from (select 3 as d, id from a where id in (select max(id) from b)) q where d is null
+select * from (select count(*) as n, 5 as d from a union all select 1, 2) q where d is null
+with w as (select count(*) as n, 5 as d from a) select * from w where d < 5
+select count(*) from a having 1 is null
+select id, (select count(*) from (select count(*) as n, 5 as d from b) q where d <> 5) from a order by 1

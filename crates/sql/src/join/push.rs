@@ -103,7 +103,8 @@ fn push(plan: &mut Plan, condition: Expr, base: usize) -> bool {
             let of_keys = columns
                 .iter()
                 .all(|place| (base..base + keys.len()).contains(place));
-            let below = match of_keys && sets.is_empty() {
+            // Without keys there is a row of no rows, too, which a condition below could not take away, not even a constant one.
+            let below = match of_keys && !keys.is_empty() && sets.is_empty() {
                 true => through(&condition, keys, base).filter(never_fails),
                 false => None,
             };
