@@ -33,7 +33,7 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let (source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
-    let source = with::leave_with(planner, before, source);
+    let source = with::leave_with(planner, before, source)?;
     let delete = Delete {
         table,
         source,

@@ -14,6 +14,7 @@
 use crate::coerce;
 use crate::domain;
 use crate::names::{self, inner, required};
+use crate::once::once;
 use crate::planner::Planner;
 use crate::scope::{Scope, ScopeColumn};
 use crate::types;
@@ -273,7 +274,16 @@ impl<'b, 'a> Binder<'b, 'a> {
     }
 
     fn case(&self, case: &protobuf::CaseExpr) -> SqlResult<Expr> {
-        let subject = case.arg.as_deref().map(|arg| self.bind(arg)).transpose()?;
+        match case.arg.as_deref() {
+            None => self.branches(case, None),
+            Some(arg) => once(self.bind(arg)?, |subject| {
+                self.branches(case, Some(subject))
+            }),
+        }
+    }
+
+    /// A CASE whose conditions are what is compared with the subject, if there is one.
+    fn branches(&self, case: &protobuf::CaseExpr, subject: Option<&Expr>) -> SqlResult<Expr> {
         let mut conditions = Vec::with_capacity(case.args.len());
         let mut results = Vec::with_capacity(case.args.len() + 1);
         for node in &case.args {
@@ -283,7 +293,7 @@ impl<'b, 'a> Binder<'b, 'a> {
             let tested = required(when.expr.as_deref())?;
             let here = self.planner.at(names::location(tested));
             let bound = self.bind(tested)?;
-            conditions.push(match &subject {
+            conditions.push(match subject {
                 None => coerce::boolean(self.planner, bound, "CASE/WHEN").map_err(here)?,
                 Some(subject) => self
                     .compare(CompareOp::Eq, subject.clone(), bound)

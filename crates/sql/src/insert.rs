@@ -67,7 +67,7 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
             }
         }
     };
-    let source = with::leave_with(planner, before, source);
+    let source = with::leave_with(planner, before, source)?;
     let (source, values) = generated::in_insert(&table, source, values);
     let conflict = match statement.on_conflict_clause.as_deref() {
         Some(clause) => on_conflict(planner, &table, relation, clause)?,

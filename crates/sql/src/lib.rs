@@ -25,7 +25,7 @@
 //! | `secrets` | texts of statements without passwords |
 //! | `scope`, `names`, `types`, `coerce` | names, types and conversions |
 //! | `user_type`, `domain` | types that users made; values that become a domain's |
-//! | `expr`, `operator`, `call`, `subquery`, `row_value`, `document` | scalar expressions; rows in them; JSON of any values |
+//! | `expr`, `operator`, `once`, `call`, `subquery`, `row_value`, `document` | scalar expressions; rows in them; JSON of any values |
 //! | `from`, `join_clause`, `function_source`, `set_source`, `unnest`, `with`, `recursion` | sources of rows as they are written |
 //! | `join`, `sizes`, `access`, `condition`, `implied`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `values`, `set_operation`, `limit`, `locking` | queries |
@@ -74,6 +74,7 @@ mod limit;
 mod locking;
 mod names;
 pub mod normalize;
+mod once;
 mod operator;
 mod output;
 pub mod parse;

@@ -8,6 +8,7 @@
 use crate::coerce;
 use crate::expr::{Binder, and, or};
 use crate::names::{self, inner, required};
+use crate::once::once;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, Node, RowExpr, SubLinkType};
 use quintet_base::value::Array;
@@ -91,16 +92,7 @@ impl Binder<'_, '_> {
             }
             AexprNullif => {
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
-                let left = coerce::settle(self.planner, left)?;
-                let ty = left.ty();
-                let equal = self
-                    .compare(CompareOp::Eq, left.clone(), right)
-                    .map_err(here)?;
-                Ok(Expr::Case {
-                    branches: vec![(equal, Expr::null(ty))],
-                    otherwise: Some(Box::new(left)),
-                    ty,
-                })
+                once(left, |left| self.null_if(left, right)).map_err(here)
             }
             AexprIn => self.in_list(left, right, symbol == "<>", location),
             AexprOpAny | AexprOpAll => {
@@ -113,6 +105,34 @@ impl Binder<'_, '_> {
             }
             Undefined => Err(SqlError::internal("an operator of no kind")),
         }
+    }
+
+    /// `left`, unless it is equal to `right`; of the type in which they are compared, where there is one for both. Kinds of integers are
+    /// compared with each other as they are, and so are kinds of floats and of dates.
+    fn null_if(&self, left: &Expr, right: Expr) -> SqlResult<Expr> {
+        let (compared, right) = self.same_type(CompareOp::Eq, left.clone(), right)?;
+        let as_they_are = |ty: SqlType| match ty {
+            SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => 1,
+            SqlType::Float4 | SqlType::Float8 => 2,
+            SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz => 3,
+            _ => 0,
+        };
+        let kind = as_they_are(left.ty());
+        let result = match kind > 0 && kind == as_they_are(compared.ty()) {
+            true => left.clone(),
+            false => compared.clone(),
+        };
+        let ty = result.ty();
+        let equal = Expr::Compare {
+            op: CompareOp::Eq,
+            left: Box::new(compared),
+            right: Box::new(right),
+        };
+        Ok(Expr::Case {
+            branches: vec![(equal, Expr::null(ty))],
+            otherwise: Some(Box::new(result)),
+            ty,
+        })
     }
 
     fn prefix(&self, symbol: &str, right: &Node) -> SqlResult<Expr> {

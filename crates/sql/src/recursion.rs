@@ -83,7 +83,7 @@ pub(crate) fn plan_recursive(
         },
     };
     Ok(Query {
-        plan: leave_with(planner, before, plan),
+        plan: leave_with(planner, before, plan)?,
         outputs,
         rows: Rows::Many,
     })

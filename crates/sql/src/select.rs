@@ -78,7 +78,7 @@ pub(crate) fn plan_query(
         plan_select(planner, select, wanted)
     };
     let mut query = query?;
-    query.plan = with::leave_with(planner, before, query.plan);
+    query.plan = with::leave_with(planner, before, query.plan)?;
     Ok(query)
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
         .collect();
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
-    let source = with::leave_with(planner, before, source);
+    let source = with::leave_with(planner, before, source)?;
     let update = Update {
         table,
         source,

@@ -30,6 +30,8 @@ pub(crate) struct WithQuery {
     recursive: bool,
     /// Its rows are kept, for it is named more than once, or so it was asked for.
     keeps: bool,
+    /// Somebody has named it.
+    named: bool,
     pub state: State,
 }
 
@@ -104,6 +106,7 @@ fn given(number: usize, outputs: Vec<Output>, turning: bool) -> (Plan, Vec<Outpu
 fn plan_once(planner: &Planner, place: usize, with: &WithQuery) -> SqlResult<Query> {
     // It does not see the queries of statements inside the one that it belongs to.
     planner.with.borrow_mut()[place].state = State::Begun;
+    planner.with.borrow_mut()[place].named = true;
     let hidden = planner.with.borrow_mut().split_off(with.sees);
     let planned = planner.deeper(|| match with.recursive {
         true => plan_recursive(planner, place, with),
@@ -194,6 +197,7 @@ pub(crate) fn enter_with(
                 CteMaterialize::Never => false,
                 _ => others > 1,
             },
+            named: false,
             state: State::New,
         });
     }
@@ -222,8 +226,18 @@ pub(crate) fn forget_with(planner: &Planner, before: usize) {
 }
 
 /// Takes the queries of a WITH clause out of sight again. Those whose rows are kept are run before `plan`, which
-/// names them.
-pub(crate) fn leave_with(planner: &Planner, before: usize, plan: Plan) -> Plan {
+/// names them; those that nobody has named are not run.
+///
+/// # Errors
+/// What is wrong with one that nobody has named.
+pub(crate) fn leave_with(planner: &Planner, before: usize, plan: Plan) -> SqlResult<Plan> {
+    let entered = before..planner.with.borrow().len();
+    for place in entered {
+        let with = planner.with.borrow()[place].clone();
+        if !with.named {
+            plan_once(planner, place, &with)?;
+        }
+    }
     let left = planner.with.borrow_mut().split_off(before);
     // One may name those before it, and, after WITH RECURSIVE, those behind it: who has the lower number
     // was planned first, for it is what the other one needed.
@@ -235,11 +249,12 @@ pub(crate) fn leave_with(planner: &Planner, before: usize, plan: Plan) -> Plan {
         })
         .collect();
     kept.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
-    kept.into_iter()
+    Ok(kept
+        .into_iter()
         .fold(plan, |then, (number, first)| Plan::With {
             number,
             first,
             then: Box::new(then),
             turns: Turns::Once,
-        })
+        }))
 }

@@ -1,0 +1,54 @@
+//! A value that an expression uses several times and that is evaluated once: what CASE compares, and NULLIF.
+//!
+//! Relies on: what is handed to a subquery is evaluated once for each of its runs (`ir::subquery`).  Promises: a function that is
+//! volatile, or of the user's, is called once for each evaluation of the whole; anything else stays where it is
+//! used, so that conditions on columns are still recognised.  Does not: do so for BETWEEN, which PostgreSQL
+//! writes out, too.
+//!
+//! ```text
+//!   CASE f(a) WHEN 1 THEN b …     ──►     (SELECT CASE $0 WHEN 1 THEN $1 …)  handed: $0 = f(a), $1 = b
+//! ```
+
+use crate::rewrite::{is_volatile, one_row, same, transform};
+use quintet_base::SqlResult;
+use quintet_ir::plan::Plan;
+use quintet_ir::{Expr, Subquery, SubqueryForm};
+use std::sync::Arc;
+
+/// Stands for the value until it is known what else is handed.
+const MARK: usize = usize::MAX;
+
+/// What `body` makes of the value, whose parts are not to be evaluated more than once.
+///
+/// # Errors
+/// Those of `body`.
+pub(crate) fn once(value: Expr, body: impl FnOnce(&Expr) -> SqlResult<Expr>) -> SqlResult<Expr> {
+    if !is_volatile(&value) {
+        return body(&value);
+    }
+    let body = body(&Expr::Outer(MARK, value.ty()))?;
+    let ty = body.ty();
+    let mut handed = vec![value];
+    let body = transform(&body, &mut |part| match part {
+        Expr::Outer(MARK, ty) => Some(Expr::Outer(0, *ty)),
+        Expr::Column(_, ty) | Expr::Outer(_, ty) => {
+            let known = handed.iter().skip(1).position(|other| same(other, part));
+            let place = known.map_or(handed.len(), |place| place + 1);
+            if place == handed.len() {
+                handed.push(part.clone());
+            }
+            Some(Expr::Outer(place, *ty))
+        }
+        _ => None,
+    });
+    Ok(Expr::Subquery(Box::new(Subquery {
+        form: SubqueryForm::Value(0),
+        outer: handed,
+        tested: vec![],
+        plan: Arc::new(Plan::Project {
+            input: Box::new(one_row()),
+            exprs: vec![body],
+        }),
+        ty,
+    })))
+}
