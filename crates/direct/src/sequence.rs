@@ -3,7 +3,7 @@
 //! Relies on: one process writes a database; nobody but this file writes [`SEQUENCE_SPACE`] while a
 //! sequence exists.  Promises: a value is given only after the record that rules it out for ever is
 //! durable; values of one sequence come in order.  Does not: take part in transactions: a rollback
-//! gives no value back, and undoes neither `setval` nor a restart.
+//! gives no value back, and does not undo `setval`. Who restarts a sequence gives it another counter, in its definition.
 //!
 //! Values are reserved in blocks by a small transaction of its own. The next block is reserved when
 //! half of the present one is used, and waited for only when it is needed, so that a busy sequence
@@ -14,7 +14,7 @@
 //!                  half ▲ reserve next ─ ─ ─ ─ ─ ─ durable ─┘
 //! ```
 //!
-//! The record, in [`SEQUENCE_SPACE`] under the sequence's number as 4 bytes big-endian; a sequence
+//! The record, in [`SEQUENCE_SPACE`] under the number of the sequence's counter as 4 bytes big-endian; a sequence
 //! without a record has not been used yet:
 //!
 //! | offset | bytes | what |
@@ -124,7 +124,7 @@ impl Sequences {
 
     /// See [`crate::Direct::nextval`].
     pub fn next(&self, sequence: &SequenceDef, tc: &Tc) -> SqlResult<i64> {
-        let counter = self.counter(sequence.id);
+        let counter = self.counter(sequence.counter);
         let mut counter = counter.lock();
         let shape = Shape::of(sequence);
         if counter.shape != Some(shape) {
@@ -168,7 +168,7 @@ impl Sequences {
                 ),
             ));
         }
-        let counter = self.counter(sequence.id);
+        let counter = self.counter(sequence.counter);
         let mut counter = counter.lock();
         let write = |_: Option<Record>| Ok((Record { given, last: value }, ()));
         change(sequence, tc, write)?;
@@ -176,7 +176,7 @@ impl Sequences {
         Ok(value)
     }
 
-    /// The sequence was made anew, or restarts.
+    /// The counter of a sequence that was made anew, or restarts, begins.
     pub fn start(&self, sequence: &SequenceDef, next: i64, tc: &Tc) -> SqlResult<()> {
         self.set(sequence, next, false, tc).map(|_| ())
     }
@@ -269,7 +269,7 @@ fn change<T>(
     tc: &Tc,
     decide: impl FnOnce(Option<Record>) -> SqlResult<(Record, T)>,
 ) -> SqlResult<(Option<Lsn>, T)> {
-    let key = record_key(sequence.id);
+    let key = record_key(sequence.counter);
     let mut txn = tc.begin(Level::ReadCommitted);
     loop {
         txn.begin_statement();
@@ -306,6 +306,7 @@ mod tests {
     fn sequence(increment: i64, min: i64, max: i64, cycle: bool) -> SequenceDef {
         SequenceDef {
             id: SequenceId(1),
+            counter: SequenceId(1),
             schema: "public".into(),
             name: "s".into(),
             ty: SqlType::Int8,

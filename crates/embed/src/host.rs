@@ -109,6 +109,17 @@ impl SessionHost {
             .map(|sequence| &**sequence)
             .ok_or_else(|| SqlError::new(SqlState::UNDEFINED_TABLE, "the sequence was dropped"))
     }
+
+    /// Sequences of temporary schemas are the session's own.
+    fn refuse_if_read_only(&self, id: SequenceId, what: &str) -> SqlResult<()> {
+        if self.read_only && !self.sequence(id)?.schema.starts_with("pg_temp_") {
+            return Err(SqlError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                format!("cannot execute {what} in a read-only transaction"),
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl quintet_ir::Host for SessionHost {
@@ -197,6 +208,7 @@ impl quintet_ir::Host for SessionHost {
 
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
         self.may(sequence, Privileges::USAGE | Privileges::UPDATE)?;
+        self.refuse_if_read_only(sequence, "nextval()")?;
         let value = self.direct.nextval(self.sequence(sequence)?)?;
         self.given.borrow_mut().insert(sequence, value);
         Ok(value)
@@ -215,6 +227,7 @@ impl quintet_ir::Host for SessionHost {
 
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
         self.may(sequence, Privileges::UPDATE)?;
+        self.refuse_if_read_only(sequence, "setval()")?;
         let result = self
             .direct
             .setval(self.sequence(sequence)?, value, is_called)?;

@@ -77,6 +77,6 @@ pub enum Work {
         /// Next value.
         next: i64,
     },
-    /// Forgets a sequence's state.
+    /// Forgets the counter of a sequence that is dropped.
     DropSequence(SequenceId),
 }

@@ -52,7 +52,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod text;
-mod text_edit;
+pub(crate) mod text_edit;
 pub(crate) mod timespan;
 mod to_char;
 

@@ -19,7 +19,7 @@
 use crate::schema::{TableDef, TableRef};
 use crate::statement::Arbiter;
 use quintet_base::numeric::Numeric;
-use quintet_base::{ConstraintId, SqlType, Value};
+use quintet_base::{ConstraintId, SqlType, Value, text_format};
 
 /// What statements that change a table have to do with foreign keys.
 #[derive(Clone, Debug)]
@@ -148,13 +148,15 @@ impl ForeignKey {
                 let pairs = self.columns.iter().zip(&self.parent_columns);
                 let assign = |(column, from): (&usize, &usize)| {
                     let ty = child.columns[*column].ty;
+                    let modifier = child.columns[*column].modifier;
                     let value = converted(&new[*from], ty).ok_or_else(|| {
                         quintet_base::SqlError::new(
                             quintet_base::SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
                             format!("{ty} out of range"),
                         )
                     });
-                    Ok((*column, value?))
+                    let value = text_format::coerce_length(value?, ty, modifier, false)?;
+                    Ok((*column, value))
                 };
                 pairs.map(assign).collect()
             }

@@ -157,8 +157,10 @@ pub struct CheckDef {
 /// A sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceDef {
-    /// Stays for the sequence's life; key of its counter.
+    /// Stays for the sequence's life.
     pub id: SequenceId,
+    /// Key of its counter: the same number, until it restarts. Then there is another counter, so that ROLLBACK brings back the one before.
+    pub counter: SequenceId,
     /// Schema name.
     pub schema: String,
     /// Name.

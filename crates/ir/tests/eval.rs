@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 use quintet_base::text_format::FormatContext;
+use quintet_base::value::Array;
 use quintet_base::{SequenceId, SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::cast::cast;
 use quintet_ir::function::resolve;
@@ -324,4 +325,52 @@ fn refusals_say_what_to_do() {
             "Could not choose a best candidate operator. You might need to add explicit type casts."
         )
     );
+}
+
+/// Goal: a loop that appends to what it has ends with an error, and not with the machine's memory.
+#[test]
+fn what_is_put_together_has_a_bound() {
+    let text = |bytes| Expr::Const(Value::text("x".repeat(bytes)), SqlType::Text);
+    let bytes = |bytes| Expr::Const(Value::Bytea(vec![0; bytes].into()), SqlType::Bytea);
+    let ints = |count| {
+        let values = vec![Value::Int4(1); count];
+        let element = SqlType::Int4;
+        Expr::Const(
+            Value::Array(Box::new(Array { element, values })),
+            SqlType::Int4Array,
+        )
+    };
+    let (half, more) = (32 << 20, (32 << 20) + 1);
+    let (some, rest) = (2_000_000, 2_000_001);
+    for (name, fits, too_much) in [
+        (
+            "||",
+            vec![text(half), text(half)],
+            vec![text(half), text(more)],
+        ),
+        (
+            "||",
+            vec![bytes(half), bytes(half)],
+            vec![bytes(half), bytes(more)],
+        ),
+        (
+            "concat",
+            vec![text(half), text(half)],
+            vec![text(half), text(more)],
+        ),
+        (
+            "concat_ws",
+            vec![text(0), text(half), text(half)],
+            vec![text(1), text(half), text(half)],
+        ),
+        (
+            "||",
+            vec![ints(some), ints(some)],
+            vec![ints(some), ints(rest)],
+        ),
+    ] {
+        assert!(run(&call(name, fits)).is_ok(), "{name}");
+        let error = run(&call(name, too_much)).unwrap_err();
+        assert!(error.contains("54000"), "{name}: {error}");
+    }
 }

@@ -122,7 +122,7 @@ impl Rows<'_> {
 impl RowSink for Rows<'_> {
     fn columns(&mut self, columns: &[OutputColumn]) {
         if self.announce == Announce::Columns {
-            backend::columns(self.out, columns, |i| self.formats.of(i));
+            backend::description(self.out, columns, |i| self.formats.of(i));
         }
     }
 

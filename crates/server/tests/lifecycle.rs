@@ -313,6 +313,45 @@ async fn a_client_that_leaves_gives_up_its_locks_and_its_place_in_the_queue() {
     );
 }
 
+/// Goal: a time limit ends loops that are short as a rule. Cause of a failure once: they ran on the thread that tells the time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_time_limit_ends_loops_over_integers_and_elements() {
+    let running = start().await;
+    let mut client = running.client().await;
+    let loops = |name: &str, head: &str| {
+        format!(
+            "create function {name}() returns int language plpgsql as $$ declare e int; begin {head} loop null; end loop; return 1; end $$"
+        )
+    };
+    let twice = "array_fill(1, array[100000])";
+    for sql in [
+        loops("over_integers", "for i in 1..2000000000"),
+        loops(
+            "over_elements",
+            &format!(
+                "foreach e in array array(select 1 from generate_series(1, 20000) a, unnest({twice}) b)"
+            ),
+        ),
+        "create procedure run() language plpgsql as $$ begin perform over_integers(); end $$"
+            .to_string(),
+    ] {
+        client.query(&sql).await;
+    }
+    client.query("set statement_timeout = 100").await;
+    for sql in [
+        "do $$ begin for i in 1..2000000000 loop null; end loop; end $$",
+        "select over_integers()",
+        "select over_elements()",
+        "call run()",
+    ] {
+        let canceled = client.query(sql).await;
+        assert!(
+            canceled.contains("E(ERROR 57014 canceling statement due to statement timeout)"),
+            "{sql}: {canceled}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_statement_is_cancelled_while_it_computes() {
     let running = start().await;

@@ -127,6 +127,23 @@ async fn a_simple_query_is_one_transaction_unless_it_says_otherwise() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn rows_without_columns_are_described() {
+    let running = start().await;
+    let mut client = running.client().await;
+    assert_eq!(client.query("select").await, "T() D() C(SELECT 1) Z(I)");
+    client.query("create table t ()").await;
+    assert_eq!(
+        client.query("select * from t").await,
+        "T() C(SELECT 0) Z(I)"
+    );
+    client.query("insert into t default values").await;
+    assert_eq!(
+        client.query("select from t").await,
+        "T() D() C(SELECT 1) Z(I)"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn settings_are_reported_when_they_change() {
     let running = start().await;
     let mut client = running.client().await;

@@ -13,7 +13,7 @@
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, FIRST_ID, ForeignKeyRecord, OnCommit, RecordKey,
-    RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TypeRecord, ViewRecord,
+    RoleRecord, RoutineRecord, SchemaRecord, TableRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -153,7 +153,7 @@ impl Catalog {
                 }
                 (RecordKey::Counters, None) => next.next_id = FIRST_ID,
                 (RecordKey::Sequence(id), Some(value)) => {
-                    let record: SequenceRecord = records::read(value)?;
+                    let record = records::read_sequence(value)?;
                     next.sequences
                         .insert(id, Arc::new(stored::sequence(record)));
                 }

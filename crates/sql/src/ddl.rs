@@ -60,7 +60,6 @@ pub(crate) use partition::check_keys;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, TableId};
-use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Object, ObjectKind, Privileges};
 pub(crate) use table_as::select_into;
@@ -441,10 +440,7 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
         if statement.restart_seqs {
             for id in owned_sequences(planner.catalog(), table.id, None) {
                 if let Some(sequence) = planner.catalog().sequence_by_id(id) {
-                    draft.work(Work::StartSequence {
-                        sequence: (**sequence).clone(),
-                        next: sequence.start,
-                    });
+                    draft.restart_sequence(&mut (**sequence).clone(), sequence.start)?;
                 }
             }
         }

@@ -151,8 +151,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a sequence's record.
     pub fn put_sequence(&mut self, record: &SequenceRecord) -> SqlResult<()> {
-        self.changes
-            .push(records::write(RecordKey::Sequence(record.id), record)?);
+        self.changes.push(records::write_sequence(record)?);
         Ok(())
     }
 
@@ -371,6 +370,17 @@ impl<'p, 'a> Draft<'p, 'a> {
         Ok(())
     }
 
+    /// Gives a sequence another counter, from which the next value comes. Those who still count on by the definition of
+    /// before do not disturb it, and ROLLBACK brings that one back. The counter of before is left where it is, a few bytes: it may
+    /// have been written after this transaction's snapshot, which could not delete it.
+    pub fn restart_sequence(&mut self, sequence: &mut SequenceDef, next: i64) -> SqlResult<()> {
+        sequence.counter = SequenceId(self.id());
+        self.put_sequence(&stored::sequence_record(sequence))?;
+        let sequence = sequence.clone();
+        self.work(Work::StartSequence { sequence, next });
+        Ok(())
+    }
+
     /// How many new sequences the change makes.
     pub fn new_sequences(&self) -> usize {
         let new = |work: &&Work| matches!(work, Work::StartSequence { .. });
@@ -444,9 +454,9 @@ impl<'p, 'a> Draft<'p, 'a> {
     pub fn drop_sequence(&mut self, id: SequenceId) {
         if let Some(sequence) = self.planner.catalog().sequence_by_id(id) {
             self.free_name(&sequence.name);
+            self.work(Work::DropSequence(sequence.counter));
         }
         self.changes.push(records::remove(RecordKey::Sequence(id)));
-        self.work(Work::DropSequence(id));
     }
 
     /// Fences spaces off and gives them up.

@@ -255,6 +255,7 @@ impl<'b, 'a> Binder<'b, 'a> {
         // An array's elements know their type by the cast around it.
         if let (Some(NodeEnum::AArrayExpr(array)), Some(element)) = (inner(arg), ty.element()) {
             let made = self.array_of(array, element)?;
+            let made = coerce::explicit(self.planner, made, ty, modifier)?;
             return match domain {
                 Some(domain) => domain::checked(self.planner, domain, made),
                 None => Ok(made),

@@ -298,20 +298,26 @@ fn merge_columns(
         let value = |(t, c): (usize, usize)| scope.tables[t].columns[c].expr.clone();
         on.push(binder.compare(CompareOp::Eq, value(a), value(b))?);
         gone.extend([a, b]);
-        merged.push(match kind {
-            JoinType::JoinRight => b,
-            JoinType::JoinFull => {
-                let (args, ty) = binder.unify(vec![value(a), value(b)], "JOIN/USING", -1)?;
-                both.push(ScopeColumn {
-                    name: name.clone(),
-                    expr: Expr::Coalesce { args, ty },
-                    modifier: TypeMod::NONE,
-                    origin: None,
-                });
-                (scope.tables.len(), both.len() - 1)
+        let (mut args, ty) = binder.unify(vec![value(a), value(b)], "JOIN/USING", -1)?;
+        let (side, number) = match kind {
+            JoinType::JoinRight => (b, 1),
+            _ => (a, 0),
+        };
+        let expr = match kind {
+            JoinType::JoinFull => Expr::Coalesce { args, ty },
+            _ if value(side).ty() == ty => {
+                merged.push(side);
+                continue;
             }
-            _ => a,
+            _ => args.swap_remove(number),
+        };
+        both.push(ScopeColumn {
+            name: name.clone(),
+            expr,
+            modifier: TypeMod::NONE,
+            origin: None,
         });
+        merged.push((scope.tables.len(), both.len() - 1));
     }
     if !both.is_empty() {
         // A table without a name: its columns are found by their own.

@@ -1,4 +1,4 @@
-//! A value that an expression uses several times and that is evaluated once: what CASE compares, and NULLIF.
+//! Values that are used several times and evaluated once: what CASE and NULLIF compare, keys of sorts and windows.
 //!
 //! Relies on: what is handed to a subquery is evaluated once for each of its runs (`ir::subquery`).  Promises: a function that is
 //! volatile, or of the user's, is called once for each evaluation of the whole; anything else stays where it is
@@ -7,6 +7,7 @@
 //!
 //! ```text
 //!   CASE f(a) WHEN 1 THEN b …     ──►     (SELECT CASE $0 WHEN 1 THEN $1 …)  handed: $0 = f(a), $1 = b
+//!   SELECT f(a) … ORDER BY f(a)   ──►     a column f(a) below the sort, which the select list takes, too
 //! ```
 
 use crate::rewrite::{is_volatile, one_row, same, transform};
@@ -51,4 +52,45 @@ pub(crate) fn once(value: Expr, body: impl FnOnce(&Expr) -> SqlResult<Expr>) -> 
         }),
         ty,
     })))
+}
+
+/// Keys that a plan computes for those above it.
+pub(crate) struct Computed(Vec<(Expr, Expr)>);
+
+impl Computed {
+    /// The plan with a column more for each of the keys that is not to be evaluated more than once.
+    pub fn below<'e>(plan: Plan, keys: impl Iterator<Item = &'e Expr>) -> (Plan, Computed) {
+        let mut computed: Vec<(Expr, Expr)> = Vec::new();
+        let mut types = None;
+        for key in keys.filter(|key| is_volatile(key)) {
+            let types: &Vec<_> = types.get_or_insert_with(|| plan.frame_types());
+            if !computed.iter().any(|(known, _)| same(known, key)) {
+                let place = Expr::Column(types.len() + computed.len(), key.ty());
+                computed.push((key.clone(), place));
+            }
+        }
+        let Some(types) = types else {
+            return (plan, Computed(computed));
+        };
+        let columns = types.into_iter().enumerate();
+        let columns = columns.map(|(place, ty)| Expr::Column(place, ty));
+        let plan = Plan::Project {
+            input: Box::new(plan),
+            exprs: columns
+                .chain(computed.iter().map(|(key, _)| key.clone()))
+                .collect(),
+        };
+        (plan, Computed(computed))
+    }
+
+    /// Takes what was computed from where it is now.
+    pub fn take(&self, expr: &mut Expr) {
+        if self.0.is_empty() {
+            return;
+        }
+        *expr = transform(expr, &mut |part| {
+            let found = self.0.iter().find(|(key, _)| same(part, key));
+            found.map(|(_, place)| place.clone())
+        });
+    }
 }

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 3 (1 lacks `more`, 2 what `TableMore` has behind `directions`) |
+//! | | | byte 0: version: 1, of tables 3 (1 lacks `more`, 2 what `TableMore` has behind `directions`), of sequences 2 (1 lacks `counter`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -24,8 +24,10 @@ use quintet_ir::{Object, ObjectKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version of every record written now, but those of tables.
+/// Version of every record written now, but those of tables and sequences.
 const VERSION: u8 = 1;
+/// Version of a sequence's record: since it has a `counter`.
+const SEQUENCE_VERSION: u8 = 2;
 /// Version of a table's record: since its `more` has `domains` and `hidden`.
 const TABLE_VERSION: u8 = 3;
 /// Version of a table's record since it has `more`.
@@ -155,6 +157,8 @@ pub(crate) struct SequenceRecord {
     pub max: i64,
     pub cycle: bool,
     pub owned_by: Option<(TableId, usize)>,
+    /// The last field: records of version 1 end before it. None: its own number.
+    pub counter: Option<SequenceId>,
 }
 
 /// A procedure or function: the statement that created it says all.
@@ -462,6 +466,29 @@ pub(crate) fn write<T: Serialize>(key: RecordKey, record: &T) -> SqlResult<Catal
     })
 }
 
+/// A sequence's record as a change that writes it.
+pub(crate) fn write_sequence(record: &SequenceRecord) -> SqlResult<CatalogChange> {
+    let value = postcard::to_extend(record, vec![SEQUENCE_VERSION]).map_err(SqlError::internal)?;
+    Ok(CatalogChange {
+        key: RecordKey::Sequence(record.id).encode(),
+        value: Some(value),
+    })
+}
+
+/// Reads a sequence's record of any version.
+pub(crate) fn read_sequence(value: &[u8]) -> SqlResult<SequenceRecord> {
+    let unreadable = |_| damaged("unreadable body");
+    match value {
+        [SEQUENCE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [VERSION, body @ ..] => {
+            let none = postcard::to_allocvec(&None::<SequenceId>).map_err(SqlError::internal)?;
+            let whole = [body, &none].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
+        other => read(other),
+    }
+}
+
 /// A table's record as a change that writes it.
 pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
     let value = postcard::to_extend(record, vec![TABLE_VERSION]).map_err(SqlError::internal)?;
@@ -600,16 +627,31 @@ mod tests {
             max: -1,
             cycle: false,
             owned_by: Some((TableId(3), 1)),
+            counter: Some(SequenceId(9)),
         };
-        let change = write(RecordKey::Sequence(record.id), &record).unwrap();
+        let change = write_sequence(&record).unwrap();
         assert_eq!(
             RecordKey::decode(&change.key).unwrap(),
             RecordKey::Sequence(record.id)
         );
         let value = change.value.unwrap();
-        assert_eq!(read::<SequenceRecord>(&value).unwrap(), record);
+        assert_eq!(read_sequence(&value).unwrap(), record);
+        // Without a counter of its own it ended one byte before, and was of the first version.
+        let mut first = write_sequence(&SequenceRecord {
+            counter: None,
+            ..record.clone()
+        });
+        let first = first.as_mut().unwrap().value.as_mut().unwrap();
+        (first[0], _) = (VERSION, first.pop());
+        assert_eq!(
+            read_sequence(first).unwrap(),
+            SequenceRecord {
+                counter: None,
+                ..record
+            }
+        );
         for bad in [&value[..0], &value[..3], &[9, 1, 2][..]] {
-            let error = read::<SequenceRecord>(bad).unwrap_err();
+            let error = read_sequence(bad).unwrap_err();
             assert_eq!(error.state, SqlState::DATA_CORRUPTED);
         }
         for bad in [&b""[..], b"\x01\0\0", b"\x09\0\0\0\x01"] {

@@ -22,9 +22,10 @@ use crate::join::{join, mark_needed};
 use crate::limit::{bind_limits, top_of};
 use crate::locking::plan_locks;
 use crate::names::{self, inner, required};
+use crate::once::Computed;
 use crate::output::{self, Target};
 use crate::planner::Planner;
-use crate::rewrite::{same, transform};
+use crate::rewrite::same;
 use crate::scope::Output;
 use crate::set_operation::plan_set_operation;
 use crate::sets::sets_in_from;
@@ -244,7 +245,12 @@ fn plan_select(
         };
     }
     if !sorted && !distinct {
-        plan = called_before_sort(plan, &mut sort, &mut exprs);
+        let (input, computed) = Computed::below(plan, sort.iter().map(|key| &key.expr));
+        plan = input;
+        let keys = sort.iter_mut().map(|key| &mut key.expr);
+        for expr in keys.chain(&mut on).chain(&mut exprs) {
+            computed.take(expr);
+        }
     }
     let mut ties = match limits.has_ties() {
         true => sort.clone(),
@@ -297,30 +303,6 @@ fn plan_select(
         outputs,
         rows,
     })
-}
-
-/// Keys that call functions are computed once, below the sort; what they are in the select list is taken
-/// from there.
-fn called_before_sort(plan: Plan, sort: &mut [SortKey], exprs: &mut [Expr]) -> Plan {
-    if !sort.iter().any(|key| key.expr.calls_routine()) {
-        return plan;
-    }
-    let types = plan.frame_types();
-    let columns = types.into_iter().enumerate();
-    let mut computed: Vec<Expr> = columns.map(|(n, ty)| Expr::Column(n, ty)).collect();
-    for key in sort.iter_mut().filter(|key| key.expr.calls_routine()) {
-        let place = Expr::Column(computed.len(), key.expr.ty());
-        for expr in exprs.iter_mut() {
-            *expr = transform(expr, &mut |part| {
-                same(part, &key.expr).then(|| place.clone())
-            });
-        }
-        computed.push(std::mem::replace(&mut key.expr, place));
-    }
-    Plan::Project {
-        input: Box::new(plan),
-        exprs: computed,
-    }
 }
 
 fn refuse_parts(planner: &Planner, select: &SelectStmt) -> SqlResult<()> {

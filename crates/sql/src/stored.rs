@@ -25,6 +25,7 @@ use quintet_ir::schema::{
 pub(crate) fn sequence(record: SequenceRecord) -> SequenceDef {
     SequenceDef {
         id: record.id,
+        counter: record.counter.unwrap_or(record.id),
         schema: record.schema,
         name: record.name,
         ty: record.ty,
@@ -50,6 +51,7 @@ pub(crate) fn sequence_record(sequence: &SequenceDef) -> SequenceRecord {
         max: sequence.max,
         cycle: sequence.cycle,
         owned_by: sequence.owned_by,
+        counter: Some(sequence.counter).filter(|counter| *counter != sequence.id),
     }
 }
 

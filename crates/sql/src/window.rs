@@ -11,6 +11,7 @@
 use crate::coerce;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
+use crate::once::Computed;
 use crate::planner::Planner;
 use crate::rewrite::transform;
 use crate::routine::named;
@@ -242,6 +243,21 @@ impl Windows {
         let mut shared = self.shared.into_inner();
         // Those that ask for more order come first: it may do for others.
         shared.sort_by_key(|one| std::cmp::Reverse(one.partition.len() + one.order.len()));
+        let (below, computed) = {
+            let keys = shared.iter().flat_map(|one| {
+                let order = one.order.iter().map(|key| &key.expr);
+                one.partition.iter().chain(order)
+            });
+            Computed::below(plan, keys)
+        };
+        plan = below;
+        for one in &mut shared {
+            let order = one.order.iter_mut().map(|key| &mut key.expr);
+            one.partition
+                .iter_mut()
+                .chain(order)
+                .for_each(|key| computed.take(key));
+        }
         let mut width = plan.frame_types().len();
         let mut places = vec![0; shared.iter().map(|one| one.calls.len()).sum()];
         let mut sorted: Vec<String> = Vec::new();
@@ -277,6 +293,7 @@ impl Windows {
             };
         }
         for expr in above {
+            computed.take(expr);
             *expr = transform(expr, &mut |part| match part {
                 Expr::Column(place, ty) if is_window(*place) => {
                     Some(Expr::Column(places[place - WINDOW_BASE], *ty))

@@ -160,6 +160,7 @@ pub fn pairs() -> TableRef {
 pub fn sequence(number: u32) -> SequenceDef {
     SequenceDef {
         id: SequenceId(number),
+        counter: SequenceId(number),
         schema: "public".into(),
         name: "s".into(),
         ty: SqlType::Int8,

@@ -12,8 +12,9 @@ use crate::channels::Listening;
 use crate::step::{Flow, Pause, Reason, RowSink, Step};
 use quintet_base::{SqlError, SqlResult, SqlState, Timestamp, Value};
 use quintet_direct::{Context, Run, Stop};
+use quintet_ir::expressions::each_node_of_statement;
 use quintet_ir::statement::Procedure;
-use quintet_ir::{Host, Statement};
+use quintet_ir::{Host, Plan};
 use quintet_sql::command::{Command, Declare, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,7 +56,8 @@ impl Session {
             }
             if std::mem::take(&mut portal.announce) {
                 let columns = self.columns_of(&portal.prepared)?;
-                if !columns.is_empty() {
+                // A query may have rows without columns.
+                if !columns.is_empty() || portal.prepared.planned.tag == "SELECT" {
                     sink.columns(&columns);
                 }
             }
@@ -516,10 +518,20 @@ impl Session {
         procedure: &Procedure,
         tag: &str,
     ) -> SqlResult<()> {
-        if procedure.statement().is_some_and(Statement::is_write) {
+        let Some(statement) = procedure.statement().filter(|_| self.host.read_only) else {
+            return Ok(());
+        };
+        if statement.is_write() {
             return self.refuse_if_read_only(tag);
         }
-        Ok(())
+        let mut locks = false;
+        each_node_of_statement(statement, &mut |plan| {
+            locks = locks || matches!(plan, Plan::Lock { .. });
+        });
+        match locks {
+            true => self.refuse_if_read_only("SELECT FOR UPDATE"),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn refuse_if_read_only(&self, tag: &str) -> SqlResult<()> {

@@ -114,7 +114,12 @@ impl Session {
             if line.section == "sequence" {
                 let number = line.object.parse().map(SequenceId);
                 let number = number.map_err(SqlError::internal)?;
-                let Some((last, given)) = quintet_direct::reserved(&txn, number)? else {
+                let counter = schema.catalog.sequence_by_id(number).map(|one| one.counter);
+                let Some((last, given)) = counter
+                    .map(|counter| quintet_direct::reserved(&txn, counter))
+                    .transpose()?
+                    .flatten()
+                else {
                     continue;
                 };
                 let name = std::mem::take(&mut line.statement);

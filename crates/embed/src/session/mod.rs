@@ -137,7 +137,12 @@ struct Savepoint {
     noted: listening::Noted,
     mark: Option<Mark>,
     schema: Option<Arc<Schema>>,
+    /// The settings as they were then, and what was to be put back after those that are local; `None` as long as no SET came since.
+    settings: Option<Box<(Settings, LocalSettings)>>,
 }
+
+/// What SET LOCAL has changed, with the values to be put back.
+type LocalSettings = Vec<(String, String)>;
 
 /// A session. See the module.
 pub struct Session {
@@ -167,7 +172,7 @@ pub struct Session {
     /// Settings as they were when the transaction first changed one.
     settings_before: Option<Settings>,
     /// SET LOCAL: names with the values to put back at the end.
-    local_settings: Vec<(String, String)>,
+    local_settings: LocalSettings,
     /// Counts transaction ends; a portal taken out before one is not put back after it.
     ends: u64,
     copy: Option<CopyInto>,

@@ -34,8 +34,18 @@ impl Session {
 
     /// Before the first change in a transaction, which may be undone.
     pub(super) fn remember_settings(&mut self) {
-        if self.mode == Mode::Explicit && self.settings_before.is_none() {
-            self.settings_before = Some(self.host.settings.save());
+        if self.mode != Mode::Explicit {
+            return;
+        }
+        let settings = &self.host.settings;
+        if self.settings_before.is_none() {
+            self.settings_before = Some(settings.save());
+        }
+        for savepoint in self.savepoints.iter_mut().rev() {
+            if savepoint.settings.is_some() {
+                break;
+            }
+            savepoint.settings = Some(Box::new((settings.save(), self.local_settings.clone())));
         }
     }
 
@@ -100,6 +110,9 @@ impl Session {
                 .push((name.to_string(), before.unwrap_or_default()));
             return Ok(());
         }
-        self.host.settings.set(name, value)
+        self.host.settings.set(name, value)?;
+        // It outlives the transaction, whatever was local before.
+        self.local_settings.retain(|(local, _)| local != name);
+        Ok(())
     }
 }

@@ -373,6 +373,7 @@ impl Session {
             noted,
             mark,
             schema: self.changed_schema.clone(),
+            settings: None,
         });
         Ok(())
     }
@@ -381,6 +382,11 @@ impl Session {
         self.only_in_block("ROLLBACK TO SAVEPOINT")?;
         let place = self.find_savepoint(name)?;
         self.savepoints.truncate(place + 1);
+        if let Some(before) = self.savepoints[place].settings.take() {
+            let (settings, local) = *before;
+            self.host.settings.restore(settings);
+            self.local_settings = local;
+        }
         let savepoint = &self.savepoints[place];
         match (savepoint.mark, self.txn.as_mut()) {
             (Some(mark), Some(txn)) => txn.rollback_to(mark),

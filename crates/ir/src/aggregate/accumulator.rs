@@ -10,6 +10,7 @@ use super::spread::Spread;
 use super::{AggregateCall, AggregateFunction};
 use crate::eval::order;
 use crate::expr::Expr;
+use crate::function::text_edit::bounded;
 use crate::function::{arithmetic, float};
 use quintet_base::datum::{self, Datum};
 use quintet_base::value::Array;
@@ -312,6 +313,7 @@ impl State {
                 Some(joined) => {
                     joined.push_str(separator.as_str().unwrap_or(""));
                     joined.push_str(value);
+                    bounded(joined.len())?;
                 }
                 None => *joined = Some(value.to_string()),
             },
@@ -321,6 +323,7 @@ impl State {
                         joined.extend_from_slice(separator);
                     }
                     joined.extend_from_slice(value);
+                    bounded(joined.len())?;
                 }
                 None => *joined = Some(value.to_vec()),
             },

@@ -273,22 +273,32 @@ fn values(whole: &Value) -> &[Value] {
     }
 }
 
+/// Values behind each other, as many as one array may have.
+fn joined(parts: &[&[Value]]) -> SqlResult<Vec<Value>> {
+    let count: usize = parts.iter().map(|part| part.len()).sum();
+    if count > ELEMENTS_MAX {
+        return fail(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})"),
+        );
+    }
+    Ok(parts.concat())
+}
+
 fn append(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let mut all = values(args[0]).to_vec();
-    all.push(args[1].clone());
+    let all = joined(&[values(args[0]), std::slice::from_ref(args[1])])?;
     Ok(make(element_type(args[0], args[1]), all))
 }
 
 fn prepend(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    let mut all = vec![args[0].clone()];
-    all.extend_from_slice(values(args[1]));
+    let all = joined(&[std::slice::from_ref(args[0]), values(args[1])])?;
     Ok(make(element_type(args[1], args[0]), all))
 }
 
 fn concatenate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(match (args[0], args[1]) {
         (Value::Null, only) | (only, Value::Null) => only.clone(),
-        (left, right) => make(array(left).element, [values(left), values(right)].concat()),
+        (left, right) => make(array(left).element, joined(&[values(left), values(right)])?),
     })
 }
 
@@ -432,6 +442,8 @@ fn bucket(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 
 /// What one call may make out of nothing; PostgreSQL allows 134,217,727.
 const FILL_MAX: usize = 1_000_000;
+/// What arrays may become when they are put together: a statement's memory does not count values that nobody keeps.
+const ELEMENTS_MAX: usize = 4_000_000;
 const INTS: Kind = Fixed(SqlType::Int4Array);
 const TEXTS: Kind = Fixed(SqlType::TextArray);
 

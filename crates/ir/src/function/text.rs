@@ -33,12 +33,14 @@ pub(super) fn characters(text: &str) -> usize {
 }
 
 fn concatenate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    super::text_edit::bounded(str(args[0]).len() + str(args[1]).len())?;
     let mut text = Str::from(str(args[0]));
     text.push_str(str(args[1]));
     Ok(Value::Text(text))
 }
 
 fn concatenate_bytes(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    super::text_edit::bounded(bytes(args[0]).len() + bytes(args[1]).len())?;
     Ok(Value::Bytea(
         [bytes(args[0]), bytes(args[1])].concat().into(),
     ))
@@ -82,6 +84,7 @@ fn concat(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let mut text = Str::default();
     for value in args {
         push_any(&mut text, value, host);
+        super::text_edit::bounded(text.len())?;
     }
     Ok(Value::Text(text))
 }
@@ -97,6 +100,7 @@ fn concat_with_separator(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
             text.push_str(separator);
         }
         push_any(&mut text, value, host);
+        super::text_edit::bounded(text.len())?;
     }
     Ok(Value::Text(text))
 }

@@ -13,6 +13,14 @@ use quintet_base::{SqlResult, SqlState, Str, Value, limits};
 /// Longest text that a function builds. Nothing longer can be stored in a row.
 pub(super) const RESULT_BYTES_MAX: usize = 4 * limits::ROW_BYTES_MAX;
 
+/// Refuses what would be longer than that.
+pub(crate) fn bounded(bytes: usize) -> SqlResult<()> {
+    match bytes > RESULT_BYTES_MAX {
+        true => too_long(),
+        false => Ok(()),
+    }
+}
+
 fn too_long<T>() -> SqlResult<T> {
     fail(
         SqlState::PROGRAM_LIMIT_EXCEEDED,

@@ -199,7 +199,9 @@ impl Connection {
         announce: Announce,
     ) -> Result<SqlResult<Ran>, Close> {
         let context = self.session.format().clone();
-        let short = self.session.is_short(portal);
+        // Whoever is to be interrupted must not keep the thread on which the time is told.
+        let short = self.session.is_short(portal)
+            && !(self.limits.statement.is_some() && self.session.calls_routine(portal));
         if !short && self.answered {
             // Somebody waits for the answers to what came before.
             self.flush().await?;

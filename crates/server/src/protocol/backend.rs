@@ -179,10 +179,14 @@ pub fn parameters(out: &mut Vec<u8>, types: &[SqlType]) {
 
 /// RowDescription, or NoData if there are no columns. `format` says how column i will be written.
 pub fn columns(out: &mut Vec<u8>, columns: &[OutputColumn], format: impl Fn(usize) -> Format) {
-    if columns.is_empty() {
-        out.extend_from_slice(NO_DATA);
-        return;
+    match columns.is_empty() {
+        true => out.extend_from_slice(NO_DATA),
+        false => description(out, columns, format),
     }
+}
+
+/// RowDescription, of a row without columns, too.
+pub fn description(out: &mut Vec<u8>, columns: &[OutputColumn], format: impl Fn(usize) -> Format) {
     let at = begin(out, b'T');
     out.extend_from_slice(&(columns.len() as u16).to_be_bytes());
     for (i, column) in columns.iter().enumerate() {

@@ -14,7 +14,6 @@ use crate::types;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AlterSeqStmt, CreateSeqStmt, Node};
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType};
-use quintet_ir::ddl::Work;
 use quintet_ir::schema::SequenceDef;
 
 /// Options as they were given.
@@ -197,6 +196,7 @@ fn define(sequence: &mut SequenceDef, options: &Options, new: bool) -> SqlResult
 fn blank(id: SequenceId, schema: &str, name: String, ty: SqlType) -> SequenceDef {
     SequenceDef {
         id,
+        counter: id,
         schema: schema.to_string(),
         name,
         ty,
@@ -309,7 +309,6 @@ pub(super) fn alter(planner: &Planner, statement: &AlterSeqStmt) -> SqlResult<Pl
     if options.owned_by.is_some() {
         sequence.owned_by = owner(planner, schema, &options)?;
     }
-    draft.put_sequence(&crate::stored::sequence_record(&sequence))?;
     if let Some(restart) = options.restart {
         let next = restart.unwrap_or(sequence.start);
         if next < sequence.min {
@@ -324,7 +323,9 @@ pub(super) fn alter(planner: &Planner, statement: &AlterSeqStmt) -> SqlResult<Pl
                 "RESTART value ({next}) cannot be greater than MAXVALUE ({max})"
             )));
         }
-        draft.work(Work::StartSequence { sequence, next });
+        draft.restart_sequence(&mut sequence, next)?;
+    } else {
+        draft.put_sequence(&crate::stored::sequence_record(&sequence))?;
     }
     draft.finish(TAG)
 }

@@ -10,6 +10,9 @@ fn invalid<T>(message: impl Into<String>) -> SqlResult<T> {
     fail(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
+/// What lists may become when they are put together.
+const ELEMENTS_MAX: usize = 4_000_000;
+
 /// Objects by their keys, everything else as lists.
 pub(super) fn concatenate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let list = |json: &Json| match json {
@@ -20,7 +23,14 @@ pub(super) fn concatenate(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         (Json::Object(left), Json::Object(right)) => {
             Json::object(left.iter().chain(right).cloned().collect())
         }
-        (left, right) => Json::Array([list(left), list(right)].concat()),
+        (left, right) => {
+            let all = [list(left), list(right)].concat();
+            if all.len() > ELEMENTS_MAX {
+                let message = format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})");
+                return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+            }
+            Json::Array(all)
+        }
     }))
 }
 
