@@ -96,8 +96,8 @@ impl Direct {
         work::run(self, &mut env, work).map_err(crate::run::stop_outside_a_run)
     }
 
-    /// Checks the constraints that were put off until now. Before a commit, before a change of the schema, whose tables
-    /// they would not know, and for SET CONSTRAINTS … IMMEDIATE.
+    /// Checks the constraints that were put off until now. Before a commit, before a change of the tables that
+    /// they are about, and for SET CONSTRAINTS … IMMEDIATE.
     ///
     /// # Errors
     /// `23503`, `57014`, what is to be run again; [`Stop::Blocked`]: wait, and call again.

@@ -94,7 +94,7 @@ mod write;
 pub use context::{Context, STATEMENT_MEMORY_MAX, Stop};
 pub use direct::Direct;
 pub use insert::insert_row;
-pub use references::set_constraints;
+pub use references::{deferred_tables, set_constraints};
 pub use run::Run;
 pub use sequence::{SEQUENCE_SPACE, reserved};
 pub use translate::translate;

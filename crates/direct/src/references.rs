@@ -19,7 +19,9 @@ use crate::cursor::Cursor;
 use crate::keys::{push, row_key};
 use crate::rows::{about, check_row, key_text, read_row};
 use crate::write::{Change, lock_key, occupy, remove, vacate};
-use quintet_base::{Bytes, ConstraintId, Level, SpaceId, SqlError, SqlResult, SqlState, Value};
+use quintet_base::{
+    Bytes, ConstraintId, Level, SpaceId, SqlError, SqlResult, SqlState, TableId, Value,
+};
 use quintet_ir::expr::CompareOp;
 use quintet_ir::plan::{Access, KeyRange, Path, Plan};
 use quintet_ir::references::converted;
@@ -215,6 +217,30 @@ fn modes(txn: &Txn) -> Arc<Vec<Mode>> {
     last.map(|late| Arc::clone(&late.modes)).unwrap_or_default()
 }
 
+/// The tables of the keys that are to be looked at when the transaction commits.
+pub fn deferred_tables(txn: &Txn) -> Vec<TableId> {
+    let late = txn.attached().iter().rev();
+    let late = late.filter_map(|item| item.downcast_ref::<Late>());
+    let late = late.take_while(|late| !late.settled);
+    let mut tables = Vec::new();
+    for check in late.filter_map(|late| late.check.as_ref()) {
+        let (Check::Parent {
+            references, key, ..
+        }
+        | Check::NoChild {
+            references, key, ..
+        }) = check;
+        let key = &references.keys[*key];
+        for table in [key.child, key.parent] {
+            let id = references.tables[table].id;
+            if !tables.contains(&id) {
+                tables.push(id);
+            }
+        }
+    }
+    tables
+}
+
 /// SET CONSTRAINTS, until the transaction ends.
 pub fn set_constraints(txn: &mut Txn, keys: Option<Vec<ConstraintId>>, deferred: bool) {
     let mut said = (*modes(txn)).clone();
@@ -406,7 +432,10 @@ fn parent_is_there(
         &references.tables[key.parent],
     );
     if key.is_half_null(row) {
-        return Err(half_null(child, &key.name).into());
+        return match still_refers(child, key, row, env)? {
+            true => Err(half_null(child, &key.name).into()),
+            false => Ok(()),
+        };
     }
     let Some(sought) = key.sought(parent, row) else {
         return Ok(());
@@ -493,15 +522,17 @@ fn still_refers(
     let at = row_key(child, row);
     let stored = env.txn.get(child.space, &at);
     let stored = stored.map_err(|error| env.halt(error, &child.name))?;
-    if let Some(stored) = stored {
-        let now = read_row(child, &at, &stored)?;
-        if key.columns.iter().all(|c| is_same(&now[*c], &row[*c])) {
-            return Ok(true);
-        }
+    let is_such = |now: &[Value]| key.columns.iter().all(|c| is_same(&now[*c], &row[*c]));
+    if let Some(stored) = stored
+        && is_such(&read_row(child, &at, &stored)?)
+    {
+        return Ok(true);
     }
-    let columns = key.columns.iter();
+    // A NULL equals nothing: it is looked for in what the others find.
+    let columns = key.columns.iter().filter(|c| !row[**c].is_null());
     let sought: Vec<(usize, Value)> = columns.map(|c| (*c, row[*c].clone())).collect();
-    let found = rows_now(child, &sought, usize::MAX, env)?;
+    let mut found = rows_now(child, &sought, usize::MAX, env)?;
+    found.retain(|(_, now)| is_such(now));
     let mut keys = found.iter().map(|(row_key, _)| row_key);
     Ok(keys.any(|row_key| env.txn.has_written(child.space, row_key)))
 }

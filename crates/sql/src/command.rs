@@ -4,7 +4,8 @@
 //! of the transactional path hold IR, the rest are for the session.  Does not: carry anything out.
 
 use crate::catalog::CatalogChange;
-use quintet_base::{Level, SqlError, SqlType};
+use crate::records::RecordKey;
+use quintet_base::{Level, SqlError, SqlType, TableId};
 use quintet_ir::Needs;
 use quintet_ir::Program;
 use quintet_ir::ddl::Work;
@@ -230,6 +231,18 @@ pub struct DdlPlan {
     pub work: Vec<Work>,
     /// What is run when the change is done, by the schema as it is then: CREATE TABLE AS puts its rows in.
     pub then: Option<Arc<Procedure>>,
+}
+
+impl DdlPlan {
+    /// Whether it may change one of these tables, or what refers to what.
+    pub fn touches(&self, tables: &[TableId]) -> bool {
+        let touches = |change: &CatalogChange| match RecordKey::decode(&change.key) {
+            Ok(RecordKey::Table(id)) => tables.contains(&id),
+            Ok(RecordKey::ForeignKey(_) | RecordKey::Partitioning(_)) | Err(_) => true,
+            Ok(_) => false,
+        };
+        !tables.is_empty() && self.changes.iter().any(touches)
+    }
 }
 
 /// A call of a function of advisory locks.

@@ -40,10 +40,6 @@ impl Session {
     /// Carries out a schema change. `Blocked`: wait, and call again.
     pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Changed> {
         self.refuse_if_read_only(prepared.planned.tag)?;
-        // What was put off knows the tables as they are.
-        if let Some(pause) = self.check_deferred()? {
-            return Ok(Changed::Blocked(pause));
-        }
         if let Turn::Wait(pause) = self.take_turn()? {
             return Ok(Changed::Blocked(pause));
         }
@@ -60,6 +56,13 @@ impl Session {
         let Command::Ddl(plan) = &plan.command else {
             return Ok(Changed::Done(None)); // IF [NOT] EXISTS found nothing to do
         };
+        // What was put off knows its tables as they are.
+        let put_off = self.txn.as_ref().map(quintet_direct::deferred_tables);
+        if put_off.is_some_and(|tables| plan.touches(&tables))
+            && let Some(pause) = self.check_deferred()?
+        {
+            return Ok(Changed::Blocked(pause));
+        }
         Ok(match self.do_change(plan, &schema)? {
             Some(pause) => Changed::Blocked(pause),
             None => Changed::Done(plan.then.clone()),

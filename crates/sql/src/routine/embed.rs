@@ -432,7 +432,7 @@ pub(crate) fn converted(
     modifier: TypeMod,
 ) -> SqlResult<Expr> {
     let from = expr.ty();
-    let converted = match coerce::convert(planner, expr.clone(), ty, CastContext::Explicit) {
+    let converted = match coerce::convert(planner, expr.clone(), ty, CastContext::Assignment) {
         Err(error) if error.state == SqlState::CANNOT_COERCE => {
             // As text, which every type is written to and read from.
             let text = coerce::convert(planner, expr, SqlType::Text, CastContext::Explicit)?;
