@@ -226,6 +226,10 @@ macro_rules! ask_the_session {
             self.host.currval(sequence)
         }
 
+        fn lastval(&self) -> SqlResult<i64> {
+            self.host.lastval()
+        }
+
         fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
             self.host.setval(sequence, value, is_called)
         }

@@ -35,7 +35,7 @@ pub(crate) struct SessionHost {
     /// The schema that statements are planned with now, for sequences.
     pub schema: Arc<Schema>,
     /// What nextval gave last, per sequence.
-    pub given: RefCell<HashMap<SequenceId, i64>>,
+    pub given: RefCell<Given>,
     pub rand: RefCell<Rand>,
     /// Of the transaction.
     pub read_only: bool,
@@ -50,6 +50,27 @@ pub(crate) struct SessionHost {
     pub temporary: u32,
     /// To be told to the client.
     pub notices: RefCell<Vec<Notice>>,
+}
+
+/// What sequences have given to a session.
+#[derive(Default)]
+pub(crate) struct Given {
+    values: HashMap<SequenceId, i64>,
+    /// Of which nextval was called last.
+    last: Option<SequenceId>,
+}
+
+impl Given {
+    /// nextval has given this.
+    pub fn note(&mut self, sequence: SequenceId, value: i64) {
+        self.values.insert(sequence, value);
+        self.last = Some(sequence);
+    }
+
+    /// The session is as new.
+    pub fn clear(&mut self) {
+        *self = Given::default();
+    }
 }
 
 impl SessionHost {
@@ -210,19 +231,33 @@ impl quintet_ir::Host for SessionHost {
         self.may(sequence, Privileges::USAGE | Privileges::UPDATE)?;
         self.refuse_if_read_only(sequence, "nextval()")?;
         let value = self.direct.nextval(self.sequence(sequence)?)?;
-        self.given.borrow_mut().insert(sequence, value);
+        self.given.borrow_mut().note(sequence, value);
         Ok(value)
     }
 
     fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
         self.may(sequence, Privileges::USAGE | Privileges::SELECT)?;
         let name = &self.sequence(sequence)?.name;
-        self.given.borrow().get(&sequence).copied().ok_or_else(|| {
+        let given = self.given.borrow().values.get(&sequence).copied();
+        given.ok_or_else(|| {
             SqlError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("currval of sequence \"{name}\" is not yet defined in this session"),
             )
         })
+    }
+
+    fn lastval(&self) -> SqlResult<i64> {
+        let last = self.given.borrow().last;
+        // One that was dropped meanwhile has given nothing.
+        let last = last.filter(|last| self.schema.catalog.sequence_by_id(*last).is_some());
+        let Some(last) = last else {
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "lastval is not yet defined in this session",
+            ));
+        };
+        self.currval(last)
     }
 
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
@@ -232,7 +267,7 @@ impl quintet_ir::Host for SessionHost {
             .direct
             .setval(self.sequence(sequence)?, value, is_called)?;
         if is_called {
-            self.given.borrow_mut().insert(sequence, value);
+            self.given.borrow_mut().values.insert(sequence, value);
         }
         Ok(result)
     }

@@ -199,6 +199,10 @@ impl quintet_ir::Host for LentHost {
         Err(self.ask_session())
     }
 
+    fn lastval(&self) -> SqlResult<i64> {
+        Err(self.ask_session())
+    }
+
     fn setval(&self, _: SequenceId, _: i64, _: bool) -> SqlResult<i64> {
         Err(self.ask_session())
     }

@@ -92,6 +92,8 @@ pub trait Host {
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64>;
     /// currval: what nextval gave this session last; `55000` if it never did.
     fn currval(&self, sequence: SequenceId) -> SqlResult<i64>;
+    /// lastval: what currval would say of the sequence that nextval was called of last; `55000` if there is none.
+    fn lastval(&self) -> SqlResult<i64>;
     /// setval.
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64>;
     /// pg_backend_pid().

@@ -59,6 +59,9 @@ impl Host for DetachedHost {
     fn currval(&self, _: SequenceId) -> SqlResult<i64> {
         no_session()
     }
+    fn lastval(&self) -> SqlResult<i64> {
+        no_session()
+    }
     fn setval(&self, _: SequenceId, _: i64, _: bool) -> SqlResult<i64> {
         no_session()
     }

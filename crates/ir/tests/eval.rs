@@ -58,6 +58,10 @@ impl Host for Session {
         self.note(format!("currval {sequence}"));
         Ok(40)
     }
+    fn lastval(&self) -> SqlResult<i64> {
+        self.note("lastval".to_string());
+        Ok(40)
+    }
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
         self.note(format!("setval {sequence} {value} {is_called}"));
         Ok(value)

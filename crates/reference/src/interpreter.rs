@@ -221,6 +221,10 @@ impl Host for Interpreter<'_> {
         self.session.currval(sequence)
     }
 
+    fn lastval(&self) -> SqlResult<i64> {
+        self.session.lastval()
+    }
+
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
         self.session.setval(sequence, value, is_called)
     }

@@ -175,6 +175,10 @@ impl Host for Asking<'_> {
         self.0.interpreter.currval(sequence)
     }
 
+    fn lastval(&self) -> SqlResult<i64> {
+        self.0.interpreter.lastval()
+    }
+
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
         self.0.interpreter.setval(sequence, value, is_called)
     }

@@ -436,6 +436,14 @@ impl<'a> Planner<'a> {
         self.needs.borrow_mut().extend(owned);
     }
 
+    /// Runs `plan` for what is checked and not run: nobody needs privileges for it.
+    pub fn for_nothing<T>(&self, plan: impl FnOnce() -> SqlResult<T>) -> SqlResult<()> {
+        let needs = self.needs.borrow().clone();
+        let planned = plan();
+        *self.needs.borrow_mut() = needs;
+        planned.map(|_| ())
+    }
+
     /// What the statement needs.
     pub fn take_needs(&self) -> Vec<Need> {
         self.needs.take()

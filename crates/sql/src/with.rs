@@ -235,7 +235,7 @@ pub(crate) fn leave_with(planner: &Planner, before: usize, plan: Plan) -> SqlRes
     for place in entered {
         let with = planner.with.borrow()[place].clone();
         if !with.named {
-            plan_once(planner, place, &with)?;
+            planner.for_nothing(|| plan_once(planner, place, &with))?;
         }
     }
     let left = planner.with.borrow_mut().split_off(before);

@@ -49,3 +49,5 @@ select * from cc order by k
 alter table cc drop constraint cc_d_e_fkey, add foreign key (d, e) references pp match full
 insert into cc values (5, 1, null)
 select * from cc order by k
+drop view w
+drop sequence sq

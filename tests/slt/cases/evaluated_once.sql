@@ -20,9 +20,9 @@ select once(3), once(1), nextval('s')
 -- Keys of sorts and windows.
 select count(*) from (select r, lag(r) over () as before from (select random() as r from generate_series(1, 200) order by r) q) z where before > r
 select count(*) from (select r, lag(r) over () as before from (select random() as r from generate_series(1, 200) order by 1 desc limit 100) q) z where before < r
-create sequence v
-select nextval('v') as n from generate_series(1, 3) order by n desc
-select nextval('v') as n from t order by nextval('v') desc
+create sequence numbers
+select nextval('numbers') as n from generate_series(1, 3) order by n desc
+select nextval('numbers') as n from t order by nextval('numbers') desc
 select a from t order by k(a), k(a)
 select nextval('s')
 select count(distinct r) from (select rank() over (order by floor(random() * 2)) as r from generate_series(1, 1000)) q
@@ -36,7 +36,9 @@ select nullif(7, 2.0) / 2, 7 / nullif(2, 3.0), nullif(null, 2), nullif('5', 2), 
 select nullif(1, true)
 select nullif('a', 1)
 -- WITH queries that nobody names are checked, and not run.
-with w as (select nextval('v') as n) select 1
-select nextval('v')
+with w as (select nextval('numbers') as n) select 1
+select nextval('numbers')
 with w as (select nosuch from t) select 1
 with w as (select a from t where b = 1) select 1
+drop function once(int), k(int)
+drop sequence s, numbers

@@ -48,3 +48,27 @@ begin read only
 select j from f for update
 rollback
 select nextval('s')
+-- What was given last, whatever sequence it came from.
+create sequence other start 1000
+select nextval('other'), lastval()
+select nextval('s')
+select lastval() = currval('s'), currval('other')
+select setval('s', 77)
+select lastval()
+select setval('other', 2000)
+select lastval()
+create table with_key (id serial, v text)
+insert into with_key (v) values ('a'), ('b')
+select lastval()
+drop table with_key
+select lastval()
+discard sequences
+select lastval()
+commit and chain
+begin
+commit and chain
+select 1
+rollback and chain
+rollback
+rollback and chain
+drop sequence s, other

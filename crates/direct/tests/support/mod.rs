@@ -422,6 +422,9 @@ impl Host for TestHost {
     fn currval(&self, _: SequenceId) -> SqlResult<i64> {
         Ok(self.evaluations.get())
     }
+    fn lastval(&self) -> SqlResult<i64> {
+        Ok(self.evaluations.get())
+    }
     fn setval(&self, _: SequenceId, value: i64, _: bool) -> SqlResult<i64> {
         self.evaluations.set(value);
         Ok(value)

@@ -220,7 +220,10 @@ impl Session {
                     durable_at,
                 } = *landed;
                 self.host.notices.get_mut().extend(notices);
-                self.host.given.get_mut().extend(given);
+                let all = self.host.given.get_mut();
+                given
+                    .into_iter()
+                    .for_each(|(sequence, value)| all.note(sequence, value));
                 self.end_transaction(true);
                 let durability = super::transaction::durability(&self.db, &self.host);
                 let waits = durability == quintet_base::Durability::Sync;

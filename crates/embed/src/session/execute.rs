@@ -14,7 +14,7 @@ use quintet_base::{SqlError, SqlResult, SqlState, Timestamp, Value};
 use quintet_direct::{Context, Run, Stop};
 use quintet_ir::expressions::each_node_of_statement;
 use quintet_ir::statement::Procedure;
-use quintet_ir::{Host, Plan};
+use quintet_ir::{Host, Plan, Statement};
 use quintet_sql::command::{Command, Declare, Planned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,8 +56,7 @@ impl Session {
             }
             if std::mem::take(&mut portal.announce) {
                 let columns = self.columns_of(&portal.prepared)?;
-                // A query may have rows without columns.
-                if !columns.is_empty() || portal.prepared.planned.tag == "SELECT" {
+                if !columns.is_empty() || is_query(&portal.prepared.planned) {
                     sink.columns(&columns);
                 }
             }
@@ -127,7 +126,7 @@ impl Session {
             Command::Commit { chain } => {
                 return self.end_block(portal, *chain).map(Some);
             }
-            Command::Rollback { chain } => self.undo_block(*chain),
+            Command::Rollback { chain } => self.undo_block(*chain)?,
             Command::LockTable { tables, waits } => {
                 if let Some(pause) = self.lock_tables(portal, tables, *waits)? {
                     return Ok(Some(Step::Wait(pause)));
@@ -542,6 +541,14 @@ impl Session {
             ));
         }
         Ok(())
+    }
+}
+
+/// True for a query, whose rows need not have columns.
+fn is_query(planned: &Planned) -> bool {
+    match &planned.command {
+        Command::Run(procedure) => matches!(procedure.statement(), Some(Statement::Query(_))),
+        _ => false,
     }
 }
 

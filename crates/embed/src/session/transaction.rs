@@ -188,6 +188,9 @@ impl Session {
 
     /// COMMIT.
     pub(super) fn end_block(&mut self, portal: &mut Portal, chain: bool) -> SqlResult<Step> {
+        if chain {
+            self.only_in_block("COMMIT AND CHAIN")?;
+        }
         let (level, read_only) = (self.level, self.host.read_only);
         let tag = match self.mode {
             Mode::Failed => {
@@ -221,7 +224,10 @@ impl Session {
     }
 
     /// ROLLBACK.
-    pub(super) fn undo_block(&mut self, chain: bool) {
+    pub(super) fn undo_block(&mut self, chain: bool) -> SqlResult<()> {
+        if chain {
+            self.only_in_block("ROLLBACK AND CHAIN")?;
+        }
         if matches!(self.mode, Mode::Idle | Mode::Implicit) {
             self.warn(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
@@ -233,6 +239,7 @@ impl Session {
         if chain {
             self.chain(level, read_only);
         }
+        Ok(())
     }
 
     /// Begins the next block like the last one.

@@ -5,7 +5,7 @@
 
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
-use quintet_base::SqlType::{Bool, Float8, Int4, Name, NameArray, Oid, Text, Uuid, Void};
+use quintet_base::SqlType::{Bool, Float8, Int4, Int8, Name, NameArray, Oid, Text, Uuid, Void};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlResult, SqlState, SqlType, TypeMod, Value, types};
 
@@ -101,6 +101,10 @@ fn notify(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(""))
 }
 
+fn last_value(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    host.lastval().map(Value::Int8)
+}
+
 fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Int4(host.process_id()))
 }
@@ -168,6 +172,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .volatile()
         .lenient(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),
+    new("lastval", &[], Int8, last_value).volatile(),
     new("pg_is_in_recovery", &[], Bool, no).volatile(),
     new("format_type", &[Oid, Int4], Text, format_type)
         .stable()

@@ -67,6 +67,9 @@ impl Host for Listener {
     fn currval(&self, _: SequenceId) -> SqlResult<i64> {
         Ok(self.sequence.get())
     }
+    fn lastval(&self) -> SqlResult<i64> {
+        Ok(self.sequence.get())
+    }
     fn setval(&self, _: SequenceId, value: i64, _: bool) -> SqlResult<i64> {
         self.sequence.set(value);
         Ok(value)
