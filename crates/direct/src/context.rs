@@ -235,12 +235,18 @@ impl<'e> Env<'e> {
         Ok(())
     }
 
-    /// `57014` if somebody asked for it. Acquire pairs with the Release of whoever sets the flag.
+    /// `57014` if somebody asked for it, or its time is over. Acquire pairs with the Release of whoever sets the flag.
     pub fn check_cancel(&self) -> SqlResult<()> {
         if self.cancel.load(Ordering::Acquire) && self.cancel.swap(false, Ordering::AcqRel) {
             return Err(SqlError::new(
                 SqlState::QUERY_CANCELED,
                 "canceling statement due to user request",
+            ));
+        }
+        if self.host.is_overdue() {
+            return Err(SqlError::new(
+                SqlState::QUERY_CANCELED,
+                "canceling statement due to statement timeout",
             ));
         }
         Ok(())

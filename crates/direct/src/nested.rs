@@ -202,6 +202,10 @@ macro_rules! ask_the_session {
             self.host.is_restricted()
         }
 
+        fn is_overdue(&self) -> bool {
+            self.host.is_overdue()
+        }
+
         fn allow(&self, needs: &[Need]) -> SqlResult<()> {
             self.host.allow(needs)
         }

@@ -37,6 +37,8 @@ pub(crate) struct SessionHost {
     /// What nextval gave last, per sequence.
     pub given: RefCell<Given>,
     pub rand: RefCell<Rand>,
+    /// When the statement is to be given up, by the monotonic clock. Its thread may be the one that would be told.
+    pub deadline: Option<u64>,
     /// Of the transaction.
     pub read_only: bool,
     /// The call at hand is a transaction of its own, and a CALL or DO: it may end it.
@@ -146,6 +148,11 @@ impl SessionHost {
 impl quintet_ir::Host for SessionHost {
     fn transaction_time(&self) -> i64 {
         self.transaction_time
+    }
+
+    fn is_overdue(&self) -> bool {
+        let now = || self.clock.monotonic_nanos();
+        self.deadline.is_some_and(|deadline| now() >= deadline)
     }
 
     fn statement_time(&self) -> i64 {

@@ -51,6 +51,10 @@ pub trait Host {
     fn is_restricted(&self) -> bool {
         false
     }
+    /// Whether the time that the statement may take is over.
+    fn is_overdue(&self) -> bool {
+        false
+    }
     /// Whether the user may do what a statement needs.
     ///
     /// # Errors

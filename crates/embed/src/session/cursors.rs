@@ -156,7 +156,6 @@ impl Session {
             typed: are_typed(&query.result),
             role: portal.prepared.role,
             short: false,
-            calls: false,
             sizes: Vec::new(),
             scans: Vec::new(),
             constants: false,

@@ -149,14 +149,6 @@ impl Session {
             .is_none_or(|portal| portal.prepared.short)
     }
 
-    /// True if running the portal calls a routine: [`Session::is_short`] takes its loops over integers, rows and elements
-    /// for short, which they need not be.
-    pub fn calls_routine(&self, portal: &str) -> bool {
-        self.portals
-            .get(portal)
-            .is_some_and(|portal| portal.prepared.calls)
-    }
-
     /// True if running the portal reads large tables from one end to the other, and others wait for nothing that the
     /// session holds: it may well let short statements go first.
     pub fn is_heavy(&self, portal: &str) -> bool {

@@ -252,6 +252,7 @@ impl Session {
             channels: Arc::clone(&db.channels),
             said: RefCell::default(),
             settings,
+            deadline: None,
             read_only: false,
             alone: false,
             temporary: db.temporary.take(),
@@ -315,6 +316,15 @@ impl Session {
             Mode::Explicit => TransactionStatus::Open,
             Mode::Failed => TransactionStatus::Failed,
         }
+    }
+
+    /// From now on a statement may compute for so long before it is given up (57014); `None`: as long as it takes.
+    pub fn limit_time(&mut self, limit: Option<std::time::Duration>) {
+        let end = |limit: std::time::Duration| {
+            let nanos = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+            self.host.clock.monotonic_nanos().saturating_add(nanos)
+        };
+        self.host.deadline = limit.map(end);
     }
 
     /// To interrupt this session from elsewhere.

@@ -8,7 +8,7 @@ use super::Session;
 use crate::contention::Label;
 use crate::database::Schema;
 use quintet_base::{RoleId, SpaceId, SqlError, SqlResult, SqlState, SqlType, Timestamp};
-use quintet_ir::expressions::{each_node_of_statement, each_of_statement};
+use quintet_ir::expressions::each_node_of_statement;
 use quintet_ir::routine::Program;
 use quintet_ir::statement::{Body, OutputColumn};
 use quintet_ir::{Path, Plan, Statement};
@@ -46,8 +46,6 @@ pub struct Prepared {
     /// Whose statement it was when it was planned.
     pub(super) role: RoleId,
     pub(super) short: bool,
-    /// It calls a routine, whose loops may have many turns.
-    pub(super) calls: bool,
     /// What its conflicts are counted by.
     pub(super) label: Label,
     /// How many rows the tables had that the plan was made for; planned again when they have many more, or fewer.
@@ -100,10 +98,6 @@ impl Session {
             Command::Execute { .. } | Command::Fetch { .. } | Command::Nothing { .. } => false,
             _ => true,
         };
-        let calls = match &planned.command {
-            Command::Run(procedure) => procedure.statement().is_none_or(calls_routine),
-            _ => false,
-        };
         let label = self.label_of(&planned);
         Ok(Arc::new(Prepared {
             label,
@@ -117,7 +111,6 @@ impl Session {
             path_version: self.host.settings.path_version,
             role: self.host.role(),
             short,
-            calls,
             sizes: sizes.asked(),
             scans,
             constants,
@@ -248,14 +241,6 @@ fn wants_constants(statement: &Statement) -> bool {
         if let Plan::Scan(access) = plan {
             found = found || access.table.is_found_by_constants();
         }
-    });
-    found
-}
-
-fn calls_routine(statement: &Statement) -> bool {
-    let mut found = false;
-    each_of_statement(statement, &mut |expr, _| {
-        found = found || expr.calls_routine()
     });
     found
 }

@@ -198,10 +198,20 @@ impl Connection {
         max_rows: usize,
         announce: Announce,
     ) -> Result<SqlResult<Ran>, Close> {
+        let ran = self.run_in_time(portal, max_rows, announce).await;
+        // The limit is the statement's, not that of what comes behind it.
+        self.session.limit_time(None);
+        ran
+    }
+
+    async fn run_in_time(
+        &mut self,
+        portal: &str,
+        max_rows: usize,
+        announce: Announce,
+    ) -> Result<SqlResult<Ran>, Close> {
         let context = self.session.format().clone();
-        // Whoever is to be interrupted must not keep the thread on which the time is told.
-        let short = self.session.is_short(portal)
-            && !(self.limits.statement.is_some() && self.session.calls_routine(portal));
+        let short = self.session.is_short(portal);
         if !short && self.answered {
             // Somebody waits for the answers to what came before.
             self.flush().await?;
@@ -212,6 +222,8 @@ impl Connection {
             false => desks::apart().await,
         }
         self.lock_timed_out = false;
+        // Who computes on the desk's thread must look at the clock himself: the watchdog would wait for that thread.
+        self.session.limit_time(self.limits.statement);
         let watchdog = self
             .limits
             .statement
