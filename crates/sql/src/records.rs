@@ -459,18 +459,23 @@ fn damaged(what: &str) -> SqlError {
 
 /// The record as a change that writes it.
 pub(crate) fn write<T: Serialize>(key: RecordKey, record: &T) -> SqlResult<CatalogChange> {
-    let value = postcard::to_extend(record, vec![VERSION]).map_err(SqlError::internal)?;
-    Ok(CatalogChange {
-        key: key.encode(),
-        value: Some(value),
-    })
+    write_as(VERSION, key, record)
 }
 
 /// A sequence's record as a change that writes it.
 pub(crate) fn write_sequence(record: &SequenceRecord) -> SqlResult<CatalogChange> {
-    let value = postcard::to_extend(record, vec![SEQUENCE_VERSION]).map_err(SqlError::internal)?;
+    write_as(SEQUENCE_VERSION, RecordKey::Sequence(record.id), record)
+}
+
+/// A table's record as a change that writes it.
+pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
+    write_as(TABLE_VERSION, RecordKey::Table(record.id), record)
+}
+
+fn write_as<T: Serialize>(version: u8, key: RecordKey, record: &T) -> SqlResult<CatalogChange> {
+    let value = postcard::to_extend(record, vec![version]).map_err(SqlError::internal)?;
     Ok(CatalogChange {
-        key: RecordKey::Sequence(record.id).encode(),
+        key: key.encode(),
         value: Some(value),
     })
 }
@@ -487,15 +492,6 @@ pub(crate) fn read_sequence(value: &[u8]) -> SqlResult<SequenceRecord> {
         }
         other => read(other),
     }
-}
-
-/// A table's record as a change that writes it.
-pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
-    let value = postcard::to_extend(record, vec![TABLE_VERSION]).map_err(SqlError::internal)?;
-    Ok(CatalogChange {
-        key: RecordKey::Table(record.id).encode(),
-        value: Some(value),
-    })
 }
 
 /// Reads a table's record of any version.
