@@ -595,6 +595,15 @@ impl SimFile {
         }
     }
 
+    fn check_direct(&self, bytes: &[u8], offset: u64) {
+        let whole = |at: u64| at.is_multiple_of(DIRECT_BYTES as u64);
+        let (address, len) = (bytes.as_ptr().addr() as u64, bytes.len() as u64);
+        assert!(
+            !self.direct || len == 0 || whole(offset) && whole(len) && whole(address),
+            "a direct write of {len} bytes at {offset}, from {address:x}"
+        );
+    }
+
     fn write(&self, bytes: Vec<u8>, offset: u64) -> Result<(), Error> {
         self.writable()
             .and_then(|()| self.state.lock().write(self.id, offset, bytes))
@@ -614,19 +623,15 @@ impl DiskFile for SimFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
-        if self.direct {
-            let whole = |at: u64| at.is_multiple_of(DIRECT_BYTES as u64);
-            let (address, len) = (bytes.as_ptr().addr() as u64, bytes.len() as u64);
-            let fits = whole(offset) && whole(len) && whole(address);
-            assert!(
-                fits,
-                "a direct write of {len} bytes at {offset}, from {address:x}"
-            );
-        }
+        self.check_direct(bytes, offset);
         self.write(bytes.to_vec(), offset)
     }
 
     fn write_all_vectored_at(&self, parts: &[&[u8]], offset: u64) -> Result<(), Error> {
+        parts.iter().fold(offset, |at, part| {
+            self.check_direct(part, at);
+            at + part.len() as u64
+        });
         self.write(parts.concat(), offset)
     }
 

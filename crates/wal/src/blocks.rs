@@ -14,6 +14,9 @@
 //! The block that a write begins in is written again, with the bytes it has. Should power fail then, a
 //! sector has either its old bytes or its new ones, and those that were there are the same in both.
 //!
+//! Whole blocks of a long write go to the disk from where they are, if they lie there at a multiple of a block, as those of
+//! the log's memory do; only the first block and the last are put together here.
+//!
 //! Why: through the cache a group is copied into pages, which the sync then finds, marks and writes; so
 //! a sync of 8 KiB took 172 µs where this one takes 131 (decision 9).
 
@@ -23,6 +26,9 @@ use std::io::ErrorKind;
 
 /// Written at once at most: what a quick device takes without another pause worth the name.
 const WRITE_BYTES: usize = 256 * 1024;
+
+/// So many bytes of whole blocks are written from where they are; fewer are copied sooner than the system has looked at another part.
+const IN_PLACE_BYTES: usize = 16 * 1024;
 
 const BLOCK: u64 = DIRECT_BYTES as u64;
 
@@ -96,18 +102,42 @@ impl Blocks {
         let mut rest = bytes;
         while !rest.is_empty() {
             let now = rest.len().min(WRITE_BYTES - head);
-            let filled = head + now;
-            memory[head..filled].copy_from_slice(&rest[..now]);
+            let (first, whole) = whole_blocks(&rest[..now], head);
+            // The first block and the last are here, one after the other, and whole ones where they are.
+            let cut = head + first;
+            let filled = head + now - whole.len();
+            memory[head..cut].copy_from_slice(&rest[..first]);
+            memory[cut..filled].copy_from_slice(&rest[first + whole.len()..now]);
             let padded = filled.next_multiple_of(DIRECT_BYTES);
             memory[filled..padded].fill(0);
-            direct.write_at(&memory[..padded], block)?;
-            head = filled % DIRECT_BYTES;
-            memory.copy_within(filled - head..filled, 0);
-            block += (filled - head) as u64;
+            match whole {
+                [] => direct.write_at(&memory[..padded], block)?,
+                _ => {
+                    let parts = [&memory[..cut], whole, &memory[cut..padded]];
+                    direct.write_all_vectored_at(&parts, block)?;
+                }
+            }
+            let left = filled % DIRECT_BYTES;
+            memory.copy_within(filled - left..filled, 0);
+            block += (head + now - left) as u64;
+            head = left;
             rest = &rest[now..];
         }
         self.at = Some(position + bytes.len() as u64);
         Ok(())
+    }
+}
+
+/// What of `bytes` stands before its first whole block, and the whole blocks, if there are enough of them and they lie
+/// as a direct write has it; `head` bytes of the first block come before.
+fn whole_blocks(bytes: &[u8], head: usize) -> (usize, &[u8]) {
+    let first = head.next_multiple_of(DIRECT_BYTES) - head;
+    let behind = bytes.get(first..).unwrap_or_default();
+    let whole = &behind[..behind.len() - behind.len() % DIRECT_BYTES];
+    let lies_well = whole.as_ptr().addr().is_multiple_of(DIRECT_BYTES);
+    match whole.len() >= IN_PLACE_BYTES && lies_well {
+        true => (first, whole),
+        false => (0, &[]),
     }
 }
 
@@ -153,11 +183,20 @@ mod tests {
             if rand.below(8) == 0 {
                 blocks = Blocks::new();
             }
-            let piece: Vec<u8> = (0..len).map(|_| rand.below(256) as u8).collect();
-            blocks
-                .write(&segment, START + written.len() as u64, &piece)
-                .unwrap();
-            written.extend_from_slice(&piece);
+            let position = START + written.len() as u64;
+            // Half of them lie in memory as they will in the file.
+            let mut memory = vec![0; len + 2 * DIRECT_BYTES];
+            let skipped = match rand.below(2) {
+                0 => rand.below(DIRECT_BYTES as u64) as usize,
+                _ => {
+                    let aligned = memory.as_ptr().align_offset(DIRECT_BYTES);
+                    aligned + (segment.offset_of(position) % BLOCK) as usize
+                }
+            };
+            let piece = &mut memory[skipped..skipped + len];
+            piece.fill_with(|| rand.below(256) as u8);
+            blocks.write(&segment, position, piece).unwrap();
+            written.extend_from_slice(piece);
             assert!(!blocks.refused);
             let mut found = vec![0; SEGMENT_HEADER_BYTES as usize + CAPACITY];
             segment.file.read_at(&mut found, 0).unwrap();

@@ -9,12 +9,13 @@
 //! it, and each read from a small page that was not looked at lately walks the tables of two address spaces
 //! in a virtual machine.
 
+use quintet_rt::DIRECT_BYTES;
 use rustix::mm::{Advice, madvise};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::Range;
 use std::ptr::NonNull;
 
-/// Of the memory. Not more: beyond what the system's allocator gives anyway, zeros would be written
+/// Asked for. Not more: beyond what the system's allocator gives anyway, zeros would be written
 /// and not merely promised.
 const MEMORY_ALIGNMENT: usize = 16;
 
@@ -48,8 +49,13 @@ impl Span {
 /// The buffer.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    base: NonNull<u8>,
+    /// Where the allocation begins.
+    allocated: NonNull<u8>,
     layout: Layout,
+    /// The first byte of the ring, at a multiple of [`DIRECT_BYTES`], so that the disk is given whole blocks of it.
+    base: NonNull<u8>,
+    /// From there to the end of the allocation.
+    bytes: usize,
     /// Of them, those that positions are counted round.
     pub ring_bytes: u64,
 }
@@ -64,16 +70,25 @@ impl Memory {
     pub fn new(ring_bytes: u64, place_bytes_max: u64) -> Memory {
         let bytes =
             usize::try_from(ring_bytes + place_bytes_max).expect("the ring can be addressed");
-        let layout = Layout::from_size_align(bytes, MEMORY_ALIGNMENT).expect("a ring has a layout");
-        assert!(layout.size() > 0, "a ring has bytes");
-        // SAFETY: the layout has bytes, as asserted.
-        let base = unsafe { alloc_zeroed(layout) };
-        let Some(base) = NonNull::new(base) else {
+        let layout = bytes.checked_add(DIRECT_BYTES - MEMORY_ALIGNMENT);
+        let layout = layout.and_then(|bytes| Layout::from_size_align(bytes, MEMORY_ALIGNMENT).ok());
+        let layout = layout.expect("a ring has a layout");
+        // SAFETY: the layout has bytes: those before an aligned one.
+        let allocated = unsafe { alloc_zeroed(layout) };
+        let Some(allocated) = NonNull::new(allocated) else {
             handle_alloc_error(layout)
         };
+        let skipped = allocated.as_ptr().align_offset(DIRECT_BYTES);
+        assert!(
+            bytes > 0 && skipped + bytes <= layout.size(),
+            "room before the ring"
+        );
         let memory = Memory {
-            base,
+            allocated,
             layout,
+            // SAFETY: inside the allocation, as asserted.
+            base: unsafe { allocated.add(skipped) },
+            bytes,
             ring_bytes,
         };
         memory.prefer_large_pages();
@@ -92,11 +107,11 @@ impl Memory {
 
     /// The offsets that whole large pages take, if it has asked for them.
     pub fn large_pages(&self) -> Option<Range<usize>> {
-        if cfg!(miri) || self.layout.size() < LARGE_BYTES {
+        if cfg!(miri) || self.bytes < LARGE_BYTES {
             return None;
         }
         let skipped = self.base.as_ptr().align_offset(LARGE_PAGE_BYTES);
-        let bytes = (self.layout.size() - skipped) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
+        let bytes = (self.bytes - skipped) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
         Some(skipped..skipped + bytes)
     }
 
@@ -119,14 +134,14 @@ impl Memory {
 
     /// What is there, with the part behind the ring.
     pub fn bytes(&self) -> usize {
-        self.layout.size()
+        self.bytes
     }
 
     /// The address of the first byte; all of them are inside the allocation.
     pub fn address(&self, span: Span) -> NonNull<u8> {
         let begin = span.record % self.ring_bytes + span.offset;
         assert!(
-            begin + span.bytes <= self.layout.size() as u64,
+            begin + span.bytes <= self.bytes as u64,
             "{span:?} leaves the ring"
         );
         // SAFETY: inside the allocation, as asserted; its size fits `isize` because it has a layout.
@@ -137,7 +152,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout, and freed here only.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) }
+        unsafe { dealloc(self.allocated.as_ptr(), self.layout) }
     }
 }
 
