@@ -8,8 +8,8 @@ use crate::rowid::RowIds;
 use crate::sequence::Sequences;
 use crate::work;
 use quintet_base::{Level, SqlResult};
-use quintet_ir::SequenceDef;
 use quintet_ir::ddl::Work;
+use quintet_ir::{SequenceDef, SequenceState};
 use quintet_tc::{KeptSnapshot, Tc, Txn};
 use std::sync::Arc;
 
@@ -73,6 +73,16 @@ impl Direct {
     pub fn nextval(&self, sequence: &SequenceDef) -> SqlResult<i64> {
         let shared = self.shared();
         shared.sequences.next(sequence, &shared.tc)
+    }
+
+    /// Where a sequence stands: what it has given, or what a crash would have it begin behind if it has given nothing since
+    /// the start.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub fn sequence_state(&self, sequence: &SequenceDef) -> SqlResult<SequenceState> {
+        let shared = self.shared();
+        shared.sequences.state(sequence, &shared.tc)
     }
 
     /// Sets a sequence: the next value is `value` if it is not `is_called`, else the one after.

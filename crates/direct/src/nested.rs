@@ -18,7 +18,7 @@ use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, Value};
 use quintet_ir::Need;
 use quintet_ir::routine::{Callee, Output};
-use quintet_ir::{Host, Spill, Subquery};
+use quintet_ir::{Host, SequenceState, Spill, Subquery};
 use quintet_tc::Txn;
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
@@ -232,6 +232,10 @@ macro_rules! ask_the_session {
 
         fn lastval(&self) -> SqlResult<i64> {
             self.host.lastval()
+        }
+
+        fn sequence_state(&self, sequence: SequenceId) -> SqlResult<SequenceState> {
+            self.host.sequence_state(sequence)
         }
 
         fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {

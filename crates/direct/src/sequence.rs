@@ -26,7 +26,7 @@
 use crate::translate::translate;
 use parking_lot::Mutex;
 use quintet_base::{Bytes, Level, Lsn, SequenceId, SpaceId, SqlError, SqlResult, SqlState};
-use quintet_ir::SequenceDef;
+use quintet_ir::{SequenceDef, SequenceState};
 use quintet_tc::{Error, Strength, Tc, Txn, WaitPolicy};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -155,6 +155,30 @@ impl Sequences {
             counter.ahead = reserve(sequence, tc).ok();
         }
         Ok(value)
+    }
+
+    /// See [`crate::Direct::sequence_state`].
+    pub fn state(&self, sequence: &SequenceDef, tc: &Tc) -> SqlResult<SequenceState> {
+        let counter = self.counter(sequence.counter);
+        let counter = counter.lock();
+        if counter.shape == Some(Shape::of(sequence))
+            && let Some(block) = &counter.present
+        {
+            // A block that is there has given a value.
+            let reserved = block.left + counter.ahead.as_ref().map_or(0, |block| block.left);
+            return Ok(SequenceState {
+                last: block.next.wrapping_sub(sequence.increment),
+                is_called: true,
+                reserved: reserved as i64,
+            });
+        }
+        let found = reserved(&tc.begin(Level::Snapshot), sequence.counter)?;
+        let (last, is_called) = found.unwrap_or((sequence.start, false));
+        Ok(SequenceState {
+            last,
+            is_called,
+            reserved: 0,
+        })
     }
 
     /// See [`crate::Direct::setval`].

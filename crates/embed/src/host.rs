@@ -11,7 +11,7 @@ use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState};
 use quintet_direct::Direct;
 use quintet_ir::schema::SequenceDef;
-use quintet_ir::{Need, Object, ObjectKind, Privileges, Spill};
+use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState, Spill};
 use quintet_rt::{Clock, Rand};
 use quintet_sql::command::Notice;
 use quintet_sql::{Catalog, PlanContext, Who};
@@ -265,6 +265,10 @@ impl quintet_ir::Host for SessionHost {
             ));
         };
         self.currval(last)
+    }
+
+    fn sequence_state(&self, sequence: SequenceId) -> SqlResult<SequenceState> {
+        self.direct.sequence_state(self.sequence(sequence)?)
     }
 
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {

@@ -11,7 +11,7 @@ use crate::settings::Settings;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState};
 use quintet_direct::Direct;
-use quintet_ir::{Need, Object, ObjectKind, Privileges};
+use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState};
 use quintet_rt::Clock;
 use quintet_sql::command::Notice;
 use std::cell::{Cell, RefCell};
@@ -200,6 +200,10 @@ impl quintet_ir::Host for LentHost {
     }
 
     fn lastval(&self) -> SqlResult<i64> {
+        Err(self.ask_session())
+    }
+
+    fn sequence_state(&self, _: SequenceId) -> SqlResult<SequenceState> {
         Err(self.ask_session())
     }
 

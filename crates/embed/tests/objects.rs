@@ -46,7 +46,10 @@ fn views_schemas_and_comments_are_there_after_reopening() {
     assert_eq!(state(&mut c, "select * from w"), SqlState::UNDEFINED_TABLE);
     // The number of what is gone keeps no comment.
     let left = rows(&mut c, "select description from pg_description");
-    assert_eq!(left, ["PL/pgSQL procedural language"]);
+    assert_eq!(
+        left,
+        ["PL/pgSQL procedural language", "standard public schema"]
+    );
 }
 
 #[test]

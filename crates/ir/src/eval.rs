@@ -22,6 +22,17 @@ use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, V
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+/// Where a sequence stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SequenceState {
+    /// What was given last, or will be first.
+    pub last: i64,
+    /// It has been given.
+    pub is_called: bool,
+    /// How many more may be given before the next record.
+    pub reserved: i64,
+}
+
 /// What expressions may ask of the session that runs them.
 pub trait Host {
     /// now(): when the transaction began, microseconds since 2000-01-01 UTC.
@@ -98,6 +109,13 @@ pub trait Host {
     fn currval(&self, sequence: SequenceId) -> SqlResult<i64>;
     /// lastval: what currval would say of the sequence that nextval was called of last; `55000` if there is none.
     fn lastval(&self) -> SqlResult<i64>;
+    /// What SELECT from a sequence says.
+    ///
+    /// # Errors
+    /// `0A000` where there is nobody to ask.
+    fn sequence_state(&self, _sequence: SequenceId) -> SqlResult<SequenceState> {
+        Err(SqlError::unsupported("the state of a sequence here"))
+    }
     /// setval.
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64>;
     /// pg_backend_pid().

@@ -64,7 +64,7 @@ pub mod text;
 pub mod validate;
 pub mod window;
 
-pub use eval::{Host, Spill, eval, eval_predicate, leaf, out_of_memory};
+pub use eval::{Host, SequenceState, Spill, eval, eval_predicate, leaf, out_of_memory};
 pub use expr::{CompareOp, Expr};
 pub use fold::{DetachedHost, fold};
 pub use formula::{Computed, Formula};

@@ -30,6 +30,7 @@ pub(crate) fn scope_of_value(value: Expr, modifier: TypeMod) -> Scope {
             modifier,
             origin: None,
         }],
+        number: None,
     });
     scope
 }

@@ -118,20 +118,10 @@ impl<'p, 'a> Draft<'p, 'a> {
         columns: &[&str],
         suffix: &str,
     ) -> String {
-        let middle = columns.join("_");
-        let mut number = 0;
-        loop {
-            let suffix = match number {
-                0 => suffix.to_string(),
-                number => format!("{suffix}{number}"),
-            };
-            let name = object_name(table, &middle, &suffix);
-            if !self.is_taken(schema, &name) {
-                self.taken.insert(name.clone());
-                return name;
-            }
-            number += 1;
-        }
+        let is_taken = |name: &String| self.is_taken(schema, name);
+        let name = name_of(table, &columns.join("_"), suffix, is_taken);
+        self.taken.insert(name.clone());
+        name
     }
 
     /// Writes a table's record.
@@ -601,6 +591,27 @@ pub(crate) fn table_of(catalog: &Catalog, relation: Relation) -> Option<&TableRe
             catalog.table_by_id(id)
         }
         Relation::Sequence(_) | Relation::View(_) | Relation::Partition(_) => None,
+    }
+}
+
+/// The first name made of these that is not taken.
+pub(crate) fn name_of(
+    table: &str,
+    middle: &str,
+    suffix: &str,
+    is_taken: impl Fn(&String) -> bool,
+) -> String {
+    let mut number = 0;
+    loop {
+        let suffix = match number {
+            0 => suffix.to_string(),
+            number => format!("{suffix}{number}"),
+        };
+        let name = object_name(table, middle, &suffix);
+        if !is_taken(&name) {
+            return name;
+        }
+        number += 1;
     }
 }
 

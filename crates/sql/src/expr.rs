@@ -460,13 +460,6 @@ impl<'b, 'a> Binder<'b, 'a> {
         };
         let array = self.bind(node)?;
         let here = self.planner.at(place);
-        if array.ty().element().is_none() {
-            let message = format!(
-                "cannot subscript type {} because it does not support subscripting",
-                array.ty()
-            );
-            return Err(here(SqlError::new(SqlState::DATATYPE_MISMATCH, message)));
-        }
         let bound = |node: Option<&Node>, without: i32| match node {
             None => Ok(Expr::Const(Value::Int4(without), SqlType::Int4)),
             Some(node) => {
@@ -476,6 +469,26 @@ impl<'b, 'a> Binder<'b, 'a> {
             }
         };
         let (lower, upper) = (indices.lidx.as_deref(), indices.uidx.as_deref());
+        if array.ty() == SqlType::Name && !indices.is_slice {
+            // The catalogue's names count from 0.
+            let one = || Expr::Const(Value::Int4(1), SqlType::Int4);
+            let place = bound(upper, 0)?;
+            let place = self.apply("+", vec![place, one()]).map_err(&here)?;
+            let letter = self.apply("substr", vec![array, place, one()]);
+            let explicit = CastContext::Explicit;
+            return letter
+                .and_then(|letter| {
+                    coerce::convert(self.planner, letter, SqlType::InternalChar, explicit)
+                })
+                .map_err(here);
+        }
+        if array.ty().element().is_none() {
+            let message = format!(
+                "cannot subscript type {} because it does not support subscripting",
+                array.ty()
+            );
+            return Err(here(SqlError::new(SqlState::DATATYPE_MISMATCH, message)));
+        }
         if indices.is_slice {
             let bounds = vec![array, bound(lower, 1)?, bound(upper, i32::MAX)?];
             return self.apply("[:]", bounds).map_err(here);

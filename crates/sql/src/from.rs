@@ -18,7 +18,7 @@ use crate::join_clause::bind_join;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::rewrite::{is_volatile, move_columns, same};
-use crate::scope::{Output, Scope, ScopeColumn, ScopeTable};
+use crate::scope::{Number, Output, Scope, ScopeColumn, ScopeTable};
 use crate::select::plan_query;
 use crate::system;
 use crate::temporary::is_temporary;
@@ -26,10 +26,10 @@ use crate::view::{bind_view, why_not_updatable};
 use crate::with::bind_with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, Node, RangeSubselect, RangeVar, SelectStmt};
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod};
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableRef;
-use quintet_ir::{Expr, Privileges};
+use quintet_ir::{Expr, Object, ObjectKind, Privileges};
 
 /// Where a leaf's rows come from.
 #[derive(Clone, Debug)]
@@ -400,6 +400,29 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
             name,
             own_name.then_some(system.schema),
         );
+        if let Some(number) = system.number {
+            let table = from.scope.tables.last_mut().expect("just added");
+            let mut columns = system.columns.iter().zip(&table.columns);
+            let anchor = columns.find(|((name, ..), _)| *name == "oid");
+            let anchor = anchor.map(|(_, column)| column.expr.clone());
+            table.number = Some(Number::of_relation(number, anchor));
+        }
+    } else if let Some(Relation::Sequence(id)) = find_named(planner, relation)? {
+        planner.use_relation(TableId(id.0));
+        let object = Object {
+            kind: ObjectKind::Sequence,
+            number: id.0,
+        };
+        planner.need(object, Privileges::SELECT);
+        let columns = system::SEQUENCE_COLUMNS.map(|(name, ty)| Output {
+            name: name.to_string(),
+            ty,
+            modifier: TypeMod::NONE,
+            origin: None,
+        });
+        let schema = planner.catalog().sequence_by_id(id).filter(|_| own_name);
+        let schema = schema.map(|sequence| sequence.schema.as_str());
+        add_plan(&mut from, system::of_sequence(id), &columns, name, schema);
     } else if let Some(Relation::View(id)) = find_named(planner, relation)?
         && let Some(view) = planner.catalog().view(id)
     {
@@ -440,6 +463,7 @@ pub(crate) fn add_plan(
         name: name.to_string(),
         schema: schema.map(str::to_string),
         columns: columns.collect(),
+        number: None,
     });
 }
 
@@ -497,6 +521,7 @@ fn bind_subselect(
             name: name.to_string(),
             schema: None,
             columns,
+            number: None,
         }),
         None => {
             let plan = || planner.deeper(|| plan_query(planner, select, None));

@@ -129,6 +129,7 @@ pub(crate) fn bind_join(
             columns: columns
                 .map(|&(t, c)| left.scope.tables[t].columns[c].clone())
                 .collect(),
+            number: None,
         });
     }
     if let Some(alias) = &join.alias {
@@ -139,6 +140,7 @@ pub(crate) fn bind_join(
             name: alias.aliasname.clone(),
             schema: None,
             columns,
+            number: None,
         });
         rename_columns(planner, &mut left, Some(alias))?;
     }
@@ -325,6 +327,7 @@ fn merge_columns(
             name: String::new(),
             schema: None,
             columns: both,
+            number: None,
         });
     }
     let others = left

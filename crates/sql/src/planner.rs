@@ -270,6 +270,13 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Whether a name without a schema means the relation of this one.
+    pub fn shows(&self, schema: &str, name: &str) -> bool {
+        let catalog = self.catalog();
+        let knows = |known: &&String| **known == schema || catalog.relation(known, name).is_some();
+        self.path.iter().find(knows).map(String::as_str) == Some(schema)
+    }
+
     /// The routines that a name may mean.
     pub fn find_routines(&self, schema: Option<&str>, name: &str) -> Vec<&'a Arc<StoredRoutine>> {
         let catalog = self.catalog();

@@ -27,7 +27,7 @@ pub mod verifier;
 
 pub(crate) use access::Access;
 pub(crate) use access::THE_DATABASE;
-pub(crate) use acl::text as acl_text;
+pub(crate) use acl::{Item as AclItem, default_acl, text as acl_text};
 pub(crate) use define::{alter, create, drop, rename};
 pub(crate) use grant::grant;
 pub(crate) use member::grant_role;

@@ -5,9 +5,13 @@
 //! Does not: know where rows come from; a column is any expression over the frame.
 
 use crate::planner::Planner;
-use quintet_base::{SqlResult, SqlState, SqlType, TableId, TypeMod};
+use crate::rewrite::move_columns;
+use quintet_base::{SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
 use quintet_ir::Expr;
+use quintet_ir::partition::Partitioning;
 use quintet_ir::schema::TableDef;
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 /// A column in sight.
 #[derive(Clone, Debug)]
@@ -26,6 +30,82 @@ pub(crate) struct ScopeTable {
     /// Set if the name is the table's own and may be written with its schema.
     pub schema: Option<String>,
     pub columns: Vec<ScopeColumn>,
+    /// `tableoid`, of a table.
+    pub number: Option<Number>,
+}
+
+/// Which relation a row is in: a column that nobody sees who does not name it.
+#[derive(Clone, Debug)]
+pub(crate) struct Number {
+    relation: u32,
+    /// Of a divided table: what its partitions are, and where the table's frame begins.
+    parts: Option<(Arc<Partitioning>, usize)>,
+    /// Never NULL where there is a row.
+    anchor: Option<Expr>,
+    /// Made when it is asked for: of many partitions it is long.
+    column: OnceCell<ScopeColumn>,
+}
+
+/// What that column is called.
+const NUMBER: &str = "tableoid";
+
+impl Number {
+    /// Of a relation with this number; `anchor` is never NULL where there is a row.
+    pub fn of_relation(relation: u32, anchor: Option<Expr>) -> Number {
+        Number {
+            relation,
+            parts: None,
+            anchor,
+            column: OnceCell::new(),
+        }
+    }
+
+    fn of_table(table: &TableDef, offset: usize) -> Number {
+        let divided = table
+            .partitions
+            .as_ref()
+            .filter(|partitions| partitions.only.is_none());
+        let key = table.primary_key.as_ref().map(|key| key.columns[0]);
+        let place = key.or_else(|| table.rowid_column());
+        Number {
+            relation: table.relation().0,
+            parts: divided.map(|partitions| (Arc::clone(&partitions.all), offset)),
+            anchor: place.map(|place| Expr::Column(offset + place, table.frame_type(place))),
+            column: OnceCell::new(),
+        }
+    }
+
+    fn column(&self) -> &ScopeColumn {
+        self.column.get_or_init(|| {
+            let number = |number| Expr::Const(Value::Oid(number), SqlType::Oid);
+            let mut branches = Vec::new();
+            if let Some(anchor) = &self.anchor {
+                let missing = Expr::IsNull {
+                    input: Box::new(anchor.clone()),
+                    negated: false,
+                };
+                branches.push((missing, Expr::Const(Value::Null, SqlType::Oid)));
+            }
+            if let Some((parts, offset)) = &self.parts {
+                let part = |place: usize| {
+                    let condition =
+                        move_columns(&parts.condition(place), &|column| column + offset);
+                    (condition, number(parts.parts[place].id.0))
+                };
+                branches.extend((0..parts.parts.len()).map(part));
+            }
+            ScopeColumn {
+                name: NUMBER.to_string(),
+                expr: Expr::Case {
+                    branches,
+                    otherwise: Some(Box::new(number(self.relation))),
+                    ty: SqlType::Oid,
+                },
+                modifier: TypeMod::NONE,
+                origin: None,
+            }
+        })
+    }
 }
 
 /// All that is in sight.
@@ -75,6 +155,7 @@ impl ScopeTable {
             name: name.to_string(),
             schema: schema.map(str::to_string),
             columns: columns.chain(row_id).collect(),
+            number: Some(Number::of_table(table, offset)),
         }
     }
 }
@@ -164,12 +245,18 @@ impl Scope {
         let (schema, table, column) = match name {
             [column] => {
                 let found = self.find(planner, column, location)?;
-                return match found.or_else(|| self.single_value(column)) {
-                    Some(found) => {
-                        planner.use_origin(found.origin);
-                        Ok(found)
+                if let Some(found) = found.or_else(|| self.single_value(column)) {
+                    planner.use_origin(found.origin);
+                    return Ok(found);
+                }
+                let mut numbers = self.tables.iter().filter_map(|table| table.number.as_ref());
+                return match (numbers.next(), numbers.next()) {
+                    (Some(only), None) if *column == NUMBER => Ok(only.column()),
+                    (Some(_), Some(_)) if *column == NUMBER => {
+                        let message = format!("column reference \"{column}\" is ambiguous");
+                        Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
                     }
-                    None => undefined(format!("column \"{column}\" does not exist")),
+                    _ => undefined(format!("column \"{column}\" does not exist")),
                 };
             }
             [table, column] => (None, *table, *column),
@@ -187,7 +274,10 @@ impl Scope {
                 let message = format!("column reference \"{column}\" is ambiguous");
                 Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
             }
-            (None, _) => undefined(format!("column {table}.{column} does not exist")),
+            (None, _) => match &found.number {
+                Some(number) if column == NUMBER => Ok(number.column()),
+                _ => undefined(format!("column {table}.{column} does not exist")),
+            },
         }
     }
 

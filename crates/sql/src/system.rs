@@ -55,6 +55,7 @@ mod views;
 
 pub use describe::Known;
 pub(crate) use routines::descriptions;
+pub(crate) use sequences::{SEQUENCE_COLUMNS, of_sequence};
 
 use crate::catalog::Catalog;
 use crate::planner::Planner;
@@ -89,6 +90,8 @@ pub(crate) struct SystemRelation {
     pub schema: &'static str,
     pub columns: Vec<(&'static str, SqlType, TypeMod)>,
     pub plan: Plan,
+    /// Of a table: a view has rows of others.
+    pub number: Option<u32>,
 }
 
 /// How a relation's rows are made. One without a definition has none.
@@ -154,6 +157,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             .map(|column| (column.name, column.ty, column.modifier))
             .collect(),
         plan,
+        number: (layout.kind == "r").then_some(layout.oid),
     })
 }
 

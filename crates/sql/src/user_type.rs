@@ -14,6 +14,7 @@ use quintet_base::objects::{ObjectNames, Objects, name_marked, no_label};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::value::{Array, EnumValue};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::schema::TableDef;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -185,6 +186,17 @@ impl<'a> Planner<'a> {
         match self.find_type(None, &record.name) {
             Some(found) if found.id == record.id => quoted(&record.name),
             _ => format!("{}.{}", quoted(&record.schema), quoted(&record.name)),
+        }
+    }
+
+    /// What the type of the rows of a table, or a composite type, is called.
+    pub fn shown_row(&self, table: &TableDef) -> String {
+        if let Some(record) = self.catalog().user_type(table.id.0) {
+            return self.shown_type(record);
+        }
+        match self.shows(&table.schema, &table.name) {
+            true => quoted(&table.name),
+            false => format!("{}.{}", quoted(&table.schema), quoted(&table.name)),
         }
     }
 

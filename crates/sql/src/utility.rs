@@ -111,10 +111,10 @@ fn lock_table(planner: &Planner, statement: &LockStmt) -> SqlResult<Planned> {
         let Some(NodeEnum::RangeVar(relation)) = inner(node) else {
             continue;
         };
-        let table = crate::from::target_table(planner, relation)?;
+        let table = crate::from::row_target(planner, relation)?;
         let object = Object {
             kind: ObjectKind::Table,
-            number: table.id.0,
+            number: table.relation().0,
         };
         let role = planner.context.user.role;
         planner.catalog().allow_any(role, object, any_of)?;

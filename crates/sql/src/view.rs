@@ -11,18 +11,21 @@ use crate::names::{self, inner};
 use crate::parse;
 use crate::planner::{PlanContext, Planner, Who};
 use crate::records::ViewRecord;
+use crate::routine::any_node;
 use crate::scope::Scope;
 use crate::select::plan_query;
 use crate::system::print;
 use crate::temporary::is_temporary;
 use crate::variables::Variables;
 use crate::with::{enter_with, forget_with};
-use pg_query::NodeEnum;
 use pg_query::protobuf::{
     self, Alias, JoinExpr, JoinType, Node, ResTarget, SelectStmt, SetOperation, SortByDir,
     SortByNulls,
 };
+use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState, TableId};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The query of a view.
 ///
@@ -213,6 +216,14 @@ fn named(scope: &Scope, (table, column): (usize, usize)) -> Node {
 pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -> String {
     let context = context_within(outer, view);
     let planner = Planner::new(&context, "", &[]);
+    let reader = Planner::new(outer, "", &[]);
+    let Ok(select) = query_of(view) else {
+        return format!(" {};", view.text);
+    };
+    let view = &ViewRecord {
+        text: with_schemas(&planner, &reader, &view.text, *select),
+        ..view.clone()
+    };
     let printed = query_of(view)
         .ok()
         .and_then(|select| query_text(&planner, &select, view, pretty));
@@ -220,6 +231,44 @@ pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -
         Some(text) => format!("{text};"),
         None => format!(" {};", view.text),
     }
+}
+
+/// The text of a query with a schema before each relation whose name alone would not mean it to the reader.
+fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectStmt) -> String {
+    let statement = NodeEnum::SelectStmt(Box::new(select));
+    let queries = RefCell::new(BTreeSet::new());
+    let places = RefCell::new(BTreeMap::new());
+    any_node(&statement, &|node| {
+        match node {
+            NodeRef::CommonTableExpr(query) => {
+                queries.borrow_mut().insert(query.ctename.clone());
+            }
+            NodeRef::RangeVar(relation) if relation.schemaname.is_empty() => {
+                if let Ok(place) = usize::try_from(relation.location) {
+                    places.borrow_mut().insert(place, relation.relname.clone());
+                }
+            }
+            _ => {}
+        }
+        false
+    });
+    let mut text = text.to_string();
+    // From behind, so that places before stay what they are.
+    for (place, name) in places.take().into_iter().rev() {
+        let is_query = queries.borrow().contains(&name);
+        let found = within.path().iter().find(|schema| {
+            let catalog = within.catalog();
+            catalog.relation(schema, &name).is_some()
+        });
+        if let Some(schema) = found
+            && !is_query
+            && !reader.shows(schema, &name)
+            && text.is_char_boundary(place)
+        {
+            text.insert_str(place, &format!("{}.", print::quoted(schema)));
+        }
+    }
+    text
 }
 
 fn query_text(

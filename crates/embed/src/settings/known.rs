@@ -298,6 +298,13 @@ pub(super) const KNOWN: &[Known] = &[
         "Longest time a statement may run.",
     ),
     known(
+        "synchronize_seqscans",
+        "on",
+        Kind::Bool,
+        None,
+        "Kept for clients that set it; rows of a scan come in the order of the key.",
+    ),
+    known(
         "synchronous_commit",
         "on",
         Kind::SynchronousCommit,

@@ -6,8 +6,8 @@
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{
-    Bool, Int4, Int4Array, Int8, Name, Numeric as Decimal, Oid, RegClass, RegNamespace, RegProc,
-    RegProcedure, RegRole, RegType, Text, Unknown,
+    Bool, Int4, Int4Array, Int8, InternalChar, Name, Numeric as Decimal, Oid, RegClass,
+    RegNamespace, RegProc, RegProcedure, RegRole, RegType, Text, TextArray, Unknown,
 };
 use quintet_base::value::Array;
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Value};
@@ -129,6 +129,7 @@ asked! {
     "obj_description"(Oid, Name) Text;
     "col_description"(Oid, Int4) Text;
     "pg_table_is_visible"(Oid) Bool;
+    "acldefault"(InternalChar, Oid) TextArray;
     "pg_my_temp_schema"() Oid;
     "pg_is_other_temp_schema"(Oid) Bool;
     "pg_type_is_visible"(Oid) Bool;

@@ -12,11 +12,12 @@ use super::{
     wrong_type,
 };
 use crate::eval::Host;
+use quintet_base::SequenceId;
 use quintet_base::SqlType::{
     self, Bool, Int4, Int4Array, Int8, Int8Array, InternalChar, Interval as Span, Json as Plain,
-    JsonArray, Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Record, RecordArray, RegClass,
-    RegClassArray, Text, TextArray, Timestamp, TimestampArray, TimestampTz, TimestampTzArray,
-    Unknown,
+    JsonArray, Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Oid, Record, RecordArray,
+    RegClass, RegClassArray, Text, TextArray, Timestamp, TimestampArray, TimestampTz,
+    TimestampTzArray, Unknown,
 };
 use quintet_base::json::{Kind, parse};
 use quintet_base::value::Array;
@@ -56,6 +57,33 @@ pub static SIDE_BY_SIDE: Function = new("unnest()", &[Unknown], RecordArray, sid
 
 /// Records of a relation that is made when a statement runs, by its name: what the session's server does now.
 pub static LIVE_ROWS: Function = new("live()", &[Text], RecordArray, live_rows).stable();
+
+/// The one row of a sequence, by its number.
+pub static SEQUENCE_ROW: Function = new("sequence()", &[Oid], RecordArray, sequence_row).stable();
+
+fn sequence_row(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let state = host.sequence_state(SequenceId(u32::try_from(int(args[0])).unwrap_or(0)))?;
+    records(vec![vec![
+        Value::Int8(state.last),
+        Value::Int8(state.reserved),
+        Value::Bool(state.is_called),
+    ]])
+}
+
+/// `name=value` of each element.
+fn options(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let Value::Array(options) = args[0] else {
+        return records(Vec::new());
+    };
+    let row = |option: &Value| {
+        let option = option.as_str().unwrap_or_default();
+        match option.split_once('=') {
+            Some((name, value)) => vec![Value::text(name), Value::text(value)],
+            None => vec![Value::text(option), Value::Null],
+        }
+    };
+    records(options.values.iter().map(row).collect())
+}
 
 fn live_rows(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(match host.format().objects.describe("live()", args)? {
@@ -468,6 +496,10 @@ static SETS: &[SetFunction] = &[
         ],
     ),
     set(
+        new("pg_options_to_table", &[TextArray], RecordArray, options),
+        &[("option_name", Text), ("option_value", Text)],
+    ),
+    set(
         new("pg_listening_channels", &[], TextArray, listening_channels),
         ONE_TEXT,
     ),
@@ -705,7 +737,13 @@ pub fn resolve_set(name: &str, args: &[SqlType]) -> Option<SqlResult<ResolvedSet
 
 /// The set function, or one of its tools, whose declared parameters are these.
 pub(super) fn declared(name: &str, args: &[SqlType]) -> Option<&'static Function> {
-    let tools = [&RECORD_FIELD, &WITH_ORDINALITY, &SIDE_BY_SIDE, &LIVE_ROWS];
+    let tools = [
+        &RECORD_FIELD,
+        &WITH_ORDINALITY,
+        &SIDE_BY_SIDE,
+        &LIVE_ROWS,
+        &SEQUENCE_ROW,
+    ];
     let sets = SETS.iter().map(|set| &set.function);
     sets.chain(tools)
         .find(|function| function.name == name && function.args == args)

@@ -259,6 +259,7 @@ pub(super) fn scope_of(record: &TableRecord) -> Scope {
                 origin: None,
             })
             .collect(),
+        number: None,
     });
     scope
 }

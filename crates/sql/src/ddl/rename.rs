@@ -58,6 +58,7 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     planner.must_own_table(table.id)?;
     let number = column_number(planner, &table, &statement.subname, -1)?;
     let new = &statement.newname;
+    super::table::refuse_system_name(new)?;
     if table.column(new).is_some() {
         return Err(SqlError::new(
             SqlState::DUPLICATE_COLUMN,

@@ -125,6 +125,21 @@ pub(super) fn refuse_storage(
     Err(planner.unsupported(what, relation.location))
 }
 
+/// What rows say of themselves in PostgreSQL without having such columns.
+const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
+
+/// A column cannot be called like what every row says of itself.
+///
+/// # Errors
+/// `42701`.
+pub(super) fn refuse_system_name(name: &str) -> SqlResult<()> {
+    if !SYSTEM_COLUMNS.contains(&name) {
+        return Ok(());
+    }
+    let message = format!("column name \"{name}\" conflicts with a system column name");
+    Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message))
+}
+
 /// Adds a column with what belongs to it alone; keys and checks go to `constraints`.
 pub(super) fn add_column(
     draft: &mut Draft,
@@ -134,6 +149,7 @@ pub(super) fn add_column(
 ) -> SqlResult<()> {
     let planner = draft.planner;
     let name = column.colname.as_str();
+    refuse_system_name(name)?;
     if record.column(name).is_some() {
         let message = format!("column \"{name}\" specified more than once");
         return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, column.location));

@@ -111,6 +111,7 @@ fn columns(outputs: &[Output], names: &[&str]) -> SqlResult<Vec<ColumnRecord>> {
     let mut columns: Vec<ColumnRecord> = Vec::with_capacity(outputs.len());
     for (number, output) in outputs.iter().enumerate() {
         let name = names.get(number).map_or(output.name.as_str(), |name| name);
+        super::table::refuse_system_name(name)?;
         if columns.iter().any(|other| other.name == name) {
             let message = format!("column \"{name}\" specified more than once");
             return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));

@@ -41,6 +41,8 @@ pub(crate) struct Signature {
     pub of_parameters: bool,
     /// What it gives is a row, even of one column: of a table, or of several parameters.
     pub is_row: bool,
+    /// The table or composite type whose row that is.
+    pub row: Option<TableRef>,
     /// The domain that it returns.
     pub result_domain: Option<u32>,
     /// Types and domains that users made and that it is declared with; of enums their own types tell.
@@ -176,11 +178,15 @@ impl Signature {
             }
         };
         let mut result_domain = None;
+        let mut row = None;
         if let Returns::Value(ty) | Returns::SetOf(ty) = &header.returns {
             let resolved = resolve(&planner, ty)?;
             types.extend(resolved.user_type());
             if let Resolved::Domain(record) = &resolved {
                 result_domain = Some(record.id);
+            }
+            if let Resolved::Row(table) = resolved {
+                row = Some(table);
             }
         }
         let of_sql = plpgsql::language(statement).as_deref() == Some("sql");
@@ -210,6 +216,7 @@ impl Signature {
             columns,
             of_parameters,
             is_row,
+            row,
             record,
         })
     }

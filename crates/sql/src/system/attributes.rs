@@ -4,11 +4,12 @@
 //! included, hidden ones not.  Does not: describe types (`types`, `physical`).
 
 use super::constraints::printed_check;
-use super::indexes::all_indexes;
+use super::indexes::{all_indexes, part_indexes};
 use super::sequences::SEQUENCE_COLUMNS;
 use super::type_layout::{alignment_of, collation_of, storage_of};
 use super::types::domain_of;
 use super::{Definition, flag, layout, oid, print, short, text};
+use crate::catalog::Catalog;
 use crate::planner::Planner;
 use quintet_base::types::TypeFamily;
 use quintet_base::{SqlType, TypeMod, Value};
@@ -168,7 +169,7 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
             continue;
         }
         for (index, _, columns, ..) in all_indexes(table) {
-            let names = index_names(planner, table, index);
+            let names = index_names(planner.catalog(), table, index);
             rows.extend(columns.iter().zip(1..).map(|(&column, number)| {
                 let column = &table.columns[column];
                 let name = names.get(number - 1).unwrap_or(&column.name);
@@ -178,6 +179,17 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
                 })
             }));
         }
+    }
+    for own in part_indexes(planner.catalog()) {
+        let names = index_names(planner.catalog(), own.table, own.parent);
+        rows.extend(own.columns.iter().zip(1..).map(|(&column, number)| {
+            let column = &own.table.columns[column];
+            let name = names.get(number - 1).unwrap_or(&column.name);
+            attribute(&Attribute {
+                modifier: column.modifier,
+                ..plain(own.number, name, column.ty, number, false)
+            })
+        }));
     }
     for view in planner.catalog().views() {
         rows.extend(view.columns.iter().zip(1..).map(|(column, number)| {
@@ -199,13 +211,18 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
 }
 
 /// What the columns of a secondary index are called; none of other indexes.
-fn index_names(planner: &Planner, table: &TableDef, number: u32) -> Vec<String> {
-    let record = planner.catalog().record(table.id);
+pub(super) fn index_names(catalog: &Catalog, table: &TableDef, number: u32) -> Vec<String> {
+    let record = catalog.record(table.id);
     let names = record.and_then(|record| {
         let index = record.indexes.iter().find(|index| index.id.0 == number)?;
         Some(crate::ddl::index_column_names(record, index))
     });
     names.unwrap_or_default()
+}
+
+/// The number of a column's default.
+pub(super) fn default_number(relation: u32, column: usize) -> u32 {
+    0x8000_0000 | (relation << 8) | column as u32
 }
 
 fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
@@ -219,10 +236,10 @@ fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
             if let (Some(default), None, false) = (&column.default, column.identity, column.dropped)
             {
                 rows.push(vec![
-                    oid(0x8000_0000 | (relation << 8) | number as u32),
+                    oid(default_number(relation, number)),
                     oid(relation),
                     short(number + 1),
-                    text(&print::default(planner, column, default)),
+                    text(&print::default(planner, &record.schema, column, default)),
                 ]);
             }
         }
@@ -232,7 +249,7 @@ fn defaults(planner: &Planner) -> Vec<Vec<Value>> {
                 continue;
             }
             rows.push(vec![
-                oid(0x8000_0000 | (relation << 8) | *number as u32),
+                oid(default_number(relation, *number)),
                 oid(relation),
                 short(number + 1),
                 text(&printed_check(planner, table, source, false)),

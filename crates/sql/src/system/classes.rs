@@ -3,7 +3,7 @@
 //! Relies on: the catalogue, and `layout` for the system's own relations.  Promises: one row per relation, numbered as other relations
 //! mean it.  Does not: count rows or pages.
 
-use super::indexes::all_indexes;
+use super::indexes::{all_indexes, part_indexes};
 use super::row_types::row_type;
 use super::sequences::SEQUENCE_COLUMNS;
 use super::{Definition, OWNER, flag, layout, oid, partitions, schema_oid, short, text};
@@ -120,6 +120,8 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
 
 /// The place of `reltype` in a row of `pg_class`.
 const CLASS_TYPE: usize = 3;
+/// That of `relispartition`.
+const CLASS_IS_PARTITION: usize = 26;
 
 fn classes(planner: &Planner) -> Vec<Vec<Value>> {
     const HEAP: u32 = 2;
@@ -160,7 +162,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
             .iter()
             .map(|all| all.all.parts.len())
             .sum::<usize>();
-        // Those of a partition are the whole table's.
+        // Those of a partition come by themselves.
         let indexes = match bound {
             None => all_indexes(table),
             Some(_) => Vec::new(),
@@ -174,12 +176,8 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 kind: if divided { "p" } else { "r" },
                 access_method: if divided { 0 } else { HEAP },
                 columns: table.columns.len(),
-                checks: if bound.is_some() {
-                    0
-                } else {
-                    table.own_checks().count()
-                },
-                indexed: !indexes.is_empty(),
+                checks: table.own_checks().count(),
+                indexed: !all_indexes(table).is_empty(),
                 referring: bound.is_none() && table.references.is_some(),
                 divided: divided && parts > 0,
                 bound: bound.as_deref(),
@@ -200,6 +198,22 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 },
             ));
         }
+    }
+    for own in part_indexes(planner.catalog()) {
+        let mut row = class(
+            planner,
+            &Class {
+                oid: own.number,
+                name: &own.name,
+                schema: &own.part.schema,
+                kind: "i",
+                access_method: BTREE,
+                columns: own.columns.len(),
+                ..plain
+            },
+        );
+        row[CLASS_IS_PARTITION] = flag(true);
+        rows.push(row);
     }
     for view in planner.catalog().views() {
         rows.push(class(

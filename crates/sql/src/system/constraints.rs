@@ -3,12 +3,13 @@
 //! Relies on: the catalogue.  Promises: each constraint has a number that no other object has.  Does not: list NOT NULL, which is
 //! the column's.
 
+use super::indexes::part_indexes;
 use super::{Definition, flag, numbers, oid, primary_key_oid, print, schema_oid, text, types};
 use crate::planner::Planner;
 use crate::records::ForeignKeyRecord;
 use crate::scope::Scope;
 use quintet_base::{TableId, Value};
-use quintet_ir::schema::TableDef;
+use quintet_ir::schema::{CheckDef, TableDef};
 
 pub(super) const RELATIONS: &[Definition] = &[Definition {
     name: "pg_constraint",
@@ -86,6 +87,28 @@ fn constraint(planner: &Planner, constraint: Constraint) -> Vec<Value> {
     ]
 }
 
+/// The same of a partition, as it has it from its table.
+fn inherited(mut row: Vec<Value>, parent: u32) -> Vec<Value> {
+    row[PARENT] = oid(parent);
+    row[IS_LOCAL] = flag(false);
+    row[INHERITED] = Value::Int4(1);
+    row
+}
+
+/// Places of `conparentid`, `conislocal` and `coninhcount` in a row.
+const PARENT: usize = 10;
+const IS_LOCAL: usize = 15;
+const INHERITED: usize = 16;
+
+/// The columns that a check looks at.
+fn columns_of(check: &CheckDef) -> Vec<usize> {
+    let mut columns = Vec::new();
+    check.condition.collect_columns(&mut columns);
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
 fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for table in planner.catalog().tables() {
@@ -112,10 +135,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
             rows.push(constraint(planner, key));
         }
         for (number, check) in table.own_checks().enumerate() {
-            let mut columns = Vec::new();
-            check.condition.collect_columns(&mut columns);
-            columns.sort_unstable();
-            columns.dedup();
+            let columns = columns_of(check);
             let number = check_oid(table.id, number);
             let check = Constraint {
                 source: text(&printed_check(planner, table, &check.text, false)),
@@ -124,12 +144,52 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
             rows.push(constraint(planner, check));
         }
     }
+    // Those of partitions are there with their tables'.
+    for own in part_indexes(planner.catalog()) {
+        if own.constraint {
+            let key = Constraint {
+                oid: own.number,
+                name: &own.name,
+                schema: &own.part.schema,
+                kind: if own.primary { "p" } else { "u" },
+                table: own.part.id.0,
+                domain: 0,
+                index: own.number,
+                columns: numbers(own.columns),
+                source: Value::Null,
+                foreign: None,
+            };
+            rows.push(inherited(constraint(planner, key), own.parent));
+        }
+    }
+    for table in planner.catalog().tables_and_parts() {
+        let Some(part) = table.partitions.as_ref().and_then(|all| all.part()) else {
+            continue;
+        };
+        for (number, check) in table.own_checks().enumerate() {
+            let columns = columns_of(check);
+            let check = Constraint {
+                oid: check_oid(part.id, number),
+                name: &check.name,
+                schema: &part.schema,
+                kind: "c",
+                table: part.id.0,
+                domain: 0,
+                index: 0,
+                columns: numbers(&columns),
+                source: text(&printed_check(planner, &table, &check.text, false)),
+                foreign: None,
+            };
+            // PostgreSQL knows the parents of keys alone.
+            rows.push(inherited(constraint(planner, check), 0));
+        }
+    }
     for made in planner.catalog().user_types() {
         let Some(domain) = made.domain() else {
             continue;
         };
         rows.extend(domain.checks.iter().map(|check| {
-            let source = types::printed_check(planner, domain, &check.text, false);
+            let source = types::printed_check(planner, &made.schema, domain, &check.text, false);
             let check = Constraint {
                 oid: check.id,
                 name: &check.name,
@@ -183,5 +243,10 @@ pub(super) fn printed_check(
     pretty: bool,
 ) -> String {
     let scope = Scope::of_table(table);
-    print::source(planner, &scope, source, pretty)
+    // A partition's are its table's.
+    let record = planner.catalog().record(table.id);
+    let home = record.map_or(&table.schema, |record| &record.schema);
+    print::within(planner, home, |planner| {
+        print::source(planner, &scope, source, pretty)
+    })
 }

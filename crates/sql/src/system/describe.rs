@@ -4,7 +4,7 @@
 //! what is not there: that is NULL.  Sizes are not known (0 of what exists): rows of all tables share their files.
 
 use super::constraints::{check_oid, printed_check};
-use super::indexes::all_indexes;
+use super::indexes::{all_indexes, part_indexes};
 use super::layout;
 use super::print::{key_text, quoted};
 use super::row_types::{array_type, relation_of, row_type, with_rows};
@@ -166,6 +166,10 @@ impl<'c> Known<'c> {
                 return named(&table.schema, name);
             }
         }
+        let mut parts = part_indexes(self.context.catalog).into_iter();
+        if let Some(own) = parts.find(|own| own.number == number) {
+            return named(&own.part.schema, &own.name);
+        }
         let mut types = self.context.catalog.user_types();
         let composite =
             types.find(|record| record.fields().is_some() && record.class_number() == number);
@@ -195,12 +199,7 @@ impl<'c> Known<'c> {
         if named.schema == "pg_catalog" {
             return true;
         }
-        // The first schema of the path that knows the name must be its own.
-        let planner = self.planner();
-        let knows = |schema: &&String| {
-            **schema == named.schema || self.context.catalog.relation(schema, &named.name).is_some()
-        };
-        planner.path().iter().find(knows) == Some(&named.schema)
+        self.planner().shows(&named.schema, &named.name)
     }
 
     fn relation_number(&self, text: &str) -> SqlResult<u32> {
@@ -306,6 +305,11 @@ impl<'c> Known<'c> {
         let named = |text: String| Value::text(self.planner().with_type_names(text));
         let text = |found: Option<String>| found.map_or(Value::Null, named);
         Ok(match function {
+            "acldefault" => super::roles::default_access(
+                &self.planner(),
+                arguments[0].as_str().unwrap_or_default(),
+                number(1),
+            )?,
             "pg_get_constraintdef" => text(self.constraint(number(0), yes(1))),
             "pg_get_indexdef" => text(self.index(number(0), number(1) as usize, yes(2))),
             "pg_get_serial_sequence" => {
@@ -418,8 +422,11 @@ impl<'c> Known<'c> {
     /// A comment. Without a class, of whatever has the number.
     fn comment(&self, number: u32, class: Option<&str>, column: i32) -> Option<String> {
         let class = class.map(|name| super::relation_oid("pg_catalog", name).unwrap_or(0));
-        let (extension, said) = super::fixed::PLPGSQL;
-        if number == extension && class.is_none_or(|class| class == super::fixed::PG_EXTENSION) {
+        let mut first = super::comments::of_the_first(self.context);
+        let is_first = |(of, from, _): &(u32, u32, &str)| {
+            number == *of && column == 0 && class.is_none_or(|class| class == *from)
+        };
+        if let Some((.., said)) = first.find(is_first) {
             return Some(said.to_string());
         }
         let record = self.context.catalog.comments(number)?;
@@ -457,6 +464,9 @@ impl<'c> Known<'c> {
 
     /// `pg_get_indexdef`.
     pub(super) fn index(&self, number: u32, column: usize, pretty: bool) -> Option<String> {
+        let mut parts = part_indexes(self.context.catalog).into_iter();
+        let own = parts.find(|own| own.number == number);
+        let number = own.as_ref().map_or(number, |own| own.parent);
         for table in self.context.catalog.tables() {
             for (oid, name, columns, unique, _) in all_indexes(table) {
                 if oid != number {
@@ -485,20 +495,36 @@ impl<'c> Known<'c> {
                         };
                     }
                 }
-                let table_name = Named {
-                    schema: table.schema.clone(),
-                    name: table.name.clone(),
+                let table_name = match &own {
+                    Some(own) => Named {
+                        schema: own.part.schema.clone(),
+                        name: own.part.name.clone(),
+                    },
+                    None => Named {
+                        schema: table.schema.clone(),
+                        name: table.name.clone(),
+                    },
                 };
+                let name = own.as_ref().map_or(name, |own| &own.name);
                 let on = match pretty {
                     true => self.shown(&table_name),
-                    false => format!("{}.{}", quoted(&table.schema), quoted(&table.name)),
+                    false => format!(
+                        "{}.{}",
+                        quoted(&table_name.schema),
+                        quoted(&table_name.name)
+                    ),
+                };
+                // As PostgreSQL says it: each partition's is made for itself.
+                let only = match table.partitions.is_some() && own.is_none() {
+                    true => "ONLY ",
+                    false => "",
                 };
                 let predicate = record.and_then(|record| {
                     let text = record.predicate(quintet_base::IndexId(number))?;
                     Some(printed_check(&planner, table, text, pretty))
                 });
                 return Some(format!(
-                    "CREATE {}INDEX {} ON {on} USING btree ({}){}",
+                    "CREATE {}INDEX {} ON {only}{on} USING btree ({}){}",
                     if unique { "UNIQUE " } else { "" },
                     quoted(name),
                     names.join(", "),
@@ -514,7 +540,10 @@ impl<'c> Known<'c> {
         if let Some(key) = catalog.foreign_keys().find(|key| key.id.0 == number) {
             return self.foreign_key(key);
         }
-        for table in catalog.tables() {
+        let mut parts = part_indexes(catalog).into_iter();
+        let own = parts.find(|own| own.number == number);
+        let number = own.map_or(number, |own| own.parent);
+        for table in &catalog.tables_and_parts() {
             let is_constraint = |oid: u32| {
                 let mut indexes = table.indexes.iter();
                 indexes.all(|index| index.id.0 != oid || index.constraint)
@@ -527,7 +556,7 @@ impl<'c> Known<'c> {
                 }
             }
             for (place, check) in table.own_checks().enumerate() {
-                if check_oid(table.id, place) == number {
+                if check_oid(table.relation(), place) == number {
                     let planner = self.planner();
                     let printed = printed_check(&planner, table, &check.text, pretty);
                     return Some(format!("CHECK ({printed})"));
@@ -540,7 +569,13 @@ impl<'c> Known<'c> {
             };
             if let Some(check) = domain.checks.iter().find(|check| check.id == number) {
                 let planner = self.planner();
-                let printed = super::types::printed_check(&planner, domain, &check.text, pretty);
+                let printed = super::types::printed_check(
+                    &planner,
+                    &record.schema,
+                    domain,
+                    &check.text,
+                    pretty,
+                );
                 return Some(format!("CHECK ({printed})"));
             }
         }

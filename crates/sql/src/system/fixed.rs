@@ -52,8 +52,16 @@ pub(super) const RELATIONS: &[Definition] = &[
             "typalign",
             "typstorage",
             "typdefault",
+            "typdefaultbin",
         ],
-        rows: types,
+        rows: |planner| {
+            let mut rows = types(planner);
+            // What is kept of an expression is its text.
+            for row in &mut rows {
+                row.extend(row.last().cloned());
+            }
+            rows
+        },
     },
     Definition {
         name: "pg_am",
@@ -362,6 +370,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ("quintet.as_of", "Customized Options", "string"),
     ("quintet.engine", "Customized Options", "enum"),
     ("quintet.group_reads", "Customized Options", "bool"),
+    (
+        "synchronize_seqscans",
+        "Version and Platform Compatibility / Previous PostgreSQL Versions",
+        "bool",
+    ),
     (
         "row_security",
         "Client Connection Defaults / Statement Behavior",

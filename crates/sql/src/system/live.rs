@@ -7,6 +7,7 @@
 use super::layout::Layout;
 use quintet_base::{SqlType, Value};
 use quintet_ir::Expr;
+use quintet_ir::function::Function;
 use quintet_ir::function::sets::{LIVE_ROWS, RECORD_FIELD};
 use quintet_ir::plan::Plan;
 
@@ -25,22 +26,31 @@ pub(super) fn plan(layout: &Layout) -> Option<Plan> {
         return None;
     }
     let name = Expr::Const(Value::text(layout.name), SqlType::Text);
+    let types = layout.columns.iter().map(|column| column.ty);
+    Some(rows_of(&LIVE_ROWS, name, types))
+}
+
+/// Rows with fields of these types, from a function that gives them as records.
+pub(super) fn rows_of(
+    function: &'static Function,
+    argument: Expr,
+    types: impl Iterator<Item = SqlType>,
+) -> Plan {
     let rows = Expr::Call {
-        function: &LIVE_ROWS,
-        args: vec![name],
+        function,
+        args: vec![argument],
         ty: SqlType::RecordArray,
     };
-    let columns = layout.columns.iter().zip(1..);
-    let field = |(column, place): (&super::layout::Column, i32)| Expr::Call {
+    let field = |(ty, place): (SqlType, i32)| Expr::Call {
         function: &RECORD_FIELD,
         args: vec![
             Expr::Column(0, SqlType::Record),
             Expr::Const(Value::Int4(place), SqlType::Int4),
         ],
-        ty: column.ty,
+        ty,
     };
-    Some(Plan::Project {
+    Plan::Project {
         input: Box::new(Plan::Unnest { array: rows }),
-        exprs: columns.map(field).collect(),
-    })
+        exprs: types.zip(1..).map(field).collect(),
+    }
 }

@@ -1,8 +1,9 @@
 //! What the catalogue says of partitions.
 //!
 //! Relies on: `partition` for what there is and how it prints.  Promises: PostgreSQL's relations and functions, as far as
-//! there are such objects.  Does not: list indexes or constraints of one partition; those are the whole table's.
+//! there are such objects.  Does not: list foreign keys of one partition; those are the whole table's.
 
+use super::indexes::part_indexes;
 use super::type_layout::collation_of;
 use super::{Definition, describe::Known, flag, numbers, oid, short, text};
 use crate::partition::{bound_text, constraint_text, key_text};
@@ -16,15 +17,13 @@ pub(super) const RELATIONS: &[Definition] = &[
         columns: &["inhrelid", "inhparent", "inhseqno", "inhdetachpending"],
         rows: |planner| {
             let parts = planner.catalog().divisions().parts();
-            let row = |part: &std::sync::Arc<crate::partition::PartitionRecord>| {
-                vec![
-                    oid(part.id.0),
-                    oid(part.parent.0),
-                    Value::Int4(1),
-                    flag(false),
-                ]
+            let row = |child: u32, parent: u32| {
+                vec![oid(child), oid(parent), Value::Int4(1), flag(false)]
             };
-            parts.map(row).collect()
+            let indexes = part_indexes(planner.catalog());
+            let indexes = indexes.iter().map(|own| row(own.number, own.parent));
+            let parts = parts.map(|part| row(part.id.0, part.parent.0));
+            parts.chain(indexes).collect()
         },
     },
     Definition {

@@ -14,6 +14,7 @@ use crate::planner::Planner;
 use crate::records::ColumnRecord;
 use crate::scope::Scope;
 use crate::types;
+use crate::view::context_of;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     self, AExpr, AExprKind, BoolExprType, BoolTestType, Node, NullTestType, SqlValueFunctionOp,
@@ -39,14 +40,26 @@ enum Bond {
     Atom,
 }
 
-struct Printer<'p, 'a> {
+struct Printer<'p, 'a, 'r> {
+    /// What names in it mean.
     planner: &'p Planner<'a>,
+    /// Who sees relations by their names alone.
+    reader: &'p Planner<'r>,
+    /// A schema that names may mean without saying so.
+    home: Option<&'p str>,
     scope: &'p Scope,
     pretty: bool,
     /// Columns with their tables' names.
     qualified: bool,
     /// The one name in sight is the grammar's word for a domain's value.
     value: bool,
+}
+
+/// Something done where names mean what they mean in the definitions of a schema's objects, whatever the reader's search path.
+pub(super) fn within<R>(reader: &Planner, home: &str, act: impl FnOnce(&Planner) -> R) -> R {
+    let path = format!("{}, public", quoted(home));
+    let context = context_of(reader.context, &path);
+    act(&Planner::new(&context, "", &[]))
 }
 
 /// A stored expression's text, printed; as it is stored if it cannot be read any more.
@@ -70,6 +83,8 @@ fn printed(planner: &Planner, scope: &Scope, source: &str, pretty: bool, value: 
     };
     let printer = Printer {
         planner,
+        reader: planner,
+        home: None,
         scope,
         pretty,
         qualified: false,
@@ -103,7 +118,9 @@ pub(super) fn key_text(planner: &Planner, table: &TableDef, column: usize, prett
     let record = planner.catalog().record(table.id);
     let expression = record.filter(|record| record.is_hidden(column));
     match expression.and_then(|record| record.generated(column)) {
-        Some(text) => index_key(planner, &Scope::of_table(table), text, pretty),
+        Some(text) => within(planner, &table.schema, |planner| {
+            index_key(planner, &Scope::of_table(table), text, pretty)
+        }),
         None => quoted(&table.columns[column].name),
     }
 }
@@ -117,8 +134,11 @@ pub(super) fn index_expressions(planner: &Planner, table: &TableDef, number: u32
     };
     let hidden = index.asked().iter().filter(|c| record.is_hidden(**c));
     let scope = Scope::of_table(table);
-    let texts = hidden.filter_map(|c| Some(source(planner, &scope, record.generated(*c)?, false)));
-    let texts: Vec<String> = texts.collect();
+    let texts: Vec<String> = within(planner, &table.schema, |planner| {
+        let texts =
+            hidden.filter_map(|c| Some(source(planner, &scope, record.generated(*c)?, false)));
+        texts.collect()
+    });
     match texts.is_empty() {
         true => Value::Null,
         false => Value::text(texts.join(", ")),
@@ -131,7 +151,9 @@ pub(super) fn index_predicate(planner: &Planner, table: &TableDef, number: u32) 
     let text = record.and_then(|record| record.predicate(IndexId(number)));
     let scope = Scope::of_table(table);
     text.map_or(Value::Null, |text| {
-        Value::text(source(planner, &scope, text, false))
+        Value::text(within(planner, &table.schema, |planner| {
+            source(planner, &scope, text, false)
+        }))
     })
 }
 
@@ -144,6 +166,8 @@ pub(crate) fn certainly(
 ) -> Option<String> {
     let printer = Printer {
         planner,
+        reader: planner,
+        home: None,
         scope,
         pretty,
         qualified: true,
@@ -152,25 +176,33 @@ pub(crate) fn certainly(
     printer.print(node, None).map(|(text, _)| text)
 }
 
-/// A column's default, printed.
-pub(super) fn default(planner: &Planner, column: &ColumnRecord, source: &str) -> String {
+/// A column's default, printed; `home` is the schema of its table, which its text may not name.
+pub(super) fn default(
+    planner: &Planner,
+    home: &str,
+    column: &ColumnRecord,
+    source: &str,
+) -> String {
     let Ok(node) = parse_expression(source) else {
         return source.to_string();
     };
-    let scope = Scope::empty();
-    let printer = Printer {
-        planner,
-        scope: &scope,
-        pretty: false,
-        qualified: false,
-        value: false,
-    };
-    printer
-        .print(&node, Some(column.ty))
-        .map_or_else(|| source.to_string(), |(text, _)| text)
+    within(planner, home, |within| {
+        let scope = Scope::empty();
+        let printer = Printer {
+            planner: within,
+            reader: planner,
+            home: Some(home),
+            scope: &scope,
+            pretty: false,
+            qualified: false,
+            value: false,
+        };
+        let printed = printer.print(&node, Some(column.ty));
+        printed.map_or_else(|| source.to_string(), |(text, _)| text)
+    })
 }
 
-impl Printer<'_, '_> {
+impl Printer<'_, '_, '_> {
     fn ty(&self, node: &Node) -> Option<SqlType> {
         let bound = Binder::new(self.planner, self.scope, "expressions").bind(node);
         bound.ok().map(|expr| expr.ty())
@@ -286,13 +318,14 @@ impl Printer<'_, '_> {
         let whole = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if let Some(NodeEnum::AConst(constant)) = inner(node) {
             let text = self.constant(constant, None)?;
+            let ty = cast_name(wanted);
             return Some(match self.pretty || !whole(&text) {
-                true => format!("{text}::{wanted}"),
-                false => format!("({text})::{wanted}"),
+                true => format!("{text}::{ty}"),
+                false => format!("({text})::{ty}"),
             });
         }
         let (text, bond) = self.print(node, None)?;
-        Some(self.cast_text(&text, bond, &wanted.to_string()))
+        Some(self.cast_text(&text, bond, &cast_name(wanted)))
     }
 
     fn cast_text(&self, text: &str, bond: Bond, ty: &str) -> String {
@@ -310,12 +343,12 @@ impl Printer<'_, '_> {
             let quoted = text.replace('\'', "''");
             let mark = if text.contains('\\') { "E" } else { "" };
             let quoted = quoted.replace('\\', "\\\\");
-            format!("{mark}'{quoted}'::{ty}")
+            format!("{mark}'{quoted}'::{}", cast_name(ty))
         };
         if constant.isnull {
             return Some(match wanted {
                 Some(SqlType::Unknown) | None => "NULL".to_string(),
-                Some(ty) => format!("NULL::{ty}"),
+                Some(ty) => format!("NULL::{}", cast_name(ty)),
             });
         }
         Some(match constant.val.as_ref()? {
@@ -366,7 +399,10 @@ impl Printer<'_, '_> {
         let name = cast.type_name.as_ref()?;
         let (ty, modifier) = types::resolve(self.planner, name).ok()?;
         let arg = cast.arg.as_deref()?;
-        let shown = format_type(ty, modifier);
+        let shown = match modifier {
+            TypeMod::NONE => cast_name(ty),
+            modifier => format_type(ty, modifier),
+        };
         if let Some(NodeEnum::AConst(constant)) = inner(arg)
             && matches!(constant.val, Some(a_const::Val::Sval(_)))
         {
@@ -571,10 +607,17 @@ impl Printer<'_, '_> {
         let Some(a_const::Val::Sval(text)) = &constant.val else {
             return None;
         };
-        // As regclass prints it: in quotes only where they are needed.
-        let shown = match split_name(&text.sval) {
-            (None, name) => quoted(&name),
-            (Some(schema), name) => format!("{}.{}", quoted(&schema), quoted(&name)),
+        // As regclass prints it: in quotes only where they are needed, with its schema where the name alone means another.
+        let (schema, name) = split_name(&text.sval);
+        let catalog = self.planner.catalog();
+        let schema = schema.or_else(|| {
+            let home = self.home.into_iter().chain(["public"]);
+            let mut known = home.filter(|schema| catalog.sequence(schema, &name).is_some());
+            known.next().map(str::to_string)
+        });
+        let shown = match schema.filter(|schema| !self.reader.shows(schema, &name)) {
+            None => quoted(&name),
+            Some(schema) => format!("{}.{}", quoted(&schema), quoted(&name)),
         };
         Some(format!("'{}'::regclass", shown.replace('\'', "''")))
     }
@@ -597,10 +640,19 @@ impl Printer<'_, '_> {
         }
         let otherwise = match case.defresult.as_deref() {
             Some(node) => self.print(node, ty)?.0,
-            None => format!("NULL::{}", ty?),
+            None => format!("NULL::{}", cast_name(ty?)),
         };
         let end = if self.pretty { "\n" } else { " " };
         Some(format!("{text}{gap}ELSE {otherwise}{end}END"))
+    }
+}
+
+/// A type in a cast without a length: `character` alone would be one character long.
+fn cast_name(ty: SqlType) -> String {
+    match ty {
+        SqlType::Bpchar => "bpchar".to_string(),
+        SqlType::BpcharArray => "bpchar[]".to_string(),
+        ty => ty.to_string(),
     }
 }
 

@@ -6,9 +6,9 @@
 use super::{Definition, flag, oid, text};
 use crate::planner::Planner;
 use crate::records::RoleRecord;
-use crate::role::acl_text;
+use crate::role::{AclItem as Item, Roles, acl_text, default_acl};
 use quintet_base::value::Array;
-use quintet_base::{SqlType, Value};
+use quintet_base::{RoleId, SqlError, SqlResult, SqlType, Value};
 use quintet_ir::{Object, ObjectKind};
 use std::sync::Arc;
 
@@ -67,6 +67,30 @@ pub(super) const RELATIONS: &[Definition] = &[
                 })
             };
             all.flat_map(of).collect()
+        },
+    },
+    Definition {
+        name: "pg_init_privs",
+        columns: &["objoid", "classoid", "objsubid", "privtype", "initprivs"],
+        rows: |planner| {
+            let roles = planner.catalog().roles();
+            let row = |number: u32| {
+                let object = Object {
+                    kind: ObjectKind::Schema,
+                    number,
+                };
+                let access = roles.access_of(object);
+                let list = access.acl.as_ref()?;
+                Some(vec![
+                    oid(number),
+                    oid(super::PG_NAMESPACE),
+                    Value::Int4(0),
+                    text("i"),
+                    list_of(roles, list),
+                ])
+            };
+            let own = [super::PG_CATALOG, super::INFORMATION_SCHEMA];
+            own.into_iter().filter_map(row).collect()
         },
     },
     Definition {
@@ -140,6 +164,37 @@ pub(super) fn owner_of(planner: &Planner, kind: ObjectKind, number: u32) -> Stri
     roles.name(roles.access_of(object).owner)
 }
 
+/// What `acldefault` says of a kind of object, by its letter.
+///
+/// # Errors
+/// `XX000` for a letter that is none.
+pub(super) fn default_access(planner: &Planner, letter: &str, owner: u32) -> SqlResult<Value> {
+    let list = match letter {
+        "r" => default_acl(ObjectKind::Table, RoleId(owner)),
+        "s" => default_acl(ObjectKind::Sequence, RoleId(owner)),
+        "f" => default_acl(ObjectKind::Routine, RoleId(owner)),
+        "T" => default_acl(ObjectKind::Type, RoleId(owner)),
+        "n" => default_acl(ObjectKind::Schema, RoleId(owner)),
+        "d" => default_acl(ObjectKind::Database, RoleId(owner)),
+        // What Quintet has none of.
+        "c" | "l" | "L" | "t" | "F" | "S" | "p" => Vec::new(),
+        letter => {
+            let message = format!("unrecognized object type abbreviation: {letter}");
+            return Err(SqlError::internal(message));
+        }
+    };
+    let roles = planner.catalog().roles();
+    Ok(list_of(roles, &list))
+}
+
+fn list_of(roles: &Roles, list: &[Item]) -> Value {
+    let values = list.iter().map(|item| text(&acl_text(roles, item)));
+    Value::Array(Box::new(Array {
+        element: SqlType::Text,
+        values: values.collect(),
+    }))
+}
+
 /// Puts owners and access lists into the rows of relations that list objects.
 pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Value>]) {
     let (kind, owner, acl) = match relation.name {
@@ -188,11 +243,7 @@ pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Va
         let access = roles.access_of(object);
         row[owner] = oid(access.owner.0);
         if let (Some(list), true) = (&access.acl, !matches!(relkind, Some("i" | "I"))) {
-            let values = list.iter().map(|item| text(&acl_text(roles, item)));
-            row[acl] = Value::Array(Box::new(Array {
-                element: SqlType::Text,
-                values: values.collect(),
-            }));
+            row[acl] = list_of(roles, list);
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use super::print::quoted;
 use super::{Definition, OWNER, flag, oid, schema_oid, short, text};
+use crate::names::inner;
 use crate::parse;
 use crate::planner::Planner;
 use crate::plpgsql::{Header, ParameterMode, Returns, Volatility};
@@ -14,6 +15,7 @@ use quintet_base::types::format_type;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::routine::Output;
+use quintet_ir::schema::TableRef;
 use std::sync::Arc;
 
 /// PostgreSQL's number of the pseudotype `record`.
@@ -118,13 +120,20 @@ struct Described<'c> {
     header: Header,
     language: String,
     body: String,
+    /// What the parameters that are rows are called to the reader, and the result if it is one.
+    row_names: (Vec<Option<String>>, Option<String>),
 }
 
 fn described<'c>(planner: &Planner<'c>) -> Vec<Described<'c>> {
     let one = |stored: &'c Arc<StoredRoutine>| {
         let signature = Arc::clone(stored.signature(planner.catalog()).ok()?);
         let (header, language, body) = stored.source().ok()?;
+        let row_name = |table: &TableRef| planner.shown_row(table);
+        let parameters = signature.parameters.iter();
+        let parameters = parameters.map(|parameter| parameter.row.as_ref().map(row_name));
+        let row_names = (parameters.collect(), signature.row.as_ref().map(row_name));
         Some(Described {
+            row_names,
             stored,
             signature,
             header,
@@ -143,6 +152,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             header,
             language,
             body,
+            ..
         } = routine;
         let inputs = || signature.parameters.iter().filter(|p| p.is_input());
         let volatility = match header.volatility {
@@ -208,13 +218,14 @@ fn type_number(ty: SqlType, is_row: bool) -> u32 {
 
 fn listed(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |routine: Described| {
-        let result = result_text(&routine.header, &routine.signature);
+        let result = result_text(&routine);
         let Described {
             stored,
             signature,
             header,
             language,
             body,
+            ..
         } = routine;
         let name = || text(&stored.record.name);
         let schema = || text(&stored.record.schema);
@@ -282,7 +293,7 @@ pub(crate) fn descriptions(planner: &Planner, function: &str) -> Option<Vec<(u32
     let describe: fn(&Described) -> Option<String> = match function {
         "pg_get_function_arguments" => |routine| Some(arguments_text(routine, true)),
         "pg_get_function_identity_arguments" => |routine| Some(arguments_text(routine, false)),
-        "pg_get_function_result" => |routine| result_text(&routine.header, &routine.signature),
+        "pg_get_function_result" => result_text,
         // Bodies are kept as they were written, in prosrc.
         "pg_get_function_sqlbody" => |_| None,
         "pg_get_functiondef" => |routine| Some(definition(routine)),
@@ -306,8 +317,8 @@ fn definition(routine: &Described) -> String {
         true => ("PROCEDURE", "$procedure$".to_string()),
         false => ("FUNCTION", "$function$".to_string()),
     };
-    let result = result_text(&routine.header, &routine.signature);
-    let result = result.map_or(String::new(), |result| format!(" RETURNS {result}\n"));
+    let result =
+        result_text(routine).map_or(String::new(), |result| format!(" RETURNS {result}\n"));
     let mut options = String::new();
     options.push_str(match routine.header.volatility {
         Volatility::Immutable => " IMMUTABLE",
@@ -342,11 +353,10 @@ fn has_unquoted_body(text: &str) -> bool {
 /// `a integer, INOUT b text DEFAULT 'x'::text`.
 fn arguments_text(routine: &Described, with_defaults: bool) -> String {
     let signature = &routine.signature;
-    let shown = signature.parameters.iter().filter(|parameter| {
-        parameter.mode != ParameterMode::Table
-            && (with_defaults || signature.procedure || parameter.mode != ParameterMode::Out)
-    });
-    let texts = shown.map(|parameter| {
+    let (rows, _) = &routine.row_names;
+    let all = signature.parameters.iter().zip(rows);
+    let shown = all.filter(|(parameter, _)| parameter.mode != ParameterMode::Table);
+    let texts = shown.map(|(parameter, row)| {
         let mut parts: Vec<String> = Vec::new();
         match parameter.mode {
             ParameterMode::In | ParameterMode::Table if !signature.procedure => {}
@@ -355,14 +365,12 @@ fn arguments_text(routine: &Described, with_defaults: bool) -> String {
             ParameterMode::InOut => parts.push("INOUT".into()),
         }
         parts.extend(parameter.name.clone());
-        parts.push(match &parameter.row {
-            Some(table) => table.name.clone(),
-            None => parameter.type_text(),
-        });
+        parts.push(row.clone().unwrap_or_else(|| parameter.type_text()));
         if let Some(node) = parameter.default.as_ref().filter(|_| with_defaults) {
             let text = parse::expression_text(node).unwrap_or_else(|_| "…".into());
             // PostgreSQL shows the type of a literal that has none of its own.
-            let cast = match text.starts_with('\'') || text == "NULL" {
+            let plain = matches!(inner(node), Some(NodeEnum::AConst(_)));
+            let cast = match plain && (text.starts_with('\'') || text == "NULL") {
                 true => format!("::{}", parameter.type_text()),
                 false => String::new(),
             };
@@ -374,7 +382,10 @@ fn arguments_text(routine: &Described, with_defaults: bool) -> String {
 }
 
 /// What a function gives, in words; none for a procedure.
-fn result_text(header: &Header, signature: &Signature) -> Option<String> {
+fn result_text(routine: &Described) -> Option<String> {
+    let Described {
+        header, signature, ..
+    } = routine;
     if signature.procedure {
         return None;
     }
@@ -398,7 +409,8 @@ fn result_text(header: &Header, signature: &Signature) -> Option<String> {
     let one = match (&header.returns, &signature.columns[..]) {
         (Returns::Nothing, _) => "void".to_string(),
         (Returns::Value(ty) | Returns::SetOf(ty), _) if signature.is_row || signature.record => {
-            ty.to_string()
+            let (_, row) = &routine.row_names;
+            row.clone().unwrap_or_else(|| ty.to_string())
         }
         (_, [column]) => match signature.result_domain {
             Some(domain) => quintet_base::objects::mark(domain),

@@ -351,7 +351,8 @@ fn checks(planner: &Planner) -> Vec<Vec<Value>> {
         };
         for check in &domain.checks {
             let mut row = place(planner, &record.schema, &check.name);
-            let printed = super::types::printed_check(planner, domain, &check.text, false);
+            let printed =
+                super::types::printed_check(planner, &record.schema, domain, &check.text, false);
             row.push(text(&format!("({printed})")));
             rows.push(row);
         }

@@ -1,13 +1,23 @@
-//! pg_sequence, and pg_depend: which column a sequence belongs to.
+//! pg_sequence, pg_rewrite, and pg_depend: what sequences, defaults, views and indexes of partitions go with.
 //!
-//! Relies on: the catalogue.  Promises: pg_depend has what tools ask it for: sequences that go with a column.  Does not: list
+//! Relies on: the catalogue.  Promises: pg_depend has what tools ask it for.  Does not: list
 //! what else depends on what.
 
-use super::{Definition, PG_CLASS, flag, oid, text};
+use super::attributes::default_number;
+use super::indexes::part_indexes;
+use super::{Definition, PG_CLASS, PG_CONSTRAINT, flag, live, oid, text};
 use crate::planner::Planner;
-use quintet_base::{SqlType, Value};
-use quintet_ir::SequenceDef;
+use crate::records::ViewRecord;
+use quintet_base::{SequenceId, SqlType, TableId, Value};
+use quintet_ir::function::sets::SEQUENCE_ROW;
+use quintet_ir::plan::Plan;
+use quintet_ir::{Expr, SequenceDef};
 use std::sync::Arc;
+
+/// Number of the relation that lists defaults.
+const PG_ATTRDEF: u32 = 2604;
+/// Number of the relation that lists rules.
+const PG_REWRITE: u32 = 2618;
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
@@ -25,6 +35,20 @@ pub(super) const RELATIONS: &[Definition] = &[
         rows: sequences,
     },
     Definition {
+        name: "pg_rewrite",
+        columns: &[
+            "oid",
+            "rulename",
+            "ev_class",
+            "ev_type",
+            "ev_enabled",
+            "is_instead",
+            "ev_qual",
+            "ev_action",
+        ],
+        rows: rules,
+    },
+    Definition {
         name: "pg_depend",
         columns: &[
             "classid",
@@ -40,11 +64,18 @@ pub(super) const RELATIONS: &[Definition] = &[
 ];
 
 /// What can be selected from a sequence.
-pub(super) const SEQUENCE_COLUMNS: [(&str, SqlType); 3] = [
+pub(crate) const SEQUENCE_COLUMNS: [(&str, SqlType); 3] = [
     ("last_value", SqlType::Int8),
     ("log_cnt", SqlType::Int8),
     ("is_called", SqlType::Bool),
 ];
+
+/// The one row of a sequence, as it is when the statement runs.
+pub(crate) fn of_sequence(sequence: SequenceId) -> Plan {
+    let number = Expr::Const(oid(sequence.0), SqlType::Oid);
+    let types = SEQUENCE_COLUMNS.iter().map(|(_, ty)| *ty);
+    live::rows_of(&SEQUENCE_ROW, number, types)
+}
 
 fn sequences(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |sequence: &Arc<SequenceDef>| {
@@ -62,7 +93,29 @@ fn sequences(planner: &Planner) -> Vec<Vec<Value>> {
     planner.catalog().sequences().map(row).collect()
 }
 
-/// Sequences and the columns that own them.
+/// The number of the rule that is a view's query.
+fn rule_number(view: TableId) -> u32 {
+    0xA000_0000 | view.0
+}
+
+/// The queries of views, as the rules that they are in PostgreSQL.
+fn rules(planner: &Planner) -> Vec<Vec<Value>> {
+    let row = |view: &Arc<ViewRecord>| {
+        vec![
+            oid(rule_number(view.id)),
+            text("_RETURN"),
+            oid(view.id.0),
+            text("1"),
+            text("O"),
+            flag(true),
+            text("<>"),
+            text(&view.text),
+        ]
+    };
+    planner.catalog().views().map(row).collect()
+}
+
+/// Sequences and the columns that own them; defaults, the columns they are of and the sequences they ask; views and what they name.
 fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |sequence: &Arc<SequenceDef>| {
         let (table, column) = sequence.owned_by?;
@@ -78,5 +131,91 @@ fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
             text(if identity { "i" } else { "a" }),
         ])
     };
-    planner.catalog().sequences().filter_map(row).collect()
+    let mut rows: Vec<Vec<Value>> = planner.catalog().sequences().filter_map(row).collect();
+    for part in planner.catalog().divisions().parts() {
+        rows.push(vec![
+            oid(PG_CLASS),
+            oid(part.id.0),
+            Value::Int4(0),
+            oid(PG_CLASS),
+            oid(part.parent.0),
+            Value::Int4(0),
+            text("a"),
+        ]);
+    }
+    for own in part_indexes(planner.catalog()) {
+        let own_class = match own.constraint {
+            true => PG_CONSTRAINT,
+            false => PG_CLASS,
+        };
+        let depends = |class: u32, number: u32, kind: &str| {
+            let [class, number] = [class, number].map(oid);
+            let none = Value::Int4(0);
+            vec![
+                oid(own_class),
+                oid(own.number),
+                none.clone(),
+                class,
+                number,
+                none,
+                text(kind),
+            ]
+        };
+        rows.push(depends(own_class, own.parent, "P"));
+        rows.push(depends(PG_CLASS, own.part.id.0, "S"));
+    }
+    for view in planner.catalog().views() {
+        let depends = |relation: TableId, column: i32, kind: &str| {
+            vec![
+                oid(PG_REWRITE),
+                oid(rule_number(view.id)),
+                Value::Int4(0),
+                oid(PG_CLASS),
+                oid(relation.0),
+                Value::Int4(column),
+                text(kind),
+            ]
+        };
+        rows.push(depends(view.id, 0, "i"));
+        for (relation, columns) in &view.uses {
+            rows.push(depends(*relation, 0, "n"));
+            let columns = columns.iter().map(|place| *place as i32 + 1);
+            rows.extend(columns.map(|column| depends(*relation, column, "n")));
+        }
+    }
+    for table in planner.catalog().tables() {
+        for (number, column) in table.columns.iter().enumerate() {
+            let Some(default) = &column.default else {
+                continue;
+            };
+            if column.identity.is_some() || column.dropped || column.hidden {
+                continue;
+            }
+            let depends = |relation: u32, column: i32, kind: &str| {
+                vec![
+                    oid(PG_ATTRDEF),
+                    oid(default_number(table.id.0, number)),
+                    Value::Int4(0),
+                    oid(PG_CLASS),
+                    oid(relation),
+                    Value::Int4(column),
+                    text(kind),
+                ]
+            };
+            rows.push(depends(table.id.0, number as i32 + 1, "a"));
+            let mut asked = Vec::new();
+            sequences_in(default, &mut asked);
+            rows.extend(asked.into_iter().map(|id| depends(id.0, 0, "n")));
+        }
+    }
+    rows
+}
+
+fn sequences_in(expr: &Expr, into: &mut Vec<SequenceId>) {
+    match expr {
+        Expr::NextVal(id) | Expr::CurrVal(id) => into.push(*id),
+        Expr::SetVal { sequence, .. } => into.push(*sequence),
+        _ => {}
+    }
+    expr.for_each_part(&mut |part| sequences_in(part, into));
 }

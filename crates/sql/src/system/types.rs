@@ -186,19 +186,22 @@ fn default_of(planner: &Planner, record: &TypeRecord, domain: &DomainRecord) -> 
         return Value::Null;
     };
     let column = domain.as_column(&record.name);
-    text(&print::default(planner, &column, source))
+    text(&print::default(planner, &record.schema, &column, source))
 }
 
 /// A check of a domain as PostgreSQL prints it.
 pub(super) fn printed_check(
     planner: &Planner,
+    home: &str,
     domain: &DomainRecord,
     source: &str,
     pretty: bool,
 ) -> String {
     let scope = scope_of_value(Expr::Column(0, domain.base), domain.modifier);
     // VALUE is a word of the grammar there, and no name.
-    print::source_of_value(planner, &scope, source, pretty)
+    print::within(planner, home, |planner| {
+        print::source_of_value(planner, &scope, source, pretty)
+    })
 }
 
 fn domains(planner: &Planner) -> Vec<Vec<Value>> {

@@ -4,7 +4,7 @@
 //! Does not: answer for other schemas' tables differently than for `public`.
 
 use super::constraints::printed_check;
-use super::indexes::all_indexes;
+use super::indexes::{all_indexes, part_indexes};
 use super::{Definition, Known, flag, text};
 use crate::planner::Planner;
 use crate::records::TypeRecord;
@@ -257,6 +257,16 @@ fn indexes(planner: &Planner) -> Vec<Vec<Value>> {
             ]);
         }
     }
+    for own in part_indexes(planner.catalog()) {
+        let definition = Known::new(planner.context).index(own.number, 0, false);
+        rows.push(vec![
+            text(&own.part.schema),
+            text(&own.part.name),
+            text(&own.name),
+            Value::Null,
+            definition.map_or(Value::Null, Value::text),
+        ]);
+    }
     rows
 }
 
@@ -302,9 +312,9 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                 ty: column.ty,
                 modifier: column.modifier,
                 default: match default {
-                    Some((stored, default)) if column.identity.is_none() => {
-                        text(&super::print::default(planner, stored, default))
-                    }
+                    Some((stored, default)) if column.identity.is_none() => text(
+                        &super::print::default(planner, &table.schema, stored, default),
+                    ),
                     _ => Value::Null,
                 },
                 generated: match record.and_then(|record| {

@@ -6,17 +6,22 @@
 
 use super::named_part;
 use crate::catalog::Relation;
+use crate::coerce;
 use crate::command::Planned;
 use crate::ddl::words;
+use crate::expr::Binder;
 use crate::from::{find_named, row_target};
 use crate::insert::column_number;
 use crate::names::{inner, required};
 use crate::planner::Planner;
+use crate::rewrite::same;
+use crate::scope::Scope;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    AlterTableCmd, AlterTableType, ConstrType, IndexStmt, PartitionCmd, RangeVar,
+    AlterTableCmd, AlterTableType, ConstrType, IndexStmt, Node, PartitionCmd, RangeVar,
 };
 use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::Expr;
 use quintet_ir::schema::TableDef;
 
 /// What a key or index of one partition asks for.
@@ -39,23 +44,50 @@ pub(in crate::ddl) fn create(
     planner.must_own_table(id)?;
     let table = row_target(planner, relation)?;
     let mut columns = Vec::with_capacity(statement.index_params.len());
+    let other = || unknown(planner, relation);
+    if let Some(node) = statement.where_clause.as_deref() {
+        // It comes first in an index that has one.
+        let predicate = bound(planner, &table, node)?;
+        let is_it = |expr: &Expr| match expr {
+            Expr::Case { branches, .. } => branches.iter().any(|(when, _)| same(when, &predicate)),
+            _ => false,
+        };
+        columns.push(computed(&table, is_it).ok_or_else(other)?);
+    }
     for node in &statement.index_params {
-        match inner(node) {
-            Some(NodeEnum::IndexElem(element)) if element.expr.is_none() => {
-                columns.push(column_number(planner, &table, &element.name, -1)?);
-            }
-            _ => return Err(unknown(planner, relation)),
-        }
+        let Some(NodeEnum::IndexElem(element)) = inner(node) else {
+            return Err(other());
+        };
+        columns.push(match element.expr.as_deref() {
+            None => column_number(planner, &table, &element.name, -1)?,
+            Some(node) => match bound(planner, &table, node)? {
+                Expr::Column(number, _) => number,
+                key => computed(&table, |expr| same(expr, &key)).ok_or_else(other)?,
+            },
+        });
     }
     let kind = if statement.unique {
         Kind::Unique
     } else {
         Kind::Plain
     };
-    if statement.where_clause.is_some() || !has(&table, kind, &columns) {
+    if !has(&table, kind, &columns) {
         return Err(unknown(planner, relation));
     }
     Ok(Some(planner.nothing("CREATE INDEX")))
+}
+
+/// An expression of an index over the table's columns.
+fn bound(planner: &Planner, table: &TableDef, node: &Node) -> SqlResult<Expr> {
+    let scope = Scope::of_table(table);
+    let found = Binder::new(planner, &scope, "index expressions").bind(node)?;
+    coerce::settle(planner, found)
+}
+
+/// The hidden column that is computed so.
+fn computed(table: &TableDef, is_it: impl Fn(&Expr) -> bool) -> Option<usize> {
+    let mut columns = table.columns.iter();
+    columns.position(|column| column.hidden && column.generated.as_ref().is_some_and(&is_it))
 }
 
 /// ALTER TABLE of a partition, as far as it adds keys; `None` if the table is none.
