@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import threading
+import time
 import uuid
 
 import psycopg
@@ -252,15 +253,58 @@ def a_row_lock_waits_and_a_cancel_ends_the_wait():
         equal(a.execute("select v from t").fetchone(), (11,))
 
 
-class check_raises:
-    """Fails unless the block raises an error of this class."""
+@test
+def who_sleeps_keeps_nobody_waiting_and_can_be_woken():
+    with server() as s, s.connect() as a, s.connect() as b:
+        begun = time.monotonic()
+        equal(a.execute("select pg_sleep(0.3)").fetchone(), ("",))
+        equal(a.execute("select pg_sleep(%s::float8) as slept", (0.2,)).fetchone(), ("",))
+        check(time.monotonic() - begun >= 0.5)
+        equal(a.execute("select pg_sleep(null)").fetchone(), (None,))
+        equal(a.execute("select pg_sleep(-1)").fetchone(), ("",))
+        # A limit for locks is none for this; one for statements is.
+        a.execute("set lock_timeout = 50; set statement_timeout = 0")
+        equal(a.execute("select pg_sleep(0.2)").fetchone(), ("",))
+        a.execute("set statement_timeout = 100")
+        begun = time.monotonic()
+        with check_raises(psycopg.errors.QueryCanceled, "statement timeout"):
+            a.execute("select pg_sleep(60)")
+        check(time.monotonic() - begun < 20)
+        a.execute("reset statement_timeout")
+        # Many at once, on as many connections; others are answered meanwhile.
+        begun = time.monotonic()
+        sleepers = [s.connect() for _ in range(20)]
+        threads = [threading.Thread(target=c.execute, args=("select pg_sleep(1)",)) for c in sleepers]
+        for thread in threads:
+            thread.start()
+        deadline = begun + 30
+        asleep = "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and wait_event_type = 'Timeout'"
+        while b.execute(asleep).fetchone() != (20,) and time.monotonic() < deadline:
+            pass
+        check(time.monotonic() < deadline)
+        for thread in threads:
+            thread.join()
+        check(time.monotonic() - begun >= 1)
+        for c in sleepers:
+            c.close()
+        timer = threading.Timer(0.3, b.cancel)
+        timer.start()
+        with check_raises(psycopg.errors.QueryCanceled, "user request"):
+            b.execute("select pg_sleep(60)")
+        equal(b.execute("select 1").fetchone(), (1,))
 
-    def __init__(self, kind):
+
+class check_raises:
+    """Fails unless the block raises an error of this class, with these words."""
+
+    def __init__(self, kind, words=""):
         self.kind = kind
+        self.words = words
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, _):
         check(kind is not None, "expected", self.kind.__name__)
+        check(self.words in str(error), error)
         return issubclass(kind, self.kind)

@@ -63,17 +63,20 @@ pub(crate) enum Event {
     Batch,
     /// An advisory lock.
     Advisory,
+    /// The time that it has said.
+    Sleep,
     /// The log to be durable.
     Disk,
 }
 
 impl Event {
-    const ALL: [Event; 6] = [
+    const ALL: [Event; 7] = [
         Event::None,
         Event::Row,
         Event::Line,
         Event::Batch,
         Event::Advisory,
+        Event::Sleep,
         Event::Disk,
     ];
 
@@ -85,6 +88,7 @@ impl Event {
             Event::Line => Some(("Lock", "Line")),
             Event::Batch => Some(("Lock", "Batch")),
             Event::Advisory => Some(("Lock", "advisory")),
+            Event::Sleep => Some(("Timeout", "PgSleep")),
             Event::Disk => Some(("IO", "WALSync")),
         }
     }

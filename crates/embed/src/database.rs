@@ -16,6 +16,7 @@
 
 use crate::activity::Activity;
 use crate::advisory::AdvisoryLocks;
+use crate::alarms::Alarms;
 use crate::batches::{BatchStats, Batches};
 use crate::chains::{ChainStats, Chains};
 use crate::channels::Channels;
@@ -191,6 +192,7 @@ pub(crate) struct Inner {
     pub activity: Arc<Activity>,
     pub channels: Arc<Channels>,
     pub advisory: Arc<AdvisoryLocks>,
+    pub alarms: Arc<Alarms>,
     /// True while a schema change may be committed and not published yet. Set and reset by the session
     /// that has the turn to change the schema, read by whoever has it next.
     publishing: (Mutex<bool>, Condvar),
@@ -336,6 +338,7 @@ impl Database {
             rollbacks: AtomicU64::new(0),
             channels: Arc::default(),
             advisory: Arc::default(),
+            alarms: Arc::new(Alarms::new(Arc::clone(&clock))),
             chains: Arc::new(Chains::new(Arc::clone(&clock))),
             batches: Arc::new(Batches::new(config.lanes)),
             activity: Arc::default(),

@@ -20,6 +20,7 @@
 //! | `classified` | conflict classes of the catalogue's routines |
 //! | `channels` | LISTEN and NOTIFY |
 //! | `advisory` | advisory locks |
+//! | `alarms` | sessions that sleep |
 //! | `past` | tables as they were, for who reads the log |
 //! | `history` | moments that can still be read: `quintet.as_of` |
 //! | `temporary` | numbers by which sessions find their temporary tables |
@@ -32,6 +33,7 @@
 mod activity;
 mod advice;
 mod advisory;
+mod alarms;
 pub mod backup;
 mod batches;
 mod chains;

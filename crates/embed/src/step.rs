@@ -5,6 +5,7 @@
 //! Does not: know threads or an async runtime; a pause is a plain future.
 
 use crate::advisory;
+use crate::alarms;
 use crate::batches::TicketWait;
 use crate::chains::TurnWait;
 use quintet_base::{SqlError, Value};
@@ -14,7 +15,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What a session waits for: another transaction's row lock, an advisory lock, calls before it in line, a batch, room in memory, or
+/// What a session waits for: another transaction's row lock, an advisory lock, the end of a sleep, calls before it in line, a batch, room in memory, or
 /// the disk.
 pub struct Pause(pub(crate) Reason);
 
@@ -22,6 +23,7 @@ pub(crate) enum Reason {
     Row(quintet_tc::Wait),
     Advisory(advisory::Turn),
     Turn(TurnWait),
+    Sleep(alarms::Sleep),
     /// An answer from a batch, or a lane to be run.
     Batch(TicketWait),
     /// Sessions of the same thread that have something to do; `true`: they have had their moment.
@@ -35,13 +37,22 @@ impl Pause {
         quintet_rt::block_on(self);
     }
 
-    /// True if it is another transaction that is waited for (and not the disk): a cancel request
+    /// True if it is another transaction or the time that is waited for (and not the disk): a cancel request
     /// may interrupt it.
     pub fn is_interruptible(&self) -> bool {
         matches!(
             self.0,
-            Reason::Row(_) | Reason::Advisory(_) | Reason::Turn(_) | Reason::Batch(_)
+            Reason::Row(_)
+                | Reason::Advisory(_)
+                | Reason::Sleep(_)
+                | Reason::Turn(_)
+                | Reason::Batch(_)
         )
+    }
+
+    /// True if `lock_timeout` says how long it may take.
+    pub fn is_for_a_lock(&self) -> bool {
+        self.is_interruptible() && !matches!(self.0, Reason::Sleep(_))
     }
 }
 
@@ -52,6 +63,7 @@ impl Future for Pause {
         match &mut self.0 {
             Reason::Row(wait) => Pin::new(wait).poll(context),
             Reason::Advisory(turn) => Pin::new(turn).poll(context),
+            Reason::Sleep(sleep) => Pin::new(sleep).poll(context),
             Reason::Turn(wait) => Pin::new(wait).poll(context),
             Reason::Batch(wait) => Pin::new(wait).poll(context),
             Reason::Others(true) => Poll::Ready(()),

@@ -91,7 +91,7 @@ pub(crate) fn plan_advisory(planner: &Planner, select: &SelectStmt) -> SqlResult
     }))
 }
 
-fn called(target: &pg_query::protobuf::Node) -> Option<(&str, &ResTarget, &FuncCall)> {
+pub(crate) fn called(target: &pg_query::protobuf::Node) -> Option<(&str, &ResTarget, &FuncCall)> {
     let Some(NodeEnum::ResTarget(target)) = inner(target) else {
         return None;
     };

@@ -108,6 +108,8 @@ pub enum Command {
     },
     /// A SELECT of nothing but functions of advisory locks.
     Advisory(Vec<AdvisoryCall>),
+    /// SELECT of nothing but `pg_sleep`: seconds.
+    Sleep(quintet_ir::Expr),
     /// LOCK TABLE.
     LockTable {
         /// Nobody else commits to these until the transaction ends. None: a mode that keeps nobody out.
@@ -177,7 +179,9 @@ pub enum Command {
     Feed(crate::feed::Feed, Vec<quintet_ir::Expr>),
     /// EXPLAIN PROCEDURE and FUNCTION: the routine with those it calls.
     ExplainRoutine(Arc<Program>),
-    /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE in a weak mode and the like: accepted, nothing to do
+    /// VACUUM: nothing to do, but not inside a block.
+    Alone(&'static str),
+    /// ANALYZE, CHECKPOINT, LOCK TABLE in a weak mode and the like: accepted, nothing to do
     /// (CHECKPOINT asks for a compaction).
     Nothing {
         /// CHECKPOINT.

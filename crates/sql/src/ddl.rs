@@ -339,7 +339,7 @@ fn drop_table(
     Ok(())
 }
 
-/// Sees to it that no table's default needs a sequence any more.
+/// Sees to it that no table's default and no view needs a sequence any more.
 ///
 /// # Errors
 /// `2BP01` if one does, unless `cascade`.
@@ -353,6 +353,8 @@ fn release_sequence(
     let Some(sequence) = catalog.sequence_by_id(id) else {
         return Ok(());
     };
+    let what = format!("sequence {}", sequence.name);
+    view::release(draft, &what, TableId(id.0), None, cascade, &[])?;
     for table in catalog.tables().filter(|table| Some(table.id) != besides) {
         let needs = |column: &quintet_ir::ColumnDef| {
             column

@@ -30,7 +30,7 @@ pub(crate) fn scope_of_value(value: Expr, modifier: TypeMod) -> Scope {
             modifier,
             origin: None,
         }],
-        number: None,
+        table_oid: None,
     });
     scope
 }

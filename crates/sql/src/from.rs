@@ -18,7 +18,7 @@ use crate::join_clause::bind_join;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::rewrite::{is_volatile, move_columns, same};
-use crate::scope::{Number, Output, Scope, ScopeColumn, ScopeTable};
+use crate::scope::{Output, Scope, ScopeColumn, ScopeTable, TableOid};
 use crate::select::plan_query;
 use crate::system;
 use crate::temporary::is_temporary;
@@ -405,7 +405,7 @@ fn bind_relation(planner: &Planner, relation: &RangeVar, start: usize) -> SqlRes
             let mut columns = system.columns.iter().zip(&table.columns);
             let anchor = columns.find(|((name, ..), _)| *name == "oid");
             let anchor = anchor.map(|(_, column)| column.expr.clone());
-            table.number = Some(Number::of_relation(number, anchor));
+            table.table_oid = Some(TableOid::of_relation(number, anchor));
         }
     } else if let Some(Relation::Sequence(id)) = find_named(planner, relation)? {
         planner.use_relation(TableId(id.0));
@@ -463,7 +463,7 @@ pub(crate) fn add_plan(
         name: name.to_string(),
         schema: schema.map(str::to_string),
         columns: columns.collect(),
-        number: None,
+        table_oid: None,
     });
 }
 
@@ -521,7 +521,7 @@ fn bind_subselect(
             name: name.to_string(),
             schema: None,
             columns,
-            number: None,
+            table_oid: None,
         }),
         None => {
             let plan = || planner.deeper(|| plan_query(planner, select, None));

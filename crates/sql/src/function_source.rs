@@ -115,7 +115,7 @@ pub(crate) fn bind_function(
         name: table.clone(),
         schema: None,
         columns: vec![column],
-        number: None,
+        table_oid: None,
     });
     rename_columns(planner, &mut from, item.alias.as_ref())?;
     Ok(from)
@@ -240,7 +240,7 @@ fn add_routine(
         name,
         schema: None,
         columns: columns.collect(),
-        number: None,
+        table_oid: None,
     });
     Ok(())
 }

@@ -129,7 +129,7 @@ pub(crate) fn bind_join(
             columns: columns
                 .map(|&(t, c)| left.scope.tables[t].columns[c].clone())
                 .collect(),
-            number: None,
+            table_oid: None,
         });
     }
     if let Some(alias) = &join.alias {
@@ -140,7 +140,7 @@ pub(crate) fn bind_join(
             name: alias.aliasname.clone(),
             schema: None,
             columns,
-            number: None,
+            table_oid: None,
         });
         rename_columns(planner, &mut left, Some(alias))?;
     }
@@ -327,7 +327,7 @@ fn merge_columns(
             name: String::new(),
             schema: None,
             columns: both,
-            number: None,
+            table_oid: None,
         });
     }
     let others = left

@@ -37,7 +37,7 @@
 //! | `role` | roles, owners and privileges |
 //! | `plpgsql` | bodies of stored procedures, as a tree |
 //! | `routine`, `variables` | procedures and functions: created, called, lowered to steps |
-//! | `utility`, `advisory`, `set_config`, `feed` | statements for the session, and of the database itself |
+//! | `utility`, `advisory`, `sleep`, `set_config`, `feed` | statements for the session, and of the database itself |
 //! | `kept_settings` | settings that clients set and that steer nothing |
 
 mod access;
@@ -97,6 +97,7 @@ mod set_operation;
 mod set_source;
 mod sets;
 mod sizes;
+mod sleep;
 mod statement;
 mod stored;
 mod subquery;

@@ -31,12 +31,12 @@ pub(crate) struct ScopeTable {
     pub schema: Option<String>,
     pub columns: Vec<ScopeColumn>,
     /// `tableoid`, of a table.
-    pub number: Option<Number>,
+    pub table_oid: Option<TableOid>,
 }
 
 /// Which relation a row is in: a column that nobody sees who does not name it.
 #[derive(Clone, Debug)]
-pub(crate) struct Number {
+pub(crate) struct TableOid {
     relation: u32,
     /// Of a divided table: what its partitions are, and where the table's frame begins.
     parts: Option<(Arc<Partitioning>, usize)>,
@@ -47,12 +47,12 @@ pub(crate) struct Number {
 }
 
 /// What that column is called.
-const NUMBER: &str = "tableoid";
+const TABLE_OID: &str = "tableoid";
 
-impl Number {
+impl TableOid {
     /// Of a relation with this number; `anchor` is never NULL where there is a row.
-    pub fn of_relation(relation: u32, anchor: Option<Expr>) -> Number {
-        Number {
+    pub fn of_relation(relation: u32, anchor: Option<Expr>) -> TableOid {
+        TableOid {
             relation,
             parts: None,
             anchor,
@@ -60,14 +60,14 @@ impl Number {
         }
     }
 
-    fn of_table(table: &TableDef, offset: usize) -> Number {
+    fn of_table(table: &TableDef, offset: usize) -> TableOid {
         let divided = table
             .partitions
             .as_ref()
             .filter(|partitions| partitions.only.is_none());
         let key = table.primary_key.as_ref().map(|key| key.columns[0]);
         let place = key.or_else(|| table.rowid_column());
-        Number {
+        TableOid {
             relation: table.relation().0,
             parts: divided.map(|partitions| (Arc::clone(&partitions.all), offset)),
             anchor: place.map(|place| Expr::Column(offset + place, table.frame_type(place))),
@@ -95,7 +95,7 @@ impl Number {
                 branches.extend((0..parts.parts.len()).map(part));
             }
             ScopeColumn {
-                name: NUMBER.to_string(),
+                name: TABLE_OID.to_string(),
                 expr: Expr::Case {
                     branches,
                     otherwise: Some(Box::new(number(self.relation))),
@@ -155,7 +155,7 @@ impl ScopeTable {
             name: name.to_string(),
             schema: schema.map(str::to_string),
             columns: columns.chain(row_id).collect(),
-            number: Some(Number::of_table(table, offset)),
+            table_oid: Some(TableOid::of_table(table, offset)),
         }
     }
 }
@@ -249,10 +249,13 @@ impl Scope {
                     planner.use_origin(found.origin);
                     return Ok(found);
                 }
-                let mut numbers = self.tables.iter().filter_map(|table| table.number.as_ref());
+                let mut numbers = self
+                    .tables
+                    .iter()
+                    .filter_map(|table| table.table_oid.as_ref());
                 return match (numbers.next(), numbers.next()) {
-                    (Some(only), None) if *column == NUMBER => Ok(only.column()),
-                    (Some(_), Some(_)) if *column == NUMBER => {
+                    (Some(only), None) if *column == TABLE_OID => Ok(only.column()),
+                    (Some(_), Some(_)) if *column == TABLE_OID => {
                         let message = format!("column reference \"{column}\" is ambiguous");
                         Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
                     }
@@ -274,8 +277,8 @@ impl Scope {
                 let message = format!("column reference \"{column}\" is ambiguous");
                 Err(planner.error(SqlState::AMBIGUOUS_COLUMN, message, location))
             }
-            (None, _) => match &found.number {
-                Some(number) if column == NUMBER => Ok(number.column()),
+            (None, _) => match &found.table_oid {
+                Some(number) if column == TABLE_OID => Ok(number.column()),
                 _ => undefined(format!("column {table}.{column} does not exist")),
             },
         }

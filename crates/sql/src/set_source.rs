@@ -69,7 +69,7 @@ pub(crate) fn add_set(
         name: table.to_string(),
         schema: None,
         columns: columns.collect(),
-        number: None,
+        table_oid: None,
     });
     Ok(true)
 }

@@ -6,7 +6,8 @@
 use crate::command::Planned;
 use crate::planner::Planner;
 use crate::{
-    advisory, copy, ddl, delete, feed, insert, output, routine, select, set_config, update, utility,
+    advisory, copy, ddl, delete, feed, insert, output, routine, select, set_config, sleep, update,
+    utility,
 };
 use pg_query::NodeEnum;
 use quintet_base::{SqlError, SqlResult};
@@ -32,6 +33,11 @@ pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Pl
             }
             if planner.variables.is_none()
                 && let Some(planned) = advisory::plan_advisory(planner, select)?
+            {
+                return Ok(planned);
+            }
+            if planner.variables.is_none()
+                && let Some(planned) = sleep::plan_sleep(planner, select)?
             {
                 return Ok(planned);
             }

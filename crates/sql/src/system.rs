@@ -15,7 +15,7 @@
 //! | `system/sequences` | pg_sequence, pg_depend |
 //! | `system/comments` | pg_description |
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
-//! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists |
+//! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists, information_schema.table_privileges |
 //! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
 //! | `system/types` | pg_type, pg_enum, domains; attributes of composite types |
 //! | `system/statistics` | pg_stat_…, without figures |
@@ -135,6 +135,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             schema::INFORMATION,
             routines::INFORMATION,
             types::INFORMATION,
+            roles::INFORMATION,
         ],
     };
     let found = families

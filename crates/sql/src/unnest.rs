@@ -62,7 +62,7 @@ pub(crate) fn side_by_side(
         name: table.to_string(),
         schema: None,
         columns,
-        number: None,
+        table_oid: None,
     });
     Ok(())
 }

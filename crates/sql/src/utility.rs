@@ -68,12 +68,10 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
                     crate::from::row_target(planner, relation)?;
                 }
             }
-            let tag = if statement.is_vacuumcmd {
-                "VACUUM"
-            } else {
-                "ANALYZE"
-            };
-            Ok(Some(planner.nothing(tag)))
+            match statement.is_vacuumcmd {
+                true => plain(Command::Alone("VACUUM"), "VACUUM"),
+                false => Ok(Some(planner.nothing("ANALYZE"))),
+            }
         }
         NodeEnum::ListenStmt(statement) => {
             plain(Command::Listen(statement.conditionname.clone()), "LISTEN")

@@ -226,7 +226,7 @@ pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -
     };
     let printed = query_of(view)
         .ok()
-        .and_then(|select| query_text(&planner, &select, view, pretty));
+        .and_then(|select| query_text((&planner, &reader), &select, view, pretty));
     match printed {
         Some(text) => format!("{text};"),
         None => format!(" {};", view.text),
@@ -272,7 +272,7 @@ fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectSt
 }
 
 fn query_text(
-    planner: &Planner,
+    (planner, reader): (&Planner, &Planner),
     select: &SelectStmt,
     view: &ViewRecord,
     pretty: bool,
@@ -320,7 +320,7 @@ fn query_text(
         let items: Option<Vec<String>> = select
             .from_clause
             .iter()
-            .map(|item| item_text(planner, scope, item, pretty))
+            .map(|item| item_text((planner, reader), scope, item, pretty))
             .collect();
         text += &format!("\n   FROM {}", items?.join(",\n    "));
     }
@@ -370,17 +370,23 @@ fn query_text(
     Some(text)
 }
 
-fn item_text(planner: &Planner, scope: &Scope, item: &Node, pretty: bool) -> Option<String> {
+fn item_text(
+    (planner, reader): (&Planner, &Planner),
+    scope: &Scope,
+    item: &Node,
+    pretty: bool,
+) -> Option<String> {
     match inner(item)? {
         NodeEnum::RangeVar(relation) => {
             let name = print::quoted(&relation.relname);
             let name = match relation.schemaname.as_str() {
                 "" => name,
+                schema if reader.shows(schema, &relation.relname) => name,
                 schema => format!("{}.{name}", print::quoted(schema)),
             };
             Some(name + &alias_text(relation.alias.as_ref())?)
         }
-        NodeEnum::JoinExpr(join) => join_text(planner, scope, join, pretty),
+        NodeEnum::JoinExpr(join) => join_text((planner, reader), scope, join, pretty),
         _ => None,
     }
 }
@@ -395,12 +401,17 @@ fn alias_text(alias: Option<&Alias>) -> Option<String> {
     }
 }
 
-fn join_text(planner: &Planner, scope: &Scope, join: &JoinExpr, pretty: bool) -> Option<String> {
+fn join_text(
+    (planner, reader): (&Planner, &Planner),
+    scope: &Scope,
+    join: &JoinExpr,
+    pretty: bool,
+) -> Option<String> {
     if join.alias.is_some() || join.is_natural || join.join_using_alias.is_some() {
         return None;
     }
-    let left = item_text(planner, scope, join.larg.as_deref()?, pretty)?;
-    let right = item_text(planner, scope, join.rarg.as_deref()?, pretty)?;
+    let left = item_text((planner, reader), scope, join.larg.as_deref()?, pretty)?;
+    let right = item_text((planner, reader), scope, join.rarg.as_deref()?, pretty)?;
     let word = match join.jointype() {
         JoinType::JoinInner if join.quals.is_none() && join.using_clause.is_empty() => "CROSS JOIN",
         JoinType::JoinInner => "JOIN",

@@ -95,6 +95,7 @@ impl Session {
                 Reason::Turn(_) => Event::Line,
                 Reason::Batch(_) => Event::Batch,
                 Reason::Advisory(_) => Event::Advisory,
+                Reason::Sleep(_) => Event::Sleep,
                 Reason::Disk(_) => Event::Disk,
                 Reason::Others(_) => return,
             };

@@ -159,6 +159,11 @@ impl Session {
                 portal.state = PortalState::Advising(Vec::new());
                 return Ok(None);
             }
+            Command::Sleep(_) => {
+                self.enter_statement();
+                portal.state = PortalState::Sleeping(None);
+                return Ok(None);
+            }
             Command::ResetAll => {
                 self.remember_settings();
                 self.host.settings.reset_all();
@@ -264,6 +269,7 @@ impl Session {
                 return Ok(None);
             }
             Command::Nothing { checkpoint: false } => {}
+            Command::Alone(what) => self.must_be_alone(what)?,
             Command::Nothing { checkpoint: true } => {
                 self.db.tc.compact().map_err(|failure| {
                     let state = match failure.is_disk_full {
@@ -304,6 +310,11 @@ impl Session {
         }
         if matches!(portal.state, PortalState::Advising(_))
             && let Some(pause) = self.advise(portal)?
+        {
+            return Ok(Step::Wait(pause));
+        }
+        if matches!(portal.state, PortalState::Sleeping(_))
+            && let Some(pause) = self.sleep(portal)?
         {
             return Ok(Step::Wait(pause));
         }
@@ -400,6 +411,7 @@ impl Session {
             | PortalState::Batched(_)
             | PortalState::Calling(_)
             | PortalState::Advising(_)
+            | PortalState::Sleeping(_)
             | PortalState::Committing(_) => {
                 return Err(SqlError::internal("a portal went on without having begun"));
             }

@@ -19,7 +19,7 @@ impl Session {
         let incident = match event {
             Event::Row => self.row_incident(),
             Event::Line => self.line_incident(),
-            Event::None | Event::Batch | Event::Advisory | Event::Disk => None,
+            Event::None | Event::Batch | Event::Advisory | Event::Sleep | Event::Disk => None,
         };
         self.waited = incident.map(|incident| (incident, since));
     }

@@ -22,6 +22,7 @@
 //! | `cursors` | DECLARE, FETCH, MOVE |
 //! | `listening` | LISTEN, NOTIFY |
 //! | `advising` | advisory locks |
+//! | `sleeping` | pg_sleep |
 //! | `locking` | LOCK TABLE |
 //! | `temporary` | temporary tables: when the session commits, and when it ends |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
@@ -63,6 +64,7 @@ mod portals;
 mod prepared;
 mod setting;
 mod simple;
+mod sleeping;
 mod temporary;
 mod transaction;
 mod waits;
@@ -384,14 +386,20 @@ impl Session {
         self.show_idle();
     }
 
+    /// Refuses a statement inside a block.
+    fn must_be_alone(&self, what: &str) -> SqlResult<()> {
+        match self.mode {
+            Mode::Idle | Mode::Implicit => Ok(()),
+            _ => Err(SqlError::new(
+                SqlState::ACTIVE_SQL_TRANSACTION,
+                format!("{what} cannot run inside a transaction block"),
+            )),
+        }
+    }
+
     /// DISCARD ALL: as it was when it was opened. `Some`: wait, and call again.
     fn discard_all(&mut self) -> SqlResult<Option<Pause>> {
-        if self.mode != Mode::Idle && self.mode != Mode::Implicit {
-            return Err(SqlError::new(
-                SqlState::ACTIVE_SQL_TRANSACTION,
-                "DISCARD ALL cannot run inside a transaction block",
-            ));
-        }
+        self.must_be_alone("DISCARD ALL")?;
         self.enter_statement();
         if let Some(pause) = self.discard_temporary()? {
             return Ok(Some(pause));

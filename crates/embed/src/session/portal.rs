@@ -46,6 +46,8 @@ pub(super) enum PortalState {
     Calling(Box<Calling>),
     /// Calls of functions of advisory locks, with what those before gave.
     Advising(Vec<Value>),
+    /// Asleep, until this moment of the monotonic clock once that is known.
+    Sleeping(Option<u64>),
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
     Rows(VecDeque<Vec<Value>>),
     /// A cursor with SCROLL.

@@ -47,7 +47,7 @@ impl Asker<'_> {
         let mut waiting = Vec::new();
         for slot in &slots {
             let found = match slot.event() {
-                Event::None | Event::Disk => None,
+                Event::None | Event::Sleep | Event::Disk => None,
                 Event::Row => row_wait(slot, &locks, &numbers),
                 Event::Line => self.line_wait(slot, &slots),
                 Event::Batch => batch_wait(slot, &slots),

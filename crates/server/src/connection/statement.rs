@@ -290,6 +290,7 @@ impl Connection {
             .session
             .time_limit("lock_timeout")
             .map(Duration::from_millis);
+        let limit = limit.filter(|_| pause.is_for_a_lock());
         loop {
             let ahead = self.input.len() < READ_AHEAD_BYTES;
             tokio::select! {

@@ -259,7 +259,7 @@ pub(super) fn scope_of(record: &TableRecord) -> Scope {
                 origin: None,
             })
             .collect(),
-        number: None,
+        table_oid: None,
     });
     scope
 }

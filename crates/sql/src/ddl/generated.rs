@@ -64,7 +64,7 @@ fn scope_of(record: &TableRecord) -> Scope {
         name: record.name.clone(),
         schema: Some(record.schema.clone()),
         columns: columns.collect(),
-        number: None,
+        table_oid: None,
     });
     scope
 }

@@ -4,7 +4,7 @@
 //! what is not there: that is NULL.  Sizes are not known (0 of what exists): rows of all tables share their files.
 
 use super::constraints::{check_oid, printed_check};
-use super::indexes::{all_indexes, part_indexes};
+use super::indexes::{all_indexes, part_index};
 use super::layout;
 use super::print::{key_text, quoted};
 use super::row_types::{array_type, relation_of, row_type, with_rows};
@@ -166,8 +166,7 @@ impl<'c> Known<'c> {
                 return named(&table.schema, name);
             }
         }
-        let mut parts = part_indexes(self.context.catalog).into_iter();
-        if let Some(own) = parts.find(|own| own.number == number) {
+        if let Some(own) = part_index(self.context.catalog, number) {
             return named(&own.part.schema, &own.name);
         }
         let mut types = self.context.catalog.user_types();
@@ -464,8 +463,7 @@ impl<'c> Known<'c> {
 
     /// `pg_get_indexdef`.
     pub(super) fn index(&self, number: u32, column: usize, pretty: bool) -> Option<String> {
-        let mut parts = part_indexes(self.context.catalog).into_iter();
-        let own = parts.find(|own| own.number == number);
+        let own = part_index(self.context.catalog, number);
         let number = own.as_ref().map_or(number, |own| own.parent);
         for table in self.context.catalog.tables() {
             for (oid, name, columns, unique, _) in all_indexes(table) {
@@ -540,8 +538,7 @@ impl<'c> Known<'c> {
         if let Some(key) = catalog.foreign_keys().find(|key| key.id.0 == number) {
             return self.foreign_key(key);
         }
-        let mut parts = part_indexes(catalog).into_iter();
-        let own = parts.find(|own| own.number == number);
+        let own = part_index(catalog, number);
         let number = own.map_or(number, |own| own.parent);
         for table in &catalog.tables_and_parts() {
             let is_constraint = |oid: u32| {

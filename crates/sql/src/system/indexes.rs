@@ -84,6 +84,17 @@ pub(super) struct PartIndex<'c> {
     pub constraint: bool,
 }
 
+/// What sets their numbers apart.
+const OF_A_PART: u32 = 0xC000_0000;
+
+/// The one with this number.
+pub(super) fn part_index(catalog: &Catalog, number: u32) -> Option<PartIndex<'_>> {
+    // Others are asked for more often, and all names have to be made for one.
+    let marked = number & OF_A_PART == OF_A_PART;
+    let mut all = marked.then(|| part_indexes(catalog))?.into_iter();
+    all.find(|own| own.number == number)
+}
+
 /// All of them.
 pub(super) fn part_indexes(catalog: &Catalog) -> Vec<PartIndex<'_>> {
     let mut all = Vec::new();
@@ -110,7 +121,7 @@ pub(super) fn part_indexes(catalog: &Catalog) -> Vec<PartIndex<'_>> {
             let name = name_of(&part.name, &middle, suffix, is_taken);
             taken.insert((part.schema.as_str(), name.clone()));
             all.push(PartIndex {
-                number: 0xC000_0000 | (part.id.0 << 8) | place as u32,
+                number: OF_A_PART | (part.id.0 << 8) | place as u32,
                 parent,
                 name,
                 part,

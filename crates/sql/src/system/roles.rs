@@ -9,7 +9,7 @@ use crate::records::RoleRecord;
 use crate::role::{AclItem as Item, Roles, acl_text, default_acl};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlType, Value};
-use quintet_ir::{Object, ObjectKind};
+use quintet_ir::{Object, ObjectKind, Privileges};
 use std::sync::Arc;
 
 pub(super) const RELATIONS: &[Definition] = &[
@@ -125,6 +125,73 @@ pub(super) const RELATIONS: &[Definition] = &[
         },
     },
 ];
+
+const GRANT_COLUMNS: &[&str] = &[
+    "grantor",
+    "grantee",
+    "table_catalog",
+    "table_schema",
+    "table_name",
+    "privilege_type",
+    "is_grantable",
+    "with_hierarchy",
+];
+
+pub(super) const INFORMATION: &[Definition] = &[
+    Definition {
+        name: "table_privileges",
+        columns: GRANT_COLUMNS,
+        rows: |planner| grants(planner, true),
+    },
+    Definition {
+        name: "role_table_grants",
+        columns: GRANT_COLUMNS,
+        rows: |planner| grants(planner, false),
+    },
+];
+
+/// Privileges on tables and views of whoever's privileges the reader has, and `with_public` what everybody has.
+fn grants(planner: &Planner, with_public: bool) -> Vec<Vec<Value>> {
+    let catalog = planner.catalog();
+    let roles = catalog.roles();
+    let reader = planner.context.user.role;
+    let has = |role| roles.has_privileges_of(reader, role);
+    let tables = catalog.tables_and_parts();
+    let tables = tables.iter().map(|t| (t.relation().0, &t.schema, &t.name));
+    let views = catalog.views().map(|v| (v.id.0, &v.schema, &v.name));
+    let mut rows = Vec::new();
+    for (number, schema, name) in tables.chain(views) {
+        let kind = ObjectKind::Table;
+        let access = roles.access_of(Object { kind, number });
+        for item in access.list(kind).iter() {
+            let public = item.grantee == RoleId::PUBLIC;
+            if !(public && with_public || !public && has(item.grantee) || has(item.grantor)) {
+                continue;
+            }
+            for (privilege, word, _) in Privileges::ALL {
+                if !item.privileges.contains(privilege) {
+                    continue;
+                }
+                let grantable = item.grantee == access.owner || item.options.contains(privilege);
+                let yes = |is: bool| text(if is { "YES" } else { "NO" });
+                rows.push(vec![
+                    text(&roles.name(item.grantor)),
+                    match public {
+                        true => text("PUBLIC"),
+                        false => text(&roles.name(item.grantee)),
+                    },
+                    text(planner.context.database),
+                    text(schema),
+                    text(name),
+                    text(word),
+                    yes(grantable),
+                    yes(privilege == Privileges::SELECT),
+                ]);
+            }
+        }
+    }
+    rows
+}
 
 /// The role that a database begins with has every right there is, also those that nothing here asks for.
 fn is_first(role: &RoleRecord) -> bool {

@@ -4,12 +4,13 @@
 //! in.  Does not: list built-in functions; a routine whose types have gone is left out until they are back.
 
 use super::print::quoted;
+use super::row_types::row_type;
 use super::{Definition, OWNER, flag, oid, schema_oid, short, text};
 use crate::names::inner;
 use crate::parse;
 use crate::planner::Planner;
 use crate::plpgsql::{Header, ParameterMode, Returns, Volatility};
-use crate::routine::{Signature, StoredRoutine};
+use crate::routine::{Parameter, Signature, StoredRoutine};
 use pg_query::NodeEnum;
 use quintet_base::types::format_type;
 use quintet_base::value::Array;
@@ -48,6 +49,8 @@ pub(super) const RELATIONS: &[Definition] = &[
             "prorettype",
             "proargtypes",
             "proargnames",
+            "proallargtypes",
+            "proargmodes",
             "prosrc",
             "proconfig",
             "proacl",
@@ -162,16 +165,41 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         };
         let set = signature.output == Output::Rows;
         let language = LANGUAGES.iter().find(|known| known.0 == language);
-        let types = inputs().map(|p| {
-            let own = type_number(p.ty, p.row.is_some());
+        let type_of = |p: &Parameter| {
+            let own = p
+                .row
+                .as_ref()
+                .map_or(p.ty.oid(), |row| number_of_row(planner, row));
             oid(p.domain.unwrap_or(own))
+        };
+        let types = inputs().map(type_of);
+        // As in PostgreSQL, nothing where all of them are given.
+        let all = || {
+            let all = signature.parameters.iter();
+            let given = signature
+                .parameters
+                .iter()
+                .all(|p| p.mode == ParameterMode::In);
+            (!given).then_some(all)
+        };
+        let modes = all().map(|all| {
+            let letter = |p: &Parameter| match p.mode {
+                ParameterMode::In => "i",
+                ParameterMode::Out => "o",
+                ParameterMode::InOut => "b",
+                ParameterMode::Table => "t",
+            };
+            all.map(|p| text(letter(p))).collect()
         });
         let names = signature.parameters.iter();
         let names = names.map(|p| text(p.name.as_deref().unwrap_or_default()));
         let named = signature.parameters.iter().any(|p| p.name.is_some());
         let array = |element, values| Value::Array(Box::new(Array { element, values }));
         let result = match (&signature.columns[..], signature.is_row || signature.record) {
-            (_, true) => RECORD,
+            (_, true) => match &signature.row {
+                Some(row) => number_of_row(planner, row),
+                None => RECORD,
+            },
             ([], _) => SqlType::Void.oid(),
             ([_], false) if signature.procedure => RECORD,
             ([column, ..], false) => signature.result_domain.unwrap_or(column.ty.oid()),
@@ -200,6 +228,10 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
                 true => array(SqlType::Text, names.collect()),
                 false => Value::Null,
             },
+            all().map_or(Value::Null, |all| {
+                array(SqlType::Oid, all.map(type_of).collect())
+            }),
+            modes.map_or(Value::Null, |modes| array(SqlType::Text, modes)),
             text(&body),
             Value::Null,
             Value::Null,
@@ -208,11 +240,11 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
     described(planner).into_iter().map(row).collect()
 }
 
-/// A type's number; a row of a table has none here, since pg_type does not list it.
-fn type_number(ty: SqlType, is_row: bool) -> u32 {
-    match is_row {
-        true => RECORD,
-        false => ty.oid(),
+/// The number of the type of a table's rows, or of a composite type.
+fn number_of_row(planner: &Planner, table: &TableRef) -> u32 {
+    match planner.catalog().user_type(table.id.0) {
+        Some(record) => record.id,
+        None => row_type(table.id.0),
     }
 }
 
