@@ -257,7 +257,7 @@ impl Activation<'_> {
         };
         let answer = self.statement(statement, most)?;
         let writes = !matches!(statement, Statement::Query(_));
-        if writes && answer.count > 1 && !into.targets.is_empty() {
+        if writes && answer.count > 1 && !into.targets.is_empty() && !into.silent {
             return Err(several_rows());
         }
         self.end_of_statement(into, answer.count)?;
