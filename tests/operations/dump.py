@@ -208,6 +208,19 @@ def pg_dump_itself_writes_what_is_here():
             where exists (select 1 from other.things t where t.id = q.id);
         comment on schema public is 'ours'; comment on constraint two_c on two is 'a check'; comment on index book_author is 'an index';
         grant select on book to public; revoke all on function sq(int) from public;
+        create table holes (a int, b text); create index on holes (lower(b)); create index on holes (a) where a > 1;
+        alter table holes add c int default 7; insert into holes values (1, 'x', 3);
+        create table spelled (d date, y int generated always as (extract(year from d)) stored, s text, p int default position('a' in 'bca'),
+            r interval default interval '90' minute, check (position('z' in s) = 0));
+        insert into spelled (d) values ('2026-01-02');
+        create table counted (k int, s serial) partition by list (k); create table counted_1 partition of counted for values in (1);
+        insert into counted (k) values (1);
+        create type a_pair as (m mood, n int); create domain a_mood as mood; create table zoo (a int, b a_mood);
+        create function animals() returns setof zoo language sql as 'select * from zoo';
+        create function an_animal(r zoo, p a_pair) returns zoo language plpgsql as $$ begin return r; end $$;
+        create function a_count() returns bigint language sql as 'select count(*) from author';
+        create function "F x"("A b" int, "select" int, out "C" int) language sql as 'select 1';
+        create view calls as select a_count() as n, extract(epoch from now()) > 0 as later;
     """
     with server() as s, postgres() as p, server() as other, postgres() as direct:
         for text in (SCHEMA, more):
@@ -221,6 +234,13 @@ def pg_dump_itself_writes_what_is_here():
         again = lines(written(other))
         equal([line for line in again if line not in lines(text)], [])
         equal(len(again), len(lines(text)))
+        for to in (s, p, other):
+            with to.connect() as c:
+                equal(c.execute("select a, b, c from holes").fetchone(), (1, "x", 3))
+                equal(c.execute("insert into spelled (d, s) values ('2025-01-01', 'a') returning y, p, r::text").fetchone(), (2025, 3, "01:30:00"))
+                equal(c.execute("insert into counted (k) values (1) returning s > 1, tableoid::regclass::text").fetchone(), (True, "counted_1"))
+                equal(c.execute("select count(*) from counted").fetchone(), (2,))
+                equal(c.execute("select n = a_count(), later from calls").fetchone(), (True, True))
         # What it says of PostgreSQL, but for the form of longer views.
         view = lines(text).index('CREATE VIEW other."both" AS')
         ours, theirs = lines(text), lines(written(direct))

@@ -99,6 +99,7 @@ impl SessionHost {
             session: self.settings.identity.session(),
             salt,
             temporary: self.temporary,
+            bodies_unchecked: self.settings.get("check_function_bodies") == Some("off"),
         }
     }
 

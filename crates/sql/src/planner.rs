@@ -49,6 +49,8 @@ pub struct Who {
     pub salt: [u8; 16],
     /// The number of the session, by which its temporary tables are found; 0: of no session.
     pub temporary: u32,
+    /// `check_function_bodies` is off: what a routine does is looked at when it is called.
+    pub bodies_unchecked: bool,
 }
 
 impl Who {
@@ -58,6 +60,7 @@ impl Who {
         session: RoleId::BOOTSTRAP,
         salt: [0; 16],
         temporary: 0,
+        bodies_unchecked: false,
     };
 }
 

@@ -45,12 +45,14 @@ use crate::parse;
 use crate::planner::{PlanContext, Who};
 use crate::plpgsql::{self, Header};
 use crate::records::RoutineRecord;
+use crate::system::print::quoted;
 use pg_query::NodeEnum;
 use pg_query::protobuf::CreateFunctionStmt;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::Program;
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(crate) use block::plan_do;
 pub(crate) use call::{
@@ -69,7 +71,12 @@ pub(crate) struct StoredRoutine {
     pub record: Arc<RoutineRecord>,
     signature: OnceLock<SqlResult<Arc<Signature>>>,
     program: OnceLock<SqlResult<Arc<Program>>>,
+    /// For callers whose search path is another than `public`.
+    elsewhere: Mutex<BTreeMap<Vec<String>, SqlResult<Arc<Program>>>>,
 }
+
+/// Programs of one routine are kept for so many search paths.
+const PATHS_MAX: usize = 64;
 
 impl StoredRoutine {
     pub fn new(record: RoutineRecord) -> StoredRoutine {
@@ -81,6 +88,7 @@ impl StoredRoutine {
             record,
             signature: OnceLock::new(),
             program: OnceLock::new(),
+            elsewhere: Mutex::default(),
         }
     }
 
@@ -96,7 +104,9 @@ impl StoredRoutine {
     pub fn signature(&self, catalog: &Catalog) -> SqlResult<&Arc<Signature>> {
         let made = self.signature.get_or_init(|| {
             let statement = statement(&self.record.text)?;
-            with_context(catalog, |context| {
+            // Types without a schema are the routine's own schema's, or everybody's.
+            let path = format!("{}, public", quoted(&self.record.schema));
+            with_context(catalog, &path, |context| {
                 Signature::of(self.record.id, &statement, &self.record.text, context).map(Arc::new)
             })
         });
@@ -120,20 +130,46 @@ impl StoredRoutine {
     /// What its body says, against the schema as it is.
     pub fn program(&self, catalog: &Catalog) -> SqlResult<&Arc<Program>> {
         let made = self.program.get_or_init(|| {
-            with_context(catalog, |context| {
+            with_context(catalog, "public", |context| {
                 link::program(self.record.id, context).map(Arc::new)
             })
         });
         made.as_ref().map_err(Clone::clone)
     }
+
+    /// The same where bare names in its body are looked for in these schemas: a body means what its caller's search path
+    /// says.
+    ///
+    /// # Errors
+    /// As [`StoredRoutine::program`].
+    pub fn program_within(&self, catalog: &Catalog, path: &[String]) -> SqlResult<Arc<Program>> {
+        if path == ["public"] {
+            return self.program(catalog).map(Arc::clone);
+        }
+        let mut known = self
+            .elsewhere
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = known.get(path) {
+            return made.clone();
+        }
+        let schemas: Vec<String> = path.iter().map(|schema| quoted(schema)).collect();
+        let made = with_context(catalog, &schemas.join(", "), |context| {
+            link::program(self.record.id, context).map(Arc::new)
+        });
+        if known.len() < PATHS_MAX {
+            known.insert(path.to_vec(), made.clone());
+        }
+        made
+    }
 }
 
 /// Stored text means the same whatever the session's settings.
-fn with_context<T>(catalog: &Catalog, make: impl FnOnce(&PlanContext) -> T) -> T {
+fn with_context<T>(catalog: &Catalog, path: &str, make: impl FnOnce(&PlanContext) -> T) -> T {
     let format = FormatContext::default();
     make(&PlanContext {
         catalog,
-        schema: "public",
+        schema: path,
         user: Who::SYSTEM,
         database: "",
         format: &format,

@@ -215,7 +215,10 @@ fn set(planner: &Planner, statement: &VariableSetStmt) -> SqlResult<Planned> {
         VariableSetKind::VarSetValue => Command::Set {
             local,
             name,
-            value: Some(values(&statement.args)?),
+            value: Some(match interval_of_zone(&statement.args) {
+                Some(hours) => hours,
+                None => values(&statement.args)?,
+            }),
         },
         VariableSetKind::VarSetDefault | VariableSetKind::VarReset => Command::Set {
             local,
@@ -232,6 +235,24 @@ fn set(planner: &Planner, statement: &VariableSetStmt) -> SqlResult<Planned> {
         VariableSetKind::Undefined => return Err(SqlError::internal("SET of no kind")),
     };
     Ok(planner.command(command, tag))
+}
+
+/// `INTERVAL '-08:00' HOUR TO MINUTE` as hours to the east, which is what it means; the same as a text would be to the west.
+fn interval_of_zone(nodes: &[Node]) -> Option<String> {
+    let [node] = nodes else { return None };
+    let Some(NodeEnum::TypeCast(cast)) = inner(node) else {
+        return None;
+    };
+    let text = names::option_text(cast.arg.as_deref()?)?;
+    let (west, clock) = match text.strip_prefix('-') {
+        Some(clock) => (true, clock),
+        None => (false, text.trim_start_matches('+')),
+    };
+    let mut hours = 0.0;
+    for (part, unit) in clock.split(':').zip([1.0, 60.0, 3600.0]) {
+        hours += f64::from(part.parse::<u16>().ok()?) / unit;
+    }
+    (clock.contains(':')).then(|| (if west { -hours } else { hours }).to_string())
 }
 
 /// The values of SET as one text.

@@ -229,8 +229,33 @@ pub(crate) fn definition(outer: &PlanContext, view: &ViewRecord, pretty: bool) -
         .and_then(|select| query_text((&planner, &reader), &select, view, pretty));
     match printed {
         Some(text) => format!("{text};"),
-        None => format!(" {};", view.text),
+        None => format!(" {};", with_names(&planner, view)),
     }
+}
+
+/// The text of a view with its columns' names, where its query has others.
+fn with_names(planner: &Planner, view: &ViewRecord) -> String {
+    let outputs = query_of(view).and_then(|select| plan_query(planner, &select, None));
+    let same = outputs.is_ok_and(|query| {
+        let own = query.outputs.iter().map(|output| output.name.as_str());
+        own.eq(view.columns.iter().map(|column| column.name.as_str()))
+    });
+    if same {
+        return view.text.clone();
+    }
+    let name = print::quoted(&view.name);
+    let columns = view.columns.iter();
+    let columns: Vec<String> = columns.map(|column| print::quoted(&column.name)).collect();
+    let all: Vec<String> = columns
+        .iter()
+        .map(|column| format!("{name}.{column}"))
+        .collect();
+    format!(
+        "SELECT {} FROM ({}) {name}({})",
+        all.join(", "),
+        view.text,
+        columns.join(", ")
+    )
 }
 
 /// The text of a query with a schema before each relation whose name alone would not mean it to the reader.
@@ -238,6 +263,7 @@ fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectSt
     let statement = NodeEnum::SelectStmt(Box::new(select));
     let queries = RefCell::new(BTreeSet::new());
     let places = RefCell::new(BTreeMap::new());
+    let routines = RefCell::new(BTreeMap::new());
     any_node(&statement, &|node| {
         match node {
             NodeRef::CommonTableExpr(query) => {
@@ -248,13 +274,32 @@ fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectSt
                     places.borrow_mut().insert(place, relation.relname.clone());
                 }
             }
+            NodeRef::FuncCall(call) => {
+                if let [name] = names::strings(&call.funcname).as_slice()
+                    && let Ok(place) = usize::try_from(call.location)
+                {
+                    routines.borrow_mut().insert(place, (*name).to_string());
+                }
+            }
             _ => {}
         }
         false
     });
     let mut text = text.to_string();
-    // From behind, so that places before stay what they are.
-    for (place, name) in places.take().into_iter().rev() {
+    // Routines and relations stand in different places.
+    let mut schemas = BTreeMap::new();
+    for (place, name) in routines.take() {
+        let means = |planner: &Planner| {
+            let found = planner.find_routines(None, &name);
+            found.first().map(|routine| routine.record.schema.clone())
+        };
+        if let Some(schema) = means(within)
+            && means(reader).as_ref() != Some(&schema)
+        {
+            schemas.insert(place, schema);
+        }
+    }
+    for (place, name) in places.take() {
         let is_query = queries.borrow().contains(&name);
         let found = within.path().iter().find(|schema| {
             let catalog = within.catalog();
@@ -263,9 +308,14 @@ fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectSt
         if let Some(schema) = found
             && !is_query
             && !reader.shows(schema, &name)
-            && text.is_char_boundary(place)
         {
-            text.insert_str(place, &format!("{}.", print::quoted(schema)));
+            schemas.insert(place, schema.clone());
+        }
+    }
+    // From behind, so that places before stay what they are.
+    for (place, schema) in schemas.into_iter().rev() {
+        if text.is_char_boundary(place) {
+            text.insert_str(place, &format!("{}.", print::quoted(&schema)));
         }
     }
     text

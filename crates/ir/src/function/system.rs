@@ -5,9 +5,11 @@
 
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
-use quintet_base::SqlType::{Bool, Float8, Int4, Int8, Name, NameArray, Oid, Text, Uuid, Void};
+use quintet_base::SqlType::{
+    Bool, Float8, Int4, Int8, Name, NameArray, Oid, RegClass, Text, Uuid, Void,
+};
 use quintet_base::value::Array;
-use quintet_base::{RoleId, SqlResult, SqlState, SqlType, TypeMod, Value, types};
+use quintet_base::{RoleId, SequenceId, SqlResult, SqlState, SqlType, TypeMod, Value, types};
 
 /// What clients are told that they talk to: PostgreSQL's version first, since drivers parse it.
 const VERSION: &str = concat!("PostgreSQL 15.0 (Quintet ", env!("CARGO_PKG_VERSION"), ")");
@@ -105,6 +107,17 @@ fn last_value(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     host.lastval().map(Value::Int8)
 }
 
+fn sequence_last_value(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let Value::Oid(number) = args[0] else {
+        return Ok(Value::Null);
+    };
+    let state = host.sequence_state(SequenceId(*number))?;
+    Ok(match state.is_called {
+        true => Value::Int8(state.last),
+        false => Value::Null,
+    })
+}
+
 fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Int4(host.process_id()))
 }
@@ -173,6 +186,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .lenient(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),
     new("lastval", &[], Int8, last_value).volatile(),
+    new(
+        "pg_sequence_last_value",
+        &[RegClass],
+        Int8,
+        sequence_last_value,
+    )
+    .volatile(),
     new("pg_is_in_recovery", &[], Bool, no).volatile(),
     new("format_type", &[Oid, Int4], Text, format_type)
         .stable()

@@ -242,7 +242,7 @@ pub(crate) fn callee(planner: &Planner, signature: &Signature) -> SqlResult<Call
             planner.calls.unlinked.borrow_mut().push(signature.id);
             None
         }
-        None => Some(Arc::clone(program_of(planner, signature)?)),
+        None => Some(program_of(planner, signature)?),
     };
     Ok(Callee {
         id: signature.id,
@@ -273,10 +273,13 @@ pub(crate) fn callee_of_record(
     })
 }
 
-fn program_of<'a>(planner: &Planner<'a>, signature: &Signature) -> SqlResult<&'a Arc<Program>> {
+fn program_of(planner: &Planner, signature: &Signature) -> SqlResult<Arc<Program>> {
     let gone = || SqlError::internal("a routine that was found is not in the catalogue");
     let stored = planner.catalog().routine(signature.id);
-    stored.ok_or_else(gone)?.program(planner.catalog())
+    let path = planner.named_path();
+    stored
+        .ok_or_else(gone)?
+        .program_within(planner.catalog(), path)
 }
 
 /// Calls with the first slots of their results, in the order in which they are made: as they are written,
@@ -644,7 +647,7 @@ fn planned(
     tag: &'static str,
 ) -> SqlResult<Planned> {
     let body = Body::Call {
-        program: Arc::clone(program_of(planner, &found.signature)?),
+        program: program_of(planner, &found.signature)?,
         arguments: found.arguments,
     };
     finish(planner, planner.finish_params()?, body, columns, tag)

@@ -75,9 +75,11 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         text: text.to_string(),
     })?;
     // Whether it can be called is known now, not at the first call.
-    let next = draft.catalog_to_be()?;
-    if let Some(stored) = next.routine(id) {
-        stored.program(&next)?;
+    if !planner.context.user.bodies_unchecked {
+        let next = draft.catalog_to_be()?;
+        if let Some(stored) = next.routine(id) {
+            stored.program_within(&next, planner.named_path())?;
+        }
     }
     draft.finish(match statement.is_procedure {
         true => "CREATE PROCEDURE",

@@ -21,7 +21,6 @@ use crate::utility::text_column;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, ObjectType, ObjectWithArgs};
 use quintet_base::{SqlError, SqlResult, SqlState};
-use std::sync::Arc;
 
 /// The routine that is to be explained, as it was named.
 #[derive(Clone, Debug)]
@@ -119,7 +118,7 @@ pub(crate) fn plan_explain(planner: &Planner, explained: &Explained) -> SqlResul
     let stored = catalog
         .routine(id)
         .ok_or_else(|| SqlError::internal("a routine that was found is gone"))?;
-    let program = Arc::clone(stored.program(catalog)?);
+    let program = stored.program_within(catalog, planner.named_path())?;
     Ok(Planned {
         columns: vec![text_column("QUERY PLAN")],
         ..planner.command(Command::ExplainRoutine(program), "EXPLAIN")

@@ -112,6 +112,12 @@ const ATTRIBUTE_TYPE: usize = 2;
 /// See [`ATTRIBUTE_TYPE`].
 const ATTRIBUTE_MODIFIER: usize = 7;
 
+/// How many columns of a table have a number: up to the last one that is not an index's own.
+pub(super) fn numbered(table: &TableDef) -> usize {
+    let last = table.columns.iter().rposition(|column| !column.hidden);
+    last.map_or(0, |last| last + 1)
+}
+
 fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for made in planner.catalog().user_types() {
@@ -133,8 +139,10 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
         let is_part = table.relation() != table.id;
         let record = planner.catalog().record(table.id);
         let columns = table.columns.iter().enumerate();
-        for (number, column) in columns.filter(|(_, column)| !column.hidden) {
-            let name = match column.dropped {
+        // Those of indexes' expressions that others stand behind are dropped to whoever asks: numbers have no holes.
+        for (number, column) in columns.take(numbered(table)) {
+            let dropped = column.dropped || column.hidden;
+            let name = match dropped {
                 true => format!("........pg.dropped.{}........", number + 1),
                 false => column.name.clone(),
             };
@@ -142,15 +150,16 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
             let default = stored.is_some_and(|stored| stored.default.is_some());
             let mut row = attribute(&Attribute {
                 modifier: column.modifier,
-                default: (default && column.identity.is_none()) || column.generated.is_some(),
-                generated: column.generated.is_some(),
+                default: (default && column.identity.is_none() || column.generated.is_some())
+                    && !dropped,
+                generated: column.generated.is_some() && !dropped,
                 missing: column.missing.is_some(),
                 identity: match column.identity {
                     Some(Identity::Always) => "a",
                     Some(Identity::ByDefault) => "d",
                     None => "",
                 },
-                dropped: column.dropped,
+                dropped,
                 ..plain(
                     table.relation().0,
                     &name,

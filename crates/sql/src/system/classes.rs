@@ -3,6 +3,7 @@
 //! Relies on: the catalogue, and `layout` for the system's own relations.  Promises: one row per relation, numbered as other relations
 //! mean it.  Does not: count rows or pages.
 
+use super::attributes::numbered;
 use super::indexes::{all_indexes, part_indexes};
 use super::row_types::row_type;
 use super::sequences::SEQUENCE_COLUMNS;
@@ -175,7 +176,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 schema: &table.schema,
                 kind: if divided { "p" } else { "r" },
                 access_method: if divided { 0 } else { HEAP },
-                columns: table.columns.len(),
+                columns: numbered(table),
                 checks: table.own_checks().count(),
                 indexed: !all_indexes(table).is_empty(),
                 referring: bound.is_none() && table.references.is_some(),

@@ -9,7 +9,7 @@
 use crate::call::split_name;
 use crate::expr::Binder;
 use crate::names::{self, inner};
-use crate::parse::parse_expression;
+use crate::parse::{self, parse_expression};
 use crate::planner::Planner;
 use crate::records::ColumnRecord;
 use crate::scope::Scope;
@@ -20,11 +20,12 @@ use pg_query::protobuf::{
     self, AExpr, AExprKind, BoolExprType, BoolTestType, Node, NullTestType, SqlValueFunctionOp,
     a_const,
 };
+use quintet_base::text_format::FormatContext;
 use quintet_base::types::{TypeFamily, format_type};
 use quintet_base::{IndexId, SqlType, TypeMod, Value};
-use quintet_ir::CompareOp;
 use quintet_ir::function;
 use quintet_ir::schema::TableDef;
+use quintet_ir::{CompareOp, Expr};
 
 /// How strongly a printed piece holds together, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -415,6 +416,19 @@ impl Printer<'_, '_, '_> {
                     _ => {}
                 }
             }
+            if ty == SqlType::Interval && modifier != TypeMod::NONE {
+                // Its fields say what the number is.
+                let node = parse::wrap(NodeEnum::TypeCast(Box::new(cast.clone())));
+                let bound = Binder::new(self.planner, self.scope, "expressions").bind(&node);
+                let Ok(Expr::Const(value @ Value::Interval(_), _)) =
+                    bound.map(quintet_ir::fold::fold)
+                else {
+                    return None;
+                };
+                let text =
+                    quintet_base::text_format::to_string(&value, ty, &FormatContext::default());
+                return Some((format!("'{text}'::interval"), Bond::Atom));
+            }
             let label = self.constant(constant, Some(ty))?;
             return Some(match modifier {
                 TypeMod::NONE => (label, Bond::Atom),
@@ -565,6 +579,25 @@ impl Printer<'_, '_, '_> {
                 .collect::<Vec<_>>()
                 .join("."),
         };
+        // The grammar has them in no other form.
+        match (name.as_str(), call.args.as_slice()) {
+            ("extract", [field, from]) => {
+                let Some(NodeEnum::AConst(constant)) = inner(field) else {
+                    return None;
+                };
+                let Some(a_const::Val::Sval(field)) = &constant.val else {
+                    return None;
+                };
+                let (from, _) = self.print(from, None)?;
+                return Some(format!("EXTRACT({} FROM {from})", quoted(&field.sval)));
+            }
+            ("position", [text, part]) => {
+                let part = self.inside(part, Some(SqlType::Text), Bond::Atom)?;
+                let text = self.inside(text, Some(SqlType::Text), Bond::Atom)?;
+                return Some(format!("POSITION(({part}) IN ({text}))"));
+            }
+            _ => {}
+        }
         if call.agg_star {
             return Some(format!("{name}(*)"));
         }

@@ -240,6 +240,28 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
     described(planner).into_iter().map(row).collect()
 }
 
+/// Types that users made, and rows of tables, with the routines that are declared with them.
+pub(super) fn types_of_routines(planner: &Planner) -> Vec<(u32, u32)> {
+    let catalog = planner.catalog();
+    let mut all = Vec::new();
+    for routine in described(planner) {
+        let number = routine.stored.record.id.0;
+        let signature = &routine.signature;
+        let values = signature.parameters.iter().map(|p| p.ty);
+        let values = values.chain(signature.columns.iter().map(|column| column.ty));
+        let values = values.filter_map(|ty| catalog.type_with(ty.oid()).map(|record| record.id));
+        let rows = signature.parameters.iter().filter_map(|p| p.row.as_ref());
+        let rows = rows.chain(&signature.row);
+        let rows = rows.map(|row| number_of_row(planner, row));
+        let domains = signature.parameters.iter().filter_map(|p| p.domain);
+        let domains = domains.chain(signature.result_domain);
+        all.extend(values.chain(rows).chain(domains).map(|ty| (number, ty)));
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The number of the type of a table's rows, or of a composite type.
 fn number_of_row(planner: &Planner, table: &TableRef) -> u32 {
     match planner.catalog().user_type(table.id.0) {
@@ -396,7 +418,7 @@ fn arguments_text(routine: &Described, with_defaults: bool) -> String {
             ParameterMode::Out => parts.push("OUT".into()),
             ParameterMode::InOut => parts.push("INOUT".into()),
         }
-        parts.extend(parameter.name.clone());
+        parts.extend(parameter.name.as_deref().map(quoted));
         parts.push(row.clone().unwrap_or_else(|| parameter.type_text()));
         if let Some(node) = parameter.default.as_ref().filter(|_| with_defaults) {
             let text = parse::expression_text(node).unwrap_or_else(|_| "…".into());
@@ -430,7 +452,7 @@ fn result_text(routine: &Described) -> Option<String> {
         .map(|p| {
             format!(
                 "{} {}",
-                p.name.as_deref().unwrap_or_default(),
+                quoted(p.name.as_deref().unwrap_or_default()),
                 p.type_text()
             )
         })

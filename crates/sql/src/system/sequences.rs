@@ -5,7 +5,9 @@
 
 use super::attributes::default_number;
 use super::indexes::part_indexes;
-use super::{Definition, PG_CLASS, PG_CONSTRAINT, flag, live, oid, text};
+use super::routines::types_of_routines;
+use super::row_types::row_type;
+use super::{Definition, PG_CLASS, PG_CONSTRAINT, PG_PROC, PG_TYPE, flag, live, oid, text};
 use crate::planner::Planner;
 use crate::records::ViewRecord;
 use quintet_base::{SequenceId, SqlType, TableId, Value};
@@ -183,7 +185,8 @@ fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
             rows.extend(columns.map(|column| depends(*relation, column, "n")));
         }
     }
-    for table in planner.catalog().tables() {
+    rows.extend(of_types(planner));
+    for table in &planner.catalog().tables_and_parts() {
         for (number, column) in table.columns.iter().enumerate() {
             let Some(default) = &column.default else {
                 continue;
@@ -194,7 +197,7 @@ fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
             let depends = |relation: u32, column: i32, kind: &str| {
                 vec![
                     oid(PG_ATTRDEF),
-                    oid(default_number(table.id.0, number)),
+                    oid(default_number(table.relation().0, number)),
                     Value::Int4(0),
                     oid(PG_CLASS),
                     oid(relation),
@@ -202,11 +205,55 @@ fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
                     text(kind),
                 ]
             };
-            rows.push(depends(table.id.0, number as i32 + 1, "a"));
+            rows.push(depends(table.relation().0, number as i32 + 1, "a"));
             let mut asked = Vec::new();
             sequences_in(default, &mut asked);
             rows.extend(asked.into_iter().map(|id| depends(id.0, 0, "n")));
         }
+    }
+    rows
+}
+
+/// What types are made of, and what routines are declared with.
+fn of_types(planner: &Planner) -> Vec<Vec<Value>> {
+    let depends = |[class, number]: [u32; 2], [of, on]: [u32; 2], kind: &str| {
+        let none = Value::Int4(0);
+        vec![
+            oid(class),
+            oid(number),
+            none.clone(),
+            oid(of),
+            oid(on),
+            none,
+            text(kind),
+        ]
+    };
+    let catalog = planner.catalog();
+    let made_by_users = |ty: SqlType| catalog.type_with(ty.oid()).map(|record| record.id);
+    let mut rows = Vec::new();
+    for record in catalog.user_types() {
+        for field in record.fields().unwrap_or_default() {
+            let class = [PG_CLASS, record.class_number()];
+            rows.extend(made_by_users(field.ty).map(|ty| depends(class, [PG_TYPE, ty], "n")));
+        }
+        if record.fields().is_some() {
+            let class = [PG_CLASS, record.class_number()];
+            rows.push(depends(class, [PG_TYPE, record.id], "i"));
+        }
+        if let Some(domain) = record.domain() {
+            let own = [PG_TYPE, record.id];
+            rows.extend(made_by_users(domain.base).map(|ty| depends(own, [PG_TYPE, ty], "n")));
+        }
+    }
+    for table in catalog.tables() {
+        rows.push(depends(
+            [PG_TYPE, row_type(table.id.0)],
+            [PG_CLASS, table.id.0],
+            "i",
+        ));
+    }
+    for (routine, ty) in types_of_routines(planner) {
+        rows.push(depends([PG_PROC, routine], [PG_TYPE, ty], "n"));
     }
     rows
 }

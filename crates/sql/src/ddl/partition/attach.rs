@@ -273,8 +273,17 @@ fn refuse_own(
     for (number, place) in places.iter().enumerate() {
         let Some(place) = place else { continue };
         let default = &record.columns[*place].default;
-        if default.is_some() && *default != parent.columns[number].default {
-            return refuse("with a default that the other has not");
+        let parents = &parent.columns[number];
+        if default.is_some() && *default != parents.default {
+            if parents.default.is_some() {
+                return refuse("with a default that the other has not");
+            }
+            // Files of pg_dump give the table its own afterwards.
+            let message = format!(
+                "default of column \"{}\" is given up: a partition has the defaults of its table",
+                parents.name
+            );
+            planner.warning(SqlState::WARNING, message);
         }
     }
     Ok(())

@@ -1,0 +1,12 @@
+-- A zone as an interval is to the east, as a text to the west.
+SET TIME ZONE INTERVAL '-08:00' HOUR TO MINUTE;
+SELECT timestamptz '2020-07-01 00:00+00';
+SET TIME ZONE INTERVAL '+05:30' HOUR TO MINUTE;
+SELECT timestamptz '2020-07-01 00:00+00';
+SET TIME ZONE INTERVAL '5' HOUR;
+SELECT timestamptz '2020-07-01 00:00+00';
+SET TIME ZONE '-08:00';
+SELECT timestamptz '2020-07-01 00:00+00';
+SET TIME ZONE -8;
+SELECT timestamptz '2020-07-01 00:00+00';
+RESET TIME ZONE;
