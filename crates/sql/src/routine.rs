@@ -138,7 +138,7 @@ impl StoredRoutine {
     }
 
     /// The same where bare names in its body are looked for in these schemas: a body means what its caller's search path
-    /// says.
+    /// says, and where that does not know all of them, what it means in its own schema and `public`.
     ///
     /// # Errors
     /// As [`StoredRoutine::program`].
@@ -154,9 +154,15 @@ impl StoredRoutine {
             return made.clone();
         }
         let schemas: Vec<String> = path.iter().map(|schema| quoted(schema)).collect();
-        let made = with_context(catalog, &schemas.join(", "), |context| {
-            link::program(self.record.id, context).map(Arc::new)
-        });
+        let make = |path: &str| {
+            with_context(catalog, path, |context| {
+                link::program(self.record.id, context).map(Arc::new)
+            })
+        };
+        let made = make(&schemas.join(", "));
+        // A view keeps the path that it was made with, which may have none of the names in the bodies that it calls.
+        let own = format!("{}, public", quoted(&self.record.schema));
+        let made = made.or_else(|error| make(&own).map_err(|_| error));
         if known.len() < PATHS_MAX {
             known.insert(path.to_vec(), made.clone());
         }

@@ -35,7 +35,7 @@ RESET search_path;
 SELECT rpa.rp_f();
 SELECT rpa.rp_fib(3);
 SET search_path = '';
-SELECT rpa.rp_f();
+CREATE VIEW rpa.rp_v AS SELECT rpa.rp_s() AS n;
 RESET search_path;
 SELECT rpa.rp_f();
 SET search_path = rpa;
