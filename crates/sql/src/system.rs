@@ -12,7 +12,8 @@
 //! | `system/attributes` | pg_attribute, pg_attrdef |
 //! | `system/indexes` | pg_index |
 //! | `system/constraints` | pg_constraint |
-//! | `system/sequences` | pg_sequence, pg_depend |
+//! | `system/sequences` | pg_sequence; what is selected from a sequence |
+//! | `system/dependencies` | pg_depend, pg_rewrite |
 //! | `system/comments` | pg_description |
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists, information_schema.table_privileges |
@@ -34,6 +35,7 @@ mod attributes;
 mod classes;
 mod comments;
 mod constraints;
+mod dependencies;
 mod describe;
 mod fixed;
 mod indexes;
@@ -120,6 +122,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             indexes::RELATIONS,
             constraints::RELATIONS,
             sequences::RELATIONS,
+            dependencies::RELATIONS,
             comments::RELATIONS,
             fixed::RELATIONS,
             roles::RELATIONS,
