@@ -170,7 +170,7 @@ impl StoredRoutine {
     }
 }
 
-/// Stored text means the same whatever the session's settings.
+/// Stored text means the same whatever the session's settings, but for the schemas that bare names are looked for in.
 fn with_context<T>(catalog: &Catalog, path: &str, make: impl FnOnce(&PlanContext) -> T) -> T {
     let format = FormatContext::default();
     make(&PlanContext {

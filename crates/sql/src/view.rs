@@ -258,7 +258,7 @@ fn with_names(planner: &Planner, view: &ViewRecord) -> String {
     )
 }
 
-/// The text of a query with a schema before each relation whose name alone would not mean it to the reader.
+/// The text of a query with a schema before each relation and each routine whose name alone would not mean it to the reader.
 fn with_schemas(within: &Planner, reader: &Planner, text: &str, select: SelectStmt) -> String {
     let statement = NodeEnum::SelectStmt(Box::new(select));
     let queries = RefCell::new(BTreeSet::new());
