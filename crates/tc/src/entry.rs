@@ -28,6 +28,7 @@
 //! | this one | the entry: made, named, weighed, freed |
 //! | `entry::lock` | its lock word |
 //! | `entry::reading` | [`Found`]: what a snapshot finds, what has changed since |
+//! | `entry::spare` | memory of freed versions for new ones |
 //! | `entry::versions` | versions put on top, dropped, copied |
 #![allow(
     unsafe_code,
@@ -36,6 +37,7 @@
 
 mod lock;
 mod reading;
+mod spare;
 #[cfg(test)]
 mod tests;
 mod versions;

@@ -4,7 +4,7 @@
 //! the description of one version, or that it is being replaced; what a reader may still hold is freed
 //! through the epoch.  Does not: say which versions anybody needs; callers name the readers.
 
-use super::{CHANGING, OWNED, RecordEntry};
+use super::{CHANGING, OWNED, RecordEntry, spare};
 use crate::seats::Readers;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
 use crate::sync::{Atomic, planted};
@@ -13,6 +13,7 @@ use quintet_base::Timestamp;
 use std::ptr::{self, NonNull};
 
 /// A version that is not the newest any more.
+#[cfg_attr(test, derive(Default))]
 pub(super) struct Version {
     pub(super) timestamp: u64,
     pub(super) value: AtomicPtr<u8>,
@@ -102,7 +103,7 @@ impl RecordEntry {
                 older: Atomic::null(),
             };
             version.older.store(old, Ordering::Relaxed);
-            Owned::new(version).into_shared(guard)
+            Owned::<Version>::from(spare::keep(version)).into_shared(guard)
         } else {
             old
         };
@@ -241,8 +242,8 @@ fn retire_version<'g>(cut_off: Shared<'g, Version>, guard: &'g Guard) {
     let version = unsafe { cut_off.deref() };
     let value = version.value.load(Ordering::Relaxed);
     retire_copy(value, version.value_len.load(Ordering::Relaxed), guard);
-    // SAFETY: as above.
-    unsafe { guard.defer_destroy(cut_off) };
+    // SAFETY: as above; nobody else frees it.
+    unsafe { guard.defer_unchecked(move || spare::hand_back(cut_off.into_owned().into_box())) };
 }
 
 /// Frees the bytes of a version that nothing describes any more when the epoch has passed, if they are a
