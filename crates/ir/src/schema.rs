@@ -150,6 +150,8 @@ pub struct CheckDef {
     pub condition: Expr,
     /// As written, for catalogue and messages.
     pub text: String,
+    /// Whether every row fulfils it: not those from before a check that came with NOT VALID, until somebody looks.
+    pub validated: bool,
     /// It comes with the domain that a column is of, and raises the domain's errors by itself.
     pub of_domain: bool,
 }

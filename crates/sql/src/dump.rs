@@ -16,7 +16,7 @@
 use crate::catalog::Catalog;
 use crate::partition::{bound_text, key_text};
 use crate::records::{
-    ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, TypeKind, TypeRecord,
+    CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, TypeKind, TypeRecord,
     ViewColumnRecord, ViewRecord,
 };
 use crate::system;
@@ -172,6 +172,12 @@ impl Catalog {
                 };
                 add("after", run(), text);
             }
+            let not_of_all = |check: &&CheckRecord| record.more.unvalidated.contains(&check.name);
+            for check in record.checks.iter().filter(not_of_all) {
+                let check = check_text(check);
+                let text = format!("ALTER TABLE {name} ADD {check} NOT VALID");
+                add("after", run(), text);
+            }
         }
         let lasts = |id| {
             self.record(id)
@@ -325,13 +331,8 @@ impl Catalog {
                 parts.push(self.column_text(record, at, column));
             }
         }
-        for check in &record.checks {
-            parts.push(format!(
-                "CONSTRAINT {} CHECK ({})",
-                quoted(&check.name),
-                check.text
-            ));
-        }
+        let of_all_rows = |check: &&CheckRecord| !record.more.unvalidated.contains(&check.name);
+        parts.extend(record.checks.iter().filter(of_all_rows).map(check_text));
         if let Some(key) = &record.primary_key {
             let columns = list(key.columns.iter().map(|&at| &*record.columns[at].name));
             parts.push(format!(
@@ -426,6 +427,10 @@ pub(crate) fn clauses_of(key: &ForeignKeyRecord, set: &str) -> String {
         text += " NOT VALID";
     }
     text
+}
+
+fn check_text(check: &CheckRecord) -> String {
+    format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.text)
 }
 
 /// The statement that makes a type.

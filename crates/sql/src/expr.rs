@@ -171,7 +171,10 @@ impl<'b, 'a> Binder<'b, 'a> {
             Some(variables) => variables.resolve(&name),
             None => Ok(None),
         };
-        let conflict = self.planner.variables.map(|known| known.conflict);
+        let in_subquery = self.planner.is_in_subquery()
+            && (found.as_ref()).is_ok_and(|found| !matches!(found.expr, Expr::Outer(..)));
+        let variables = self.planner.variables;
+        let conflict = variables.map(|known| known.meant(&name, in_subquery));
         let conflict = conflict.unwrap_or_default();
         let found = match (found, variable) {
             (found, Ok(None)) => found,

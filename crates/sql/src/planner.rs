@@ -548,6 +548,11 @@ impl<'a> Planner<'a> {
         Ok((result?, level.map_or_else(Vec::new, |level| level.handed)))
     }
 
+    /// Whether what is planned is a subquery that may name columns around it.
+    pub fn is_in_subquery(&self) -> bool {
+        !self.outer.borrow().is_empty()
+    }
+
     /// The column that a name means around the subquery at hand, from the inside out, as it is handed to the
     /// subquery; `None` if it means nothing there.
     ///

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 3 (1 lacks `more`, 2 what `TableMore` has behind `directions`), of sequences 2 (1 lacks `counter`) |
+//! | | | byte 0: version: 1, of tables 4 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 `unvalidated`), of sequences 2 (1 lacks `counter`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -28,8 +28,10 @@ use serde::{Deserialize, Serialize};
 const VERSION: u8 = 1;
 /// Version of a sequence's record: since it has a `counter`.
 const SEQUENCE_VERSION: u8 = 2;
-/// Version of a table's record: since its `more` has `domains` and `hidden`.
-const TABLE_VERSION: u8 = 3;
+/// Version of a table's record: since its `more` has `unvalidated`.
+const TABLE_VERSION: u8 = 4;
+/// Version of a table's record since its `more` has `domains` and `hidden`.
+const HIDDEN_VERSION: u8 = 3;
 /// Version of a table's record since it has `more`.
 const MORE_VERSION: u8 = 2;
 
@@ -69,8 +71,10 @@ pub(crate) struct TableMore {
     pub domains: Vec<(usize, u32)>,
     /// What indexes on expressions and partial ones need.
     pub hidden: HiddenRecord,
-    /// Of a temporary table.
+    /// Of a temporary table. Records of version 3 end behind it.
     pub on_commit: OnCommit,
+    /// Names of checks that rows from before them may fail.
+    pub unvalidated: Vec<String>,
 }
 
 /// What a commit of its session does to a temporary table.
@@ -499,8 +503,13 @@ pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
         [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [HIDDEN_VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&Vec::<String>::new()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
         [MORE_VERSION, body @ ..] => {
-            type Added = (Vec<(usize, u32)>, HiddenRecord, OnCommit);
+            type Added = (Vec<(usize, u32)>, HiddenRecord, OnCommit, Vec<String>);
             let added = postcard::to_allocvec(&Added::default()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
@@ -584,9 +593,8 @@ pub(crate) fn read<T: DeserializeOwned>(value: &[u8]) -> SqlResult<T> {
 mod tests {
     use super::*;
 
-    // Tables of the first version have no word of generated columns.
     #[test]
-    fn a_table_of_the_first_version_is_read() {
+    fn tables_of_earlier_versions_are_read() {
         let record = TableRecord {
             id: TableId(7),
             revision: 1,
@@ -601,10 +609,13 @@ mod tests {
         };
         let value = write_table(&record).unwrap().value.unwrap();
         assert_eq!(read_table(&value).unwrap(), record);
-        let mut second = value[..value.len() - 4].to_vec();
+        let mut third = value[..value.len() - 1].to_vec();
+        third[0] = HIDDEN_VERSION;
+        assert_eq!(read_table(&third).unwrap(), record);
+        let mut second = value[..value.len() - 5].to_vec();
         second[0] = MORE_VERSION;
         assert_eq!(read_table(&second).unwrap(), record);
-        let mut first = value[..value.len() - 6].to_vec();
+        let mut first = value[..value.len() - 7].to_vec();
         first[0] = VERSION;
         assert_eq!(read_table(&first).unwrap(), record);
         assert!(read_table(&first[..4]).is_err());

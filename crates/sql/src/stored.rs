@@ -116,6 +116,9 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
         .map(|c| check(&planner, &scope, c))
         .collect();
     table.checks = checks?;
+    for check in &mut table.checks {
+        check.validated = !record.more.unvalidated.contains(&check.name);
+    }
     for (number, domain) in &record.more.domains {
         let column = &record.columns[*number];
         let Some(domain) = catalog.user_type(*domain).filter(|_| !column.dropped) else {
@@ -127,6 +130,7 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
                 name,
                 condition,
                 text: String::new(),
+                validated: true,
                 of_domain: true,
             });
         }
@@ -189,6 +193,7 @@ fn check(planner: &Planner, scope: &Scope, record: &CheckRecord) -> SqlResult<Ch
         name: record.name.clone(),
         condition,
         text: record.text.clone(),
+        validated: true,
         of_domain: false,
     })
 }

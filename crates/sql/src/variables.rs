@@ -45,6 +45,8 @@ struct Block {
     label: Option<String>,
     /// Names with their variables' numbers.
     names: Vec<(String, usize)>,
+    /// They are columns of a row of the statement itself: what a subquery brings along is nearer.
+    is_row: bool,
 }
 
 /// What a variable is.
@@ -81,6 +83,7 @@ impl Variables {
         self.blocks.push(Block {
             label: label.map(str::to_string),
             names: Vec::new(),
+            is_row: false,
         });
     }
 
@@ -93,6 +96,9 @@ impl Variables {
     pub fn enter_row(&mut self, label: &str, fields: &[(String, usize)]) -> usize {
         let before = self.shapes.len();
         self.enter(Some(label));
+        if let Some(block) = self.blocks.last_mut() {
+            block.is_row = true;
+        }
         for (name, slot) in fields {
             let variable = self.shapes.len();
             self.shapes.push(Shape::Scalar(*slot));
@@ -125,6 +131,23 @@ impl Variables {
     /// What a variable is now.
     pub fn shape(&self, variable: usize) -> &Shape {
         self.shapes.get(variable).unwrap_or(&Shape::Unassigned)
+    }
+
+    /// What this name means if it is a column's too, one of a subquery or of the statement itself.
+    pub fn meant(&self, name: &[&str], in_subquery: bool) -> Conflict {
+        let (label, name) = match *name {
+            [name] => (None, name),
+            [label, name] => (Some(label), name),
+            _ => return self.conflict,
+        };
+        let is_it = |block: &&Block| match label {
+            Some(_) => block.label.as_deref() == label,
+            None => block.names.iter().any(|(known, _)| known == name),
+        };
+        match self.blocks.iter().rev().find(is_it) {
+            Some(block) if block.is_row && in_subquery => Conflict::Column,
+            _ => self.conflict,
+        }
     }
 
     /// The slot that a name stands for; none if it is no variable's.

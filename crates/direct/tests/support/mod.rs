@@ -140,6 +140,7 @@ impl TableExt for TableDef {
             name: name.into(),
             condition,
             text: String::new(),
+            validated: true,
             of_domain: false,
         });
         self

@@ -160,6 +160,7 @@ fn check(dice: &mut Dice, table: &mut TableDef) {
         name: format!("{}_check", table.name),
         condition,
         text: String::new(),
+        validated: true,
         of_domain: false,
     });
 }

@@ -54,6 +54,8 @@ struct Change<'d, 'p, 'a> {
     domains: bool,
     not_null: Vec<usize>,
     dropped_spaces: Vec<SpaceId>,
+    /// Names of checks that rows are to be looked at for.
+    checks_to_verify: Vec<String>,
     /// Foreign keys of the table whose rows are to be looked at.
     to_verify: Vec<ConstraintId>,
     /// The same of other tables, with the table.
@@ -174,6 +176,7 @@ impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
             domains: false,
             not_null: Vec::new(),
             dropped_spaces: Vec::new(),
+            checks_to_verify: Vec::new(),
             to_verify: Vec::new(),
             to_verify_of_others: Vec::new(),
         }

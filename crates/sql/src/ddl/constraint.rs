@@ -41,6 +41,13 @@ impl Constraints {
         }
         self.list.push((column, constraint.clone()));
     }
+
+    /// The one with this name is looked at after all, as any other that is added. False if there is none.
+    pub fn validate(&mut self, name: &str) -> bool {
+        let mut all = self.list.iter_mut().map(|(_, constraint)| constraint);
+        let found = all.find(|constraint| constraint.conname == name);
+        found.map(|found| found.skip_validation = false).is_some()
+    }
 }
 
 /// What adding constraints changed, for a table that has rows.
@@ -88,8 +95,14 @@ pub(super) fn apply(
     for (_, constraint) in &constraints.list {
         match constraint.contype() {
             ConstrType::ConstrCheck => {
-                added.checks.push(record.checks.len());
+                let number = record.checks.len();
                 check(draft, record, constraint)?;
+                if constraint.skip_validation {
+                    let name = record.checks[number].name.clone();
+                    record.more.unvalidated.push(name);
+                } else {
+                    added.checks.push(number);
+                }
             }
             ConstrType::ConstrForeign
             | ConstrType::ConstrPrimary

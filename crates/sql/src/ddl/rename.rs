@@ -141,6 +141,11 @@ fn constraint(
     }
     if let Some(check) = record.checks.iter().position(|check| check.name == *old) {
         record.checks[check].name = new.clone();
+        for name in &mut record.more.unvalidated {
+            if name == old {
+                name.clone_from(new);
+            }
+        }
     } else if let Some(key) = record.primary_key.as_mut().filter(|key| key.name == *old) {
         draft.take_name(&table.schema, new)?;
         key.name = new.clone();

@@ -58,6 +58,8 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     }
     generated::check(planner, &record)?;
     constraint::apply(&mut draft, &mut record, &constraints)?;
+    // Of no rows it is known that they are as they should be.
+    record.more.unvalidated.clear();
     draft.put_table(&record)?;
     if let Some(spec) = &statement.partspec {
         partition::divide(&mut draft, &record, spec)?;

@@ -54,6 +54,7 @@ struct Constraint<'a> {
     /// A check's condition.
     source: Value,
     foreign: Option<&'a ForeignKeyRecord>,
+    validated: bool,
 }
 
 fn constraint(planner: &Planner, constraint: Constraint) -> Vec<Value> {
@@ -69,7 +70,7 @@ fn constraint(planner: &Planner, constraint: Constraint) -> Vec<Value> {
         text(constraint.kind),
         flag(key.is_some_and(|key| key.deferrable)),
         flag(key.is_some_and(|key| key.deferred)),
-        flag(key.is_none_or(|key| key.validated)),
+        flag(constraint.validated),
         oid(constraint.table),
         oid(constraint.domain),
         oid(constraint.index),
@@ -123,6 +124,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
             columns,
             source: Value::Null,
             foreign: None,
+            validated: true,
         };
         if let Some(key) = &table.primary_key {
             let index = primary_key_oid(table.id);
@@ -139,6 +141,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
             let number = check_oid(table.id, number);
             let check = Constraint {
                 source: text(&printed_check(planner, table, &check.text, false)),
+                validated: check.validated,
                 ..of_table(number, &check.name, "c", 0, numbers(&columns))
             };
             rows.push(constraint(planner, check));
@@ -158,6 +161,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: numbers(own.columns),
                 source: Value::Null,
                 foreign: None,
+                validated: true,
             };
             rows.push(inherited(constraint(planner, key), own.parent));
         }
@@ -179,6 +183,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: numbers(&columns),
                 source: text(&printed_check(planner, &table, &check.text, false)),
                 foreign: None,
+                validated: check.validated,
             };
             // PostgreSQL knows the parents of keys alone.
             rows.push(inherited(constraint(planner, check), 0));
@@ -201,6 +206,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: Value::Null,
                 source: text(&source),
                 foreign: None,
+                validated: true,
             };
             constraint(planner, check)
         }));
@@ -226,6 +232,7 @@ fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {
         columns: numbers(&key.columns),
         source: Value::Null,
         foreign: Some(key),
+        validated: key.validated,
     };
     constraint(planner, key)
 }

@@ -556,7 +556,8 @@ impl<'c> Known<'c> {
                 if check_oid(table.relation(), place) == number {
                     let planner = self.planner();
                     let printed = printed_check(&planner, table, &check.text, pretty);
-                    return Some(format!("CHECK ({printed})"));
+                    let valid = if check.validated { "" } else { " NOT VALID" };
+                    return Some(format!("CHECK ({printed}){valid}"));
                 }
             }
         }

@@ -27,6 +27,7 @@ impl Change<'_, '_, '_> {
             .position(|check| check.name == *name)
         {
             self.record.checks.remove(check);
+            self.record.more.unvalidated.retain(|other| other != name);
             return Ok(());
         }
         if let Some(index) = self
@@ -58,8 +59,16 @@ impl Change<'_, '_, '_> {
         self.skip_if(command.missing_ok, self.no_constraint(name))
     }
 
-    /// Only foreign keys can be there without having been looked at.
+    /// Only checks and foreign keys can be there without having been looked at.
     pub(super) fn validate_constraint(&mut self, command: &AlterTableCmd) -> SqlResult<()> {
+        let unvalidated = &mut self.record.more.unvalidated;
+        if let Some(place) = unvalidated.iter().position(|name| *name == command.name) {
+            self.checks_to_verify.push(unvalidated.remove(place));
+            return Ok(());
+        }
+        if self.constraints.validate(&command.name) {
+            return Ok(());
+        }
         let Some(key) = self.foreign_key(&command.name) else {
             return match self.draft.has_constraint(&self.record, &command.name) {
                 true => Ok(()),

@@ -41,6 +41,9 @@ impl Change<'_, '_, '_> {
                 .iter_mut()
                 .for_each(|column| column.missing = None);
         }
+        let checks = &self.record.checks;
+        let is_there = |name: &String| checks.iter().any(|check| check.name == *name);
+        self.record.more.unvalidated.retain(is_there);
         self.record.revision += 1;
         self.draft.put_table(&self.record)?;
         let to = self.draft.table_to_be(self.record.id)?;
@@ -62,6 +65,9 @@ impl Change<'_, '_, '_> {
             }
         }
         let mut checks = added.checks;
+        for name in take(&mut self.checks_to_verify) {
+            checks.extend(to.own_checks().position(|check| check.name == name));
+        }
         if self.domains {
             let numbered = to.checks.iter().enumerate();
             let of_domain = numbered.filter(|(_, check)| check.of_domain);
