@@ -20,7 +20,7 @@ mod zone;
 pub use fields::{
     Field, date_trunc, date_trunc_tz, extract_date, extract_timestamp, extract_tz, iso_week,
 };
-pub use parse::{ClockWord, parse_date, parse_timestamp, parse_timestamptz};
+pub use parse::{ClockWord, DateOrder, parse_date, parse_timestamp, parse_timestamptz};
 pub use time::{
     TimeTz, check_time, extract_time, extract_timetz, parse_time, parse_timetz, round_time,
     write_time, write_timetz,

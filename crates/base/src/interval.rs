@@ -535,7 +535,7 @@ mod tests {
 
     #[test]
     fn months_of_different_length_meet_at_their_ends() {
-        let january = datetime::parse_timestamp("2024-01-31").unwrap();
+        let january = datetime::parse_timestamp("2024-01-31", datetime::DateOrder::Mdy).unwrap();
         let sum = add_to_timestamp(january, read("1 month")).unwrap();
         assert_eq!(datetime::format_timestamp(sum), "2024-02-29 00:00:00");
     }

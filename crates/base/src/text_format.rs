@@ -11,7 +11,7 @@
 mod array;
 mod float;
 
-use crate::datetime::{self, TimeZone};
+use crate::datetime::{self, DateOrder, TimeZone};
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval;
 use crate::json::{self, Json};
@@ -27,6 +27,8 @@ use std::io::Write;
 pub struct FormatContext {
     /// Zone in which `timestamptz` is read and shown.
     pub zone: TimeZone,
+    /// In which order the parts of dates are read that do not begin with the year.
+    pub date_order: DateOrder,
     /// Above 0: floats print the shortest digits that read back; else 15 (or 6) and this many.
     pub extra_float_digits: i32,
     /// What objects of the catalogue are called.
@@ -37,6 +39,7 @@ impl Default for FormatContext {
     fn default() -> FormatContext {
         FormatContext {
             zone: TimeZone::utc(),
+            date_order: DateOrder::default(),
             extra_float_digits: 1,
             objects: ObjectNames::default(),
         }
@@ -158,11 +161,15 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
         SqlType::Float8 => Value::Float8(float::read_f64(text)?),
         SqlType::Numeric => Value::numeric(Numeric::parse(text)?),
         SqlType::Bytea => Value::Bytea(read_bytea(text)?.into()),
-        SqlType::Date => Value::Date(datetime::parse_date(text)?),
-        SqlType::Timestamp => Value::Timestamp(datetime::parse_timestamp(text)?),
-        SqlType::TimestampTz => {
-            Value::TimestampTz(datetime::parse_timestamptz(text, &context.zone)?)
+        SqlType::Date => Value::Date(datetime::parse_date(text, context.date_order)?),
+        SqlType::Timestamp => {
+            Value::Timestamp(datetime::parse_timestamp(text, context.date_order)?)
         }
+        SqlType::TimestampTz => Value::TimestampTz(datetime::parse_timestamptz(
+            text,
+            context.date_order,
+            &context.zone,
+        )?),
         SqlType::Uuid => Value::Uuid(read_uuid(text)?),
         SqlType::Name => Value::Text(Str::from(cut_bytes(
             checked_text(text)?,

@@ -6,10 +6,22 @@
 
 use proptest::prelude::*;
 use quintet_base::datetime::{
-    self, Civil, ClockWord, Field, TimeZone, format_date, format_timestamp, format_timestamptz,
-    parse_date, parse_timestamp, parse_timestamptz,
+    self, Civil, ClockWord, DateOrder, Field, TimeZone, format_date, format_timestamp,
+    format_timestamptz,
 };
-use quintet_base::{SqlState, SqlType};
+use quintet_base::{SqlResult, SqlState, SqlType};
+
+fn parse_date(text: &str) -> SqlResult<i32> {
+    datetime::parse_date(text, DateOrder::Mdy)
+}
+
+fn parse_timestamp(text: &str) -> SqlResult<i64> {
+    datetime::parse_timestamp(text, DateOrder::Mdy)
+}
+
+fn parse_timestamptz(text: &str, zone: &TimeZone) -> SqlResult<i64> {
+    datetime::parse_timestamptz(text, DateOrder::Mdy, zone)
+}
 
 fn zone(name: &str) -> TimeZone {
     TimeZone::parse(name).unwrap()

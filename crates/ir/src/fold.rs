@@ -8,7 +8,7 @@ use crate::cast;
 use crate::eval::{Host, eval};
 use crate::expr::Expr;
 use crate::function::Volatility;
-use quintet_base::datetime::ClockWord;
+use quintet_base::datetime::{ClockWord, DateOrder};
 use quintet_base::text_format::FormatContext;
 use quintet_base::types::TypeFamily;
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlType, Value};
@@ -195,10 +195,15 @@ fn depends_on_parts_only(expr: &Expr) -> bool {
             function.volatility == Volatility::Immutable && !args.iter().any(is_label)
         }
         Expr::Cast { input, to, .. } => {
-            // 'now' and 'today' as dates ask for the clock.
-            let may_ask = to.family() == TypeFamily::DateTime;
+            // 'now' and 'today' as dates ask for the clock, and 01/02/2024 for the order.
+            let element = to.element();
+            let may_ask = element.unwrap_or(*to).family() == TypeFamily::DateTime;
             let asks = match input.as_ref() {
-                Expr::Const(Value::Text(text), _) => may_ask && ClockWord::parse(text).is_some(),
+                Expr::Const(Value::Text(text), _) if may_ask => {
+                    let between = |c| element.is_some() && "{},\"".contains(c);
+                    let mut parts = text.split(between);
+                    parts.any(|part| ClockWord::parse(part).is_some() || DateOrder::matters(part))
+                }
                 _ => false,
             };
             cast::is_immutable(input.ty(), *to) && !asks

@@ -5,7 +5,7 @@
 //! also guesses at (two-digit years, Julian days, names of days), or `now` and its kin.
 //!
 //! ```text
-//! date     2024-01-31   2024/1/31   20240131   2024-Jan-31   31-Jan-2024   01/31/2024 (month first)
+//! date     2024-01-31   2024/1/31   20240131   2024-Jan-31   31-Jan-2024   01/31/2024 (by DateOrder)
 //!          January 31, 2024   Jan 31 2024   31 January 2024
 //! time     12:34   12:34:56.789   123456   with AM or PM
 //! between  blanks or T
@@ -26,6 +26,28 @@ use crate::types::SqlType;
 
 /// More digits than any year, time or day in range has.
 const DIGITS_MAX: usize = 9;
+
+/// What comes first in a date like 01/02/2024: the second part of `DateStyle`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DateOrder {
+    /// The month.
+    #[default]
+    Mdy,
+    /// The day.
+    Dmy,
+    /// The year, so that there is no such date.
+    Ymd,
+}
+
+impl DateOrder {
+    /// Whether what a text says may be another date in another order.
+    pub fn matters(text: &str) -> bool {
+        let digits = text.trim_start().bytes().take_while(u8::is_ascii_digit);
+        let digits = digits.count();
+        let next = text.trim_start().as_bytes().get(digits);
+        (1..=2).contains(&digits) && next.is_some_and(|byte| matches!(byte, b'-' | b'/' | b'.'))
+    }
+}
 
 /// A word that stands for a moment relative to the clock; the caller has the clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,7 +131,7 @@ impl Refusal {
     }
 }
 
-fn parse(text: &str, ty: SqlType) -> SqlResult<Parsed> {
+fn parse(text: &str, order: DateOrder, ty: SqlType) -> SqlResult<Parsed> {
     if ClockWord::parse(text).is_some() {
         let what = format!("\"{}\" as a {} literal", text.trim(), ty.name());
         return Err(SqlError::unsupported(what)
@@ -121,6 +143,7 @@ fn parse(text: &str, ty: SqlType) -> SqlResult<Parsed> {
         "epoch" => Ok(Parsed::Epoch),
         body => Cursor {
             rest: body.as_bytes(),
+            order,
         }
         .moment()
         .map_err(|refusal| refusal.into_error(text, ty)),
@@ -131,8 +154,8 @@ fn parse(text: &str, ty: SqlType) -> SqlResult<Parsed> {
 ///
 /// # Errors
 /// `22007` if it is no date, `22008` if there is no such day.
-pub fn parse_date(text: &str) -> SqlResult<i32> {
-    match parse(text, SqlType::Date)? {
+pub fn parse_date(text: &str, order: DateOrder) -> SqlResult<i32> {
+    match parse(text, order, SqlType::Date)? {
         Parsed::Infinity => Ok(DATE_INFINITY),
         Parsed::NegativeInfinity => Ok(DATE_NEGATIVE_INFINITY),
         Parsed::Epoch => Ok(UNIX_EPOCH_DAYS),
@@ -156,8 +179,8 @@ fn moment_in_range(days: i64, time: i64, text: &str) -> SqlResult<i64> {
 ///
 /// # Errors
 /// `22007` if it is no timestamp, `22008` if there is no such moment.
-pub fn parse_timestamp(text: &str) -> SqlResult<i64> {
-    match parse(text, SqlType::Timestamp)? {
+pub fn parse_timestamp(text: &str, order: DateOrder) -> SqlResult<i64> {
+    match parse(text, order, SqlType::Timestamp)? {
         Parsed::Infinity => Ok(TIMESTAMP_INFINITY),
         Parsed::NegativeInfinity => Ok(TIMESTAMP_NEGATIVE_INFINITY),
         Parsed::Epoch => Ok(UNIX_EPOCH_MICROS),
@@ -170,8 +193,8 @@ pub fn parse_timestamp(text: &str) -> SqlResult<i64> {
 /// # Errors
 /// `22007` if it is no timestamp, `22008` if there is no such moment, `22009` or `22023` if its
 /// zone is none.
-pub fn parse_timestamptz(text: &str, session: &TimeZone) -> SqlResult<i64> {
-    match parse(text, SqlType::TimestampTz)? {
+pub fn parse_timestamptz(text: &str, order: DateOrder, session: &TimeZone) -> SqlResult<i64> {
+    match parse(text, order, SqlType::TimestampTz)? {
         Parsed::Infinity => Ok(TIMESTAMP_INFINITY),
         Parsed::NegativeInfinity => Ok(TIMESTAMP_NEGATIVE_INFINITY),
         Parsed::Epoch => Ok(UNIX_EPOCH_MICROS),
@@ -186,23 +209,20 @@ pub fn parse_timestamptz(text: &str, session: &TimeZone) -> SqlResult<i64> {
 /// Reads a time of day: microseconds, its zone, and the day if the text says one.
 pub(super) fn parse_clock(
     text: &str,
+    order: DateOrder,
     ty: SqlType,
 ) -> SqlResult<(i64, Option<TimeZone>, Option<i64>)> {
     let lower = text.trim().to_ascii_lowercase();
-    let cursor = Cursor {
+    let cursor = || Cursor {
         rest: lower.as_bytes(),
+        order,
     };
-    match cursor.clock() {
+    match cursor().clock() {
         Ok((time, zone)) => Ok((time, zone, None)),
-        Err(refusal) => {
-            let cursor = Cursor {
-                rest: lower.as_bytes(),
-            };
-            match cursor.moment() {
-                Ok(Parsed::Moment { days, time, zone }) => Ok((time, zone, Some(days))),
-                _ => Err(refusal.into_error(text, ty)),
-            }
-        }
+        Err(refusal) => match cursor().moment() {
+            Ok(Parsed::Moment { days, time, zone }) => Ok((time, zone, Some(days))),
+            _ => Err(refusal.into_error(text, ty)),
+        },
     }
 }
 
@@ -214,6 +234,7 @@ pub(super) fn time_error(text: &str, ty: SqlType) -> SqlError {
 /// The lower-cased text that is still to be read.
 struct Cursor<'a> {
     rest: &'a [u8],
+    order: DateOrder,
 }
 
 impl<'a> Cursor<'a> {
@@ -355,7 +376,11 @@ impl<'a> Cursor<'a> {
             (Some(month), true, _) => Ok((a, month, c)),
             (Some(month), false, true) => Ok((c, month, a)),
             (None, true, _) => Ok((a, b, c)),
-            (None, false, true) => Ok((c, a, b)),
+            (None, false, true) => match self.order {
+                DateOrder::Mdy => Ok((c, a, b)),
+                DateOrder::Dmy => Ok((c, b, a)),
+                DateOrder::Ymd => Err(Refusal::FieldOrder),
+            },
             (_, false, false) => Err(Refusal::FieldOrder),
         }
     }

@@ -4,7 +4,7 @@
 //! order and its wrapping at midnight.  Does not: know a zone's rules: a `timetz` has an offset, and
 //! one that is read without takes the offset of the session's zone on 2000-01-01.
 
-use super::parse::{parse_clock, time_error};
+use super::parse::{DateOrder, parse_clock, time_error};
 use super::{Field, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, TimeZone, out_of_range};
 use crate::error::SqlResult;
 use crate::interval::write_clock;
@@ -48,7 +48,7 @@ impl TimeTz {
 /// # Errors
 /// `22007` if it is none, `22008` if there is no such time.
 pub fn parse_time(text: &str) -> SqlResult<i64> {
-    Ok(parse_clock(text, SqlType::Time)?.0)
+    Ok(parse_clock(text, DateOrder::default(), SqlType::Time)?.0)
 }
 
 /// Reads a time of day with an offset, or takes the session's.
@@ -56,7 +56,7 @@ pub fn parse_time(text: &str) -> SqlResult<i64> {
 /// # Errors
 /// As [`parse_time`].
 pub fn parse_timetz(text: &str, session: &TimeZone) -> SqlResult<TimeTz> {
-    let (micros, zone, day) = parse_clock(text, SqlType::TimeTz)?;
+    let (micros, zone, day) = parse_clock(text, DateOrder::default(), SqlType::TimeTz)?;
     let zone = zone.as_ref().unwrap_or(session);
     let offset = match day {
         Some(day) => zone.offset_of_local(day * MICROS_PER_DAY + micros),

@@ -6,7 +6,7 @@
 use super::Settings;
 use super::known::{Kind, Known};
 use crate::history::AsOf;
-use quintet_base::datetime::TimeZone;
+use quintet_base::datetime::{DateOrder, TimeZone};
 use quintet_base::{Level, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
 
@@ -110,16 +110,21 @@ impl Settings {
             }
             Kind::DateStyle => {
                 let lower = value.to_ascii_lowercase();
-                let order = match lower.split(',').map(str::trim).find(|part| *part != "iso") {
-                    None | Some("mdy" | "us" | "noneuro") => "MDY",
-                    Some("dmy" | "european" | "euro") => "DMY",
-                    Some("ymd") => "YMD",
+                let part = lower.split(',').map(str::trim).find(|part| *part != "iso");
+                let (order, name) = match part {
+                    // What says nothing of the order leaves it.
+                    None if self.format.date_order == DateOrder::Dmy => (DateOrder::Dmy, "DMY"),
+                    None if self.format.date_order == DateOrder::Ymd => (DateOrder::Ymd, "YMD"),
+                    None | Some("mdy" | "us" | "noneuro") => (DateOrder::Mdy, "MDY"),
+                    Some("dmy" | "european" | "euro") => (DateOrder::Dmy, "DMY"),
+                    Some("ymd") => (DateOrder::Ymd, "YMD"),
                     Some(_) => {
                         return Err(SqlError::unsupported(format!("DateStyle \"{value}\""))
                             .hint("Only ISO output is available."));
                     }
                 };
-                Ok(format!("ISO, {order}"))
+                self.format.date_order = order;
+                Ok(format!("ISO, {name}"))
             }
             Kind::SynchronousCommit => match value.to_ascii_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "local" | "remote_write" | "remote_apply" => {
