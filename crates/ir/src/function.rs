@@ -46,6 +46,7 @@ mod like;
 pub(crate) use like::like;
 mod math;
 mod pattern;
+mod quantified;
 mod record;
 pub mod sets;
 mod system;
@@ -208,6 +209,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         format::FUNCTIONS,
         like::FUNCTIONS,
         pattern::FUNCTIONS,
+        quantified::FUNCTIONS,
         record::FUNCTIONS,
         domain::FUNCTIONS,
         calendar::FUNCTIONS,
@@ -238,6 +240,11 @@ fn is_operator(name: &str) -> bool {
 /// function-style cast.
 pub fn is_function_name(name: &str) -> bool {
     !is_operator(name) && (BY_NAME.contains_key(name) || array::has(name))
+}
+
+/// True if some function or operator has this name, whatever its arguments.
+pub fn is_known(name: &str) -> bool {
+    BY_NAME.contains_key(name)
 }
 
 /// Finds the function or operator (`+`, `||`, `~~` …) that PostgreSQL would choose for these

@@ -363,11 +363,17 @@ impl Binder<'_, '_> {
         location: i32,
     ) -> SqlResult<Expr> {
         let here = self.planner.at(location);
-        let op = comparison(symbol).ok_or_else(|| {
+        let Some(op) = comparison(symbol) else {
             let word = if all { "ALL" } else { "ANY" };
-            self.planner
-                .unsupported(format!("operator {symbol} {word} (array)"), location)
-        })?;
+            let (left, right) = (self.bind(left)?, self.bind(right)?);
+            let name = format!("{symbol} {word}");
+            return match function::is_known(&name) {
+                true => self.apply(&name, vec![left, right]).map_err(here),
+                false => Err(self
+                    .planner
+                    .unsupported(format!("operator {name} (array)"), location)),
+            };
+        };
         let mut input = self.bind(left)?;
         let mut array = self.bind(right)?;
         if input.ty() == SqlType::Unknown {

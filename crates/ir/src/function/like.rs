@@ -87,11 +87,11 @@ pub(crate) fn like(text: &str, pattern: &str) -> SqlResult<bool> {
     }
 }
 
-fn is_like(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn is_like(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     like(str(args[0]), str(args[1])).map(Value::Bool)
 }
 
-fn is_not_like(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn is_not_like(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     like(str(args[0]), str(args[1])).map(|matches| Value::Bool(!matches))
 }
 
@@ -99,11 +99,11 @@ fn like_any_case(args: &[&Value]) -> SqlResult<bool> {
     like(&lower_case(str(args[0])), &lower_case(str(args[1])))
 }
 
-fn is_ilike(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn is_ilike(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     like_any_case(args).map(Value::Bool)
 }
 
-fn is_not_ilike(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn is_not_ilike(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     like_any_case(args).map(|matches| Value::Bool(!matches))
 }
 

@@ -167,19 +167,19 @@ fn matches(args: &[&Value], any_case: bool) -> SqlResult<bool> {
     with(str(args[1]), any_case, |regex| regex.is_match(text))
 }
 
-fn is_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn is_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     matches(args, false).map(Value::Bool)
 }
 
-fn is_no_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn is_no_match(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     matches(args, false).map(|found| Value::Bool(!found))
 }
 
-fn is_match_any_case(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn is_match_any_case(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     matches(args, true).map(Value::Bool)
 }
 
-fn is_no_match_any_case(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn is_no_match_any_case(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     matches(args, true).map(|found| Value::Bool(!found))
 }
 

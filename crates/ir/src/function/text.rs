@@ -199,7 +199,7 @@ fn position_bytes(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(count(found.map_or(0, |at| at + 1)))
 }
 
-fn starts_with(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn starts_with(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(str(args[0]).starts_with(str(args[1]))))
 }
 
