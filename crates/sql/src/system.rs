@@ -199,6 +199,9 @@ fn rows_of(planner: &Planner, layout: &Layout, definition: &Definition) -> Vec<V
                 Some(place) => named(std::mem::take(&mut given[*place])),
                 None => column.absent(),
             };
+            if (layout.name, column.name) == ("pg_sequences", "last_value") {
+                return sequences::last_value(value);
+            }
             Expr::Const(value, column.ty)
         };
         places.iter().zip(&layout.columns).map(value).collect()

@@ -195,25 +195,23 @@ pub(super) fn add_column(
     if serial.is_some() {
         new.default = Some(sequence::for_column(draft, record, number, name, ty, &[])?);
     }
+    let mut said = Said {
+        not_null: new.not_null.then_some(true),
+        value: serial.is_some().then_some("default"),
+    };
     for node in &column.constraints {
         let Some(NodeEnum::Constraint(constraint)) = inner(node) else {
             continue;
         };
+        said.note(constraint.contype()).map_err(|what| {
+            let of = format!("for column \"{name}\" of table \"{}\"", record.name);
+            let message = format!("{what} {of}");
+            planner.error(SqlState::SYNTAX_ERROR, message, constraint.location)
+        })?;
         match constraint.contype() {
             ConstrType::ConstrNotnull => new.not_null = true,
             ConstrType::ConstrNull => {}
             ConstrType::ConstrDefault => {
-                if new.default.is_some() {
-                    let message = format!(
-                        "multiple default values specified for column \"{name}\" of table \"{}\"",
-                        record.name
-                    );
-                    return Err(planner.error(
-                        SqlState::SYNTAX_ERROR,
-                        message,
-                        constraint.location,
-                    ));
-                }
                 let node = required(constraint.raw_expr.as_deref())?;
                 new.default = default_text(planner, node, &new)?;
             }
@@ -237,6 +235,55 @@ pub(super) fn add_column(
     }
     record.columns.push(new);
     Ok(())
+}
+
+/// What a column's constraints have said of it so far.
+struct Said {
+    not_null: Option<bool>,
+    /// Where its value comes from if none is given.
+    value: Option<&'static str>,
+}
+
+impl Said {
+    /// One more.
+    ///
+    /// # Errors
+    /// What is wrong, if it contradicts another.
+    fn note(&mut self, kind: ConstrType) -> Result<(), String> {
+        let not_null = match kind {
+            ConstrType::ConstrNotnull | ConstrType::ConstrIdentity => Some(true),
+            ConstrType::ConstrNull => Some(false),
+            _ => self.not_null,
+        };
+        if self.not_null.is_some() && not_null != self.not_null {
+            return Err("conflicting NULL/NOT NULL declarations".into());
+        }
+        self.not_null = not_null;
+        let value = match kind {
+            ConstrType::ConstrDefault => "default",
+            ConstrType::ConstrIdentity => "identity",
+            ConstrType::ConstrGenerated => "generation expression",
+            _ => return Ok(()),
+        };
+        match self.value.replace(value) {
+            None => Ok(()),
+            Some("default") if value == "default" => {
+                Err("multiple default values specified".into())
+            }
+            Some("identity") if value == "identity" => {
+                Err("multiple identity specifications".into())
+            }
+            Some(before) if before == value => Err("multiple generation clauses specified".into()),
+            Some(before) => {
+                let all = ["default", "identity", "generation expression"];
+                let both = all
+                    .into_iter()
+                    .filter(|what| [before, value].contains(what));
+                let both: Vec<_> = both.collect();
+                Err(format!("both {} specified", both.join(" and ")))
+            }
+        }
+    }
 }
 
 /// The text under which a default is kept, checked; `None` for NULL.
@@ -276,11 +323,13 @@ pub(super) fn default_text(
         })?;
     Ok(match assigned {
         Expr::Const(Value::Null, _) => None,
-        // Its text depends on the session's zone; it is read back in UTC.
-        Expr::Const(value @ Value::TimestampTz(_), ty) => Some(format!(
-            "'{}'",
-            text_format::to_string(&value, ty, &FormatContext::default())
-        )),
+        // Its text depends on the session's zone and order of dates; it is read back in UTC, the year first.
+        Expr::Const(value @ (Value::TimestampTz(_) | Value::Timestamp(_) | Value::Date(_)), ty) => {
+            Some(format!(
+                "'{}'",
+                text_format::to_string(&value, ty, &FormatContext::default())
+            ))
+        }
         _ => Some(expression_text(node)?),
     })
 }

@@ -5,7 +5,7 @@
 //! calls a routine that is dropped or replaced; who does is made again, and says then what it lacks.
 
 use super::matching::{check_schema, default};
-use super::signature::{ROW, Resolved, Signature, describe, resolve};
+use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use crate::catalog::Catalog;
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -49,7 +49,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     planner.must_have(planner.schema_object(schema), Privileges::CREATE)?;
     let text = planner.statement_text();
     let signature = Signature::of(RoutineId(0), statement, text, planner.context)?;
-    check_defaults(planner, &signature)?;
+    check_parameters(planner, &signature)?;
     tell_types(planner, statement, text)?;
     let mut draft = Draft::new(planner);
     let catalog = planner.catalog();
@@ -94,14 +94,25 @@ fn routine_object(id: RoutineId) -> Object {
     }
 }
 
-/// Whether what a call may leave out comes last, and is of its parameter's type.
-fn check_defaults(planner: &Planner, signature: &Signature) -> SqlResult<()> {
+/// Whether names are different, and what a call may leave out comes last and is of its parameter's type.
+fn check_parameters(planner: &Planner, signature: &Signature) -> SqlResult<()> {
     let refuse = |message: &str| {
         let state = SqlState::INVALID_FUNCTION_DEFINITION;
         Err(SqlError::new(state, message))
     };
     let mut any = false;
-    for parameter in &signature.parameters {
+    for (number, parameter) in signature.parameters.iter().enumerate() {
+        // One that is given and one that comes out may share a name, as far as the language can tell them apart.
+        let clashes = |other: &Parameter| {
+            other.name.is_some()
+                && other.name == parameter.name
+                && (other.is_input() && parameter.is_input()
+                    || other.mode.is_result() && parameter.mode.is_result())
+        };
+        if signature.parameters[..number].iter().any(clashes) {
+            let name = parameter.name.as_deref().unwrap_or_default();
+            return refuse(&format!("parameter name \"{name}\" used more than once"));
+        }
         if default(planner, parameter)?.is_some() {
             if !parameter.is_input() {
                 return refuse("only input parameters can have default values");

@@ -6,7 +6,7 @@
 use super::{Definition, flag, live, oid};
 use crate::planner::Planner;
 use quintet_base::{SequenceId, SqlType, Value};
-use quintet_ir::function::sets::SEQUENCE_ROW;
+use quintet_ir::function::{self, sets::SEQUENCE_ROW};
 use quintet_ir::plan::Plan;
 use quintet_ir::{Expr, SequenceDef};
 use std::sync::Arc;
@@ -38,6 +38,28 @@ pub(crate) fn of_sequence(sequence: SequenceId) -> Plan {
     let number = Expr::Const(oid(sequence.0), SqlType::Oid);
     let types = SEQUENCE_COLUMNS.iter().map(|(_, ty)| *ty);
     live::rows_of(&SEQUENCE_ROW, number, types)
+}
+
+/// Where the sequence of this number stands when the statement runs, for those who may see it.
+pub(super) fn last_value(number: Value) -> Expr {
+    let number = |ty| Expr::Const(number.clone(), ty);
+    let call = |name, args: Vec<Expr>| {
+        let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
+        let resolved = function::resolve(name, &types).expect("a function of the system is there");
+        Expr::Call {
+            function: resolved.function,
+            args,
+            ty: resolved.result,
+        }
+    };
+    let any = Expr::Const(Value::text("SELECT, USAGE"), SqlType::Text);
+    let may = call("has_sequence_privilege", vec![number(SqlType::Oid), any]);
+    let stands = call("pg_sequence_last_value", vec![number(SqlType::RegClass)]);
+    Expr::Case {
+        branches: vec![(may, stands)],
+        otherwise: None,
+        ty: SqlType::Int8,
+    }
 }
 
 fn sequences(planner: &Planner) -> Vec<Vec<Value>> {

@@ -81,6 +81,7 @@ pub(super) const PG: &[Definition] = &[
             "increment_by",
             "cycle",
             "cache_size",
+            "last_value",
         ],
         rows: |planner| {
             let row = |sequence: &std::sync::Arc<SequenceDef>| {
@@ -99,6 +100,8 @@ pub(super) const PG: &[Definition] = &[
                     Value::Int8(sequence.increment),
                     flag(sequence.cycle),
                     Value::Int8(1),
+                    // Of which it is: asked for when the statement runs.
+                    Value::Oid(sequence.id.0),
                 ]
             };
             planner.catalog().sequences().map(row).collect()
