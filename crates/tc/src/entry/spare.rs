@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn what_was_handed_back_is_used_again_and_not_all_of_it_is_kept() {
-        let some = |count| (0..count).map(|_| keep(Version::default()));
+        let some = |count| (0..count).map(|_| keep(Version::empty()));
         let made: Vec<_> = some(KEPT + 10).collect();
         let last = &raw const *made[KEPT - 1];
         made.into_iter().for_each(hand_back);

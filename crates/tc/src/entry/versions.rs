@@ -13,7 +13,6 @@ use quintet_base::Timestamp;
 use std::ptr::{self, NonNull};
 
 /// A version that is not the newest any more.
-#[cfg_attr(test, derive(Default))]
 pub(super) struct Version {
     pub(super) timestamp: u64,
     pub(super) value: AtomicPtr<u8>,
@@ -21,6 +20,20 @@ pub(super) struct Version {
     /// Who was asked last about those below it: [`Readers::stamp`]. For the holder of the lock.
     thinned: AtomicU32,
     pub(super) older: Atomic<Version>,
+}
+
+#[cfg(test)]
+impl Version {
+    /// One of nothing.
+    pub(super) fn empty() -> Version {
+        Version {
+            timestamp: 0,
+            value: AtomicPtr::new(ptr::null_mut()),
+            value_len: AtomicU32::new(0),
+            thinned: AtomicU32::new(0),
+            older: Atomic::null(),
+        }
+    }
 }
 
 impl RecordEntry {
