@@ -214,6 +214,24 @@ def bench_reports_json():
 
 
 @test
+def a_run_that_is_ended_by_a_signal_leaves_nothing_behind():
+    import subprocess
+
+    runs = (["ycsb", "--records", "200000"], ["hotrow", "--durability", "async"])
+    for sent, run_ in zip((signal.SIGINT, signal.SIGTERM), runs):
+        with directory() as path:
+            command = [BINARY, "bench", *run_, "--seconds", "60"]
+            process = subprocess.Popen(command, cwd=path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            until = time.monotonic() + 30
+            while not any(path.glob("quintet-bench-*/log/*")):
+                check(process.poll() is None and time.monotonic() < until, run_, "has begun")
+                time.sleep(0.05)
+            process.send_signal(sent)
+            equal(process.wait(timeout=10), 130, run_)
+            equal(list(path.iterdir()), [], "the temporary directory is gone:")
+
+
+@test
 def a_run_says_how_it_goes_on_standard_error_alone():
     import os
     import pty

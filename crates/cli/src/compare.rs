@@ -8,8 +8,8 @@ use crate::arguments::{BenchCommand, CallArguments, CompareArguments, Target};
 use crate::database::{close, open};
 use crate::exit::{Code, Exit};
 use crate::heap;
-use crate::measure::directory;
 use crate::progress::{self, RunProgress};
+use crate::scratch::Scratch;
 use clap::Parser;
 use quintet_bench::plot::{Line, svg};
 use quintet_bench::{
@@ -82,7 +82,7 @@ struct Here {
     system: Embedded,
     database: Database,
     /// Gone at the end, if it was made for this.
-    _directory: Option<tempfile::TempDir>,
+    _scratch: Scratch,
 }
 
 impl Opened {
@@ -94,7 +94,7 @@ impl Opened {
                 Ok(Opened::Server(Box::new(system)))
             }
             Target::Embedded => {
-                let (temporary, data) = directory(arguments.data.as_deref())?;
+                let scratch = Scratch::new(arguments.data.as_deref())?;
                 if arguments.populate_memory {
                     progress::say(&format!(
                         "asking the system for {} of memory",
@@ -105,7 +105,7 @@ impl Opened {
                 let mut config = DatabaseConfig {
                     memory_bytes: arguments.memory.0 as usize,
                     durability: arguments.durability,
-                    ..DatabaseConfig::new(data)
+                    ..DatabaseConfig::new(scratch.path())
                 };
                 if let Some(lanes) = arguments.lanes {
                     config.lanes = usize::from(lanes);
@@ -117,7 +117,7 @@ impl Opened {
                 Ok(Opened::Embedded(Box::new(Here {
                     system: Embedded::new(database.clone(), arguments.level).with(settings),
                     database,
-                    _directory: temporary,
+                    _scratch: scratch,
                 })))
             }
         }

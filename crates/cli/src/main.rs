@@ -20,6 +20,7 @@
 //! | `classify` | `quintet classify`: which calls conflict, and why |
 //! | `simulate`, `sim_arguments` | `quintet sim`: scheduled calls on modelled workers |
 //! | `nodes`, `nodes_arguments` | `quintet node`, `bench nodes` and `sim-nodes`: partitions over a wire |
+//! | `scratch` | the directory that a benchmark works in, gone afterwards |
 //! | `progress` | what a benchmark, or a simulation, is doing, on standard error |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
@@ -49,6 +50,7 @@ mod progress;
 mod proxy;
 mod proxy_arguments;
 mod quantity;
+mod scratch;
 mod script;
 mod serve;
 mod server_link;

@@ -1,8 +1,7 @@
 //! `quintet bench ycsb`: key-value transactions on a directory, with a report; `quintet bench scheduler`: the
 //! cost of ordering calls; `quintet bench machine`: what the machine adds.
 //!
-//! Relies on: `quintet_bench`.  Promises: a temporary directory is gone afterwards; one given by
-//! name keeps its records.  Does not: compare with other systems; `bench/` has scripts for that.
+//! Relies on: `quintet_bench`, `scratch`.  Promises: a directory given by name keeps its records.  Does not: compare with other systems; `bench/` has scripts for that.
 
 use crate::arguments::{MachineArguments, SchedulerArguments, YcsbArguments};
 use crate::compare::draw;
@@ -10,6 +9,7 @@ use crate::database::{close, open};
 use crate::exit::{Code, Exit};
 use crate::heap;
 use crate::progress::{self, RunProgress};
+use crate::scratch::Scratch;
 use quintet_analysis::Rule;
 use quintet_bench::plot::Line;
 use quintet_bench::{Error, RunConfig, SchedulingRun, YcsbRun, machine};
@@ -17,7 +17,6 @@ use quintet_embed::{DatabaseConfig, Posting};
 use quintet_rt::RealClock;
 use quintet_workloads::YcsbConfig;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `quintet bench ycsb`.
@@ -26,7 +25,8 @@ use std::sync::Arc;
 /// With code 2 for an impossible workload, 1 if the run failed.
 pub fn ycsb(arguments: &YcsbArguments) -> Result<(), Exit> {
     let run = run_of(arguments)?;
-    let (_temporary, data) = directory(arguments.data.as_deref())?;
+    let scratch = Scratch::new(arguments.data.as_deref())?;
+    let data = scratch.path().to_path_buf();
     if arguments.populate_memory {
         progress::say(&format!(
             "asking the system for {} of memory",
@@ -145,22 +145,4 @@ fn run_of(arguments: &YcsbArguments) -> Result<YcsbRun, Exit> {
         together: arguments.together,
         seed: arguments.seed,
     })
-}
-
-/// The directory to use. A temporary one is made inside the current directory and not where the
-/// system keeps temporary files, because that is often memory and would flatter every sync.
-pub(crate) fn directory(
-    named: Option<&Path>,
-) -> Result<(Option<tempfile::TempDir>, PathBuf), Exit> {
-    if let Some(path) = named {
-        return Ok((None, path.to_path_buf()));
-    }
-    let temporary = tempfile::Builder::new()
-        .prefix("quintet-bench-")
-        .tempdir_in(".")
-        .map_err(|error| {
-            Exit::from_error(Code::Data, "cannot make a temporary directory here", &error)
-        })?;
-    let path = temporary.path().to_path_buf();
-    Ok((Some(temporary), path))
 }
