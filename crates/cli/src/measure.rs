@@ -1,7 +1,8 @@
 //! `quintet bench ycsb`: key-value transactions on a directory, with a report; `quintet bench scheduler`: the
 //! cost of ordering calls; `quintet bench machine`: what the machine adds.
 //!
-//! Relies on: `quintet_bench`, `scratch`.  Promises: a directory given by name keeps its records.  Does not: compare with other systems; `bench/` has scripts for that.
+//! Relies on: `quintet_bench`, `scratch`.  Promises: a directory given by name keeps its records.
+//! Does not: compare with other systems; `bench/` has scripts for that.
 
 use crate::arguments::{MachineArguments, SchedulerArguments, YcsbArguments};
 use crate::compare::draw;

@@ -73,7 +73,7 @@ fn watch(path: PathBuf) -> io::Result<()> {
                 _ = signals.2.recv() => {}
             }
         });
-        // Whatever is left then has been said by its name.
+        // What cannot be removed is left: there is nobody to be told any more.
         let _ = (0..ATTEMPTS).any(|_| std::fs::remove_dir_all(&path).is_ok());
         std::process::exit(Code::Interrupted as i32);
     });

@@ -32,3 +32,12 @@ alter table nv add column a int
 alter table nv add constraint d check (a > 2)
 select conname, convalidated from pg_constraint where conrelid = 'nv'::regclass order by 1
 drop table nv
+create table nvp(a int, constraint pc check (a > 0)) partition by range (a)
+create table nvc(a int)
+insert into nvc values (-5)
+alter table nvc add constraint pc check (a > 0) not valid
+alter table nvp attach partition nvc for values from (-10) to (10)
+delete from nvc
+alter table nvc validate constraint pc
+alter table nvp attach partition nvc for values from (-10) to (10)
+drop table nvp

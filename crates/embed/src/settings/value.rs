@@ -111,17 +111,21 @@ impl Settings {
             Kind::DateStyle => {
                 let lower = value.to_ascii_lowercase();
                 let part = lower.split(',').map(str::trim).find(|part| *part != "iso");
-                let (order, name) = match part {
+                let order = match part {
                     // What says nothing of the order leaves it.
-                    None if self.format.date_order == DateOrder::Dmy => (DateOrder::Dmy, "DMY"),
-                    None if self.format.date_order == DateOrder::Ymd => (DateOrder::Ymd, "YMD"),
-                    None | Some("mdy" | "us" | "noneuro") => (DateOrder::Mdy, "MDY"),
-                    Some("dmy" | "european" | "euro") => (DateOrder::Dmy, "DMY"),
-                    Some("ymd") => (DateOrder::Ymd, "YMD"),
+                    None => self.format.date_order,
+                    Some("mdy" | "us" | "noneuro") => DateOrder::Mdy,
+                    Some("dmy" | "european" | "euro") => DateOrder::Dmy,
+                    Some("ymd") => DateOrder::Ymd,
                     Some(_) => {
                         return Err(SqlError::unsupported(format!("DateStyle \"{value}\""))
                             .hint("Only ISO output is available."));
                     }
+                };
+                let name = match order {
+                    DateOrder::Mdy => "MDY",
+                    DateOrder::Dmy => "DMY",
+                    DateOrder::Ymd => "YMD",
                 };
                 self.format.date_order = order;
                 Ok(format!("ISO, {name}"))

@@ -253,6 +253,14 @@ fn refuse_own(
             let message = format!("child table is missing constraint \"{}\"", check.name);
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
         }
+        let is_open = |table: &TableRecord| table.more.unvalidated.contains(&check.name);
+        if is_open(record) && !is_open(parent) {
+            let message = format!(
+                "constraint \"{}\" conflicts with NOT VALID constraint on child table \"{}\"",
+                check.name, record.name
+            );
+            return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+        }
     }
     if catalog.foreign_keys_to(own.id).next().is_some() {
         return refuse("that others refer to");
