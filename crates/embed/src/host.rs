@@ -15,7 +15,7 @@ use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState, Spill};
 use quintet_rt::{Clock, Rand};
 use quintet_sql::command::Notice;
 use quintet_sql::{Catalog, PlanContext, Who};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,6 +39,12 @@ pub(crate) struct SessionHost {
     pub rand: RefCell<Rand>,
     /// When the statement is to be given up, by the monotonic clock. Its thread may be the one that would be told.
     pub deadline: Option<u64>,
+    /// When a statement that is run on others' thread has had its moment, by the same clock; see [`Session::execute_briefly`].
+    ///
+    /// [`Session::execute_briefly`]: crate::Session::execute_briefly
+    pub moment: Option<u64>,
+    /// It has been told so.
+    pub moment_is_over: Cell<bool>,
     /// Of the transaction.
     pub read_only: bool,
     /// The call at hand is a transaction of its own, and a CALL or DO: it may end it.
@@ -152,8 +158,19 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn is_overdue(&self) -> bool {
-        let now = || self.clock.monotonic_nanos();
-        self.deadline.is_some_and(|deadline| now() >= deadline)
+        if self.deadline.is_none() && self.moment.is_none() {
+            return false;
+        }
+        let now = self.clock.monotonic_nanos();
+        let over = |end: Option<u64>| end.is_some_and(|end| now >= end);
+        if over(self.deadline) {
+            return true;
+        }
+        let told = over(self.moment);
+        if told {
+            self.moment_is_over.set(true);
+        }
+        told
     }
 
     fn statement_time(&self) -> i64 {

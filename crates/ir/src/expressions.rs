@@ -5,6 +5,7 @@
 
 use crate::code::Operation;
 use crate::expr::Expr;
+use crate::function::Volatility;
 use crate::plan::{Access, KeyRange, Path, Plan, SortKey};
 use crate::routine::{Callee, Into};
 use crate::statement::{ConflictAction, Insert, Statement};
@@ -72,6 +73,34 @@ pub fn has_subquery(statement: &Statement) -> bool {
         found = found || expr.has_subquery()
     });
     found
+}
+
+/// True if a statement that was given up in the midst of it may be run anew, and nobody can tell: it draws no numbers, calls
+/// nothing that may say or change something, and what it has written is taken back with it.
+pub fn may_begin_anew(statement: &Statement) -> bool {
+    let mut may = !matches!(statement, Statement::Insert(_));
+    each_node_of_statement(statement, &mut |plan| {
+        may = may && !matches!(plan, Plan::Call { .. });
+    });
+    each_of_statement(statement, &mut |expr, _| may = may && leaves_no_trace(expr));
+    may
+}
+
+fn leaves_no_trace(expr: &Expr) -> bool {
+    let mut traceless = match expr {
+        Expr::NextVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
+        Expr::Call { function, .. } => function.volatility != Volatility::Volatile,
+        Expr::Subquery(subquery) => {
+            let mut calls = false;
+            sources(&subquery.plan, &mut |_| calls = true);
+            !calls
+        }
+        _ => true,
+    };
+    let mut look = |part: &Expr| traceless = traceless && leaves_no_trace(part);
+    inside(expr, &mut look);
+    expr.for_each_part(&mut look);
+    traceless
 }
 
 /// Shows every expression of a statement; of queries that are expressions what is handed to them, and no more.

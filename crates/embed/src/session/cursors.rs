@@ -156,6 +156,7 @@ impl Session {
             typed: are_typed(&query.result),
             role: portal.prepared.role,
             short: false,
+            brief: None,
             sizes: Vec::new(),
             scans: Vec::new(),
             constants: false,

@@ -54,11 +54,11 @@ impl Session {
             if let Some(step) = self.start(portal, &prepared.planned, sink)? {
                 return Ok(step);
             }
-            if std::mem::take(&mut portal.announce) {
-                let columns = self.columns_of(&portal.prepared)?;
-                if !columns.is_empty() || is_query(&portal.prepared.planned) {
-                    sink.columns(&columns);
-                }
+        }
+        if std::mem::take(&mut portal.announce) {
+            let columns = self.columns_of(&portal.prepared)?;
+            if !columns.is_empty() || is_query(&portal.prepared.planned) {
+                sink.columns(&columns);
             }
         }
         self.go_on(portal, max_rows, sink)
@@ -344,7 +344,15 @@ impl Session {
                     max_rows,
                     &mut portal.rows,
                     &mut |row| sink.row(row),
-                )?;
+                );
+                if pulled.is_err() && self.host.moment_is_over.get() {
+                    // Told to `execute_briefly` so.
+                    run.begin_again();
+                    (portal.rows, portal.told) = (0, 0);
+                    return Ok(Step::Yielded);
+                }
+                let pulled = pulled?;
+                self.host.moment_is_over.set(false);
                 (run_tag(verb, run, portal.rows, told), pulled)
             }
             PortalState::CopyOut(run, copy) => {

@@ -5,7 +5,7 @@
 
 use super::Session;
 use super::planning::{PLANS_MAX, Prepared, Source};
-use super::portal::{Portal, no_portal, portal_is_there};
+use super::portal::{Portal, PortalState, no_portal, portal_is_there};
 use crate::activity::State;
 use crate::step::{RowSink, Step};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -16,6 +16,10 @@ use std::sync::Arc;
 
 /// Rows that take some ten milliseconds to read.
 const ROWS_HEAVY: u64 = 50_000;
+
+/// How long a statement may keep a thread that others wait for before it has to begin anew elsewhere: about what a call of
+/// a routine takes there (TPC-C's Delivery), and a hundred times what going elsewhere does.
+const MOMENT_NS: u64 = 500_000;
 
 impl Session {
     /// Plans a statement and keeps it under a name.
@@ -146,7 +150,16 @@ impl Session {
     pub fn is_short(&self, portal: &str) -> bool {
         self.portals
             .get(portal)
-            .is_none_or(|portal| portal.prepared.short)
+            .is_none_or(|portal| self.what_runs(portal).short)
+    }
+
+    /// What a portal is about to run, looking through EXECUTE.
+    fn what_runs<'a>(&'a self, portal: &'a Portal) -> &'a Prepared {
+        let known = match &portal.prepared.planned.command {
+            Command::Execute { name, .. } => self.statements.get(name),
+            _ => None,
+        };
+        known.unwrap_or(&portal.prepared)
     }
 
     /// True if running the portal reads large tables from one end to the other, and others wait for nothing that the
@@ -155,7 +168,7 @@ impl Session {
         let Some(portal) = self.portals.get(portal) else {
             return false;
         };
-        let scans = portal.prepared.scans.iter();
+        let scans = self.what_runs(portal).scans.iter();
         let rows: u64 = scans.map(|space| self.db.tc.records(*space)).sum();
         let holds_nothing = || {
             self.txn
@@ -163,6 +176,53 @@ impl Session {
                 .is_none_or(|txn| !txn.has_writes() && !txn.has_locks())
         };
         rows >= ROWS_HEAVY && holds_nothing()
+    }
+
+    /// True if the portal, which is not short, is worth a try with [`Session::execute_briefly`].
+    pub fn may_be_brief(&self, portal: &str) -> bool {
+        let Some(portal) = self.portals.get(portal) else {
+            return false;
+        };
+        let brief = self.what_runs(portal).brief.as_ref();
+        matches!(portal.state, PortalState::Ready)
+            && brief.is_some_and(|patience| patience.lock().has())
+    }
+
+    /// As [`Session::execute`], on a thread that others wait for. `None`: it takes longer than a moment, and is as it was before it
+    /// began, but for locks; the rows that it gave are void. Only of a portal that [may be brief](Session::may_be_brief), until
+    /// it has said `Yielded` or `Suspended`.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    pub fn execute_briefly(
+        &mut self,
+        portal: &str,
+        max_rows: usize,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Option<Step>> {
+        let announce = self
+            .portals
+            .get(portal)
+            .is_some_and(|portal| portal.announce);
+        let end = self.host.clock.monotonic_nanos() + MOMENT_NS;
+        self.host.moment = Some(end);
+        let result = self.execute(portal, max_rows, sink);
+        self.host.moment = None;
+        let over = self.host.moment_is_over.take() && matches!(result, Ok(Step::Yielded));
+        if let Some(portal) = self.portals.get_mut(portal) {
+            if over {
+                portal.announce |= announce;
+            }
+            if let Some(patience) = &portal.prepared.brief
+                && !matches!(result, Ok(Step::Wait(_)))
+            {
+                patience.lock().learn(!over);
+            }
+        }
+        match over {
+            true => Ok(None),
+            false => result.map(Some),
+        }
     }
 
     /// Runs a portal; `max_rows` 0 means all. Call it again after `Wait` and `Yielded`, and when more

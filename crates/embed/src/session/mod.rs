@@ -92,7 +92,7 @@ use quintet_rt::Rand;
 use quintet_sql::command::Notice;
 use quintet_tc::{Mark, Txn};
 use quintet_wal::Committer;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -255,6 +255,8 @@ impl Session {
             said: RefCell::default(),
             settings,
             deadline: None,
+            moment: None,
+            moment_is_over: Cell::new(false),
             read_only: false,
             alone: false,
             temporary: db.temporary.take(),

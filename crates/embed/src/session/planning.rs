@@ -7,8 +7,9 @@
 use super::Session;
 use crate::contention::Label;
 use crate::database::Schema;
-use quintet_base::{RoleId, SpaceId, SqlError, SqlResult, SqlState, SqlType, Timestamp};
-use quintet_ir::expressions::each_node_of_statement;
+use parking_lot::Mutex;
+use quintet_base::{Patience, RoleId, SpaceId, SqlError, SqlResult, SqlState, SqlType, Timestamp};
+use quintet_ir::expressions::{each_node_of_statement, may_begin_anew};
 use quintet_ir::routine::Program;
 use quintet_ir::statement::{Body, OutputColumn};
 use quintet_ir::{Path, Plan, Statement};
@@ -46,6 +47,8 @@ pub struct Prepared {
     /// Whose statement it was when it was planned.
     pub(super) role: RoleId,
     pub(super) short: bool,
+    /// Of a statement that may be tried where others wait, and begun anew elsewhere: what came of that.
+    pub(super) brief: Option<Mutex<Patience>>,
     /// What its conflicts are counted by.
     pub(super) label: Label,
     /// How many rows the tables had that the plan was made for; planned again when they have many more, or fewer.
@@ -98,6 +101,10 @@ impl Session {
             Command::Execute { .. } | Command::Fetch { .. } | Command::Nothing { .. } => false,
             _ => true,
         };
+        let brief = match &planned.command {
+            Command::Run(procedure) if !short => procedure.statement().is_some_and(may_begin_anew),
+            _ => false,
+        };
         let label = self.label_of(&planned);
         Ok(Arc::new(Prepared {
             label,
@@ -111,6 +118,7 @@ impl Session {
             path_version: self.host.settings.path_version,
             role: self.host.role(),
             short,
+            brief: brief.then(Mutex::default),
             sizes: sizes.asked(),
             scans,
             constants,

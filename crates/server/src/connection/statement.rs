@@ -33,6 +33,16 @@ enum Ran {
     CopyIn { columns: usize, format: CopyFormat },
 }
 
+/// How long a portal may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// It is over soon.
+    Short,
+    /// That is for trying: it begins anew elsewhere if it is not.
+    Brief,
+    Long,
+}
+
 impl Connection {
     /// The simple protocol: statements that are one transaction unless they say otherwise.
     pub(super) async fn query(&mut self, statements: Vec<SimpleStatement>) -> Result<(), Close> {
@@ -211,15 +221,9 @@ impl Connection {
         announce: Announce,
     ) -> Result<SqlResult<Ran>, Close> {
         let context = self.session.format().clone();
-        let short = self.session.is_short(portal);
-        if !short && self.answered {
-            // Somebody waits for the answers to what came before.
-            self.flush().await?;
-        }
-        match short {
-            true => {}
-            false if self.session.is_heavy(portal) => desks::behind().await,
-            false => desks::apart().await,
+        let mut pace = self.pace_of(portal);
+        if pace == Pace::Long {
+            self.leave_desk(portal).await?;
         }
         self.lock_timed_out = false;
         // Who computes on the desk's thread must look at the clock himself: the watchdog would wait for that thread.
@@ -231,6 +235,7 @@ impl Connection {
         let mut copying = false;
         let mut given = 0;
         loop {
+            let before = self.out.len();
             let formats = match announce {
                 Announce::Columns => &Formats::Text,
                 Announce::Nothing => self.formats.get(portal),
@@ -251,11 +256,22 @@ impl Connection {
             } else {
                 max_rows - *rows.given
             };
-            let mut call = || session.execute(portal, left, &mut rows);
-            let step = if short {
-                call()
-            } else {
-                tokio::task::block_in_place(call)
+            let step = match pace {
+                Pace::Short => session.execute(portal, left, &mut rows),
+                Pace::Brief => match session.execute_briefly(portal, left, &mut rows) {
+                    Ok(Some(step)) => Ok(step),
+                    Ok(None) => {
+                        self.out.truncate(before);
+                        given = 0;
+                        pace = Pace::Long;
+                        self.leave_desk(portal).await?;
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+                Pace::Long => {
+                    tokio::task::block_in_place(|| session.execute(portal, left, &mut rows))
+                }
             };
             match step {
                 Ok(Step::Done(tag)) => {
@@ -268,7 +284,14 @@ impl Connection {
                     return Ok(Ok(Ran::Suspended));
                 }
                 Ok(Step::Suspended) => return Ok(Ok(Ran::Suspended)),
-                Ok(Step::Yielded) => self.flush().await?,
+                Ok(Step::Yielded) => {
+                    self.flush().await?;
+                    if pace == Pace::Brief {
+                        // It has more to give than fits in a buffer, and cannot begin anew.
+                        pace = Pace::Long;
+                        self.leave_desk(portal).await?;
+                    }
+                }
                 Ok(Step::Wait(pause)) => self.pause(pause).await?,
                 Ok(Step::CopyIn { columns, format }) => {
                     return Ok(Ok(Ran::CopyIn { columns, format }));
@@ -276,6 +299,32 @@ impl Connection {
                 Err(error) => return self.why(error, watchdog.as_ref()).map(Err),
             }
         }
+    }
+
+    /// Where a portal is run.
+    fn pace_of(&self, portal: &str) -> Pace {
+        if self.session.is_short(portal) {
+            return Pace::Short;
+        }
+        let brief =
+            desks::at_desk() && !self.session.is_heavy(portal) && self.session.may_be_brief(portal);
+        match brief {
+            true => Pace::Brief,
+            false => Pace::Long,
+        }
+    }
+
+    /// Goes where what takes long delays nobody.
+    async fn leave_desk(&mut self, portal: &str) -> Result<(), Close> {
+        if self.answered {
+            // Somebody waits for the answers to what came before.
+            self.flush().await?;
+        }
+        match self.session.is_heavy(portal) {
+            true => desks::behind().await,
+            false => desks::apart().await,
+        }
+        Ok(())
     }
 
     /// Waits. Afterwards the session is asked again: it knows what has come of it.
