@@ -25,6 +25,7 @@ use crate::rows::push_row;
 use crate::runs::{Merge, Runs};
 use crate::scan::{Seen, Shown};
 use crate::sort::{Sorted, compare, sort_values};
+use foldhash::fast::RandomState;
 use quintet_base::{SqlError, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
 use quintet_ir::formula::Scope;
@@ -71,7 +72,7 @@ pub(crate) struct Running {
 #[derive(Default)]
 struct KeptArguments {
     /// Images of the arguments seen.
-    seen: HashSet<Vec<u8>>,
+    seen: HashSet<Vec<u8>, RandomState>,
     /// Sort values and arguments, fed to the accumulator at the end.
     waiting: Vec<(Vec<Value>, Vec<Value>)>,
 }
@@ -246,8 +247,8 @@ impl AggregateCursor {
     ) -> Result<Vec<Vec<Value>>, Halt> {
         let types: Vec<SqlType> = keys.iter().map(Expr::ty).collect();
         let mut groups: Vec<Vec<Group>> = sets.iter().map(|_| Vec::new()).collect();
-        let mut places: Vec<HashMap<Vec<u8>, usize>> =
-            sets.iter().map(|_| HashMap::new()).collect();
+        let mut places: Vec<HashMap<Vec<u8>, usize, RandomState>> =
+            sets.iter().map(|_| HashMap::default()).collect();
         for ((set, groups), places) in sets.iter().zip(&mut groups).zip(&mut places) {
             // All rows are one group, also if there are none.
             if set.is_empty() {

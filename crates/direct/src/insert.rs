@@ -24,6 +24,7 @@ use crate::write::{
     Change, Taken, entry_taken, lock_key, occupy, primary_taken, put_new, refuse_changed,
     taken_error, vacate,
 };
+use foldhash::fast::RandomState;
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Bytes, SqlError, SqlState, Value};
 use quintet_ir::expressions::each_of_plan;
@@ -102,7 +103,7 @@ pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result
         direct,
         insert,
         returns: true,
-        touched: HashSet::new(),
+        touched: HashSet::default(),
         written: Written::default(),
     };
     if asks(insert) {
@@ -151,7 +152,7 @@ struct Inserter<'i> {
     /// What is returned of a row is computed when it is added.
     returns: bool,
     /// ON CONFLICT DO UPDATE: keys of rows that this statement has written.
-    touched: HashSet<Bytes>,
+    touched: HashSet<Bytes, RandomState>,
     written: Written,
 }
 

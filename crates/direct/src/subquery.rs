@@ -16,6 +16,7 @@
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
 use crate::lookup::Kept;
+use foldhash::fast::RandomState;
 use quintet_base::limits::CALL_STACK_BYTES_MAX;
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value, key};
@@ -33,9 +34,9 @@ const ANSWERS_TRIED: u64 = 1_000;
 #[derive(Default)]
 pub(crate) struct Memory {
     /// By where their plans lie: the statement's plan outlives its run.
-    answers: HashMap<usize, Answers>,
+    answers: HashMap<usize, Answers, RandomState>,
     /// Rows that lookups keep, by where their inputs lie.
-    pub lookups: HashMap<usize, Kept>,
+    pub lookups: HashMap<usize, Kept, RandomState>,
     /// What all of it takes.
     pub bytes: usize,
 }
@@ -45,7 +46,7 @@ struct Answers {
     /// Whether the same answer may be given twice.
     lasting: bool,
     /// By the image of what was handed over.
-    known: HashMap<Vec<u8>, Answer>,
+    known: HashMap<Vec<u8>, Answer, RandomState>,
     asked: u64,
     found: u64,
 }
@@ -66,7 +67,7 @@ struct Set {
     types: Vec<SqlType>,
     rows: Vec<Vec<Value>>,
     /// Of rows without a NULL, if equality is asked for.
-    images: HashSet<Vec<u8>>,
+    images: HashSet<Vec<u8>, RandomState>,
     /// Which rows have a NULL.
     with_null: Vec<usize>,
 }
@@ -165,7 +166,7 @@ fn kept(
     let answers = known.entry(place).or_insert_with(|| Answers {
         // One that is handed nothing is run once, whatever is in it.
         lasting: subquery.outer.is_empty() && tested.is_empty() || is_lasting(&subquery.plan),
-        known: HashMap::new(),
+        known: HashMap::default(),
         asked: 0,
         found: 0,
     });
@@ -350,7 +351,7 @@ impl Set {
         let mut set = Set {
             types: plan.frame_types(),
             rows: Vec::new(),
-            images: HashSet::new(),
+            images: HashSet::default(),
             with_null: Vec::new(),
         };
         let by_image = is_membership(op, all);

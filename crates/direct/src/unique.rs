@@ -10,6 +10,7 @@ use crate::cursor::{Cursor, encode_group};
 use crate::groups::Groups;
 use crate::partitions::{Partitions, Waiting};
 use crate::runs::Merge;
+use foldhash::fast::RandomState;
 use quintet_base::{SqlType, Value};
 use quintet_ir::{Expr, Plan};
 use std::collections::HashSet;
@@ -21,7 +22,7 @@ const IMAGE_BYTES: usize = 48;
 pub(crate) struct UniqueCursor {
     input: Cursor,
     types: Vec<SqlType>,
-    seen: HashSet<Vec<u8>>,
+    seen: HashSet<Vec<u8>, RandomState>,
     bytes: usize,
     /// Frames for which there is no room, perhaps some more than once; how many there are.
     waiting: Option<(Partitions, i64)>,
@@ -34,7 +35,7 @@ impl UniqueCursor {
         UniqueCursor {
             input: Cursor::new(input),
             types: input.frame_types(),
-            seen: HashSet::new(),
+            seen: HashSet::default(),
             bytes: 0,
             waiting: None,
             rest: None,

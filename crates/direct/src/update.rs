@@ -23,6 +23,7 @@ use crate::keys::row_key;
 use crate::lock::lone_scan;
 use crate::rows::{check_row, encode_row};
 use crate::write::{Change, lock_key, occupy, refuse_changed, remove, vacate};
+use foldhash::fast::RandomState;
 use quintet_base::{Bytes, Value};
 use quintet_ir::expressions::each_of_plan;
 use quintet_ir::statement::{Delete, Update};
@@ -36,12 +37,12 @@ struct Source<'s> {
     cursor: Cursor,
     frame: Vec<Value>,
     /// Keys that came already; `None` where a row can not come twice.
-    seen: Option<HashSet<Bytes>>,
+    seen: Option<HashSet<Bytes, RandomState>>,
 }
 
 impl<'s> Source<'s> {
     fn new(plan: &'s Plan, table: &'s TableDef) -> Source<'s> {
-        let seen = lone_scan(plan).is_none().then(HashSet::new);
+        let seen = lone_scan(plan).is_none().then(HashSet::default);
         Source {
             plan,
             table,

@@ -11,6 +11,7 @@
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, encode_group};
+use foldhash::fast::RandomState;
 use quintet_base::{SqlError, SqlType, Value};
 use quintet_ir::Plan;
 use quintet_ir::plan::Turns;
@@ -35,7 +36,7 @@ pub(crate) struct WithCursor {
     /// Bytes of what is kept.
     kept_bytes: usize,
     /// Images of all frames, where none may come twice.
-    seen: HashSet<Vec<u8>>,
+    seen: HashSet<Vec<u8>, RandomState>,
     seen_bytes: usize,
     types: Vec<SqlType>,
 }
@@ -49,7 +50,7 @@ impl WithCursor {
             turn: Vec::new(),
             turn_bytes: 0,
             kept_bytes: 0,
-            seen: HashSet::new(),
+            seen: HashSet::default(),
             seen_bytes: 0,
             types: first.frame_types(),
         }

@@ -271,6 +271,78 @@ async fn errors_arrive_with_their_fields() {
     assert_eq!(error.position(), Some(&ErrorPosition::Original(8)));
 }
 
+/// Goal: a statement that is given up at its connection's desk and begun anew elsewhere gives each row once. Method: rows at both ends of
+/// a table that takes far longer than a moment to read, by both protocols; between them an answer that is larger than a buffer, which
+/// goes on where it was; and requests sent together, some of which are answered at the desk.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_longer_than_a_moment_gives_each_row_once() {
+    let running = start().await;
+    let mut client = running.tokio_postgres().await;
+    client
+        .batch_execute(
+            "create table t (n int primary key, v int not null, note text not null);
+             insert into t select n, 0, repeat('x', 60) from generate_series(1, 10000) n",
+        )
+        .await
+        .unwrap();
+    let ends = "select n from t where n % 9999 in (1, 2) and v = 0";
+    for _ in 0..3 {
+        let simple = client.simple_query(ends).await.unwrap();
+        let told = simple
+            .iter()
+            .filter(|message| matches!(message, SimpleQueryMessage::RowDescription(_)));
+        assert_eq!(told.count(), 1);
+        let numbers: Vec<_> = simple
+            .iter()
+            .filter_map(|message| match message {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(numbers, ["1", "2", "10000"]);
+        let rows = client.query(ends, &[]).await.unwrap();
+        let numbers: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
+        assert_eq!(numbers, [1, 2, 10000]);
+        let rows = client
+            .query("select n, note from t where n > $1", &[&10i32])
+            .await
+            .unwrap();
+        let numbers = rows.iter().map(|row| row.get::<_, i32>(0));
+        assert!(numbers.eq(11..=10000));
+        let few = client
+            .prepare("select n from t where n between $1 and $1 + 4")
+            .await
+            .unwrap();
+        let all = client
+            .prepare("select count(*) from t where note > 'a'")
+            .await
+            .unwrap();
+        let (first, count, second) = tokio::join!(
+            client.query(&few, &[&7i32]),
+            client.query_one(&all, &[]),
+            client.query(&few, &[&9_998i32]),
+        );
+        let numbers = |rows: Vec<tokio_postgres::Row>| {
+            rows.iter().map(|row| row.get(0)).collect::<Vec<i32>>()
+        };
+        assert_eq!(numbers(first.unwrap()), [7, 8, 9, 10, 11]);
+        assert_eq!(count.unwrap().get::<_, i64>(0), 10_000);
+        assert_eq!(numbers(second.unwrap()), [9_998, 9_999, 10_000]);
+        let transaction = client.transaction().await.unwrap();
+        let changed = transaction
+            .execute("update t set v = v + 1 where n > $1", &[&0i32])
+            .await
+            .unwrap();
+        assert_eq!(changed, 10_000);
+        let sum = transaction
+            .query_one("select sum(v) from t", &[])
+            .await
+            .unwrap();
+        assert_eq!(sum.get::<_, i64>(0), 10_000);
+        transaction.rollback().await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_clients_at_once_each_get_their_own_answers() {
     let running = start().await;

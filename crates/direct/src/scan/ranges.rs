@@ -9,6 +9,7 @@
 use super::{Filter, Probe, Seen, Shown, columns_of, lost_row, needed};
 use crate::context::{Env, Halt};
 use crate::rows::push_columns;
+use foldhash::fast::RandomState;
 use quintet_base::{Bytes, SqlError, Timestamp, Value};
 use quintet_dc::{Direction, KeyRange as StoreRange};
 use quintet_ir::formula::Scope;
@@ -75,7 +76,7 @@ impl Ranges {
             }
         }
         if points && ranges.len() > 1 {
-            let mut seen = HashSet::new();
+            let mut seen = HashSet::with_hasher(RandomState::default());
             ranges.retain(|range| match &range.lower {
                 Bound::Included(key) => seen.insert(key.clone()),
                 _ => true,

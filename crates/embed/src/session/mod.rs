@@ -83,6 +83,7 @@ use crate::settings::Settings;
 use crate::step::{Pause, Step, TransactionStatus};
 use copy::CopyInto;
 use cursors::Kept;
+use foldhash::fast::RandomState;
 use portal::Portal;
 use portals::Portals;
 use prepared::PreparedNames;
@@ -152,15 +153,15 @@ pub struct Session {
     committer: Committer,
     host: SessionHost,
     cancel: Arc<AtomicBool>,
-    statements: HashMap<String, Arc<Prepared>>,
+    statements: HashMap<String, Arc<Prepared>, RandomState>,
     /// Those with names, as the session sees them.
     prepared: PreparedNames,
     portals: Portals,
     /// Plans of simple-protocol statements by normalized text; `None`: must be planned from the text.
-    plans: HashMap<String, Option<Arc<Prepared>>>,
+    plans: HashMap<String, Option<Arc<Prepared>>, RandomState>,
     /// Plans of extended-protocol statements by text: clients that prepare nothing parse the same
     /// texts again and again.
-    texts: HashMap<String, Arc<Prepared>>,
+    texts: HashMap<String, Arc<Prepared>, RandomState>,
     mode: Mode,
     txn: Option<Txn>,
     level: Level,
@@ -271,11 +272,11 @@ impl Session {
             known_settings: host.settings.changes,
             host,
             cancel,
-            statements: HashMap::new(),
+            statements: HashMap::default(),
             prepared: PreparedNames::default(),
             portals: Portals::default(),
-            plans: HashMap::new(),
-            texts: HashMap::new(),
+            plans: HashMap::default(),
+            texts: HashMap::default(),
             mode: Mode::Idle,
             txn: None,
             level,

@@ -4,6 +4,7 @@
 //! look into a map.  Does not: know what a name may mean (`extended`, `cursors`).
 
 use super::portal::Portal;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// See the module.
@@ -11,7 +12,7 @@ use std::collections::HashMap;
 pub(super) struct Portals {
     /// That of the name "".
     unnamed: Option<Portal>,
-    named: HashMap<String, Portal>,
+    named: HashMap<String, Portal, RandomState>,
 }
 
 impl Portals {
