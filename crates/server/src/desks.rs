@@ -1,8 +1,8 @@
 //! Desks: threads that serve connections, each its own ones from the socket to the answer.
 //!
-//! Relies on: statements that may take long say so ([`apart`]).  Promises: a short statement is
+//! Relies on: statements that may take long say so ([`apart`]), some of them after a moment (decision 72).  Promises: a short statement is
 //! read, run and answered on one thread, without waking another; a long one runs elsewhere and
-//! delays nobody; a query over large tables runs on threads that stand back for all others (decision 43).
+//! delays nobody for longer than that; a query over large tables runs on threads that stand back for all others (decision 43).
 //! Does not: move a connection to another desk when its own is busy.
 //!
 //! ```text
