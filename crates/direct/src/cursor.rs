@@ -306,6 +306,9 @@ pub(crate) struct ProjectCursor {
     input: Cursor,
     frame: Vec<Value>,
     started: bool,
+    /// Of each expression, if some are: whether it is a column that nothing else looks at, and may be taken as it is. Found out
+    /// with the second row: most have one.
+    takes: Option<Vec<bool>>,
 }
 
 impl ProjectCursor {
@@ -314,6 +317,7 @@ impl ProjectCursor {
             input: Cursor::new(input),
             frame: Vec::new(),
             started: false,
+            takes: None,
         }
     }
 
@@ -329,17 +333,47 @@ impl ProjectCursor {
             self.frame.clear();
             self.frame.extend_from_slice(&frame[..base]);
             self.started = true;
+        } else if self.takes.is_none() {
+            self.takes = Some(match input.gives_frames_away() {
+                true => looked_at_once(exprs),
+                false => Vec::new(),
+            });
         }
         frame.truncate(base);
         if !self.input.next(input, env, &mut self.frame, base)? {
             return Ok(false);
         }
         frame.reserve(exprs.len());
-        for expr in exprs {
-            frame.push(env.eval(expr, &self.frame)?);
+        let takes = self.takes.as_deref().unwrap_or_default();
+        for (at, expr) in exprs.iter().enumerate() {
+            let value = match expr {
+                Expr::Column(column, _)
+                    if *column >= base && takes.get(at).is_some_and(|takes| *takes) =>
+                {
+                    std::mem::take(&mut self.frame[*column])
+                }
+                expr => env.eval(expr, &self.frame)?,
+            };
+            frame.push(value);
         }
         Ok(true)
     }
+}
+
+/// Of each expression, whether it is a column that no other one looks at; nothing if that cannot be said.
+fn looked_at_once(exprs: &[Expr]) -> Vec<bool> {
+    // What is handed to a query is not told from the rest: that may be anything.
+    if exprs.iter().any(Expr::has_subquery) {
+        return Vec::new();
+    }
+    let mut columns = Vec::new();
+    exprs
+        .iter()
+        .for_each(|expr| expr.collect_columns(&mut columns));
+    let mut times = vec![0; columns.iter().max().map_or(0, |last| last + 1)];
+    columns.iter().for_each(|column| times[*column] += 1);
+    let is_taken = |expr: &Expr| matches!(expr, Expr::Column(column, _) if times[*column] == 1);
+    exprs.iter().map(is_taken).collect()
 }
 
 /// Values that are equal for DISTINCT and GROUP BY have equal images.

@@ -29,6 +29,7 @@
 //! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |
 //! | `scan`, `join`, `full_join`, `sort`, `aggregate`, `unique`, `window`, `with`, `series`, `lock` | the larger operators |
 //! | `kept`, `runs`, `partitions`, `row_file` | rows beyond a statement's memory: found by keys, in order, by groups; one after the other |
+//! | `rank` | sort values in one number, and sorting by it |
 //! | `gather`, `groups` | rows to their groups, where they lie; what is on its way in each |
 //! | `sieve` | filters and other expressions of queries, over rows where they lie |
 //! | `keys` | where rows and entries live, and which keys a range means |
@@ -69,6 +70,7 @@ mod outer_ahead;
 mod partitions;
 mod point;
 mod raise;
+mod rank;
 mod references;
 mod row_file;
 mod rowid;

@@ -9,6 +9,7 @@
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, row_count};
+use crate::rank;
 use crate::runs::{Merge, Runs};
 use quintet_base::{SqlState, SqlType, Value};
 use quintet_ir::plan::SortKey;
@@ -100,10 +101,23 @@ impl SortCursor {
         let cut_at = top.saturating_mul(2).max(GATHER_ROWS_MIN);
         let mut rows = Vec::new();
         let mut runs: Option<Runs> = None;
+        // As soon as as many are there as are wanted, what comes behind the last of them need not be kept.
+        let mut last: Option<Vec<Value>> = None;
+        let spare = input.gives_frames_away();
         while self.input.next(input, env, frame, base)? {
+            let values = sort_values(keys, env, frame)?;
+            if last
+                .as_ref()
+                .is_some_and(|last| compare(last, &values, keys).is_le())
+            {
+                continue;
+            }
             let sorted = Sorted {
-                keys: sort_values(keys, env, frame)?,
-                row: frame[base..].to_vec(),
+                keys: values,
+                row: match spare {
+                    true => frame.drain(base..).collect(),
+                    false => frame[base..].to_vec(),
+                },
             };
             let bytes = sorted.bytes();
             if !env.may_charge_rows(bytes) {
@@ -118,6 +132,7 @@ impl SortCursor {
             if rows.len() >= cut_at {
                 sort_rows(&mut rows, keys);
                 self.cut(&mut rows, top, env);
+                last = rows.get(top.wrapping_sub(1)).map(|row| row.keys.clone());
             }
         }
         let Some(mut runs) = runs else {
@@ -162,12 +177,12 @@ impl Sorted {
     }
 
     fn bytes(&self) -> usize {
-        row_bytes(&self.keys) + row_bytes(&self.row)
+        row_bytes(&self.keys) + row_bytes(&self.row) + size_of::<(u128, u32)>()
     }
 }
 
-fn sort_rows(rows: &mut [Sorted], keys: &[SortKey]) {
-    rows.sort_by(|a, b| compare(&a.keys, &b.keys, keys));
+fn sort_rows(rows: &mut Vec<Sorted>, keys: &[SortKey]) {
+    rank::sort(rows, keys, |row| &row.keys);
 }
 
 /// The values to order a frame by: `char(n)` without trailing blanks, as it compares.

@@ -14,9 +14,9 @@ mod bounds;
 mod evaluate;
 
 use crate::context::{Env, Halt, row_bytes};
-use crate::cursor::{Cursor, encode_group};
+use crate::cursor::Cursor;
 use crate::sort::{compare, sort_values};
-use quintet_base::{SqlError, SqlType, Value};
+use quintet_base::{SqlError, Value};
 use quintet_ir::plan::SortKey;
 use quintet_ir::window::{WindowCall, WindowFunction};
 use quintet_ir::{Expr, Plan};
@@ -140,13 +140,18 @@ impl WindowCursor {
             return Ok(None);
         }
         env.tick()?;
-        let types: Vec<SqlType> = partition.iter().map(Expr::ty).collect();
-        let keys = partition.iter().map(|key| env.eval(key, &self.frame));
-        let keys = keys.collect::<Result<Vec<Value>, _>>()?;
+        let mut image = Vec::with_capacity(16 * partition.len());
+        for key in partition {
+            let value = env.eval(key, &self.frame)?;
+            crate::keys::push(&value, key.ty(), &mut image);
+        }
         Ok(Some(Row {
-            partition: encode_group(&keys, &types),
+            partition: image,
             order: sort_values(order, env, &self.frame)?,
-            values: self.frame[base..].to_vec(),
+            values: match input.gives_frames_away() {
+                true => self.frame.drain(base..).collect(),
+                false => self.frame[base..].to_vec(),
+            },
         }))
     }
 

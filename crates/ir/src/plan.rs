@@ -349,6 +349,24 @@ impl Plan {
         }
     }
 
+    /// True if nothing of a frame that the plan has given is looked at again by whoever computes the next one: its values may be
+    /// taken out of it.
+    pub fn gives_frames_away(&self) -> bool {
+        match self {
+            Plan::Values { .. }
+            | Plan::Scan(_)
+            | Plan::Project { .. }
+            | Plan::Aggregate { .. }
+            | Plan::Sort { .. }
+            | Plan::Given { .. } => true,
+            Plan::Filter { input, .. } | Plan::Limit { input, .. } | Plan::Lock { input, .. } => {
+                input.gives_frames_away()
+            }
+            Plan::Append { inputs } => inputs.iter().all(Plan::gives_frames_away),
+            _ => false,
+        }
+    }
+
     /// The plans that a plan's own node takes frames from, in the order in which they are run.
     pub fn inputs(&self) -> Vec<&Plan> {
         match self {
