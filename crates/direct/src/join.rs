@@ -194,7 +194,7 @@ impl JoinCursor {
         {
             let made = || ProbeKeys::new(&keys.outer, access, (env.params, env.host));
             if let Some(keys) = self.probe.get_or_insert_with(made) {
-                let probe = Probe {
+                let probe = Probe::Keys {
                     keys,
                     wanted: Wanted::Kept(rows),
                 };

@@ -147,7 +147,7 @@ fn next_of_image(
 ) -> Result<bool, Halt> {
     match (cursor, input, probe) {
         (Cursor::Scan(cursor), Plan::Scan(access), Some(keys)) => {
-            let probe = Probe {
+            let probe = Probe::Keys {
                 keys,
                 wanted: Wanted::Image(wanted),
             };

@@ -22,6 +22,7 @@ use quintet_base::row::RowReader;
 use quintet_base::{SqlType, Value, datetime};
 use quintet_ir::formula::{Formula, Scope};
 use quintet_ir::function::Volatility;
+use quintet_ir::plan::SortKey;
 use quintet_ir::{Access, CompareOp, Expr, Host, eval};
 
 /// A filter over the rows of a table.
@@ -263,10 +264,67 @@ fn factored(expr: &Expr) -> Option<(Vec<&Expr>, Expr)> {
     Some((common, Expr::Or(rests)))
 }
 
-/// What rows of a scan are to meet, by the image of their keys.
-pub(crate) struct Probe<'p> {
-    pub keys: &'p ProbeKeys,
-    pub wanted: Wanted<'p>,
+/// What rows of a scan are to meet.
+pub(crate) enum Probe<'p> {
+    /// By the image of their keys.
+    Keys {
+        keys: &'p ProbeKeys,
+        wanted: Wanted<'p>,
+    },
+    /// They do not come behind this one.
+    Until(&'p Last),
+}
+
+/// The last one of as many rows as are wanted in an order: by what they are ordered by first.
+pub(crate) struct Last {
+    formula: Formula,
+    ty: SqlType,
+    descending: bool,
+    nulls_first: bool,
+    value: Value,
+}
+
+impl Last {
+    /// For rows of an access that are ordered so, if there is a formula for that, and nothing behind it that could fail.
+    pub fn new(
+        keys: &[SortKey],
+        access: &Access,
+        (params, host): (&[Value], &dyn Host),
+    ) -> Option<Last> {
+        let (key, rest) = keys.split_first()?;
+        if !rest.iter().all(|key| matches!(key.expr, Expr::Column(..))) {
+            return None;
+        }
+        Some(Last {
+            formula: over_row(&settled(&key.expr, params, host), access)?,
+            ty: key.expr.ty(),
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+            value: Value::Null,
+        })
+    }
+
+    /// It is this one from now on, by its first sort value.
+    pub fn set(&mut self, value: &Value) {
+        self.value = value.clone();
+    }
+
+    /// Whether a row surely comes behind it.
+    fn is_before(&self, scope: &Scope<'_>) -> bool {
+        let Some(value) = self.formula.eval(scope) else {
+            return false;
+        };
+        match (value, Datum::of(&self.value)) {
+            (Datum::Null, Datum::Null) => false,
+            (Datum::Null, _) => !self.nulls_first,
+            (_, Datum::Null) => self.nulls_first,
+            (value, last) => match value.order(&last, self.ty) {
+                Some(order) if self.descending => order.is_lt(),
+                Some(order) => order.is_gt(),
+                None => false,
+            },
+        }
+    }
 }
 
 /// By what they meet it.
@@ -299,13 +357,17 @@ impl Probe<'_> {
     /// Whether a row surely does not meet it: a NULL equals nothing.
     #[inline]
     pub fn misses(&self, scope: &Scope<'_>, image: &mut Vec<u8>) -> bool {
+        let (keys, wanted) = match self {
+            Probe::Until(last) => return last.is_before(scope),
+            Probe::Keys { keys, wanted } => (keys, wanted),
+        };
         image.clear();
-        match push_key(&self.keys.0, scope, image) {
+        match push_key(&keys.0, scope, image) {
             None => false,
             Some(false) => true,
-            Some(true) => match self.wanted {
+            Some(true) => match wanted {
                 Wanted::Kept(rows) => rows.first(Hash::of(image)).is_none(),
-                Wanted::Image(wanted) => image != wanted,
+                Wanted::Image(wanted) => image != *wanted,
             },
         }
     }

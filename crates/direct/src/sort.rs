@@ -11,6 +11,7 @@ use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, row_count};
 use crate::rank;
 use crate::runs::{Merge, Runs};
+use crate::sieve::{Last, Probe};
 use quintet_base::{SqlState, SqlType, Value};
 use quintet_ir::plan::SortKey;
 use quintet_ir::{Expr, Plan};
@@ -103,8 +104,18 @@ impl SortCursor {
         let mut runs: Option<Runs> = None;
         // As soon as as many are there as are wanted, what comes behind the last of them need not be kept.
         let mut last: Option<Vec<Value>> = None;
+        let mut probe = None;
         let spare = input.gives_frames_away();
-        while self.input.next(input, env, frame, base)? {
+        loop {
+            let found = match (&mut self.input, input, &probe) {
+                (Cursor::Scan(cursor), Plan::Scan(access), Some(last)) => {
+                    cursor.next_probed(access, &Probe::Until(last), env, frame, base)?
+                }
+                (cursor, ..) => cursor.next(input, env, frame, base)?,
+            };
+            if !found {
+                break;
+            }
             let values = sort_values(keys, env, frame)?;
             if last
                 .as_ref()
@@ -133,6 +144,10 @@ impl SortCursor {
                 sort_rows(&mut rows, keys);
                 self.cut(&mut rows, top, env);
                 last = rows.get(top.wrapping_sub(1)).map(|row| row.keys.clone());
+                if let (Some(last), Plan::Scan(access)) = (&last, input) {
+                    probe = probe.or_else(|| Last::new(keys, access, (env.params, env.host)));
+                    probe.iter_mut().for_each(|probe| probe.set(&last[0]));
+                }
             }
         }
         let Some(mut runs) = runs else {
