@@ -40,6 +40,8 @@ pub(crate) struct WithQuery {
 pub(crate) enum State {
     /// Nobody has named it.
     New,
+    /// It changes rows and returns none: it has been run already, and cannot be named.
+    Silent,
     /// It is being planned.
     Begun,
     /// The term of a recursion is being planned: its name is the rows of the turn before.
@@ -67,6 +69,14 @@ pub(crate) fn bind_with(
         } => given(number, outputs, false),
         State::Begun => {
             let message = "mutual recursion between WITH items is not implemented";
+            let state = SqlState::FEATURE_NOT_SUPPORTED;
+            return Err(planner.error(state, message, relation.location));
+        }
+        State::Silent => {
+            let message = format!(
+                "WITH query \"{}\" does not have a RETURNING clause",
+                with.name
+            );
             let state = SqlState::FEATURE_NOT_SUPPORTED;
             return Err(planner.error(state, message, relation.location));
         }
@@ -161,6 +171,30 @@ pub(crate) fn enter_with(
         let Some(NodeEnum::CommonTableExpr(query)) = inner(node) else {
             continue;
         };
+        if added.iter().any(|other| other.name == query.ctename) {
+            let message = format!(
+                "WITH query name \"{}\" specified more than once",
+                query.ctename
+            );
+            return Err(planner.error(SqlState::DUPLICATE_ALIAS, message, query.location));
+        }
+        let columns = names::strings(&query.aliascolnames);
+        let columns = columns.iter().map(|name| (*name).to_string()).collect();
+        if query.ctequery.is_none() {
+            let silent = WithQuery {
+                name: query.ctename.clone(),
+                columns,
+                query: Box::default(),
+                sees: before,
+                recursive: false,
+                keeps: false,
+                named: false,
+                state: State::Silent,
+            };
+            rename(planner, &silent, &mut [])?;
+            added.push(silent);
+            continue;
+        }
         let Some(inside @ NodeEnum::SelectStmt(select)) = query.ctequery.as_deref().and_then(inner)
         else {
             return Err(planner.unsupported("a WITH query that changes data", query.location));
@@ -171,21 +205,11 @@ pub(crate) fn enter_with(
         if query.cycle_clause.is_some() {
             return Err(planner.unsupported("CYCLE", query.location));
         }
-        if added.iter().any(|other| other.name == query.ctename) {
-            let message = format!(
-                "WITH query name \"{}\" specified more than once",
-                query.ctename
-            );
-            return Err(planner.error(SqlState::DUPLICATE_ALIAS, message, query.location));
-        }
         let own = mentions(inside, &query.ctename);
         let others = mentions(&statement, &query.ctename) - own;
         added.push(WithQuery {
             name: query.ctename.clone(),
-            columns: names::strings(&query.aliascolnames)
-                .iter()
-                .map(|s| (*s).to_string())
-                .collect(),
+            columns,
             query: select.clone(),
             sees: match with.recursive {
                 true => before + with.ctes.len(),
@@ -234,7 +258,7 @@ pub(crate) fn leave_with(planner: &Planner, before: usize, plan: Plan) -> SqlRes
     let entered = before..planner.with.borrow().len();
     for place in entered {
         let with = planner.with.borrow()[place].clone();
-        if !with.named {
+        if !with.named && !matches!(with.state, State::Silent) {
             planner.for_nothing(|| plan_once(planner, place, &with))?;
         }
     }

@@ -211,6 +211,13 @@ fn check_fences(txn: &Txn, shared: &Shared) -> Result<(), Error> {
     Ok(())
 }
 
+/// Writes whose places in the index are asked for ahead of their turn.
+const SEARCHED_AHEAD: usize = 64;
+
+/// Entries that are still in the cache when a commit comes to them again, and how far ahead they are asked for where there are more.
+const CACHED_ENTRIES: usize = 512;
+const ENTRIES_AHEAD: usize = 8;
+
 /// The part of a commit in which its entries are locked. Ends, however it ends, with the entries
 /// and the seat let go.
 struct Section<'a> {
@@ -233,12 +240,16 @@ impl<'a> Section<'a> {
     fn lock_entries(&mut self, txn: &Txn, guard: &'a Guard) -> Result<(), Error> {
         let snapshot = txn.snapshot.timestamp;
         let table = &self.shared.table;
-        for write in txn.writes.iter() {
-            // New ones were not announced, and each search would wait for its own line.
+        // New ones were not announced, and each search would wait for its own line.
+        let mut ahead = txn.writes.iter();
+        for write in ahead.by_ref().take(SEARCHED_AHEAD) {
             table.prefetch(write.hash, guard);
         }
         let mut near = Near::under(guard);
         for write in txn.writes.iter() {
+            if let Some(later) = ahead.next() {
+                table.prefetch(later.hash, guard);
+            }
             let entry = self.find_or_make(write.hash, write.space, write.key, &mut near);
             entry.prefetch_older(guard);
             self.entries.push((entry, write.hash));
@@ -246,8 +257,12 @@ impl<'a> Section<'a> {
         let numbered = self.entries.iter().zip(0..);
         let mut order: Vec<(u64, u32)> = numbered.map(|((_, hash), n)| (*hash, n)).collect();
         order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.order_of_alike(a.1, b.1)));
-        for (_, number) in order {
-            let entry = self.lock_entry(number, guard);
+        let many = order.len() > CACHED_ENTRIES;
+        for (at, (_, number)) in order.iter().enumerate() {
+            if many && let Some((_, later)) = order.get(at + ENTRIES_AHEAD) {
+                self.prefetch(*later as usize);
+            }
+            let entry = self.lock_entry(*number, guard);
             if txn.level != Level::ReadCommitted && !sim::plants(Planted::LastCommitterWins) {
                 let newest = entry.newest();
                 if newest > snapshot {
@@ -264,6 +279,13 @@ impl<'a> Section<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Asks the cache for an entry, if there is one of that number.
+    fn prefetch(&self, number: usize) {
+        if let Some((entry, _)) = self.entries.get(number) {
+            quintet_index::prefetch(std::ptr::from_ref(*entry));
+        }
     }
 
     /// The order of two records with one hash.
@@ -332,7 +354,13 @@ impl<'a> Section<'a> {
             "an entry for each change"
         );
         let readers = self.shared.readers_counted();
-        for ((entry, hash), change) in self.entries.iter().zip(written.changes()) {
+        let many = self.entries.len() > CACHED_ENTRIES;
+        for (number, ((entry, hash), change)) in
+            self.entries.iter().zip(written.changes()).enumerate()
+        {
+            if many {
+                self.prefetch(number + ENTRIES_AHEAD);
+            }
             let more = entry.install_logged(timestamp, change.value, &readers, guard);
             self.shared.table.weigh(*hash, more);
         }
@@ -342,7 +370,11 @@ impl<'a> Section<'a> {
 
 impl Drop for Section<'_> {
     fn drop(&mut self) {
-        for number in &self.locked {
+        let many = self.locked.len() > CACHED_ENTRIES;
+        for (at, number) in self.locked.iter().enumerate() {
+            if many && let Some(later) = self.locked.get(at + ENTRIES_AHEAD) {
+                self.prefetch(*later as usize);
+            }
             self.entries[*number as usize].0.unlock();
         }
         self.seat.set_none();

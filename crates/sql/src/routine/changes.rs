@@ -288,7 +288,7 @@ impl Embedding<'_, '_> {
                     // It sees the queries before it.
                     give(change, &before, recursive)?;
                     let rows = self.change(source, change)?;
-                    query.ctequery = Some(Box::new(rows));
+                    query.ctequery = rows.map(Box::new);
                 }
                 // What a view reads is not seen here: any may read the table.
                 changed.extend(catalog.views().map(|view| view.name.clone()));
@@ -314,17 +314,16 @@ impl Embedding<'_, '_> {
         Output::Row
     }
 
-    /// Makes a change, and the query that gives the rows that it returned.
-    fn change(&mut self, source: &str, change: &NodeEnum) -> SqlResult<Node> {
+    /// Makes a change, and the query that gives the rows that it returned; `None`: it returns none, and who names it is told so.
+    fn change(&mut self, source: &str, change: &NodeEnum) -> SqlResult<Option<Node>> {
         let planned = self.plan(source, change)?;
         if planned.columns.is_empty() {
             let into = Into::default();
             let statement = planned.statement;
             self.add(Action::Run { statement, into });
-            // Who names it is told that there are no columns.
-            return Ok(node(NodeEnum::SelectStmt(Box::default())));
+            return Ok(None);
         }
-        self.keep_rows(planned)
+        self.keep_rows(planned).map(Some)
     }
 
     /// Keeps the rows that a statement gives in arrays; the query that gives them again.

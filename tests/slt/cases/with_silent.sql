@@ -1,0 +1,20 @@
+-- WITH queries that change rows and return none: they are run, and cannot be read.
+create table silent (a int primary key, b int);
+insert into silent values (1, 10), (2, 20);
+with w as (update silent set b = b + 1) select * from w;
+with w as (update silent set b = b + 1) select 1 where exists (select from w);
+with w as (update silent set b = b + 1), v as (select * from w) select 1;
+with w as (delete from silent) select 1 from silent, w;
+with silent as (update silent set b = b + 1) select * from silent;
+select * from silent order by a;
+with silent as (update silent set b = b + 1 where a = 1) update silent set b = b + 5 where a = 2;
+select * from silent order by a;
+with w as (update silent set b = b + 1 where a = 1) select x.n from (select 7) as x (n);
+with w as (update silent set b = b + 1 where a = 1) select (with w as (select 3 as n) select n from w);
+with w as (insert into silent values (3, 30)), v as (insert into silent select a + 3, b from silent where a = 1 returning a, b) select a, b from v;
+with w as (update silent set b = 0), w as (select 1) select 1;
+with w (x) as (update silent set b = b) select count(*) from silent;
+with w as (insert into silent values (9, 9)) insert into silent select a + 10, b from w;
+with w as (insert into silent values (9, 9)) delete from silent using w where true;
+select * from silent order by a;
+drop table silent;
