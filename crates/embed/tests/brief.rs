@@ -15,7 +15,8 @@ use support::{number, open_with};
 const SETUP: &str = "
     create table t (n int primary key, v int not null);
     insert into t select n, 0 from generate_series(1, 30000) n;
-    create sequence s;";
+    create sequence s;
+    create table serial (n serial primary key, v int);";
 
 #[derive(Default)]
 struct Kept {
@@ -109,6 +110,18 @@ fn a_change_that_is_given_up_leaves_nothing() {
     assert_eq!(number(&mut client, "select count(*) from t"), 30_000);
     client.query("rollback").unwrap();
     assert_eq!(number(&mut client, sum), 0);
+}
+
+#[test]
+fn rows_that_were_put_in_before_the_moment_was_over_are_put_in_once() {
+    let (_dir, db) = open_with(SETUP);
+    let mut client = db.client().unwrap();
+    let insert = "insert into t select n + 30000, 1 from t returning n";
+    let (void, kept, tag) = begun_anew(&mut client, insert);
+    assert!(void.rows.is_empty());
+    assert_eq!((kept.rows.len(), tag.as_str()), (30_000, "INSERT 0 30000"));
+    client.session().sync().unwrap();
+    assert_eq!(number(&mut client, "select count(*) from t"), 60_000);
 }
 
 #[test]
@@ -213,7 +226,8 @@ fn what_leaves_traces_is_not_tried() {
         "select x from f(3) x, t where n < 100",
         "update t set v = f(n) where n < 100",
         "select (select max(f(a.n)) from t a where a.n < b.n) from t b where n < 100",
-        "insert into t select n + 100000, 0 from t where n < 100",
+        "insert into t select nextval('s') + 100000, 0 from t where n < 100",
+        "insert into serial (v) select n from t where n < 100",
         "select set_config('work_mem', '1MB', false) from t where n < 100",
     ] {
         begin(&mut client, sql);

@@ -79,6 +79,14 @@ pub struct AggregateCall {
     pub ty: SqlType,
 }
 
+impl AggregateCall {
+    /// Every expression in it.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let order = self.order.iter().map(|key| &key.expr);
+        self.args.iter().chain(&self.filter).chain(order)
+    }
+}
+
 impl AggregateFunction {
     /// The name that SQL gives it.
     pub fn name(self) -> &'static str {

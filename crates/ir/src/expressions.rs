@@ -78,7 +78,7 @@ pub fn has_subquery(statement: &Statement) -> bool {
 /// True if a statement that was given up in the midst of it may be run anew, and nobody can tell: it draws no numbers, calls
 /// nothing that may say or change something, and what it has written is taken back with it.
 pub fn may_begin_anew(statement: &Statement) -> bool {
-    let mut may = !matches!(statement, Statement::Insert(_));
+    let mut may = true;
     each_node_of_statement(statement, &mut |plan| {
         may = may && !matches!(plan, Plan::Call { .. });
     });
@@ -86,7 +86,8 @@ pub fn may_begin_anew(statement: &Statement) -> bool {
     may
 }
 
-fn leaves_no_trace(expr: &Expr) -> bool {
+/// True if nobody can tell whether an expression was evaluated, but by an error in it.
+pub fn leaves_no_trace(expr: &Expr) -> bool {
     let mut traceless = match expr {
         Expr::NextVal(_) | Expr::SetVal { .. } | Expr::Routine { .. } => false,
         Expr::Call { function, .. } => function.volatility != Volatility::Volatile,

@@ -30,14 +30,16 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     from.add_items(planner, &statement.using_clause)?;
     let subqueries = Subqueries::new(from.width);
     let where_clause = statement.where_clause.as_deref();
-    let (source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
+    let (mut source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    let returning = frame.exprs(returning);
+    frame.leave_out(&mut source, table.frame_width(), returning.iter().flatten());
     let source = with::leave_with(planner, before, source)?;
     let delete = Delete {
         table,
         source,
-        returning: returning.map(|exprs| exprs.iter().map(|e| frame.expr(e)).collect()),
+        returning,
     };
     planner.run(
         Statement::Delete(delete),

@@ -27,9 +27,10 @@ use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::{is_volatile, move_columns, move_function, shift};
 use crate::sizes::Sizes;
-use quintet_base::{SqlError, SqlResult};
+use quintet_base::{SqlError, SqlResult, SqlType, Value};
 use quintet_ir::Expr;
-use quintet_ir::expressions::each_of_node;
+use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
+use quintet_ir::expressions::{each_node, each_of_node, each_of_plan, leaves_no_trace};
 use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
 use quintet_ir::schema::TableRef;
 use std::collections::BTreeSet;
@@ -554,6 +555,67 @@ pub(crate) fn mark_needed(plan: &mut Plan, used: &BTreeSet<usize>) {
     mark_behind(plan, 0, used);
 }
 
+/// The same of what is below a projection of a subselect from which expressions were left out. Aggregates that nobody looks at
+/// are not computed.
+fn mark_below(plan: &mut Plan, base: usize, mut used: BTreeSet<usize>) {
+    match plan {
+        Plan::Filter { input, predicate } => {
+            used.extend(columns_of(predicate));
+            mark_below(input, base, used);
+        }
+        Plan::Sort { input, keys, .. }
+        | Plan::Limit {
+            input, ties: keys, ..
+        } => {
+            used.extend(keys.iter().flat_map(|key| columns_of(&key.expr)));
+            mark_below(input, base, used);
+        }
+        Plan::Aggregate {
+            input, keys, calls, ..
+        } => {
+            let mut left_out = false;
+            for (number, call) in calls.iter_mut().enumerate() {
+                let is_used = used.contains(&(base + keys.len() + number));
+                if !is_used && call.exprs().all(leaves_no_trace) {
+                    left_out = true;
+                    *call = AggregateCall {
+                        function: AggregateFunction::CountRows,
+                        args: Vec::new(),
+                        distinct: false,
+                        filter: None,
+                        order: Vec::new(),
+                        ty: SqlType::Int8,
+                    };
+                }
+            }
+            if left_out {
+                let mut columns = Vec::new();
+                for expr in keys
+                    .iter()
+                    .chain(calls.iter().flat_map(AggregateCall::exprs))
+                {
+                    expr.collect_columns(&mut columns);
+                }
+                mark_below(input, base, columns.into_iter().collect());
+            }
+        }
+        plan => {
+            let mut is_plain = true;
+            each_node(plan, &mut |plan| {
+                is_plain = is_plain
+                    && matches!(
+                        plan,
+                        Plan::Scan(_) | Plan::Join { .. } | Plan::Filter { .. }
+                    );
+            });
+            if is_plain {
+                each_of_plan(plan, &mut |expr, _| used.extend(columns_of(expr)));
+                mark_behind(plan, base, &used);
+            }
+        }
+    }
+}
+
 /// The same of a plan whose frame begins at `base`.
 fn mark_behind(plan: &mut Plan, base: usize, used: &BTreeSet<usize>) {
     match plan {
@@ -570,12 +632,51 @@ fn mark_behind(plan: &mut Plan, base: usize, used: &BTreeSet<usize>) {
             outer,
             inner,
             outer_width,
+            on,
             ..
         } => {
-            mark_behind(outer, base, used);
-            mark_behind(inner, base + *outer_width, used);
+            let middle = base + *outer_width;
+            let mut all = used.clone();
+            all.extend(on.iter().flat_map(columns_of));
+            mark_behind(inner, middle, &all);
+            // What finds the inner rows may look at the outer ones.
+            each_of_plan(inner, &mut |expr, _| {
+                all.extend(columns_of(expr).into_iter().filter(|place| *place < middle));
+            });
+            mark_behind(outer, base, &all);
         }
-        Plan::Filter { input, .. } => mark_behind(input, base, used),
+        Plan::Filter { input, predicate } => {
+            let mut all = used.clone();
+            all.extend(columns_of(predicate));
+            mark_behind(input, base, &all);
+        }
+        Plan::Sort { input, keys, .. }
+        | Plan::Limit {
+            input, ties: keys, ..
+        } => {
+            let mut all = used.clone();
+            all.extend(keys.iter().flat_map(|key| columns_of(&key.expr)));
+            mark_behind(input, base, &all);
+        }
+        Plan::Append { inputs } => {
+            for input in inputs {
+                mark_behind(input, base, used);
+            }
+        }
+        Plan::Project { input, exprs } => {
+            let mut left_out = false;
+            for (number, expr) in exprs.iter_mut().enumerate() {
+                let is_constant = matches!(expr, Expr::Const(..));
+                if !used.contains(&(base + number)) && !is_constant && leaves_no_trace(expr) {
+                    *expr = Expr::Const(Value::Null, expr.ty());
+                    left_out = true;
+                }
+            }
+            if left_out {
+                let used = exprs.iter().flat_map(columns_of).collect();
+                mark_below(input, base, used);
+            }
+        }
         Plan::Lookup { input, keys, .. } => {
             // Its frame is its own: it begins at 0.
             let width = input.frame_types().len();
@@ -584,8 +685,8 @@ fn mark_behind(plan: &mut Plan, base: usize, used: &BTreeSet<usize>) {
             own.extend(keys.iter().flat_map(columns_of));
             if let Plan::Scan(access) = &**input {
                 own.extend(access.filter.iter().flat_map(columns_of));
-                mark_behind(input, 0, &own);
             }
+            mark_behind(input, 0, &own);
         }
         _ => {}
     }

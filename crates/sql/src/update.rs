@@ -9,7 +9,7 @@ use crate::expr::Binder;
 use crate::from::{Doing, From, changed_table};
 use crate::generated;
 use crate::insert::{alias, bind_returning, column_number, default_of};
-use crate::join::join;
+use crate::join::{join, mark_needed};
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
@@ -23,6 +23,7 @@ use quintet_ir::plan::Plan;
 use quintet_ir::schema::{ColumnDef, Identity, TableDef};
 use quintet_ir::statement::Update;
 use quintet_ir::{Expr, Privileges, Statement};
+use std::collections::BTreeSet;
 
 /// Plans an UPDATE.
 pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResult<Planned> {
@@ -43,19 +44,23 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
         &statement.target_list,
     )?;
     let where_clause = statement.where_clause.as_deref();
-    let (source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
-    let assignments = assignments
+    let (mut source, frame) = plan_target_rows(planner, &from, &subqueries, where_clause)?;
+    let assignments: Vec<(usize, Expr)> = assignments
         .iter()
         .map(|(column, expr)| (*column, frame.expr(expr)))
         .collect();
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
+    let returning = frame.exprs(returning);
+    let values = assignments.iter().map(|(_, value)| value);
+    let looked_at = values.chain(returning.iter().flatten());
+    frame.leave_out(&mut source, table.frame_width(), looked_at);
     let source = with::leave_with(planner, before, source)?;
     let update = Update {
         table,
         source,
         assignments,
-        returning: returning.map(|exprs| exprs.iter().map(|e| frame.expr(e)).collect()),
+        returning,
     };
     planner.run(
         Statement::Update(update),
@@ -67,11 +72,42 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
 /// Where the places of a logical frame are in the frame of the rows to change.
 pub(crate) struct Frame {
     map: Vec<usize>,
+    /// Places of the join that its conditions look at.
+    used: BTreeSet<usize>,
+    /// Where the places of these frames are in the join, if they were put back into the order written.
+    joined: Option<Vec<usize>>,
 }
 
 impl Frame {
     pub fn expr(&self, expr: &Expr) -> Expr {
         crate::rewrite::move_columns(expr, &|place| self.map.get(place).copied().unwrap_or(place))
+    }
+
+    pub fn exprs(&self, exprs: Option<Vec<Expr>>) -> Option<Vec<Expr>> {
+        exprs.map(|exprs| exprs.iter().map(|expr| self.expr(expr)).collect())
+    }
+
+    /// Leaves out what is computed below the rows to change and nobody looks at: neither the target, so many places wide, nor
+    /// these expressions over the rows.
+    pub fn leave_out<'e>(
+        &self,
+        source: &mut Plan,
+        target: usize,
+        exprs: impl Iterator<Item = &'e Expr>,
+    ) {
+        let mut columns: Vec<usize> = (0..target).collect();
+        exprs.for_each(|expr| expr.collect_columns(&mut columns));
+        let mut used = self.used.clone();
+        match (&self.joined, source) {
+            (Some(joined), Plan::Project { input, .. }) => {
+                used.extend(columns.into_iter().filter_map(|place| joined.get(place)));
+                mark_needed(input, &used);
+            }
+            (_, source) => {
+                used.extend(columns);
+                mark_needed(source, &used);
+            }
+        }
     }
 }
 
@@ -95,7 +131,12 @@ pub(crate) fn plan_target_rows(
     let joined = join(&leaves, conditions, None, None)?;
     // The target is the first leaf of the logical frame.
     if joined.map.first().is_none_or(|&place| place == 0) {
-        return Ok((joined.plan, Frame { map: joined.map }));
+        let frame = Frame {
+            map: joined.map,
+            used: joined.used,
+            joined: None,
+        };
+        return Ok((joined.plan, frame));
     }
     // Another table leads the join: put the frame back into the order written.
     let mut exprs = Vec::with_capacity(joined.map.len());
@@ -108,8 +149,12 @@ pub(crate) fn plan_target_rows(
         input: Box::new(joined.plan),
         exprs,
     };
-    let map = (0..joined.map.len()).collect();
-    Ok((plan, Frame { map }))
+    let frame = Frame {
+        map: (0..joined.map.len()).collect(),
+        used: joined.used,
+        joined: Some(joined.map),
+    };
+    Ok((plan, frame))
 }
 
 /// Binds `column = value, …` over a scope.
