@@ -264,7 +264,7 @@ fn factored(expr: &Expr) -> Option<(Vec<&Expr>, Expr)> {
     Some((common, Expr::Or(rests)))
 }
 
-/// What rows of a scan are to meet.
+/// What rows of a scan are to meet; some that do not may come out all the same.
 pub(crate) enum Probe<'p> {
     /// By the image of their keys.
     Keys {

@@ -1,11 +1,12 @@
 //! Ordered frames.
 //!
-//! Relies on: `Value::order`, `runs`.  Promises: stable; with `top` it never holds more than twice as many
+//! Relies on: `Value::order`, `rank`, `runs`.  Promises: stable; with `top` it never holds more than twice as many
 //! rows as are asked for; rows beyond the statement's memory go to files, sorted, and are merged as they are handed
 //! out.  Does not: keep single rows that are too large for memory.
 //!
 //! With `top` = n, rows are gathered up to 2n, sorted, cut to n, and gathered again: each row takes
-//! part in one or two sorts on average, and equal rows keep their order, which a heap would not do.
+//! part in one or two sorts on average, and equal rows keep their order, which a heap would not do. After the first cut the
+//! last of the n is known, and rows that come behind it are not kept; a table's are passed over where they lie (`sieve::Last`).
 
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, row_count};
