@@ -188,6 +188,22 @@ fn execute_runs_what_was_prepared() {
 }
 
 #[test]
+fn a_cursor_whose_rows_are_kept_is_not_short() {
+    let (_dir, db) = open_with(SETUP);
+    let mut client = db.client().unwrap();
+    for (sql, short) in [
+        ("declare a cursor for select v from t", true),
+        ("declare a scroll cursor for select v from t", false),
+        ("declare a cursor with hold for select v from t", false),
+        ("fetch 10 from a", false),
+    ] {
+        begin(&mut client, sql);
+        assert_eq!(client.session().is_short(""), short, "{sql}");
+        client.session().sync().unwrap();
+    }
+}
+
+#[test]
 fn what_takes_long_each_time_is_tried_ever_less() {
     let (_dir, db) = open_with(SETUP);
     let mut client = db.client().unwrap();

@@ -99,6 +99,8 @@ impl Session {
             | Command::ExplainRoutine(_)
             | Command::Feed(..) => false,
             Command::Execute { .. } | Command::Fetch { .. } | Command::Nothing { .. } => false,
+            // Its query is run to the end there and then.
+            Command::Declare(cursor) if cursor.hold || cursor.scroll => false,
             _ => true,
         };
         let brief = match &planned.command {
