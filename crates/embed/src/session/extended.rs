@@ -18,7 +18,7 @@ use std::sync::Arc;
 const ROWS_HEAVY: u64 = 50_000;
 
 /// How long a statement may keep a thread that others wait for before it has to begin anew elsewhere: about what a call of
-/// a routine takes there (TPC-C's Delivery), and a hundred times what going elsewhere does.
+/// a routine takes there (TPC-C's Delivery), and ten times what going elsewhere and back does.
 const MOMENT_NS: u64 = 500_000;
 
 impl Session {
