@@ -19,7 +19,8 @@
 //! A condition on nothing but one subselect or view is asked inside it, as far down as it can go (`push`).
 //!
 //! In a subquery that something is handed to, a leaf without a key is kept by what equals something that is
-//! there or is handed over (`lookup`). The optional side of an outer join may be several leaves (`group`).
+//! there or is handed over (`lookup`). The optional side of an outer join may be several leaves (`group`). What nobody looks
+//! at is left out afterwards (`needed`).
 
 use crate::access::{self, Choice, Order, Rank};
 use crate::array_key;
@@ -27,18 +28,20 @@ use crate::expr::and;
 use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::{is_volatile, move_columns, move_function, shift};
 use crate::sizes::Sizes;
-use quintet_base::{SqlError, SqlResult, SqlType, Value};
+use quintet_base::{SqlError, SqlResult};
 use quintet_ir::Expr;
-use quintet_ir::aggregate::{AggregateCall, AggregateFunction};
-use quintet_ir::expressions::{each_node, each_of_node, each_of_plan, leaves_no_trace};
+use quintet_ir::expressions::each_of_node;
 use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
 use quintet_ir::schema::TableRef;
 use std::collections::BTreeSet;
 
 mod group;
 mod lookup;
+mod needed;
 mod order;
 mod push;
+
+pub(crate) use needed::mark_needed;
 
 use order::Way;
 
@@ -547,147 +550,4 @@ fn function_columns(plan: &Plan) -> Vec<usize> {
     let mut columns = Vec::new();
     each_of_node(plan, &mut |expr, _| expr.collect_columns(&mut columns));
     columns
-}
-
-/// Tells the scans of a join tree which columns anybody looks at. Tables whose rows are locked
-/// keep all of theirs.
-pub(crate) fn mark_needed(plan: &mut Plan, used: &BTreeSet<usize>) {
-    mark_behind(plan, 0, used);
-}
-
-/// The same of what is below a projection of a subselect from which expressions were left out. Aggregates that nobody looks at
-/// are not computed.
-fn mark_below(plan: &mut Plan, base: usize, mut used: BTreeSet<usize>) {
-    match plan {
-        Plan::Filter { input, predicate } => {
-            used.extend(columns_of(predicate));
-            mark_below(input, base, used);
-        }
-        Plan::Sort { input, keys, .. }
-        | Plan::Limit {
-            input, ties: keys, ..
-        } => {
-            used.extend(keys.iter().flat_map(|key| columns_of(&key.expr)));
-            mark_below(input, base, used);
-        }
-        Plan::Aggregate {
-            input, keys, calls, ..
-        } => {
-            let mut left_out = false;
-            for (number, call) in calls.iter_mut().enumerate() {
-                let is_used = used.contains(&(base + keys.len() + number));
-                if !is_used && call.exprs().all(leaves_no_trace) {
-                    left_out = true;
-                    *call = AggregateCall {
-                        function: AggregateFunction::CountRows,
-                        args: Vec::new(),
-                        distinct: false,
-                        filter: None,
-                        order: Vec::new(),
-                        ty: SqlType::Int8,
-                    };
-                }
-            }
-            if left_out {
-                let mut columns = Vec::new();
-                for expr in keys
-                    .iter()
-                    .chain(calls.iter().flat_map(AggregateCall::exprs))
-                {
-                    expr.collect_columns(&mut columns);
-                }
-                mark_below(input, base, columns.into_iter().collect());
-            }
-        }
-        plan => {
-            let mut is_plain = true;
-            each_node(plan, &mut |plan| {
-                is_plain = is_plain
-                    && matches!(
-                        plan,
-                        Plan::Scan(_) | Plan::Join { .. } | Plan::Filter { .. }
-                    );
-            });
-            if is_plain {
-                each_of_plan(plan, &mut |expr, _| used.extend(columns_of(expr)));
-                mark_behind(plan, base, &used);
-            }
-        }
-    }
-}
-
-/// The same of a plan whose frame begins at `base`.
-fn mark_behind(plan: &mut Plan, base: usize, used: &BTreeSet<usize>) {
-    match plan {
-        Plan::Scan(access) => {
-            let width = access.table.frame_width();
-            let needed: Vec<bool> = (0..width)
-                .map(|c| used.contains(&(access.offset + c)))
-                .collect();
-            let all = (0..access.table.columns.len())
-                .all(|c| needed[c] || access.table.columns[c].dropped);
-            access.needed = (!all).then_some(needed);
-        }
-        Plan::Join {
-            outer,
-            inner,
-            outer_width,
-            on,
-            ..
-        } => {
-            let middle = base + *outer_width;
-            let mut all = used.clone();
-            all.extend(on.iter().flat_map(columns_of));
-            mark_behind(inner, middle, &all);
-            // What finds the inner rows may look at the outer ones.
-            each_of_plan(inner, &mut |expr, _| {
-                all.extend(columns_of(expr).into_iter().filter(|place| *place < middle));
-            });
-            mark_behind(outer, base, &all);
-        }
-        Plan::Filter { input, predicate } => {
-            let mut all = used.clone();
-            all.extend(columns_of(predicate));
-            mark_behind(input, base, &all);
-        }
-        Plan::Sort { input, keys, .. }
-        | Plan::Limit {
-            input, ties: keys, ..
-        } => {
-            let mut all = used.clone();
-            all.extend(keys.iter().flat_map(|key| columns_of(&key.expr)));
-            mark_behind(input, base, &all);
-        }
-        Plan::Append { inputs } => {
-            for input in inputs {
-                mark_behind(input, base, used);
-            }
-        }
-        Plan::Project { input, exprs } => {
-            let mut left_out = false;
-            for (number, expr) in exprs.iter_mut().enumerate() {
-                let is_constant = matches!(expr, Expr::Const(..));
-                if !used.contains(&(base + number)) && !is_constant && leaves_no_trace(expr) {
-                    *expr = Expr::Const(Value::Null, expr.ty());
-                    left_out = true;
-                }
-            }
-            if left_out {
-                let used = exprs.iter().flat_map(columns_of).collect();
-                mark_below(input, base, used);
-            }
-        }
-        Plan::Lookup { input, keys, .. } => {
-            // Its frame is its own: it begins at 0.
-            let width = input.frame_types().len();
-            let own = used.range(base..base + width);
-            let mut own: BTreeSet<usize> = own.map(|place| place - base).collect();
-            own.extend(keys.iter().flat_map(columns_of));
-            if let Plan::Scan(access) = &**input {
-                own.extend(access.filter.iter().flat_map(columns_of));
-            }
-            mark_behind(input, 0, &own);
-        }
-        _ => {}
-    }
 }
