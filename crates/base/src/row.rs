@@ -14,7 +14,9 @@
 //! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
 //! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays as
-//! `binary_format` writes them.
+//! `binary_format` writes them, records, which are in no table, as `record` does.
+
+mod record;
 
 use crate::datetime::TimeTz;
 use crate::datum::{AsDatum, Datum};
@@ -24,6 +26,7 @@ use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::types::SqlType;
 use crate::value::{EnumValue, Str, Value};
+use std::cmp::Ordering;
 
 /// Where each column of a table sits in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -484,6 +487,27 @@ impl<'a> RowReader<'a> {
         }
     }
 
+    /// The order of a column of two rows of one layout, as [`Value::order`] has it; neither is NULL. What is damaged is equal
+    /// to everything: it shows when the column is read.
+    pub fn order(&self, other: &RowReader<'_>, i: usize) -> Ordering {
+        use crate::types::TypeFamily;
+        let Place { ty, slot } = self.layout.places[i];
+        if let Slot::Variable(number) = slot
+            && ty.family() == TypeFamily::Text
+        {
+            let [a, b] = [self, other].map(|row| row.variable(number as usize));
+            return a.cmp(&b);
+        }
+        let quick = self.datum(i).zip(other.datum(i));
+        if let Some(order) = quick.and_then(|(a, b)| a.order(&b, ty)) {
+            return order;
+        }
+        match (self.get(i), other.get(i)) {
+            (Ok(a), Ok(b)) => a.order(&b),
+            _ => Ordering::Equal,
+        }
+    }
+
     /// What a column is kept in, for comparing; a NULL's are unlike those of any value. `None` if they are
     /// out of bounds.
     fn bytes_of(&self, column: usize) -> Option<(bool, &[u8])> {
@@ -637,6 +661,9 @@ fn write_variable(out: &mut Vec<u8>, value: Datum<'_>) {
         Datum::Decimal(mantissa, scale) => Numeric::write_short(mantissa, scale, out),
         Datum::Lying(Value::Bytea(b)) => out.extend_from_slice(b),
         Datum::Lying(Value::Numeric(n)) => n.write_bytes(out),
+        Datum::Lying(Value::Array(array)) if array.element == SqlType::Record => {
+            record::write(&array.values, out);
+        }
         Datum::Lying(value @ Value::Array(_)) => crate::binary_format::write(value, out),
         Datum::Lying(Value::Jsonb(json)) => json.write_bytes(out),
         other => panic!("{other:?} in a variable column: the binder let a wrong type through"),
@@ -649,7 +676,9 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         TypeFamily::Json if ty == SqlType::Jsonb => Json::from_bytes(bytes)
             .map(Value::json)
             .ok_or_else(|| corrupt("jsonb")),
-        TypeFamily::Text | TypeFamily::Unknown | TypeFamily::Json => {
+        TypeFamily::Record => record::read(bytes),
+        _ if ty == SqlType::RecordArray => record::read(bytes),
+        TypeFamily::Text | TypeFamily::Unknown | TypeFamily::Json | TypeFamily::Void => {
             let text = std::str::from_utf8(bytes).map_err(|_| corrupt("text is not UTF-8"))?;
             Ok(Value::Text(Str::from(text)))
         }

@@ -19,12 +19,14 @@ use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, encode_group};
 use crate::gather::Gather;
 use crate::groups::{GROUP_BYTES, Groups};
+use crate::packed::{Packed, Shape};
 use crate::partitions::{Partitions, Waiting};
+use crate::rank;
 use crate::row_file::read_bytes;
 use crate::rows::push_row;
 use crate::runs::{Merge, Runs};
 use crate::scan::{Seen, Shown};
-use crate::sort::{Sorted, compare, sort_values};
+use crate::sort::sort_values;
 use foldhash::fast::RandomState;
 use quintet_base::{SqlError, SqlType, Value};
 use quintet_ir::aggregate::{Accumulator, AggregateCall};
@@ -122,16 +124,12 @@ impl AggregateCursor {
             });
         }
         frame.truncate(base);
-        let next = match &mut self.groups {
-            Some(Finished::Memory(groups)) => groups.next(),
-            Some(Finished::Files(merge)) => merge.next(&[by_number()], env)?.map(|group| group.row),
-            None => None,
-        };
-        match next {
-            Some(group) => {
-                frame.extend(group);
-                Ok(true)
+        match &mut self.groups {
+            Some(Finished::Memory(groups)) => {
+                let group = groups.next();
+                Ok(group.map(|group| frame.extend(group)).is_some())
             }
+            Some(Finished::Files(merge)) => Ok(merge.next(env, frame)?),
             None => Ok(false),
         }
     }
@@ -313,9 +311,10 @@ impl Making {
     ) -> Result<Merge, Halt> {
         let types = keys.iter().map(Expr::ty);
         let types: Vec<SqlType> = types.chain(calls.iter().map(|call| call.ty)).collect();
-        let mut runs = Runs::new(&[by_number()], &types);
+        let shape = Shape::apart(&[by_number()], &types);
+        let mut runs = Runs::new(shape.clone());
         let numbers: Vec<i64> = (0..groups.len() as i64).collect();
-        self.put_away((groups, &numbers), calls, &mut runs, env)?;
+        self.put_away((groups, &numbers), calls, &shape, &mut runs, env)?;
         let mut parts = waiting.finish()?;
         while let Some(part) = parts.pop() {
             let (mut groups, mut numbers) = (Groups::new(keys.len(), calls), Vec::new());
@@ -342,10 +341,10 @@ impl Making {
                 self.add_to(&mut groups, place, calls, env, frame)?;
                 is_full |= !self.charge_groups(&mut groups, env)?;
             }
-            self.put_away((groups, &numbers), calls, &mut runs, env)?;
+            self.put_away((groups, &numbers), calls, &shape, &mut runs, env)?;
             parts.extend(deeper.map_or(Ok(Vec::new()), Partitions::finish)?);
         }
-        Ok(runs.merge(&[by_number()], env)?)
+        Ok(runs.merge(env)?)
     }
 
     /// Groups that are complete, in the order of their numbers.
@@ -353,19 +352,16 @@ impl Making {
         &mut self,
         (groups, numbers): (Groups, &[i64]),
         calls: &[AggregateCall],
+        shape: &Shape,
         runs: &mut Runs,
         env: &mut Env<'_>,
     ) -> Result<(), Halt> {
-        let finished = finished(groups, calls).zip(numbers);
-        let finished = finished.map(|(row, number)| {
-            Ok(Sorted {
-                keys: vec![Value::Int8(*number)],
-                row: row?,
-            })
-        });
-        let finished = finished.collect::<Result<Vec<_>, Halt>>()?;
+        let mut packed = Packed::default();
+        for (row, number) in finished(groups, calls).zip(numbers) {
+            packed.push(&shape.draft_apart([Value::Int8(*number)], &row?));
+        }
         self.release(env);
-        runs.add(&finished, &[by_number()], env)?;
+        runs.add(packed.rows(), env)?;
         Ok(())
     }
 
@@ -450,7 +446,7 @@ fn finished(
 }
 
 /// Groups are in the order of their first rows.
-pub(crate) fn by_number() -> SortKey {
+fn by_number() -> SortKey {
     SortKey {
         expr: Expr::Column(0, SqlType::Int8),
         descending: false,
@@ -470,8 +466,7 @@ impl Group {
         let mut row = self.keys;
         for (mut running, call) in self.calls.into_iter().zip(calls) {
             if let Some(kept) = &mut running.kept {
-                kept.waiting
-                    .sort_by(|(a, _), (b, _)| compare(a, b, &call.order));
+                rank::sort(&mut kept.waiting, &call.order, |(values, _)| values);
                 for (_, args) in kept.waiting.drain(..) {
                     running.accumulator.add(&args)?;
                 }

@@ -29,6 +29,7 @@
 //! | `outer_ahead` | outer rows of a join ahead of their turn, for the inner rows they name |
 //! | `scan`, `join`, `full_join`, `sort`, `aggregate`, `unique`, `window`, `with`, `series`, `lock` | the larger operators |
 //! | `kept`, `runs`, `partitions`, `row_file` | rows beyond a statement's memory: found by keys, in order, by groups; one after the other |
+//! | `packed` | rows that are sorted, each in one piece |
 //! | `rank` | sort values in one number, and sorting by it |
 //! | `gather`, `groups` | rows to their groups, where they lie; what is on its way in each |
 //! | `sieve` | filters and other expressions of queries, over rows where they lie |
@@ -67,6 +68,7 @@ mod lock;
 mod lookup;
 mod nested;
 mod outer_ahead;
+mod packed;
 mod partitions;
 mod point;
 mod raise;

@@ -14,17 +14,42 @@ use quintet_ir::plan::SortKey;
 const ROWS_FEW: usize = 24;
 
 /// See the module.
-pub(crate) fn rank(values: &[Value], keys: &[SortKey]) -> u128 {
-    let mut pairs = values.iter().zip(keys);
-    let Some((first, key)) = pairs.next() else {
-        return 0;
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Rank {
+    upper: u64,
+    lower: u64,
+}
+
+/// How values of one place are ordered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub descending: bool,
+    pub nulls_first: bool,
+}
+
+impl Way {
+    /// That of a key.
+    pub fn of(key: &SortKey) -> Way {
+        Way {
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        }
+    }
+}
+
+/// The rank of a row with these sort values.
+pub(crate) fn rank<'v>(mut values: impl Iterator<Item = (&'v Value, Way)>) -> Rank {
+    let Some((first, way)) = values.next() else {
+        return Rank::default();
     };
-    let (upper, is_whole) = beginning(first, key);
-    let lower = match pairs.next() {
-        Some((second, key)) if is_whole => beginning(second, key).0,
-        _ => 0,
+    let (upper, is_whole) = beginning(first, way);
+    let lower = match is_whole {
+        true => values
+            .next()
+            .map_or(0, |(second, way)| beginning(second, way).0),
+        false => 0,
     };
-    u128::from(upper) << 64 | u128::from(lower)
+    Rank { upper, lower }
 }
 
 /// Sorts what has sort values by them; what is equal keeps its order.
@@ -36,8 +61,8 @@ pub(crate) fn sort<T>(items: &mut Vec<T>, keys: &[SortKey], values: impl Fn(&T) 
     if items.len() < ROWS_FEW {
         return items.sort_by(order);
     }
-    let ranks = items.iter().map(|item| rank(values(item), keys));
-    let mut places: Vec<(u128, u32)> = ranks.zip(0..count).collect();
+    let ranks = (items.iter()).map(|item| rank(values(item).iter().zip(keys.iter().map(Way::of))));
+    let mut places: Vec<(Rank, u32)> = ranks.zip(0..count).collect();
     places.sort_unstable_by(|a, b| {
         let by_rank = a.0.cmp(&b.0);
         let by_value = || order(&items[a.1 as usize], &items[b.1 as usize]);
@@ -49,7 +74,7 @@ pub(crate) fn sort<T>(items: &mut Vec<T>, keys: &[SortKey], values: impl Fn(&T) 
 }
 
 /// What a value begins with, and whether whatever begins the same is equal to it.
-fn beginning(value: &Value, key: &SortKey) -> (u64, bool) {
+fn beginning(value: &Value, way: Way) -> (u64, bool) {
     let signed = |value: i64| (value as u64) ^ (1 << 63);
     let bytes = |bytes: &[u8]| {
         let mut first = [0; 8];
@@ -58,7 +83,7 @@ fn beginning(value: &Value, key: &SortKey) -> (u64, bool) {
         u64::from_be_bytes(first)
     };
     let (beginning, is_whole) = match value {
-        Value::Null => return (if key.nulls_first { 0 } else { u64::MAX }, false),
+        Value::Null => return (if way.nulls_first { 0 } else { u64::MAX }, false),
         Value::Bool(value) => (u64::from(*value), true),
         Value::Int2(value) => (signed(i64::from(*value)), true),
         Value::Int4(value) | Value::Date(value) => (signed(i64::from(*value)), true),
@@ -78,7 +103,7 @@ fn beginning(value: &Value, key: &SortKey) -> (u64, bool) {
         Value::Uuid(value) => (bytes(value), false),
         _ => (0, false),
     };
-    let turned = match key.descending {
+    let turned = match way.descending {
         true => !beginning,
         false => beginning,
     };
@@ -172,7 +197,8 @@ mod tests {
             let a = kinds.map(|kind| value(kind, &mut rand));
             let b = kinds.map(|kind| value(kind, &mut rand));
             let order = compare(&a, &b, &keys);
-            let ranks = rank(&a, &keys).cmp(&rank(&b, &keys));
+            let rank = |values: &[Value]| rank(values.iter().zip(keys.iter().map(Way::of)));
+            let ranks = rank(&a).cmp(&rank(&b));
             assert!(ranks.is_eq() || ranks == order, "{a:?} {b:?} {keys:?}");
         }
     }
@@ -200,7 +226,7 @@ mod tests {
     fn ranks_of_different_integers_and_short_texts_differ() {
         let mut rand = Rand::seeded(3);
         let keys = [key(0, &mut rand), key(1, &mut rand)];
-        let of = |a: Value, b: Value| rank(&[a, b], &keys);
+        let of = |a: Value, b: Value| rank([&a, &b].into_iter().zip(keys.iter().map(Way::of)));
         assert_ne!(
             of(Value::Int8(5), Value::Null),
             of(Value::Int8(6), Value::Null)

@@ -64,10 +64,21 @@ impl RowWriter {
     /// # Errors
     /// What [`Spill`] says.
     pub fn push(&mut self, layout: &RowLayout, values: &[&Value]) -> SqlResult<()> {
-        layout.encode_into(values, &mut self.row)?;
-        let length = self.row.len() as u32;
+        let mut row = std::mem::take(&mut self.row);
+        layout.encode_into(values, &mut row)?;
+        self.push_bytes(&row)?;
+        self.row = row;
+        Ok(())
+    }
+
+    /// Adds what a row is kept in.
+    ///
+    /// # Errors
+    /// What [`Spill`] says.
+    pub fn push_bytes(&mut self, row: &[u8]) -> SqlResult<()> {
+        let length = row.len() as u32;
         self.buffer.extend_from_slice(&length.to_le_bytes());
-        self.buffer.extend_from_slice(&self.row);
+        self.buffer.extend_from_slice(row);
         match self.buffer.len() >= self.write_bytes {
             true => self.flush(),
             false => Ok(()),

@@ -305,8 +305,8 @@ impl Last {
     }
 
     /// It is this one from now on, by its first sort value.
-    pub fn set(&mut self, value: &Value) {
-        self.value = value.clone();
+    pub fn set(&mut self, value: Value) {
+        self.value = value;
     }
 
     /// Whether a row surely comes behind it.

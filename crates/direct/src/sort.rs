@@ -1,6 +1,6 @@
 //! Ordered frames.
 //!
-//! Relies on: `Value::order`, `rank`, `runs`.  Promises: stable; with `top` it never holds more than twice as many
+//! Relies on: `packed` for rows in one piece, `runs`.  Promises: stable; with `top` it never holds more than twice as many
 //! rows as are asked for; rows beyond the statement's memory go to files, sorted, and are merged as they are handed
 //! out.  Does not: keep single rows that are too large for memory.
 //!
@@ -8,9 +8,9 @@
 //! part in one or two sorts on average, and equal rows keep their order, which a heap would not do. After the first cut the
 //! last of the n is known, and rows that come behind it are not kept; a table's are passed over where they lie (`sieve::Last`).
 
-use crate::context::{Env, Halt, row_bytes};
+use crate::context::{Env, Halt};
 use crate::cursor::{Cursor, row_count};
-use crate::rank;
+use crate::packed::{Draft, Packed, Piece, Shape};
 use crate::runs::{Merge, Runs};
 use crate::sieve::{Last, Probe};
 use quintet_base::{SqlState, SqlType, Value};
@@ -24,21 +24,23 @@ const GATHER_ROWS_MIN: usize = 256;
 /// Where a sort has come to.
 pub(crate) struct SortCursor {
     input: Cursor,
-    /// Sorted, with their keys; `None` until the input has been read.
+    /// Sorted; `None` until the input has been read.
     rows: Option<Rows>,
     bytes: usize,
 }
 
-/// A row and the values that it is ordered by.
-pub(crate) struct Sorted {
-    pub keys: Vec<Value>,
-    pub row: Vec<Value>,
-}
-
 enum Rows {
-    Memory(std::vec::IntoIter<Sorted>),
+    /// And the number of the next one.
+    Memory(Shape, Packed, usize),
     /// And how many more are wanted.
     Files(Box<Merge>, usize),
+}
+
+/// What a sort looks for.
+struct Wanted<'w> {
+    keys: &'w [SortKey],
+    /// So many rows, the first ones.
+    top: usize,
 }
 
 impl SortCursor {
@@ -69,44 +71,44 @@ impl SortCursor {
         base: usize,
     ) -> Result<bool, Halt> {
         if self.rows.is_none() {
-            self.rows = Some(self.sort(input, keys, top, env, frame, base)?);
+            let top = row_count(top, "LIMIT", SqlState::INVALID_ROW_COUNT_IN_LIMIT, env)?;
+            let top = top.map_or(usize::MAX, |top| usize::try_from(top).unwrap_or(usize::MAX));
+            self.rows = Some(self.sort(input, &Wanted { keys, top }, env, frame, base)?);
         }
         frame.truncate(base);
-        let next = match &mut self.rows {
-            Some(Rows::Memory(rows)) => rows.next(),
-            Some(Rows::Files(merge, left)) if *left > 0 => {
-                *left -= 1;
-                merge.next(keys, env)?
-            }
-            _ => None,
-        };
-        match next {
-            Some(sorted) => {
-                frame.extend(sorted.row);
+        match &mut self.rows {
+            Some(Rows::Memory(shape, rows, next)) => {
+                let Some(row) = rows.row(*next) else {
+                    return Ok(false);
+                };
+                *next += 1;
+                shape.unpack(row, frame)?;
                 Ok(true)
             }
-            None => Ok(false),
+            Some(Rows::Files(merge, left)) if *left > 0 => {
+                *left -= 1;
+                Ok(merge.next(env, frame)?)
+            }
+            _ => Ok(false),
         }
     }
 
     fn sort(
         &mut self,
         input: &Plan,
-        keys: &[SortKey],
-        top: Option<&Expr>,
+        wanted: &Wanted<'_>,
         env: &mut Env<'_>,
         frame: &mut Vec<Value>,
         base: usize,
     ) -> Result<Rows, Halt> {
-        let top = row_count(top, "LIMIT", SqlState::INVALID_ROW_COUNT_IN_LIMIT, env)?;
-        let top = top.map_or(usize::MAX, |top| usize::try_from(top).unwrap_or(usize::MAX));
+        let Wanted { keys, top } = *wanted;
+        let shape = Shape::new(keys, &input.frame_types(), base);
         let cut_at = top.saturating_mul(2).max(GATHER_ROWS_MIN);
-        let mut rows = Vec::new();
+        let (mut rows, mut draft) = (Packed::default(), Draft::default());
         let mut runs: Option<Runs> = None;
         // As soon as as many are there as are wanted, what comes behind the last of them need not be kept.
-        let mut last: Option<Vec<Value>> = None;
+        let mut last: Option<Piece> = None;
         let mut probe = None;
-        let spare = input.gives_frames_away();
         loop {
             let found = match (&mut self.input, input, &probe) {
                 (Cursor::Scan(cursor), Plan::Scan(access), Some(last)) => {
@@ -117,88 +119,73 @@ impl SortCursor {
             if !found {
                 break;
             }
-            let values = sort_values(keys, env, frame)?;
-            if last
-                .as_ref()
-                .is_some_and(|last| compare(last, &values, keys).is_le())
+            shape.draft(keys, env, (frame, base), &mut draft)?;
+            if last.as_ref().is_some_and(|last| last.rank < draft.rank()) {
+                continue;
+            }
+            shape.pack(&frame[base..], &mut draft);
+            if let Some(last) = &last
+                && last.rank == draft.rank()
+                && shape.compare(&last.bytes, draft.bytes()).is_le()
             {
                 continue;
             }
-            let sorted = Sorted {
-                keys: values,
-                row: match spare {
-                    true => frame.drain(base..).collect(),
-                    false => frame[base..].to_vec(),
-                },
-            };
-            let bytes = sorted.bytes();
+            let bytes = draft.kept_bytes();
             if !env.may_charge_rows(bytes) {
                 if !rows.is_empty() {
-                    let runs = runs.get_or_insert_with(|| Runs::new(keys, &input.frame_types()));
-                    self.put_away(&mut rows, runs, (keys, top), env)?;
+                    let runs = runs.get_or_insert_with(|| Runs::new(shape.clone()));
+                    self.put_away(&mut rows, &shape, runs, top, env)?;
                 }
                 env.charge(bytes)?;
             }
             self.bytes += bytes;
-            rows.push(sorted);
+            rows.push(&draft);
             if rows.len() >= cut_at {
-                sort_rows(&mut rows, keys);
+                rows.sort(&shape);
                 self.cut(&mut rows, top, env);
-                last = rows.get(top.wrapping_sub(1)).map(|row| row.keys.clone());
+                last = rows.piece(top.wrapping_sub(1));
                 if let (Some(last), Plan::Scan(access)) = (&last, input) {
                     probe = probe.or_else(|| Last::new(keys, access, (env.params, env.host)));
-                    probe.iter_mut().for_each(|probe| probe.set(&last[0]));
+                    if let Some(probe) = &mut probe {
+                        probe.set(shape.first_of(&last.bytes)?);
+                    }
                 }
             }
         }
         let Some(mut runs) = runs else {
-            sort_rows(&mut rows, keys);
+            rows.sort(&shape);
             self.cut(&mut rows, top, env);
-            return Ok(Rows::Memory(rows.into_iter()));
+            return Ok(Rows::Memory(shape, rows, 0));
         };
-        self.put_away(&mut rows, &mut runs, (keys, top), env)?;
-        Ok(Rows::Files(Box::new(runs.merge(keys, env)?), top))
+        self.put_away(&mut rows, &shape, &mut runs, top, env)?;
+        Ok(Rows::Files(Box::new(runs.merge(env)?), top))
     }
 
     /// Memory has no room for more of them.
     fn put_away(
         &mut self,
-        rows: &mut Vec<Sorted>,
+        rows: &mut Packed,
+        shape: &Shape,
         runs: &mut Runs,
-        (keys, top): (&[SortKey], usize),
+        top: usize,
         env: &mut Env<'_>,
     ) -> Result<(), Halt> {
-        sort_rows(rows, keys);
+        rows.sort(shape);
         self.cut(rows, top, env);
         // Merging may need the memory.
         env.release(std::mem::take(&mut self.bytes));
-        let sorted = std::mem::take(rows);
-        runs.add(&sorted, keys, env)?;
+        runs.add(std::mem::take(rows).rows(), env)?;
         Ok(())
     }
 
-    fn cut(&mut self, rows: &mut Vec<Sorted>, top: usize, env: &mut Env<'_>) {
+    fn cut(&mut self, rows: &mut Packed, top: usize, env: &mut Env<'_>) {
         if rows.len() > top {
-            let freed: usize = rows.drain(top..).map(|sorted| sorted.bytes()).sum();
+            rows.cut(top);
+            let freed = self.bytes - rows.bytes();
             self.bytes -= freed;
             env.release(freed);
         }
     }
-}
-
-impl Sorted {
-    /// All of it, as `runs` keeps it.
-    pub fn values(&self) -> Vec<&Value> {
-        self.keys.iter().chain(&self.row).collect()
-    }
-
-    fn bytes(&self) -> usize {
-        row_bytes(&self.keys) + row_bytes(&self.row) + size_of::<(u128, u32)>()
-    }
-}
-
-fn sort_rows(rows: &mut Vec<Sorted>, keys: &[SortKey]) {
-    rank::sort(rows, keys, |row| &row.keys);
 }
 
 /// The values to order a frame by: `char(n)` without trailing blanks, as it compares.
@@ -207,17 +194,18 @@ pub(crate) fn sort_values(
     env: &mut Env<'_>,
     frame: &[Value],
 ) -> Result<Vec<Value>, Halt> {
-    keys.iter()
-        .map(|key| {
-            let value = env.eval(&key.expr, frame)?;
-            Ok(match value {
-                Value::Text(text) if key.expr.ty() == SqlType::Bpchar => {
-                    Value::text(text.trim_end_matches(' '))
-                }
-                value => value,
-            })
-        })
-        .collect()
+    keys.iter().map(|key| sort_value(key, env, frame)).collect()
+}
+
+/// One of them.
+pub(crate) fn sort_value(key: &SortKey, env: &mut Env<'_>, frame: &[Value]) -> Result<Value, Halt> {
+    let value = env.eval(&key.expr, frame)?;
+    Ok(match value {
+        Value::Text(text) if key.expr.ty() == SqlType::Bpchar => {
+            Value::text(text.trim_end_matches(' '))
+        }
+        value => value,
+    })
 }
 
 /// Order of two rows of sort values.

@@ -4,7 +4,7 @@
 //! first, as they come; beyond the statement's memory the rest of them when the input is over, in the same order.
 //! Does not: choose among equal frames: `1.0` and `1.00` are one, and the first stays.
 
-use crate::aggregate::{Making, by_number};
+use crate::aggregate::Making;
 use crate::context::{Env, Halt};
 use crate::cursor::{Cursor, encode_group};
 use crate::groups::Groups;
@@ -91,12 +91,10 @@ impl UniqueCursor {
             *number += 1;
         }
         frame.truncate(base);
-        let next = match &mut self.rest {
-            Some(rest) => rest.next(&[by_number()], env)?,
-            None => None,
-        };
-        let found = next.map(|next| frame.extend(next.row));
-        Ok(found.is_some())
+        match &mut self.rest {
+            Some(rest) => Ok(rest.next(env, frame)?),
+            None => Ok(false),
+        }
     }
 
     /// None of those that wait was seen before: each is a group, without calls.

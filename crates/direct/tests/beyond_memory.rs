@@ -17,7 +17,7 @@ use support::*;
 const ROWS: i32 = 1500;
 
 /// Room for some rows: as many files as are merged at once, and a few more.
-const LITTLE: usize = 10_000;
+const LITTLE: usize = 5_000;
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();

@@ -175,3 +175,47 @@ fn a_column_reads_alike_every_way() {
         }
     }
 }
+
+#[test]
+fn records_come_back_with_fields_of_any_type_and_damage_is_told() {
+    let record = |values: Vec<Value>| {
+        Value::Array(Box::new(crate::value::Array {
+            element: SqlType::Record,
+            values,
+        }))
+    };
+    let label = Value::Enum(EnumValue {
+        ty: 70_000,
+        place: 3,
+    });
+    let labels = Value::Array(Box::new(crate::value::Array {
+        element: SqlType::Enum(70_000),
+        values: vec![label.clone(), Value::Null],
+    }));
+    let inner = record(vec![Value::Int4(1), Value::Null, Value::text("x")]);
+    let fields = vec![
+        Value::Null,
+        Value::text(""),
+        Value::Int8(-1),
+        Value::Bool(true),
+        label,
+        labels,
+        inner.clone(),
+        record(vec![inner.clone(), inner]),
+    ];
+    for values in [fields, Vec::new()] {
+        let row = [Value::Int4(7), record(values), Value::text("behind")];
+        let layout = RowLayout::new(vec![SqlType::Int4, SqlType::Record, SqlType::Text]);
+        let bytes = layout.encode(&row).unwrap();
+        let mut out = Vec::new();
+        layout.decode_into(&bytes, &mut out).unwrap();
+        assert_eq!(out, row);
+        for length in 0..bytes.len() {
+            assert!(
+                layout
+                    .decode_into(&bytes[..length], &mut Vec::new())
+                    .is_err()
+            );
+        }
+    }
+}
