@@ -14,6 +14,7 @@
 
 use crate::error::Error;
 use crate::locks::{Strength, WaitPolicy};
+use crate::place::Place;
 use crate::table::hash;
 use crate::transaction::{Committed, Txn};
 use quintet_base::{Bytes, Durability, SpaceId};
@@ -52,15 +53,15 @@ impl Txn {
         let locks = &self.shared.locks;
         let writes = self.writes.iter();
         writes
-            .filter(|write| locks.is_wanted(write.hash, write.space, write.key, self.id))
+            .filter(|write| locks.is_wanted(write.hash, self.id))
             .map(|write| (write.space, Bytes::copy_from_slice(write.key)))
             .collect()
     }
 
     /// Locks a row, if that can be had at once: from here on others wait for it.
-    pub fn lock_at_once(&mut self, space: SpaceId, key: &Bytes) -> bool {
-        let key = (space, key.clone());
-        self.take_lock(key, Strength::Exclusive, WaitPolicy::Refuse)
+    pub fn lock_at_once(&mut self, space: SpaceId, key: &[u8]) -> bool {
+        let place = Place::new(space, key);
+        self.take_lock(place, Strength::Exclusive, WaitPolicy::Refuse)
             .is_ok()
     }
 

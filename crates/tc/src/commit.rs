@@ -26,11 +26,12 @@ use crate::component::Shared;
 use crate::entry::{Found, Locked, RecordEntry};
 use crate::error::{ConflictKind, Error};
 use crate::locks::{Strength, WaitPolicy};
+use crate::place::Place;
 use crate::reads::ReadRange;
 use crate::record::{self, Change, CommitRecord};
 use crate::seats::{LowWater, Seat};
 use crate::sim::{self, Planted, Point};
-use crate::transaction::{Committed, Txn, space_lock};
+use crate::transaction::{Committed, Txn};
 use quintet_base::limits::SCAN_CHUNK_ROWS;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use quintet_index::{Entry, Guard, Near};
@@ -77,7 +78,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
             return Err(Error::Locked);
         }
         // Wait for the schema change to end; the fence then says whether this commit still fits.
-        txn.take_lock(space_lock(space), Strength::Shared, WaitPolicy::Queue)?;
+        txn.take_lock(Place::whole(space), Strength::Shared, WaitPolicy::Queue)?;
         return commit(txn, durability);
     }
     check_fences(txn, &shared)?;
@@ -188,8 +189,8 @@ fn lock_rows(txn: &mut Txn) -> Result<(), Error> {
     // In one order for all, so that fewer rings close.
     keys.sort_unstable();
     let result = keys.into_iter().try_for_each(|(space, key)| {
-        let key = (space, Bytes::copy_from_slice(key));
-        txn.take_lock(key, Strength::Exclusive, WaitPolicy::Queue)
+        let place = Place::new(space, key);
+        txn.take_lock(place, Strength::Exclusive, WaitPolicy::Queue)
     });
     txn.writes = writes;
     result
@@ -337,7 +338,7 @@ impl<'a> Section<'a> {
         // Pairs with the fence in `LockTable::acquire`.
         fence(Ordering::SeqCst);
         let mut entries = self.entries.iter();
-        entries.any(|(entry, hash)| locks.is_wanted(*hash, entry.space(), entry.key(), txn.id))
+        entries.any(|(_, hash)| locks.is_wanted(*hash, txn.id))
     }
 
     /// Returns what it took for the low water.

@@ -9,12 +9,13 @@ use crate::config::TcStats;
 use crate::error::{Error, PostFailure};
 use crate::generations::Settled;
 use crate::locks::LockView;
+use crate::place::Place;
 use crate::shared::PENDING;
 pub(crate) use crate::shared::{Handle, Shared};
 use crate::snapshot::Snapshot;
 use crate::transaction::{KeptSnapshot, Txn};
 use crate::warm::{WarmStep, WarmThread, Warmed};
-use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
+use quintet_base::{Durability, Level, Lsn, SpaceId, Timestamp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -176,8 +177,8 @@ impl Tc {
     }
 
     /// The lock of a row, if it is held.
-    pub fn lock_of(&self, space: SpaceId, key: &Bytes) -> Option<LockView> {
-        self.shared.locks.view(&(space, key.clone()))
+    pub fn lock_of(&self, space: SpaceId, key: &[u8]) -> Option<LockView> {
+        self.shared.locks.view(Place::new(space, key))
     }
 
     /// Counters.

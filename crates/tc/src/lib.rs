@@ -48,6 +48,7 @@
 //! | `scan` | ordered reads merged from both |
 //! | `range` | short ranges out of memory alone |
 //! | `commit` | lock, take a place, validate, write, install |
+//! | `place` | where a row is, with its hash |
 //! | `locks` | row locks, queues, deadlocks |
 //! | `presence` | whether a row is there, apart from what is in it |
 //! | `table` | all records in memory, and which may leave it |
@@ -85,6 +86,7 @@ mod generations;
 mod interleavings;
 mod lanes;
 mod locks;
+mod place;
 mod presence;
 mod range;
 mod read;
@@ -109,10 +111,11 @@ pub use config::{Posting, TcConfig, TcStats};
 pub use error::{ConflictKind, Error, PostFailure};
 pub use generations::Settled;
 pub use locks::{LockView, Strength, Wait, WaitPolicy};
+pub use place::Place;
 pub use presence::Presence;
 pub use range::{Between, Wants};
 pub use record::{Change, CommitRecord};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::{Scan, SeeRow};
-pub use transaction::{Attached, Committed, KeptSnapshot, Lost, Mark, Place, Txn};
+pub use transaction::{Attached, Committed, KeptSnapshot, Lost, Mark, Txn};
 pub use warm::{WarmStep, Warmed};

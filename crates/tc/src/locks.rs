@@ -8,6 +8,9 @@
 //! A lock exists only while somebody holds it or waits for it. A commit of rows that nobody has
 //! locked passes by with one look at a word ([`LockTable::is_wanted`]).
 //!
+//! A lock is known by the hash of its row and nothing else. Rows whose hashes agree in all 64 bits share one, which keeps
+//! too many out and never too few.
+//!
 //! ```text
 //!   ask ──free──► held ──release──► granted to the head of the queue (and to sharers behind it)
 //!    └──taken──► queued ──grant──► held            └─ nobody waits: forgotten
@@ -15,13 +18,15 @@
 //! ```
 
 use crate::error::Error;
+use crate::place::Place;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
-use crate::table::hash;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use quintet_base::limits::LOCK_WAITERS_MAX;
 use quintet_base::{Bytes, SpaceId, TxnId};
-use std::collections::hash_map::{Entry, HashMap};
-use std::collections::{HashSet, VecDeque};
+use smallvec::{SmallVec, smallvec};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,6 +34,14 @@ use std::task::{Context, Poll, Waker};
 
 /// Shards of the lock table: enough that two threads rarely meet.
 const SHARDS: usize = 64;
+
+/// So many locks stay in the cache from when they were taken until they are let go.
+const CACHED_LOCKS: usize = 4096;
+
+/// By bits that say little about the place in a shard.
+fn shard_number(hash: u64) -> usize {
+    (hash >> 32) as usize % SHARDS
+}
 
 /// Strength of a row lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -47,8 +60,6 @@ pub enum WaitPolicy {
     /// [`Error::Locked`].
     Refuse,
 }
-
-pub(crate) type LockKey = (SpaceId, Bytes);
 
 /// A lock, for who wants to know who waits for whom.
 #[derive(Clone, Debug)]
@@ -86,17 +97,29 @@ struct Waiter {
     signal: Arc<Signal>,
 }
 
-#[derive(Default)]
+/// Laid out so that one which nobody waits for, on a row with a short key, needs no memory of its own.
 struct Lock {
-    holders: Vec<(TxnId, Strength)>,
-    queue: VecDeque<Waiter>,
+    hash: u64,
+    holders: SmallVec<[(TxnId, Strength); 1]>,
+    queue: Option<Box<Queue>>,
+    space: SpaceId,
+    /// Only to be told: of the row that was locked first.
+    key: SmallVec<[u8; 24]>,
 }
 
-/// The locks of one shard by key.
-type Locks = HashMap<LockKey, Lock, foldhash::quality::RandomState>;
+const _: () = assert!(size_of::<Lock>() <= 80);
 
-/// What each waiting transaction waits for. Their numbers are given by us: no seed is needed.
-type Waiting = HashMap<TxnId, LockKey, foldhash::fast::FixedState>;
+/// Those who wait, in order.
+#[derive(Default)]
+struct Queue {
+    waiters: VecDeque<Waiter>,
+}
+
+/// The locks of one shard.
+type Locks = HashTable<Lock>;
+
+/// The hash of what each waiting transaction waits for. Their numbers are given by us: no seed is needed.
+type Waiting = HashMap<TxnId, u64, foldhash::fast::FixedState>;
 
 /// Transactions that a search has come by.
 type Seen = HashSet<TxnId, foldhash::fast::FixedState>;
@@ -117,15 +140,37 @@ pub(crate) struct LockTable {
 }
 
 impl Shard {
-    fn is_wanted(&self, space: SpaceId, key: &[u8], txn: TxnId) -> bool {
-        let key = (space, Bytes::copy_from_slice(key));
+    fn is_wanted(&self, hash: u64, txn: TxnId) -> bool {
         let locks = self.locks.lock();
-        let lock = locks.get(&key);
+        let lock = find(&locks, hash);
         lock.is_some_and(|lock| lock.held_by(txn) != Some(Strength::Exclusive))
     }
 }
 
+fn find(locks: &Locks, hash: u64) -> Option<&Lock> {
+    locks.find(hash, |lock| lock.hash == hash)
+}
+
 impl Lock {
+    /// Of who has just asked for it.
+    fn new(place: Place<'_>, txn: TxnId, strength: Strength) -> Lock {
+        Lock {
+            hash: place.hash,
+            holders: smallvec![(txn, strength)],
+            queue: None,
+            space: place.space,
+            key: SmallVec::from_slice(place.key),
+        }
+    }
+
+    fn waiters(&self) -> impl Iterator<Item = &Waiter> {
+        self.queue.iter().flat_map(|queue| &queue.waiters)
+    }
+
+    fn queue(&mut self) -> &mut VecDeque<Waiter> {
+        &mut self.queue.get_or_insert_default().waiters
+    }
+
     fn held_by(&self, txn: TxnId) -> Option<Strength> {
         self.holders
             .iter()
@@ -148,26 +193,29 @@ impl Lock {
         }
     }
 
-    fn view(&self, (space, key): &LockKey) -> LockView {
-        let queue = self.queue.iter();
+    fn view(&self) -> LockView {
+        let queue = self.waiters();
         LockView {
-            space: *space,
-            key: key.clone(),
-            holders: self.holders.clone(),
+            space: self.space,
+            key: Bytes::copy_from_slice(&self.key),
+            holders: self.holders.to_vec(),
             queue: queue.map(|waiter| (waiter.txn, waiter.strength)).collect(),
         }
     }
 
-    /// Grants to the head of the queue while it is admitted; returns who was granted.
+    /// Grants to the head of the queue while it is admitted; says who was granted.
     fn grant(&mut self, granted: &mut Vec<Waiter>) {
-        while let Some(head) = self.queue.front() {
-            if !self.admits(head.txn, head.strength) {
-                return;
-            }
-            let head = self.queue.pop_front().expect("just seen");
+        let Some(mut queue) = self.queue.take() else {
+            return;
+        };
+        while let Some(head) = queue.waiters.front()
+            && self.admits(head.txn, head.strength)
+        {
+            let head = queue.waiters.pop_front().expect("just seen");
             self.hold(head.txn, head.strength);
             granted.push(head);
         }
+        self.queue = Some(queue).filter(|queue| !queue.waiters.is_empty());
     }
 }
 
@@ -179,22 +227,18 @@ impl LockTable {
         }
     }
 
-    fn shard(&self, (space, key): &LockKey) -> &Shard {
-        self.shard_of(hash(*space, key))
-    }
-
-    /// The shard of a record with this hash.
-    fn shard_of(&self, hash: u64) -> &Shard {
-        &self.shards[hash as usize % SHARDS]
+    /// The shard of a row with this hash.
+    fn shard(&self, hash: u64) -> &Shard {
+        &self.shards[shard_number(hash)]
     }
 
     /// Whether others hold the lock of a record or wait for it, so that `txn` has to queue up. For
     /// who has the record's entry locked, after a sequentially consistent fence: who takes the lock
     /// later looks at the entry afterwards ([`LockTable::acquire`]), so one of the two sees the other.
     #[inline]
-    pub fn is_wanted(&self, hash: u64, space: SpaceId, key: &[u8], txn: TxnId) -> bool {
-        let shard = self.shard_of(hash);
-        shard.count.load(Ordering::Relaxed) != 0 && shard.is_wanted(space, key, txn)
+    pub fn is_wanted(&self, hash: u64, txn: TxnId) -> bool {
+        let shard = self.shard(hash);
+        shard.count.load(Ordering::Relaxed) != 0 && shard.is_wanted(hash, txn)
     }
 
     /// Takes the lock, or queues up for it. `true`: it was not held by this transaction before, so
@@ -206,18 +250,17 @@ impl LockTable {
     pub fn acquire(
         &self,
         txn: TxnId,
-        key: &LockKey,
+        place: Place<'_>,
         strength: Strength,
         policy: WaitPolicy,
     ) -> Result<bool, Error> {
-        let shard = self.shard(key);
+        let hash = place.hash;
+        let shard = self.shard(hash);
         let mut locks = shard.locks.lock();
-        let lock = match locks.entry(key.clone()) {
+        let is_it = |lock: &Lock| lock.hash == hash;
+        let lock = match locks.entry(hash, is_it, |lock| lock.hash) {
             Entry::Vacant(vacant) => {
-                vacant.insert(Lock {
-                    holders: vec![(txn, strength)],
-                    queue: VecDeque::new(),
-                });
+                vacant.insert(Lock::new(place, txn, strength));
                 shard.count.store(locks.len(), Ordering::Relaxed);
                 // Pairs with the fence before `is_wanted`: either the committer of the row sees that it
                 // is locked, or we see its lock on the entry when we look at the row.
@@ -230,20 +273,20 @@ impl LockTable {
         if held == Some(Strength::Exclusive) || held == Some(strength) {
             return Ok(false);
         }
-        if let Some(waiter) = lock.queue.iter().find(|waiter| waiter.txn == txn) {
+        if let Some(waiter) = lock.waiters().find(|waiter| waiter.txn == txn) {
             return Err(Error::Blocked(Wait {
                 signal: Arc::clone(&waiter.signal),
             }));
         }
         // An upgrade does not wait behind the queue: those behind cannot go before it anyway.
-        if lock.admits(txn, strength) && (lock.queue.is_empty() || held.is_some()) {
+        if lock.admits(txn, strength) && (lock.queue.is_none() || held.is_some()) {
             lock.hold(txn, strength);
             return Ok(held.is_none());
         }
         if policy == WaitPolicy::Refuse {
             return Err(Error::Locked);
         }
-        if lock.queue.len() >= LOCK_WAITERS_MAX {
+        if lock.waiters().count() >= LOCK_WAITERS_MAX {
             return Err(Error::TooManyWaiters);
         }
         let signal = Arc::new(Signal::default());
@@ -252,18 +295,17 @@ impl LockTable {
             strength,
             signal: Arc::clone(&signal),
         };
-        if held.is_some() {
-            lock.queue.push_front(waiter);
-        } else {
-            lock.queue.push_back(waiter);
+        match held {
+            Some(_) => lock.queue().push_front(waiter),
+            None => lock.queue().push_back(waiter),
         }
         drop(locks);
         let mut waiting = self.waiting.lock();
-        waiting.insert(txn, key.clone());
+        waiting.insert(txn, hash);
         if self.closes_ring(txn, &waiting) {
             waiting.remove(&txn);
             drop(waiting);
-            self.leave_queue(txn, key);
+            self.leave_queue(txn, hash);
             return Err(Error::Deadlock);
         }
         drop(waiting);
@@ -275,28 +317,41 @@ impl LockTable {
     }
 
     /// Gives up the lock or the place in its queue.
-    pub fn release(&self, txn: TxnId, key: &LockKey) {
-        self.leave(txn, key, true);
+    pub fn release(&self, txn: TxnId, hash: u64) {
+        self.leave(txn, hash, true);
     }
 
-    fn leave_queue(&self, txn: TxnId, key: &LockKey) {
-        self.leave(txn, key, false);
+    /// The same for many of them.
+    pub fn release_all(&self, txn: TxnId, hashes: &mut Vec<u64>) {
+        if hashes.len() > CACHED_LOCKS {
+            // One shard after the other: what it has is in the cache then.
+            hashes.sort_unstable_by_key(|hash| shard_number(*hash));
+        }
+        for hash in hashes.drain(..) {
+            self.release(txn, hash);
+        }
     }
 
-    fn leave(&self, txn: TxnId, key: &LockKey, and_lock: bool) {
+    fn leave_queue(&self, txn: TxnId, hash: u64) {
+        self.leave(txn, hash, false);
+    }
+
+    fn leave(&self, txn: TxnId, hash: u64, and_lock: bool) {
         let mut granted = Vec::new();
         {
-            let shard = self.shard(key);
+            let shard = self.shard(hash);
             let mut locks = shard.locks.lock();
-            let Entry::Occupied(mut entry) = locks.entry(key.clone()) else {
+            let Ok(mut entry) = locks.find_entry(hash, |lock| lock.hash == hash) else {
                 return;
             };
             let lock = entry.get_mut();
             if and_lock {
                 lock.holders.retain(|(holder, _)| *holder != txn);
             }
-            lock.queue.retain(|waiter| waiter.txn != txn);
-            lock.grant(&mut granted);
+            if let Some(queue) = &mut lock.queue {
+                queue.waiters.retain(|waiter| waiter.txn != txn);
+                lock.grant(&mut granted);
+            }
             if lock.holders.is_empty() {
                 entry.remove();
                 shard.count.store(locks.len(), Ordering::Relaxed);
@@ -327,14 +382,14 @@ impl LockTable {
         let mut seen = Seen::default();
         let mut stack = vec![start];
         while let Some(txn) = stack.pop() {
-            let Some(key) = waiting.get(&txn) else {
+            let Some(hash) = waiting.get(&txn) else {
                 continue;
             };
-            let locks = self.shard(key).locks.lock();
-            let Some(lock) = locks.get(key) else {
+            let locks = self.shard(*hash).locks.lock();
+            let Some(lock) = find(&locks, *hash) else {
                 continue;
             };
-            if !lock.queue.iter().any(|waiter| waiter.txn == txn) {
+            if !lock.waiters().any(|waiter| waiter.txn == txn) {
                 continue; // granted meanwhile
             }
             let holders = lock.holders.iter().map(|(holder, _)| *holder);
@@ -356,16 +411,16 @@ impl LockTable {
         for shard in &self.shards {
             if shard.count.load(Ordering::Relaxed) > 0 {
                 let locks = shard.locks.lock();
-                views.extend(locks.iter().map(|(key, lock)| lock.view(key)));
+                views.extend(locks.iter().map(Lock::view));
             }
         }
         views
     }
 
     /// One of them, if somebody holds it.
-    pub fn view(&self, key: &LockKey) -> Option<LockView> {
-        let locks = self.shard(key).locks.lock();
-        locks.get(key).map(|lock| lock.view(key))
+    pub fn view(&self, place: Place<'_>) -> Option<LockView> {
+        let locks = self.shard(place.hash).locks.lock();
+        find(&locks, place.hash).map(Lock::view)
     }
 
     /// Number of transactions that wait.
@@ -440,12 +495,16 @@ mod tests {
     use super::*;
     use Strength::{Exclusive, Shared};
 
-    fn key(name: &'static str) -> LockKey {
-        (SpaceId(1), Bytes::from_static(name.as_bytes()))
+    fn place(name: &'static str) -> Place<'static> {
+        Place::new(SpaceId(1), name.as_bytes())
+    }
+
+    fn release(table: &LockTable, txn: u64, name: &'static str) {
+        table.release(TxnId(txn), place(name).hash);
     }
 
     fn ask(table: &LockTable, txn: u64, name: &'static str, strength: Strength) -> &'static str {
-        match table.acquire(TxnId(txn), &key(name), strength, WaitPolicy::Queue) {
+        match table.acquire(TxnId(txn), place(name), strength, WaitPolicy::Queue) {
             Ok(true) => "granted",
             Ok(false) => "held",
             Err(Error::Blocked(wait)) if wait.signal.is_set() => "turn",
@@ -463,7 +522,7 @@ mod tests {
         assert_eq!(ask(&table, 3, "a", Shared), "waits");
         assert_eq!(ask(&table, 4, "a", Exclusive), "waits");
         assert_eq!(ask(&table, 5, "a", Shared), "waits");
-        table.release(TxnId(1), &key("a"));
+        release(&table, 1, "a");
         assert_eq!(ask(&table, 2, "a", Shared), "held");
         assert_eq!(ask(&table, 3, "a", Shared), "held");
         assert_eq!(
@@ -471,12 +530,12 @@ mod tests {
             "waits",
             "a sharer must not pass a waiting writer"
         );
-        table.release(TxnId(2), &key("a"));
-        table.release(TxnId(3), &key("a"));
+        release(&table, 2, "a");
+        release(&table, 3, "a");
         assert_eq!(ask(&table, 4, "a", Exclusive), "held");
-        table.release(TxnId(4), &key("a"));
+        release(&table, 4, "a");
         assert_eq!(ask(&table, 5, "a", Shared), "held");
-        table.release(TxnId(5), &key("a"));
+        release(&table, 5, "a");
         assert!(
             table
                 .shards
@@ -491,20 +550,20 @@ mod tests {
     #[test]
     fn who_waits_is_seen_to_wait_for_those_it_cannot_pass() {
         let table = LockTable::new();
-        assert!(table.view(&key("a")).is_none() && table.views().is_empty());
+        assert!(table.view(place("a")).is_none() && table.views().is_empty());
         assert_eq!(ask(&table, 1, "a", Shared), "granted");
         assert_eq!(ask(&table, 2, "a", Shared), "granted");
         assert_eq!(ask(&table, 3, "a", Exclusive), "waits");
         assert_eq!(ask(&table, 4, "a", Shared), "waits");
         assert_eq!(ask(&table, 5, "b", Exclusive), "granted");
-        let view = table.view(&key("a")).unwrap();
+        let view = table.view(place("a")).unwrap();
         let blockers = |txn| view.blockers(TxnId(txn)).iter().map(|txn| txn.0).collect();
         let found: [Vec<u64>; 4] = [1, 3, 4, 5].map(blockers);
         assert_eq!(found, [vec![], vec![1, 2], vec![3], vec![]]);
         assert_eq!(table.views().len(), 2);
-        table.release(TxnId(1), &key("a"));
-        table.release(TxnId(2), &key("a"));
-        let view = table.view(&key("a")).unwrap();
+        release(&table, 1, "a");
+        release(&table, 2, "a");
+        let view = table.view(place("a")).unwrap();
         assert!(view.blockers(TxnId(3)).is_empty(), "it has it");
         assert_eq!(view.blockers(TxnId(4)), [TxnId(3)]);
     }
@@ -512,8 +571,7 @@ mod tests {
     #[test]
     fn a_commit_waits_for_whoever_has_the_row_or_asked_before() {
         let table = LockTable::new();
-        let (space, name) = key("a");
-        let wanted = |txn| table.is_wanted(hash(space, &name), space, &name, TxnId(txn));
+        let wanted = |txn| table.is_wanted(place("a").hash, TxnId(txn));
         assert!(!wanted(9));
         assert_eq!(ask(&table, 1, "a", Shared), "granted");
         assert!(wanted(9), "others read it");
@@ -522,10 +580,10 @@ mod tests {
         assert!(!wanted(1));
         assert_eq!(ask(&table, 2, "a", Exclusive), "waits");
         assert!(!wanted(1), "who holds it goes before who waits");
-        table.release(TxnId(1), &key("a"));
+        release(&table, 1, "a");
         assert!(!wanted(2));
         assert!(wanted(1));
-        table.release(TxnId(2), &key("a"));
+        release(&table, 2, "a");
         assert!(!wanted(1));
     }
 
@@ -538,7 +596,7 @@ mod tests {
         assert_eq!(ask(&table, 1, "b", Exclusive), "waits");
         assert_eq!(ask(&table, 2, "c", Exclusive), "waits");
         assert_eq!(ask(&table, 3, "a", Exclusive), "deadlock");
-        table.release(TxnId(3), &key("c"));
+        release(&table, 3, "c");
         assert_eq!(ask(&table, 2, "c", Exclusive), "held");
     }
 
@@ -547,27 +605,27 @@ mod tests {
         let table = LockTable::new();
         assert_eq!(ask(&table, 1, "a", Shared), "granted");
         assert_eq!(ask(&table, 1, "a", Exclusive), "held");
-        table.release(TxnId(1), &key("a"));
+        release(&table, 1, "a");
         assert_eq!(ask(&table, 1, "a", Shared), "granted");
         assert_eq!(ask(&table, 2, "a", Shared), "granted");
         assert_eq!(ask(&table, 1, "a", Exclusive), "waits");
         assert_eq!(ask(&table, 2, "a", Exclusive), "deadlock");
-        table.release(TxnId(2), &key("a"));
+        release(&table, 2, "a");
         assert_eq!(ask(&table, 1, "a", Exclusive), "held");
     }
 
     /// Everybody whom `txn` waits for, each by themselves: what the search leaves out is in here.
     fn waits_for(table: &LockTable, txn: TxnId) -> Vec<TxnId> {
         let waiting = table.waiting.lock();
-        let Some(key) = waiting.get(&txn) else {
+        let Some(hash) = waiting.get(&txn) else {
             return Vec::new();
         };
-        let locks = table.shard(key).locks.lock();
-        let lock = &locks[key];
-        let Some(place) = lock.queue.iter().position(|waiter| waiter.txn == txn) else {
+        let locks = table.shard(*hash).locks.lock();
+        let lock = find(&locks, *hash).expect("somebody holds it");
+        let Some(place) = lock.waiters().position(|waiter| waiter.txn == txn) else {
             return Vec::new();
         };
-        let before = lock.queue.range(..place).map(|waiter| waiter.txn);
+        let before = lock.waiters().take(place).map(|waiter| waiter.txn);
         let holders = lock.holders.iter().map(|(holder, _)| *holder);
         holders.chain(before).filter(|next| *next != txn).collect()
     }
@@ -600,7 +658,7 @@ mod tests {
                     if rand.one_in(3) {
                         table.stop_waiting(TxnId(txn));
                         for name in NAMES {
-                            table.release(TxnId(txn), &key(name));
+                            release(&table, txn, name);
                         }
                     }
                     continue;
@@ -611,23 +669,24 @@ mod tests {
                     "deadlock" => {
                         refused += 1;
                         // The same wait, entered without being asked, is in a ring.
-                        let shard = table.shard(&key(name));
-                        let place = Waiter {
+                        let hash = place(name).hash;
+                        let waiter = Waiter {
                             txn: TxnId(txn),
                             strength,
                             signal: Arc::default(),
                         };
-                        let mut locks = shard.locks.lock();
-                        let lock = locks.get_mut(&key(name)).expect("somebody holds it");
+                        let mut locks = table.shard(hash).locks.lock();
+                        let lock = locks.find_mut(hash, |lock| lock.hash == hash);
+                        let lock = lock.expect("somebody holds it");
                         match lock.held_by(TxnId(txn)) {
-                            Some(_) => lock.queue.push_front(place),
-                            None => lock.queue.push_back(place),
+                            Some(_) => lock.queue().push_front(waiter),
+                            None => lock.queue().push_back(waiter),
                         }
                         drop(locks);
-                        table.waiting.lock().insert(TxnId(txn), key(name));
+                        table.waiting.lock().insert(TxnId(txn), hash);
                         assert!(is_in_a_ring(&table, TxnId(txn)), "seed {seed}");
                         table.stop_waiting(TxnId(txn));
-                        table.leave_queue(TxnId(txn), &key(name));
+                        table.leave_queue(TxnId(txn), hash);
                     }
                     _ => queued += usize::from(table.waiting.lock().contains_key(&TxnId(txn))),
                 }
@@ -646,9 +705,9 @@ mod tests {
         assert_eq!(ask(&table, 2, "a", Exclusive), "waits");
         assert_eq!(ask(&table, 3, "a", Shared), "waits");
         table.stop_waiting(TxnId(2));
-        table.release(TxnId(2), &key("a"));
+        release(&table, 2, "a");
         assert_eq!(ask(&table, 3, "a", Shared), "held");
-        let refused = table.acquire(TxnId(4), &key("a"), Exclusive, WaitPolicy::Refuse);
+        let refused = table.acquire(TxnId(4), place("a"), Exclusive, WaitPolicy::Refuse);
         assert!(matches!(refused, Err(Error::Locked)));
     }
 }

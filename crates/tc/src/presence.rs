@@ -15,6 +15,7 @@
 
 use crate::error::{ConflictKind, Error};
 use crate::locks::{Strength, WaitPolicy};
+use crate::place::Place;
 use crate::snapshot::Snapshot;
 use crate::table::hash;
 use crate::transaction::{Attached, KeptSnapshot, Txn};
@@ -47,7 +48,7 @@ impl Txn {
         let mut name = Vec::with_capacity(key.len() + 1);
         name.extend_from_slice(key);
         name.push(PRESENCE);
-        self.take_lock((space, Bytes::from(name)), strength, WaitPolicy::Queue)
+        self.take_lock(Place::new(space, &name), strength, WaitPolicy::Queue)
     }
 
     /// Whether a row is there. Not remembered as read: what is not kept true by a presence that the

@@ -15,11 +15,9 @@
 mod claiming;
 mod reading;
 
-pub(crate) use claiming::space_lock;
-
 use crate::component::Handle;
 use crate::error::Error;
-use crate::locks::LockKey;
+use crate::place::Place;
 use crate::reads::ReadSet;
 use crate::snapshot::Snapshot;
 use crate::table::hash;
@@ -57,25 +55,6 @@ impl KeptSnapshot {
 
 /// Something of the user's, of which a transaction knows nothing.
 pub type Attached = Arc<dyn Any + Send + Sync>;
-
-/// Where a row is: its space and its key, with what looking for it takes, computed once for all that is done there.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'k> {
-    hash: u64,
-    space: SpaceId,
-    key: &'k [u8],
-}
-
-impl<'k> Place<'k> {
-    /// The place of a key in a space.
-    pub fn new(space: SpaceId, key: &'k [u8]) -> Place<'k> {
-        Place {
-            hash: hash(space, key),
-            space,
-            key,
-        }
-    }
-}
 
 /// What a transaction has lost by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,9 +94,10 @@ pub struct Txn {
     locks_reads: bool,
     /// Its commit is refused where another's would wait. See [`crate::batch`].
     pub(crate) never_waits: bool,
-    /// Locks held or queued for; each is owed a release.
-    held: Vec<LockKey>,
-    waited: bool,
+    /// Hashes of the rows whose locks it holds or has queued up for; each is owed a release.
+    held: Vec<u64>,
+    /// The row that it queued up for last.
+    awaited: Option<(SpaceId, Bytes)>,
     /// A lock was refused because waiting for it would have closed a ring.
     deadlocked: bool,
     /// Set where a conflict is met; see [`Txn::take_lost`].
@@ -157,7 +137,7 @@ impl Txn {
             never_waits: false,
             locks_reads: false,
             held: Vec::new(),
-            waited: false,
+            awaited: None,
             deadlocked: false,
             lost: RefCell::default(),
             reads: RefCell::new(reads),
@@ -472,12 +452,10 @@ impl Txn {
         for space in self.closed.drain(..) {
             self.shared.open_space(space);
         }
-        if self.waited {
+        if self.awaited.is_some() {
             self.shared.locks.stop_waiting(self.id);
         }
-        for key in self.held.drain(..) {
-            self.shared.locks.release(self.id, &key);
-        }
+        self.shared.locks.release_all(self.id, &mut self.held);
         self.writes.clear();
     }
 }

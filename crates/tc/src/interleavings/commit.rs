@@ -9,6 +9,7 @@ use super::log::Log;
 use crate::entry::{Found, Locked, RecordEntry, pause};
 use crate::error::Error;
 use crate::locks::{LockTable, Strength, WaitPolicy};
+use crate::place::Place;
 use crate::seats::{Gate, Seat, Seats, begin_anew};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::yield_now;
@@ -227,21 +228,18 @@ impl World {
     /// As `Section::is_in_the_way`.
     fn is_wanted(&self, txn: TxnId, writes: &[Key]) -> bool {
         fence(Ordering::SeqCst);
-        let wanted = |key: &Key| {
-            let row = Bytes::from_static(key);
-            self.locks.is_wanted(hash(SPACE, key), SPACE, &row, txn)
-        };
+        let wanted = |key: &Key| self.locks.is_wanted(hash(SPACE, key), txn);
         !planted("commit: does not ask whose row it is") && writes.iter().any(wanted)
     }
 
     /// In the order of keys, so that no ring can close; without a queue, since nothing here can be woken.
     pub fn lock_rows(&self, txn: TxnId, rows: &[Key]) {
         for key in rows {
-            let row = (SPACE, Bytes::from_static(key));
+            let place = Place::new(SPACE, key);
             loop {
                 let asked = self
                     .locks
-                    .acquire(txn, &row, Strength::Exclusive, WaitPolicy::Refuse);
+                    .acquire(txn, place, Strength::Exclusive, WaitPolicy::Refuse);
                 match asked {
                     Ok(_) => break,
                     Err(Error::Locked) => yield_now(),
@@ -253,7 +251,7 @@ impl World {
 
     pub fn release_rows(&self, txn: TxnId, rows: &[Key]) {
         for key in rows {
-            self.locks.release(txn, &(SPACE, Bytes::from_static(key)));
+            self.locks.release(txn, hash(SPACE, key));
         }
     }
 

@@ -4,16 +4,11 @@
 //! transaction is told; after [`Error::Blocked`] it stands in the queue, and does the same again.  Does not: wait, or release
 //! before the transaction ends.
 
-use super::{Lost, Place, Txn};
+use super::{Lost, Txn};
 use crate::error::{ConflictKind, Error};
-use crate::locks::{LockKey, Strength, WaitPolicy};
-use crate::table::hash;
+use crate::locks::{Strength, WaitPolicy};
+use crate::place::Place;
 use quintet_base::{Bytes, Level, SpaceId, Timestamp};
-
-/// Stands for a whole space in the lock table; no row has this key's space and emptiness alone.
-pub(crate) fn space_lock(space: SpaceId) -> LockKey {
-    (space, Bytes::new())
-}
 
 impl Txn {
     /// Claims a row that is about to be written: locks it, unless the transaction is optimistic, whose commit
@@ -21,7 +16,7 @@ impl Txn {
     ///
     /// # Errors
     /// As [`Txn::lock`].
-    pub fn claim(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
+    pub fn claim(&mut self, space: SpaceId, key: &[u8]) -> Result<(), Error> {
         match self.is_optimistic() {
             true => Ok(()),
             false => self.lock(space, key, Strength::Exclusive, WaitPolicy::Queue),
@@ -48,17 +43,17 @@ impl Txn {
     /// As there.
     pub fn read_claimed_at<R>(
         &mut self,
-        Place { hash, space, key }: Place<'_>,
+        place: Place<'_>,
         see: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, Error> {
+        let Place { hash, space, key } = place;
         if let Some(own) = self.writes.get(hash, space, key) {
             return Ok(see(own));
         }
         self.check_fence(space)?;
         if !self.is_optimistic() {
-            let row = (space, Bytes::copy_from_slice(key));
-            self.take_lock(row, Strength::Exclusive, WaitPolicy::Queue)?;
-            self.check_unchanged_for_lock((hash, space, key))?;
+            self.take_lock(place, Strength::Exclusive, WaitPolicy::Queue)?;
+            self.check_unchanged_for_lock(place)?;
         }
         // A write that may be taken back leaves a read that nobody would validate.
         if self.level == Level::Serializable && self.writes.is_marked() {
@@ -99,16 +94,17 @@ impl Txn {
     pub fn lock(
         &mut self,
         space: SpaceId,
-        key: &Bytes,
+        key: &[u8],
         strength: Strength,
         policy: WaitPolicy,
     ) -> Result<(), Error> {
-        self.take_lock((space, key.clone()), strength, policy)?;
-        self.check_unchanged_for_lock((hash(space, key), space, key))
+        let place = Place::new(space, key);
+        self.take_lock(place, strength, policy)?;
+        self.check_unchanged_for_lock(place)
     }
 
-    fn check_unchanged_for_lock(&self, key: (u64, SpaceId, &[u8])) -> Result<(), Error> {
-        match (self.check_unchanged(key), self.level) {
+    fn check_unchanged_for_lock(&self, place: Place<'_>) -> Result<(), Error> {
+        match (self.check_unchanged(place), self.level) {
             (Err(Error::Conflict { .. } | Error::SnapshotTooOld), Level::ReadCommitted) => {
                 Err(Error::Stale)
             }
@@ -118,23 +114,23 @@ impl Txn {
 
     pub(crate) fn take_lock(
         &mut self,
-        key: LockKey,
+        place: Place<'_>,
         strength: Strength,
         policy: WaitPolicy,
     ) -> Result<(), Error> {
-        match self.shared.locks.acquire(self.id, &key, strength, policy) {
-            Ok(true) => self.held.push(key),
+        match self.shared.locks.acquire(self.id, place, strength, policy) {
+            Ok(true) => self.held.push(place.hash),
             Ok(false) => {}
             Err(Error::Blocked(wait)) => {
                 // In the queue from now on; asked again it may be there twice, which release allows.
-                self.held.push(key);
-                self.waited = true;
+                self.held.push(place.hash);
+                self.awaited = Some(place.to_owned());
                 return Err(Error::Blocked(wait));
             }
             Err(error) => {
                 if matches!(error, Error::Deadlock) {
                     self.deadlocked = true;
-                    let (space, key) = key;
+                    let (space, key) = place.to_owned();
                     self.lost.replace(Some(Lost {
                         space,
                         key,
@@ -149,7 +145,7 @@ impl Txn {
 
     /// First committer wins: nobody committed to the key after this snapshot. The row's lock is
     /// held, so whoever is about to had the record's entry locked before, and is waited for.
-    fn check_unchanged(&self, (hash, space, key): (u64, SpaceId, &[u8])) -> Result<(), Error> {
+    fn check_unchanged(&self, Place { hash, space, key }: Place<'_>) -> Result<(), Error> {
         let snapshot = self.snapshot.timestamp;
         let table = &self.shared.table;
         let guard = quintet_index::pin();
@@ -174,8 +170,9 @@ impl Txn {
     /// # Errors
     /// [`Error::Blocked`] (call again when the wait is over), [`Error::Deadlock`],
     /// [`Error::TooManyWaiters`].
-    pub fn lock_only(&mut self, space: SpaceId, key: &Bytes) -> Result<(), Error> {
-        self.take_lock((space, key.clone()), Strength::Exclusive, WaitPolicy::Queue)
+    pub fn lock_only(&mut self, space: SpaceId, key: &[u8]) -> Result<(), Error> {
+        let place = Place::new(space, key);
+        self.take_lock(place, Strength::Exclusive, WaitPolicy::Queue)
     }
 
     /// Closes a space: until this transaction ends, commits of others that wrote to it wait. What
@@ -187,7 +184,7 @@ impl Txn {
     /// [`Error::Blocked`] (another transaction has closed it; call again), [`Error::Deadlock`],
     /// [`Error::Conflict`] (above READ COMMITTED: the space changed after the snapshot).
     pub fn close_space(&mut self, space: SpaceId) -> Result<(), Error> {
-        self.take_lock(space_lock(space), Strength::Exclusive, WaitPolicy::Queue)?;
+        self.take_lock(Place::whole(space), Strength::Exclusive, WaitPolicy::Queue)?;
         if !self.closed.contains(&space) {
             self.shared.close_space(space, self.id);
             self.closed.push(space);
@@ -220,7 +217,6 @@ impl Txn {
 
     /// The row that it queued up for last, for who has just been told to wait.
     pub fn awaited(&self) -> Option<(SpaceId, &Bytes)> {
-        let last = self.held.last().filter(|_| self.waited);
-        last.map(|(space, key)| (*space, key))
+        self.awaited.as_ref().map(|(space, key)| (*space, key))
     }
 }

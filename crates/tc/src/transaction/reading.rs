@@ -4,8 +4,9 @@
 //! first; what SERIALIZABLE validates is noted before it is seen; a space that was replaced meanwhile is refused.  Does not: lock
 //! (`claiming`), or validate (`commit`).
 
-use super::{Place, Txn};
+use super::Txn;
 use crate::error::{ConflictKind, Error};
+use crate::place::Place;
 use crate::read::{Progress, Row, as_slice, is_empty};
 use crate::reads::ReadRange;
 use crate::scan::Scan;
