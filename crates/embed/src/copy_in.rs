@@ -10,8 +10,46 @@ use quintet_sql::command::{CopyFormat, CopyKind};
 /// The binary format's first bytes.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
 
-/// One field: `None` is NULL.
-pub(crate) type Field = Option<Vec<u8>>;
+/// The fields of one row, in memory that serves for all rows.
+#[derive(Default)]
+pub(crate) struct Fields {
+    bytes: Vec<u8>,
+    /// Where each begins and ends; `None` is NULL.
+    places: Vec<Option<(usize, usize)>>,
+}
+
+impl Fields {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// One of those that are there; the inner `None` is NULL.
+    pub fn get(&self, number: usize) -> Option<Option<&[u8]>> {
+        let place = self.places.get(number)?;
+        Some(place.map(|(from, to)| &self.bytes[from..to]))
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+
+    fn push_null(&mut self) {
+        self.places.push(None);
+    }
+
+    fn push(&mut self, field: &[u8]) {
+        let from = self.bytes.len();
+        self.bytes.extend_from_slice(field);
+        self.end(from);
+    }
+
+    /// A field has been written behind the others, from there on.
+    fn end(&mut self, from: usize) {
+        self.places.push(Some((from, self.bytes.len())));
+    }
+}
 
 /// A parser fed with pieces.
 pub(crate) struct CopyReader {
@@ -65,7 +103,7 @@ impl CopyReader {
     ///
     /// # Errors
     /// `22P04`.
-    pub fn next_row(&mut self, end: bool, fields: &mut Vec<Field>) -> SqlResult<bool> {
+    pub fn next_row(&mut self, end: bool, fields: &mut Fields) -> SqlResult<bool> {
         fields.clear();
         match self.format.kind {
             CopyKind::Text => self.next_text(end, fields),
@@ -74,7 +112,7 @@ impl CopyReader {
         }
     }
 
-    fn next_text(&mut self, end: bool, fields: &mut Vec<Field>) -> SqlResult<bool> {
+    fn next_text(&mut self, end: bool, fields: &mut Fields) -> SqlResult<bool> {
         loop {
             if self.ended {
                 return Ok(false);
@@ -102,7 +140,7 @@ impl CopyReader {
         }
     }
 
-    fn next_csv(&mut self, end: bool, fields: &mut Vec<Field>) -> SqlResult<bool> {
+    fn next_csv(&mut self, end: bool, fields: &mut Fields) -> SqlResult<bool> {
         loop {
             if self.ended || self.at >= self.buffer.len() {
                 return Ok(false);
@@ -116,7 +154,7 @@ impl CopyReader {
                 self.line -= 1;
                 return Ok(false);
             };
-            if rest.starts_with(b"\\.") && fields.len() == 1 && fields[0].as_deref() == Some(b"\\.")
+            if rest.starts_with(b"\\.") && fields.len() == 1 && fields.get(0) == Some(Some(b"\\."))
             {
                 self.ended = true;
                 return Ok(false);
@@ -129,7 +167,7 @@ impl CopyReader {
         }
     }
 
-    fn next_binary(&mut self, end: bool, fields: &mut Vec<Field>) -> SqlResult<bool> {
+    fn next_binary(&mut self, end: bool, fields: &mut Fields) -> SqlResult<bool> {
         let rest = &self.buffer[self.at..];
         let number = self.line + 1;
         let short = |what: &str| {
@@ -181,7 +219,7 @@ impl CopyReader {
             };
             at += 4;
             if length < 0 {
-                fields.push(None);
+                fields.push_null();
                 continue;
             }
             let Some(field) = rest.get(at..at + length as usize) else {
@@ -190,7 +228,7 @@ impl CopyReader {
                 }
                 return short("unexpected EOF in COPY data");
             };
-            fields.push(Some(field.to_vec()));
+            fields.push(field);
             at += length as usize;
         }
         self.line = number;
@@ -212,23 +250,30 @@ fn text_line(rest: &[u8], end: bool) -> Option<usize> {
     (end && !rest.is_empty()).then_some(rest.len())
 }
 
-fn split_text(line: &[u8], format: &CopyFormat, fields: &mut Vec<Field>) -> Result<(), String> {
+fn split_text(line: &[u8], format: &CopyFormat, fields: &mut Fields) -> Result<(), String> {
     let mut start = 0;
     let mut i = 0;
+    let mut escaped = false;
     loop {
         if i >= line.len() || line[i] == format.delimiter {
             let raw = &line[start..i.min(line.len())];
-            fields.push(if raw == format.null.as_bytes() {
-                None
+            if raw == format.null.as_bytes() {
+                fields.push_null();
+            } else if escaped {
+                let from = fields.bytes.len();
+                unescape(raw, &mut fields.bytes)?;
+                fields.end(from);
             } else {
-                Some(unescape(raw)?)
-            });
+                fields.push(raw);
+            }
+            escaped = false;
             if i >= line.len() {
                 return Ok(());
             }
             start = i + 1;
             i = start;
         } else if line[i] == b'\\' {
+            escaped = true;
             i += 2;
         } else {
             i += 1;
@@ -237,11 +282,7 @@ fn split_text(line: &[u8], format: &CopyFormat, fields: &mut Vec<Field>) -> Resu
 }
 
 /// Backslash escapes of the text format.
-fn unescape(raw: &[u8]) -> Result<Vec<u8>, String> {
-    if !raw.contains(&b'\\') {
-        return Ok(raw.to_vec());
-    }
-    let mut out = Vec::with_capacity(raw.len());
+fn unescape(raw: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let mut bytes = raw.iter().copied().peekable();
     while let Some(byte) = bytes.next() {
         if byte != b'\\' {
@@ -281,7 +322,7 @@ fn unescape(raw: &[u8]) -> Result<Vec<u8>, String> {
             Some(other) => out.push(other),
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 /// Splits one CSV record; `None`: it is not complete. Returns the bytes it took, line end included.
@@ -289,11 +330,11 @@ fn split_csv(
     rest: &[u8],
     end: bool,
     format: &CopyFormat,
-    fields: &mut Vec<Field>,
+    fields: &mut Fields,
 ) -> Result<Option<usize>, String> {
     fields.clear();
-    let mut field = Vec::new();
-    let (mut i, mut quoted, mut inside) = (0, false, false);
+    let (mut from, mut quoted, mut inside) = (0, false, false);
+    let mut i = 0;
     loop {
         let Some(&byte) = rest.get(i) else {
             if !end {
@@ -302,7 +343,7 @@ fn split_csv(
             if inside {
                 return Err("unterminated CSV quoted field".into());
             }
-            finish_csv(field, quoted, format, fields);
+            finish_csv(from, quoted, format, fields);
             return Ok(Some(i));
         };
         if inside {
@@ -311,7 +352,7 @@ fn split_csv(
                     .get(i + 1)
                     .is_some_and(|b| *b == format.quote || *b == format.escape)
             {
-                field.push(rest[i + 1]);
+                fields.bytes.push(rest[i + 1]);
                 i += 2;
             } else if byte == format.quote {
                 // A quote as the last byte so far may be the first half of an escaped one.
@@ -321,7 +362,7 @@ fn split_csv(
                 inside = false;
                 i += 1;
             } else {
-                field.push(byte);
+                fields.bytes.push(byte);
                 i += 1;
             }
         } else if byte == format.quote {
@@ -329,33 +370,32 @@ fn split_csv(
             quoted = true;
             i += 1;
         } else if byte == format.delimiter {
-            finish_csv(
-                std::mem::take(&mut field),
-                std::mem::take(&mut quoted),
-                format,
-                fields,
-            );
+            finish_csv(from, std::mem::take(&mut quoted), format, fields);
+            from = fields.bytes.len();
             i += 1;
         } else if byte == b'\n' || byte == b'\r' {
             if byte == b'\r' && i + 1 == rest.len() && !end {
                 return Ok(None);
             }
             let pair = byte == b'\r' && rest.get(i + 1) == Some(&b'\n');
-            finish_csv(field, quoted, format, fields);
+            finish_csv(from, quoted, format, fields);
             return Ok(Some(i + 1 + usize::from(pair)));
         } else {
-            field.push(byte);
+            fields.bytes.push(byte);
             i += 1;
         }
     }
 }
 
-fn finish_csv(field: Vec<u8>, quoted: bool, format: &CopyFormat, fields: &mut Vec<Field>) {
-    fields.push(if !quoted && field == format.null.as_bytes() {
-        None
-    } else {
-        Some(field)
-    });
+/// A field has been written from there on.
+fn finish_csv(from: usize, quoted: bool, format: &CopyFormat, fields: &mut Fields) {
+    match !quoted && &fields.bytes[from..] == format.null.as_bytes() {
+        true => {
+            fields.bytes.truncate(from);
+            fields.push_null();
+        }
+        false => fields.end(from),
+    }
 }
 
 #[cfg(test)]
@@ -378,21 +418,26 @@ mod tests {
         }
     }
 
+    fn all(fields: &Fields) -> Vec<Option<Vec<u8>>> {
+        let each = (0..fields.len()).filter_map(|number| fields.get(number));
+        each.map(|field| field.map(<[u8]>::to_vec)).collect()
+    }
+
     /// Feeds the input in pieces of every size; all must give the same rows.
     fn check(format: CopyFormat, input: &[u8], expected: &[&[Option<&str>]]) {
         for piece in 1..=input.len() {
             let mut reader = CopyReader::new(format.clone());
-            let (mut rows, mut fields) = (vec![], vec![]);
+            let (mut rows, mut fields) = (vec![], Fields::default());
             for part in input.chunks(piece) {
                 reader.feed(part).unwrap();
                 while reader.next_row(false, &mut fields).unwrap() {
-                    rows.push(fields.clone());
+                    rows.push(all(&fields));
                 }
             }
             while reader.next_row(true, &mut fields).unwrap() {
-                rows.push(fields.clone());
+                rows.push(all(&fields));
             }
-            let expected: Vec<Vec<Field>> = expected
+            let expected: Vec<Vec<Option<Vec<u8>>>> = expected
                 .iter()
                 .map(|row| {
                     row.iter()
@@ -447,7 +492,10 @@ mod tests {
         let mut reader = CopyReader::new(format(CopyKind::Binary));
         reader.feed(b"not a binary copy file").unwrap();
         assert_eq!(
-            reader.next_row(false, &mut vec![]).unwrap_err().state,
+            reader
+                .next_row(false, &mut Fields::default())
+                .unwrap_err()
+                .state,
             SqlState::BAD_COPY_FILE_FORMAT
         );
     }

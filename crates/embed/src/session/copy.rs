@@ -4,7 +4,7 @@
 //! statement: all of its rows or none.  Does not: skip a constraint or an index.
 
 use super::{Mode, Session};
-use crate::copy_in::{CopyReader, Field};
+use crate::copy_in::{CopyReader, Fields};
 use crate::step::{Pause, Reason, RowSink, Step};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SqlError, SqlResult, SqlState, Value, binary_format};
@@ -120,7 +120,7 @@ impl Session {
         end: bool,
     ) -> SqlResult<Option<Pause>> {
         copy.reader.feed(data)?;
-        let mut fields: Vec<Field> = Vec::new();
+        let mut fields = Fields::default();
         loop {
             let row = match copy.waiting.take() {
                 Some(row) => row,
@@ -200,7 +200,7 @@ fn in_line(error: SqlError, copy: &CopyInto) -> SqlError {
 }
 
 /// Fields to values of the columns' types.
-fn read_fields(plan: &CopyFrom, fields: &[Field], format: &FormatContext) -> SqlResult<Vec<Value>> {
+fn read_fields(plan: &CopyFrom, fields: &Fields, format: &FormatContext) -> SqlResult<Vec<Value>> {
     let bad = |what: String| Err(SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, what));
     if fields.len() > plan.columns.len() {
         return bad("extra data after last expected column".into());
