@@ -17,16 +17,16 @@
 //!                   └──ring──► Deadlock
 //! ```
 
+mod shelf;
+
 use crate::error::Error;
 use crate::place::Place;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use quintet_base::limits::LOCK_WAITERS_MAX;
 use quintet_base::{Bytes, SpaceId, TxnId};
-use smallvec::{SmallVec, smallvec};
-use std::collections::{HashMap, HashSet, VecDeque};
+use shelf::{Lock, Shelf, Waiter};
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -91,33 +91,6 @@ impl LockView {
     }
 }
 
-struct Waiter {
-    txn: TxnId,
-    strength: Strength,
-    signal: Arc<Signal>,
-}
-
-/// Laid out so that one which nobody waits for, on a row with a short key, needs no memory of its own.
-struct Lock {
-    hash: u64,
-    holders: SmallVec<[(TxnId, Strength); 1]>,
-    queue: Option<Box<Queue>>,
-    space: SpaceId,
-    /// Only to be told: of the row that was locked first.
-    key: SmallVec<[u8; 24]>,
-}
-
-const _: () = assert!(size_of::<Lock>() <= 80);
-
-/// Those who wait, in order.
-#[derive(Default)]
-struct Queue {
-    waiters: VecDeque<Waiter>,
-}
-
-/// The locks of one shard.
-type Locks = HashTable<Lock>;
-
 /// The hash of what each waiting transaction waits for. Their numbers are given by us: no seed is needed.
 type Waiting = HashMap<TxnId, u64, foldhash::fast::FixedState>;
 
@@ -127,7 +100,7 @@ type Seen = HashSet<TxnId, foldhash::fast::FixedState>;
 #[derive(Default)]
 #[repr(align(64))]
 struct Shard {
-    locks: Mutex<Locks>,
+    locks: Mutex<Shelf>,
     /// How many there are, so that commits need not take the mutex to know that there are none.
     /// Written under it.
     count: AtomicUsize,
@@ -142,80 +115,8 @@ pub(crate) struct LockTable {
 impl Shard {
     fn is_wanted(&self, hash: u64, txn: TxnId) -> bool {
         let locks = self.locks.lock();
-        let lock = find(&locks, hash);
+        let lock = locks.find(hash);
         lock.is_some_and(|lock| lock.held_by(txn) != Some(Strength::Exclusive))
-    }
-}
-
-fn find(locks: &Locks, hash: u64) -> Option<&Lock> {
-    locks.find(hash, |lock| lock.hash == hash)
-}
-
-impl Lock {
-    /// Of who has just asked for it.
-    fn new(place: Place<'_>, txn: TxnId, strength: Strength) -> Lock {
-        Lock {
-            hash: place.hash,
-            holders: smallvec![(txn, strength)],
-            queue: None,
-            space: place.space,
-            key: SmallVec::from_slice(place.key),
-        }
-    }
-
-    fn waiters(&self) -> impl Iterator<Item = &Waiter> {
-        self.queue.iter().flat_map(|queue| &queue.waiters)
-    }
-
-    fn queue(&mut self) -> &mut VecDeque<Waiter> {
-        &mut self.queue.get_or_insert_default().waiters
-    }
-
-    fn held_by(&self, txn: TxnId) -> Option<Strength> {
-        self.holders
-            .iter()
-            .find(|(holder, _)| *holder == txn)
-            .map(|(_, strength)| *strength)
-    }
-
-    /// True if `txn` could hold the lock beside the present holders.
-    fn admits(&self, txn: TxnId, strength: Strength) -> bool {
-        self.holders.iter().all(|(holder, held)| {
-            *holder == txn || (strength == Strength::Shared && *held == Strength::Shared)
-        })
-    }
-
-    fn hold(&mut self, txn: TxnId, strength: Strength) {
-        match self.holders.iter_mut().find(|(holder, _)| *holder == txn) {
-            Some((_, held)) if strength == Strength::Exclusive => *held = strength,
-            Some(_) => {}
-            None => self.holders.push((txn, strength)),
-        }
-    }
-
-    fn view(&self) -> LockView {
-        let queue = self.waiters();
-        LockView {
-            space: self.space,
-            key: Bytes::copy_from_slice(&self.key),
-            holders: self.holders.to_vec(),
-            queue: queue.map(|waiter| (waiter.txn, waiter.strength)).collect(),
-        }
-    }
-
-    /// Grants to the head of the queue while it is admitted; says who was granted.
-    fn grant(&mut self, granted: &mut Vec<Waiter>) {
-        let Some(mut queue) = self.queue.take() else {
-            return;
-        };
-        while let Some(head) = queue.waiters.front()
-            && self.admits(head.txn, head.strength)
-        {
-            let head = queue.waiters.pop_front().expect("just seen");
-            self.hold(head.txn, head.strength);
-            granted.push(head);
-        }
-        self.queue = Some(queue).filter(|queue| !queue.waiters.is_empty());
     }
 }
 
@@ -257,17 +158,12 @@ impl LockTable {
         let hash = place.hash;
         let shard = self.shard(hash);
         let mut locks = shard.locks.lock();
-        let is_it = |lock: &Lock| lock.hash == hash;
-        let lock = match locks.entry(hash, is_it, |lock| lock.hash) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(Lock::new(place, txn, strength));
-                shard.count.store(locks.len(), Ordering::Relaxed);
-                // Pairs with the fence before `is_wanted`: either the committer of the row sees that it
-                // is locked, or we see its lock on the entry when we look at the row.
-                fence(Ordering::SeqCst);
-                return Ok(true);
-            }
-            Entry::Occupied(occupied) => occupied.into_mut(),
+        let Some(lock) = locks.take(place, txn, strength) else {
+            shard.count.store(locks.len(), Ordering::Relaxed);
+            // Pairs with the fence before `is_wanted`: either the committer of the row sees that it
+            // is locked, or we see its lock on the entry when we look at the row.
+            fence(Ordering::SeqCst);
+            return Ok(true);
         };
         let held = lock.held_by(txn);
         if held == Some(Strength::Exclusive) || held == Some(strength) {
@@ -341,10 +237,9 @@ impl LockTable {
         {
             let shard = self.shard(hash);
             let mut locks = shard.locks.lock();
-            let Ok(mut entry) = locks.find_entry(hash, |lock| lock.hash == hash) else {
+            let Some(lock) = locks.find_mut(hash) else {
                 return;
             };
-            let lock = entry.get_mut();
             if and_lock {
                 lock.holders.retain(|(holder, _)| *holder != txn);
             }
@@ -353,7 +248,7 @@ impl LockTable {
                 lock.grant(&mut granted);
             }
             if lock.holders.is_empty() {
-                entry.remove();
+                locks.remove(hash);
                 shard.count.store(locks.len(), Ordering::Relaxed);
             }
         }
@@ -386,7 +281,7 @@ impl LockTable {
                 continue;
             };
             let locks = self.shard(*hash).locks.lock();
-            let Some(lock) = find(&locks, *hash) else {
+            let Some(lock) = locks.find(*hash) else {
                 continue;
             };
             if !lock.waiters().any(|waiter| waiter.txn == txn) {
@@ -420,7 +315,7 @@ impl LockTable {
     /// One of them, if somebody holds it.
     pub fn view(&self, place: Place<'_>) -> Option<LockView> {
         let locks = self.shard(place.hash).locks.lock();
-        find(&locks, place.hash).map(Lock::view)
+        locks.find(place.hash).map(Lock::view)
     }
 
     /// Number of transactions that wait.
@@ -540,7 +435,7 @@ mod tests {
             table
                 .shards
                 .iter()
-                .all(|shard| shard.locks.lock().is_empty()
+                .all(|shard| shard.locks.lock().len() == 0
                     && shard.count.load(Ordering::Relaxed) == 0),
             "locks are forgotten"
         );
@@ -621,7 +516,7 @@ mod tests {
             return Vec::new();
         };
         let locks = table.shard(*hash).locks.lock();
-        let lock = find(&locks, *hash).expect("somebody holds it");
+        let lock = locks.find(*hash).expect("somebody holds it");
         let Some(place) = lock.waiters().position(|waiter| waiter.txn == txn) else {
             return Vec::new();
         };
@@ -676,8 +571,7 @@ mod tests {
                             signal: Arc::default(),
                         };
                         let mut locks = table.shard(hash).locks.lock();
-                        let lock = locks.find_mut(hash, |lock| lock.hash == hash);
-                        let lock = lock.expect("somebody holds it");
+                        let lock = locks.find_mut(hash).expect("somebody holds it");
                         match lock.held_by(TxnId(txn)) {
                             Some(_) => lock.queue().push_front(waiter),
                             None => lock.queue().push_back(waiter),
