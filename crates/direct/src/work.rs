@@ -2,12 +2,14 @@
 //!
 //! Relies on: the caller's transaction holds the turn to change the schema; `tc` closes and fences
 //! spaces.  Promises: an index or a rewritten table holds what the table held at the commit of the
-//! change, or the change is refused.  Does not: change the catalogue; build anything larger than one
-//! transaction may buffer.
+//! change, or the change is refused; what goes to spaces that are new may be larger than what a transaction can
+//! buffer (`Txn::commit_ahead`), unless the transaction has written before, or read at REPEATABLE READ or SERIALIZABLE.
+//! Does not: change the catalogue.
 //!
 //! ```text
 //!   writers of the table   ──commit──┤ wait ………………………… ├─ planned before: refused
 //!   this transaction          close ─┴─ read, build ─ commit (fence)
+//!                                          └ and commit ahead, where nobody can look yet
 //! ```
 
 use crate::context::{Env, Halt};
@@ -44,13 +46,25 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
         }
         match item {
             Work::Empty(table) => empty(table, env)?,
-            Work::BuildIndex { table, index } => build_index(table, *index, env)?,
+            Work::BuildIndex { table, index } => {
+                let fresh = [table.indexes[*index].space];
+                ahead(env, |env| build_index(table, *index, &fresh, env))?;
+            }
             Work::Rewrite {
                 from,
                 to,
                 columns,
                 rows,
-            } => rewrite(direct, (from, rows.as_ref()), to, columns, env)?,
+                fresh,
+            } => {
+                let from = (from, rows.as_ref());
+                let indexes = to.indexes.iter().map(|index| index.space);
+                let fresh: Vec<SpaceId> = match fresh {
+                    true => indexes.chain([to.space]).collect(),
+                    false => Vec::new(),
+                };
+                ahead(env, |env| rewrite(direct, from, to, columns, &fresh, env))?;
+            }
             Work::Remove { table, rows } => remove_rows(table, rows, env)?,
             Work::Refuse { table, rows, error } => {
                 for_each_row(table, Some(rows), env, |_, _| Err(error.clone().into()))?;
@@ -128,10 +142,36 @@ fn empty(table: &TableRef, env: &mut Env<'_>) -> Result<(), Halt> {
     each.try_for_each(|row| remove(table, &row_key(table, row), row, env))
 }
 
-fn build_index(table: &TableRef, number: usize, env: &mut Env<'_>) -> Result<(), Halt> {
+/// Does what reads closed spaces and new ones only: nothing of it needs to be validated, so the snapshot may move.
+fn ahead(
+    env: &mut Env<'_>,
+    work: impl FnOnce(&mut Env<'_>) -> Result<(), Halt>,
+) -> Result<(), Halt> {
+    env.txn.forget();
+    let done = work(env);
+    env.txn.remember();
+    done
+}
+
+/// Commits what was built so far, if that is much and nobody can look at these spaces.
+fn relieve(fresh: &[SpaceId], table: &TableDef, env: &mut Env<'_>) -> Result<(), Halt> {
+    if fresh.is_empty() || !env.txn.is_heavy() || !env.txn.may_commit_ahead(fresh) {
+        return Ok(());
+    }
+    let gone = env.txn.commit_ahead(fresh);
+    gone.map_err(|error| env.halt(error, &table.name))
+}
+
+fn build_index(
+    table: &TableRef,
+    number: usize,
+    fresh: &[SpaceId],
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
     for_each_row(table, None, env, |row, env| {
         let key = row_key(table, row);
-        put_entry(table, number, row, &key, env)
+        put_entry(table, number, row, &key, env)?;
+        relieve(fresh, table, env)
     })
 }
 
@@ -169,6 +209,7 @@ fn rewrite(
     (from, rows): (&TableRef, Option<&Plan>),
     to: &TableDef,
     columns: &[Expr],
+    fresh: &[SpaceId],
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
     for_each_row(from, rows, env, |old, env| {
@@ -191,7 +232,8 @@ fn rewrite(
         }
         let put = env.txn.put(to.space, key.clone(), encode_row(to, &row)?);
         put.map_err(|error| env.halt(error, &to.name))?;
-        (0..to.indexes.len()).try_for_each(|number| put_entry(to, number, &row, &key, env))
+        (0..to.indexes.len()).try_for_each(|number| put_entry(to, number, &row, &key, env))?;
+        relieve(fresh, to, env)
     })
 }
 

@@ -214,6 +214,7 @@ fn a_rewrite_moves_all_rows_under_a_new_key_with_its_indexes() {
         to: Arc::clone(&to),
         columns: vec![as_text, no_null],
         rows: None,
+        fresh: true,
     };
     change(&direct, &[rewrite, Work::DropSpaces(vec![t.space])]).unwrap();
     assert_eq!(contents(&direct, &to).len(), 300);
@@ -231,6 +232,7 @@ fn a_rewrite_moves_all_rows_under_a_new_key_with_its_indexes() {
         to: bad,
         columns: vec![from_v],
         rows: None,
+        fresh: true,
     };
     let refused = change(&direct, &[rewrite]).unwrap_err();
     assert_eq!(

@@ -315,10 +315,14 @@ impl Database {
             log_report,
             recovery,
         } = recovered;
-        let (catalog, buckets) = load_catalog(&tc)?;
+        let (mut catalog, buckets) = load_catalog(&tc)?;
         let mut used = catalog.spaces();
         used.extend([TURN_SPACE, BUCKET_SPACE, PAST_SPACE]);
         used.extend(buckets);
+        // Before anything is forgotten.
+        if let Some(highest) = tc.highest_space(SpaceId(FIRST_BUCKET)) {
+            catalog.pass_over(highest);
+        }
         let orphans = tc.retain_spaces(&used)?.len();
         let schema = Schema {
             catalog,

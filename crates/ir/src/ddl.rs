@@ -33,6 +33,8 @@ pub enum Work {
         columns: Vec<Expr>,
         /// The rows, whole, if not all of them; their frame is that of `from`.
         rows: Option<Plan>,
+        /// The spaces of `to` are new: nobody else can look there before the change is committed.
+        fresh: bool,
     },
     /// Removes rows with their index entries. Nobody may refer to them: foreign keys are not looked at.
     Remove {

@@ -579,6 +579,11 @@ impl Catalog {
         &self.roles
     }
 
+    /// Gives out no number up to this one any more: something of it may still be there.
+    pub fn pass_over(&mut self, space: SpaceId) {
+        self.next_id = self.next_id.max(space.0.saturating_add(1));
+    }
+
     /// The next number to give out.
     pub(crate) fn next_id(&self) -> u32 {
         self.next_id

@@ -173,6 +173,7 @@ fn describe_work(work: &Work) -> String {
             to,
             columns,
             rows,
+            fresh: _,
         } => format!(
             "  rewrite {} from space {} to {} ({}){}",
             to.name,

@@ -139,23 +139,40 @@ impl Tc {
         self.shared.warm_some()
     }
 
-    /// Forgets every space of STORE that is not named: left over from a crash between a bulk load
+    /// Forgets every space that is not named: left over from a crash between what was committed ahead of a transaction
     /// and its commit. Call it once after opening, before transactions begin.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub fn retain_spaces(&self, used: &[SpaceId]) -> Result<Vec<SpaceId>, Error> {
-        let orphans: Vec<SpaceId> = self
-            .shared
-            .store
-            .spaces()
-            .into_iter()
-            .filter(|space| !used.contains(space))
-            .collect();
+        let shared = &self.shared;
+        let mut orphans = shared.store.spaces();
+        orphans.retain(|space| !used.contains(space));
         for space in &orphans {
-            self.shared.store.drop_space(*space)?;
+            shared.store.drop_space(*space)?;
         }
+        let mut replayed = shared.table.spaces();
+        replayed.retain(|space| !used.contains(space));
+        shared.note_dropped(&replayed, shared.end());
+        replayed.retain(|space| !orphans.contains(space));
+        orphans.extend(replayed);
         Ok(orphans)
+    }
+
+    /// The highest number below a bound of a space of which there is any trace, to be asked once after opening: numbers up to it
+    /// must not be given again, since what was dropped there may not be forgotten yet.
+    pub fn highest_space(&self, below: SpaceId) -> Option<SpaceId> {
+        let shared = &self.shared;
+        let dropped: Vec<SpaceId> = (shared.dropped.lock().iter()).map(|(s, _)| *s).collect();
+        let all = [shared.store.spaces(), shared.table.spaces(), dropped];
+        let spaces = all.into_iter().flatten();
+        spaces.filter(|space| *space < below).max()
+    }
+
+    /// Spaces with rows that were committed ahead ([`Txn::commit_ahead`]) of transactions that did not commit. Who takes
+    /// them drops them, and gives their numbers to nothing else.
+    pub fn take_abandoned(&self) -> Vec<SpaceId> {
+        std::mem::take(&mut self.shared.abandoned.lock())
     }
 
     /// About how many records a space has: as many as memory has in order if it has them all, else those of STORE if they

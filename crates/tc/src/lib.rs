@@ -41,7 +41,7 @@
 //! | `shared` | what all handles share; fences, closed spaces |
 //! | `recover` | opening: [`Tc::recover`], [`Recovery`] |
 //! | `lanes` | replay, each key's changes on one thread |
-//! | `transaction` | [`Txn`]: reads, buffered writes, savepoints |
+//! | `transaction` | [`Txn`]: reads, buffered writes, savepoints; `transaction::ahead`: rows committed before the rest |
 //! | `reads`, `writes` | what a transaction has read, and written and not committed |
 //! | `batch` | what carries a batch of calls: never waits, and says what was in its way |
 //! | `read` | reading at a snapshot: memory, then STORE |

@@ -37,6 +37,11 @@ impl ReadSet {
         self.ranges.clear();
     }
 
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty() && self.keys().next().is_none()
+    }
+
     /// Whether its memory is little enough to be kept for another transaction.
     pub fn is_small(&self) -> bool {
         self.keys.capacity() <= KEPT_KEYS_MAX

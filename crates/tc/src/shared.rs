@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub dropped: Mutex<Vec<(SpaceId, Timestamp)>>,
     /// Spaces that STORE has forgotten and old snapshots may still find in memory.
     pub leaving: Mutex<Vec<(SpaceId, Timestamp)>>,
+    /// Spaces with rows that were committed ahead of a transaction that did not commit.
+    pub abandoned: Mutex<Vec<SpaceId>>,
     /// Records that recovery has brought back and STORE does not have: they are in no buffer.
     pub carried: Mutex<Vec<(SpaceId, Bytes)>>,
     /// Memory of the last pass.
@@ -123,6 +125,7 @@ impl Shared {
             gate: Gate::default(),
             dropped: Mutex::new(Vec::new()),
             leaving: Mutex::new(Vec::new()),
+            abandoned: Mutex::new(Vec::new()),
             carried: Mutex::new(Vec::new()),
             spare: Mutex::new(Spare::default()),
             stats: Counters::default(),
@@ -198,6 +201,13 @@ impl Shared {
     pub fn note_dropped(&self, spaces: &[SpaceId], timestamp: Timestamp) {
         let dropped = spaces.iter().map(|space| (*space, timestamp));
         self.dropped.lock().extend(dropped);
+    }
+
+    /// Nobody will ever name these spaces.
+    pub fn abandon(&self, spaces: &mut Vec<SpaceId>) {
+        if !spaces.is_empty() {
+            self.abandoned.lock().append(spaces);
+        }
     }
 
     /// Lets nobody but `owner` commit to the space; commits under way are over when this returns.

@@ -229,6 +229,11 @@ impl Table {
         see(self.spaces.load().get(&space).map(|space| &**space))
     }
 
+    /// Those that have been read or written.
+    pub fn spaces(&self) -> Vec<SpaceId> {
+        self.spaces.load().keys().copied().collect()
+    }
+
     /// The space, which is whole from its beginning unless `in_store` says that STORE has it.
     pub fn space_or_new(&self, space: SpaceId, in_store: impl FnOnce() -> bool) -> Arc<Space> {
         if let Some(known) = self.space(space) {

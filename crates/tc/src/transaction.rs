@@ -12,6 +12,7 @@
 //! ```
 //! Here: who it is, its statements and savepoints, what it buffers, its end. `reading` and `claiming` hold the rest.
 
+mod ahead;
 mod claiming;
 mod reading;
 
@@ -40,6 +41,7 @@ pub struct Mark {
     fenced: usize,
     dropped: usize,
     attached: usize,
+    ahead: usize,
 }
 
 /// What a statement reads at, kept while others run in its midst. See [`Txn::keep_snapshot`].
@@ -116,6 +118,8 @@ pub struct Txn {
     pub(crate) attached: Vec<Attached>,
     /// Spaces that nobody else may commit to until this transaction ends.
     closed: Vec<SpaceId>,
+    /// Spaces in which some of it has been committed already ([`Txn::commit_ahead`]).
+    ahead: Vec<SpaceId>,
     /// What the parts of one statement read their transaction's own writes at.
     state: Option<usize>,
     pub(crate) finished: bool,
@@ -149,6 +153,7 @@ impl Txn {
             dropped: Vec::new(),
             attached: Vec::new(),
             closed: Vec::new(),
+            ahead: Vec::new(),
             state: None,
             finished: false,
         }
@@ -255,6 +260,7 @@ impl Txn {
             fenced: self.fenced.len(),
             dropped: self.dropped.len(),
             attached: self.attached.len(),
+            ahead: self.ahead.len(),
         }
     }
 
@@ -264,6 +270,9 @@ impl Txn {
         self.fenced.truncate(mark.fenced);
         self.dropped.truncate(mark.dropped);
         self.attached.truncate(mark.attached);
+        if self.ahead.len() > mark.ahead {
+            self.shared.abandon(&mut self.ahead.split_off(mark.ahead));
+        }
         self.writes.rollback_to(mark.undo);
     }
 
@@ -394,6 +403,9 @@ impl Txn {
         assert!(!self.finished, "a finished transaction cannot commit");
         let result = crate::commit::commit(self, durability);
         let result = result.inspect_err(|error| self.note_lost(error));
+        if result.is_ok() {
+            self.ahead.clear();
+        }
         if !matches!(result, Err(Error::Blocked(_))) {
             self.finish();
         }
@@ -426,6 +438,7 @@ impl Txn {
         for space in self.closed.drain(..) {
             self.shared.open_space(space);
         }
+        self.shared.abandon(&mut self.ahead);
         self.writes.clear();
         self.state = None;
         self.optimistic = false;
@@ -449,6 +462,8 @@ impl Txn {
         if std::mem::replace(&mut self.finished, true) {
             return;
         }
+        // Before others may have the turn to change what is there.
+        self.shared.abandon(&mut self.ahead);
         for space in self.closed.drain(..) {
             self.shared.open_space(space);
         }

@@ -408,6 +408,11 @@ impl WriteSet {
         self.rows.iter().filter_map(|row| self.shown(row))
     }
 
+    /// What it takes in memory, about: keys, and all values that were ever there.
+    pub fn buffered_bytes(&self) -> usize {
+        self.bytes.len() + self.rows.len() * size_of::<Row>()
+    }
+
     /// The spaces written to, each with the age of the schema; also those whose writes were all taken
     /// back.
     pub fn spaces(&self) -> impl Iterator<Item = (SpaceId, Timestamp)> {

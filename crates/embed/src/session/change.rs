@@ -11,7 +11,7 @@ use super::planning::Prepared;
 use crate::classified::Levels;
 use crate::database::Schema;
 use crate::step::{Pause, Reason};
-use quintet_base::{Bytes, SqlResult, Timestamp};
+use quintet_base::{Bytes, Durability, Level, SqlResult, Timestamp};
 use quintet_direct::{Context, Stop, translate};
 use quintet_ir::Procedure;
 use quintet_sql::Catalog;
@@ -102,7 +102,44 @@ impl Session {
         }
         // With the turn in hand the newest schema is ours to change.
         self.db.wait_for_published();
+        self.clear_abandoned()?;
         Ok(Turn::Taken)
+    }
+
+    /// Drops what was committed ahead of a change that came to nothing, and gives its numbers to nothing else: STORE forgets
+    /// a space some time after it was dropped.
+    fn clear_abandoned(&mut self) -> SqlResult<()> {
+        let abandoned = self.db.tc.take_abandoned();
+        let Some(highest) = abandoned.iter().max() else {
+            return Ok(());
+        };
+        let mut txn = self.db.tc.begin(Level::ReadCommitted);
+        abandoned.iter().for_each(|space| txn.drop_space(*space));
+        let dropped = txn.commit(Durability::Async);
+        dropped.map_err(|error| {
+            translate(
+                error,
+                Level::ReadCommitted,
+                &self.host.schema.catalog_names(),
+            )
+        })?;
+        let passing = |schema: &Schema| {
+            let mut catalog = schema.catalog.clone();
+            catalog.pass_over(*highest);
+            Schema {
+                catalog,
+                timestamp: schema.timestamp,
+                revision: self.db.next_revision(),
+                classes: Levels::default(),
+            }
+        };
+        self.db.publish(passing(&self.db.schema()));
+        // That of earlier changes of this transaction, one of which may be undone.
+        let own = self.changed_schema.as_deref().map(passing);
+        if let Some(own) = own {
+            self.changed_schema = Some(Arc::new(own));
+        }
+        Ok(())
     }
 
     pub(super) fn do_change(

@@ -55,6 +55,7 @@ impl Change<'_, '_, '_> {
                 to: to.clone(),
                 columns,
                 rows: None,
+                fresh: true,
             });
         } else {
             for &index in &added.indexes {

@@ -119,6 +119,7 @@ fn attach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
         columns: to.columns.iter().zip(&places).map(value).collect(),
         to: TableRef::clone(&to),
         rows: None,
+        fresh: false,
     });
     let references = to
         .references
@@ -344,6 +345,7 @@ fn detach(draft: &mut Draft, divided: &Divided, what: &PartitionCmd) -> SqlResul
         columns: columns.collect(),
         to: TableRef::clone(&to),
         rows: Some(divided.rows_of(id)?),
+        fresh: true,
     });
     divided.remove_rows(draft, id)
 }
