@@ -25,6 +25,9 @@ use quintet_ir::schema::TableRef;
 use quintet_ir::{Access, Expr, Path, Plan, TableDef};
 use std::collections::BTreeSet;
 
+/// Where it is told of spaces with rows that were committed ahead ([`quintet_tc::ahead_from`]).
+pub const AHEAD_SPACE: SpaceId = SpaceId(6);
+
 /// Does all of it, in order.
 pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(), Halt> {
     // All before anything is read or written: closing may have to wait, and may move the snapshot.
@@ -155,10 +158,10 @@ fn ahead(
 
 /// Commits what was built so far, if that is much and nobody can look at these spaces.
 fn relieve(fresh: &[SpaceId], table: &TableDef, env: &mut Env<'_>) -> Result<(), Halt> {
-    if fresh.is_empty() || !env.txn.is_heavy() || !env.txn.may_commit_ahead(fresh) {
+    if fresh.is_empty() || !env.txn.is_heavy() || !env.txn.may_commit_ahead(fresh, AHEAD_SPACE) {
         return Ok(());
     }
-    let gone = env.txn.commit_ahead(fresh);
+    let gone = env.txn.commit_ahead(fresh, AHEAD_SPACE);
     gone.map_err(|error| env.halt(error, &table.name))
 }
 

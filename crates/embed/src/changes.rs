@@ -12,15 +12,19 @@
 //! Rows are read with the catalogue of their time where the log tells of it. Before that they are read with the
 //! newest one, which reads older rows too, since columns keep their places and have the names of now; rows of tables that are
 //! gone, or that have moved since, with what `past` knows of those.
+//!
+//! Rows that were committed ahead of a schema change (`tc`, `transaction::ahead`) are told with the change, for which the
+//! log is read once more from where they begin.
 
 use crate::database::{Database, Inner};
 use crate::past;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{Lsn, SpaceId, SqlError, SqlResult, SqlState, SqlType, Value, key};
+use quintet_base::{Lsn, SpaceId, SqlError, SqlResult, SqlState, SqlType, Timestamp, Value, key};
+use quintet_direct::AHEAD_SPACE;
 use quintet_ir::function::write_json;
 use quintet_ir::schema::{TableDef, TableRef};
 use quintet_sql::{Catalog, CatalogChange};
-use quintet_tc::CommitRecord;
+use quintet_tc::{CommitRecord, ahead_from};
 use quintet_wal::LogReader;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -89,6 +93,19 @@ pub struct Changes {
     past: HashMap<SpaceId, TableRef>,
     ready: VecDeque<Change>,
     ended: bool,
+    /// Rows that went ahead of the commit that is told.
+    ahead: Option<Ahead>,
+    /// The rest of that commit.
+    behind: VecDeque<Change>,
+}
+
+/// Rows that went ahead of a commit.
+struct Ahead {
+    reader: LogReader,
+    /// Where that commit is.
+    position: Lsn,
+    time_micros: Option<i64>,
+    spaces: HashSet<SpaceId>,
 }
 
 impl Database {
@@ -118,6 +135,8 @@ impl Changes {
             catalog,
             ready: VecDeque::new(),
             ended: false,
+            ahead: None,
+            behind: VecDeque::new(),
         })
     }
 
@@ -129,6 +148,10 @@ impl Changes {
         loop {
             if let Some(change) = self.ready.pop_front() {
                 return Ok(Some(change));
+            }
+            if let Some(ahead) = self.ahead.take() {
+                self.tell_ahead(ahead)?;
+                continue;
             }
             if self.ended {
                 return Ok(None);
@@ -153,7 +176,7 @@ impl Changes {
                 self.tell(position, &record)?;
             }
             self.read = position;
-            if !self.ready.is_empty() {
+            if !self.ready.is_empty() || self.ahead.is_some() {
                 self.left -= 1;
             }
         }
@@ -170,7 +193,38 @@ impl Changes {
         }
     }
 
+    /// Tells of one commit more of those that went ahead, or of what is behind them.
+    fn tell_ahead(&mut self, mut ahead: Ahead) -> SqlResult<()> {
+        let next = ahead.reader.next().transpose().map_err(damaged)?;
+        let next = next.filter(|(position, _)| *position < ahead.position);
+        let Some((position, payload)) = next else {
+            self.ready.append(&mut self.behind);
+            return Ok(());
+        };
+        if let Some(record) = CommitRecord::decode(position, &payload).map_err(damaged)?
+            && record.changes().any(|change| change.space == AHEAD_SPACE)
+        {
+            let rows = self.rows(&record, (ahead.position, ahead.time_micros), |space| {
+                ahead.spaces.contains(&space)
+            })?;
+            self.ready.extend(rows);
+        }
+        self.ahead = Some(ahead);
+        Ok(())
+    }
+
     fn tell(&mut self, position: Lsn, record: &CommitRecord<'_>) -> SqlResult<()> {
+        let told = record
+            .changes()
+            .filter(|change| change.space == AHEAD_SPACE);
+        let told: Vec<(SpaceId, Timestamp)> = told
+            .filter_map(|change| ahead_from(change.key, change.value?))
+            .collect();
+        let names = |change: &quintet_tc::Change<'_>| change.space == Catalog::SPACE;
+        // This went ahead itself: it is told with what it belongs to.
+        if !told.is_empty() && !record.changes().any(|change| names(&change)) {
+            return Ok(());
+        }
         let about = |kind, table: Option<&TableDef>| Change {
             position,
             time_micros: record.time_micros(),
@@ -206,25 +260,49 @@ impl Changes {
                 }
             }
         }
-        for change in record.changes() {
+        let mut rows = self.rows(record, (position, record.time_micros()), |_| true)?;
+        match told.iter().map(|(_, from)| *from).min() {
+            None => self.ready.append(&mut rows),
+            Some(from) => {
+                self.behind = rows;
+                self.ahead = Some(Ahead {
+                    reader: open(&self.db, Lsn(from.0))?,
+                    position,
+                    time_micros: record.time_micros(),
+                    spaces: told.into_iter().map(|(space, _)| space).collect(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a record in some spaces, as changes of a commit.
+    fn rows(
+        &self,
+        record: &CommitRecord<'_>,
+        (position, time_micros): (Lsn, Option<i64>),
+        wanted: impl Fn(SpaceId) -> bool,
+    ) -> SqlResult<VecDeque<Change>> {
+        let mut rows = VecDeque::new();
+        for change in record.changes().filter(|change| wanted(change.space)) {
             let table = self.tables.get(&change.space);
             let Some(table) = table.or_else(|| self.past.get(&change.space)) else {
                 continue;
             };
-            let kind = match change.value {
-                Some(_) => ChangeKind::Upsert,
-                None => ChangeKind::Delete,
-            };
-            self.ready.push_back(Change {
+            let row = change.value.map(|row| row_text(table, row, &self.format));
+            rows.push_back(Change {
+                position,
+                time_micros,
+                kind: match change.value {
+                    Some(_) => ChangeKind::Upsert,
+                    None => ChangeKind::Delete,
+                },
+                table: Some((table.schema.clone(), table.name.clone())),
                 key: Some(key_text(table, change.key, &self.format)?),
-                row: change
-                    .value
-                    .map(|row| row_text(table, row, &self.format))
-                    .transpose()?,
-                ..about(kind, Some(table))
+                row: row.transpose()?,
             });
         }
-        Ok(())
+        Ok(rows)
     }
 }
 
@@ -440,6 +518,73 @@ mod tests {
             };
             assert_eq!(error.state.as_str(), state);
         }
+    }
+
+    /// Goal: a change of a table's key that is larger than a transaction is told like a small one: the table is emptied, and each row
+    /// follows once. Method: read in one go, and one commit at a time.
+    #[test]
+    fn rows_that_went_ahead_are_told_with_the_change_that_they_belong_to() {
+        const ROWS: usize = 6_000;
+        let directory = tempfile::tempdir().unwrap();
+        let config = DatabaseConfig {
+            memory_bytes: 8 << 20,
+            ..DatabaseConfig::new(directory.path())
+        };
+        let (db, _) = Database::open(config).unwrap();
+        let mut client = db.client().unwrap();
+        run(&mut client, "create table t (n int not null, note text)");
+        let insert =
+            "insert into t select n, 'a note of some length about ' || n from generate_series";
+        run(&mut client, &format!("{insert}(1, 3000) n"));
+        run(&mut client, &format!("{insert}(3001, {ROWS}) n"));
+        let (_, start) = all(&db, Lsn::ZERO);
+        run(&mut client, "alter table t add primary key (n)");
+        let commits = db.inner.tc.stats().commits;
+        run(&mut client, "create index on t (note)");
+        assert!(
+            db.inner.tc.stats().commits > commits + 1,
+            "some of it went ahead"
+        );
+        run(&mut client, "delete from t where n = 17");
+        run(&mut client, "begin; create index on t (note, n); rollback");
+        run(&mut client, "insert into t values (0, 'last')");
+        let (mut seen, mut changes) = (Vec::new(), db.changes(start, u64::MAX).unwrap());
+        while let Some(change) = changes.next_change().unwrap() {
+            seen.push((change.kind.name(), change.key));
+        }
+        let kinds = |from: usize, to: usize| {
+            let mut kinds: Vec<_> = seen[from..to].iter().map(|(kind, _)| *kind).collect();
+            kinds.dedup();
+            kinds
+        };
+        assert_eq!(kinds(0, 3), ["schema", "truncate", "upsert"]);
+        assert_eq!(kinds(2, 2 + ROWS), ["upsert"]);
+        assert_eq!(
+            kinds(2 + ROWS, seen.len()),
+            ["schema", "delete", "upsert", "end"]
+        );
+        let keys: HashSet<_> = seen[2..2 + ROWS]
+            .iter()
+            .map(|(_, key)| key.clone())
+            .collect();
+        assert_eq!(keys.len(), ROWS);
+        let (lines, end) = all(&db, start);
+        let same = lines
+            .iter()
+            .zip(&seen)
+            .all(|(line, (kind, _))| line.starts_with(kind));
+        assert!(same && lines.len() + 1 == seen.len());
+        let (mut from, mut one_by_one) = (start, 0);
+        while from < end {
+            let mut changes = db.changes(from, 1).unwrap();
+            while let Some(change) = changes.next_change().unwrap() {
+                match change.kind {
+                    ChangeKind::End => from = change.position,
+                    _ => one_by_one += 1,
+                }
+            }
+        }
+        assert_eq!(one_by_one, lines.len());
     }
 
     /// Goal: what the log has given up is told as such, and is there with an archive.

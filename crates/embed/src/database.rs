@@ -12,7 +12,7 @@
 //! ```
 //!
 //! System spaces: 1 catalogue records, 2 sequence counters, 3 the turn of schema changes, 4 names of
-//! key-value buckets, 5 tables as they were (`past`). Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
+//! key-value buckets, 5 tables as they were (`past`), 6 what was committed ahead of a schema change. Buckets live from [`FIRST_BUCKET`] up, tables and indexes below.
 
 use crate::activity::Activity;
 use crate::advisory::AdvisoryLocks;
@@ -32,7 +32,7 @@ use parking_lot::{Condvar, Mutex};
 use quintet_base::{Durability, Level, Lsn, SpaceId, SqlError, SqlResult, Timestamp, limits};
 use quintet_dc::{DataComponent, Direction, KeyRange};
 use quintet_dc_lsm::{LsmConfig, LsmStore};
-use quintet_direct::Direct;
+use quintet_direct::{AHEAD_SPACE, Direct};
 use quintet_engine::Engine;
 use quintet_rt::disk::{read_file, replace_file};
 use quintet_rt::{Clock, Disk, DiskFile, OpenMode, RealClock, RealDisk};
@@ -317,7 +317,7 @@ impl Database {
         } = recovered;
         let (mut catalog, buckets) = load_catalog(&tc)?;
         let mut used = catalog.spaces();
-        used.extend([TURN_SPACE, BUCKET_SPACE, PAST_SPACE]);
+        used.extend([TURN_SPACE, BUCKET_SPACE, PAST_SPACE, AHEAD_SPACE]);
         used.extend(buckets);
         // Before anything is forgotten.
         if let Some(highest) = tc.highest_space(SpaceId(FIRST_BUCKET)) {

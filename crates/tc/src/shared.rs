@@ -204,9 +204,9 @@ impl Shared {
     }
 
     /// Nobody will ever name these spaces.
-    pub fn abandon(&self, spaces: &mut Vec<SpaceId>) {
-        if !spaces.is_empty() {
-            self.abandoned.lock().append(spaces);
+    pub fn abandon(&self, spaces: impl ExactSizeIterator<Item = (SpaceId, Timestamp)>) {
+        if spaces.len() > 0 {
+            self.abandoned.lock().extend(spaces.map(|(space, _)| space));
         }
     }
 

@@ -16,6 +16,8 @@ mod ahead;
 mod claiming;
 mod reading;
 
+pub use ahead::ahead_from;
+
 use crate::component::Handle;
 use crate::error::Error;
 use crate::place::Place;
@@ -118,8 +120,8 @@ pub struct Txn {
     pub(crate) attached: Vec<Attached>,
     /// Spaces that nobody else may commit to until this transaction ends.
     closed: Vec<SpaceId>,
-    /// Spaces in which some of it has been committed already ([`Txn::commit_ahead`]).
-    ahead: Vec<SpaceId>,
+    /// Spaces in which some of it has been committed already ([`Txn::commit_ahead`]), after these commits.
+    ahead: Vec<(SpaceId, Timestamp)>,
     /// What the parts of one statement read their transaction's own writes at.
     state: Option<usize>,
     pub(crate) finished: bool,
@@ -271,7 +273,7 @@ impl Txn {
         self.dropped.truncate(mark.dropped);
         self.attached.truncate(mark.attached);
         if self.ahead.len() > mark.ahead {
-            self.shared.abandon(&mut self.ahead.split_off(mark.ahead));
+            self.shared.abandon(self.ahead.drain(mark.ahead..));
         }
         self.writes.rollback_to(mark.undo);
     }
@@ -438,7 +440,7 @@ impl Txn {
         for space in self.closed.drain(..) {
             self.shared.open_space(space);
         }
-        self.shared.abandon(&mut self.ahead);
+        self.shared.abandon(self.ahead.drain(..));
         self.writes.clear();
         self.state = None;
         self.optimistic = false;
@@ -463,7 +465,7 @@ impl Txn {
             return;
         }
         // Before others may have the turn to change what is there.
-        self.shared.abandon(&mut self.ahead);
+        self.shared.abandon(self.ahead.drain(..));
         for space in self.closed.drain(..) {
             self.shared.open_space(space);
         }

@@ -13,7 +13,7 @@
 use super::Txn;
 use crate::error::Error;
 use crate::writes::WriteSet;
-use quintet_base::{Durability, Level, SpaceId};
+use quintet_base::{Durability, Level, SpaceId, Timestamp};
 use std::sync::Arc;
 
 /// Rows that are committed ahead together take about so much memory, unless one transaction may not even have that.
@@ -28,10 +28,9 @@ impl Txn {
 
     /// Whether what it has written may go ahead: all of it is in these spaces, so that there is nothing to come back to before it,
     /// and its snapshot may be a later one from now on, since nothing that it has read depends on the old one.
-    pub fn may_commit_ahead(&self, spaces: &[SpaceId]) -> bool {
-        self.writes
-            .spaces()
-            .all(|(space, _)| spaces.contains(&space))
+    pub fn may_commit_ahead(&self, spaces: &[SpaceId], told_in: SpaceId) -> bool {
+        let is_one = |space: SpaceId| space == told_in || spaces.contains(&space);
+        self.writes.spaces().all(|(space, _)| is_one(space))
             && match self.level {
                 Level::ReadCommitted => true,
                 Level::Serializable => self.reads.borrow().is_empty(),
@@ -51,22 +50,25 @@ impl Txn {
 
     /// Commits what it has written, which is all in these spaces, now and for good, and reads at a later snapshot from here
     /// on. The caller sees to it that nobody else can name them before this transaction has committed, and
-    /// that it may ([`Txn::may_commit_ahead`]). Waits for the log's room.
+    /// that it may ([`Txn::may_commit_ahead`]). Waits for the log's room. `told_in`: where each such commit, and that of the
+    /// transaction, has a row for each space ([`ahead_from`]), for who reads the log.
     ///
     /// # Errors
     /// Those of a commit; nothing has been committed then.
-    pub fn commit_ahead(&mut self, spaces: &[SpaceId]) -> Result<(), Error> {
-        debug_assert!(self.may_commit_ahead(spaces));
+    pub fn commit_ahead(&mut self, spaces: &[SpaceId], told_in: SpaceId) -> Result<(), Error> {
+        debug_assert!(self.may_commit_ahead(spaces, told_in));
         debug_assert!(spaces.iter().all(|space| !self.closed.contains(space)));
+        let from = self.snapshot.timestamp;
+        for space in spaces {
+            if !self.ahead.iter().any(|(known, _)| known == space) {
+                self.ahead.push((*space, from));
+            }
+        }
+        self.tell_ahead(told_in)?;
         let mut ahead = Txn::new(Arc::clone(&self.shared), Level::ReadCommitted);
         ahead.writes = std::mem::take(&mut self.writes);
         // Whoever has a mark has one of when nothing was written.
         self.writes.mark();
-        for space in spaces {
-            if !self.ahead.contains(space) {
-                self.ahead.push(*space);
-            }
-        }
         self.let_go(&ahead.writes);
         loop {
             match ahead.commit(Durability::Async) {
@@ -78,6 +80,13 @@ impl Txn {
             }
         }
         self.renew_snapshot();
+        self.tell_ahead(told_in)
+    }
+
+    fn tell_ahead(&mut self, told_in: SpaceId) -> Result<(), Error> {
+        for (space, from) in self.ahead.clone() {
+            self.put(told_in, space.0.to_be_bytes(), from.0.to_le_bytes())?;
+        }
         Ok(())
     }
 
@@ -91,4 +100,11 @@ impl Txn {
         self.held.retain(|hash| gone.binary_search(hash).is_err());
         self.shared.locks.release_all(self.id, &mut gone);
     }
+}
+
+/// What a row of the space in which it is told says: a space, and a position before everything that went ahead in it.
+pub fn ahead_from(key: &[u8], value: &[u8]) -> Option<(SpaceId, Timestamp)> {
+    let space = u32::from_be_bytes(key.try_into().ok()?);
+    let from = u64::from_le_bytes(value.try_into().ok()?);
+    Some((SpaceId(space), Timestamp(from)))
 }
