@@ -3,7 +3,7 @@
 //! Relies on: the caller's transaction holds the turn to change the schema; `tc` closes and fences
 //! spaces.  Promises: an index or a rewritten table holds what the table held at the commit of the
 //! change, or the change is refused; what goes to spaces that are new may be larger than what a transaction can
-//! buffer (`Txn::commit_ahead`), unless the transaction has written before, or read at REPEATABLE READ or SERIALIZABLE.
+//! buffer (`Txn::commit_ahead`), unless the transaction has read at REPEATABLE READ or SERIALIZABLE before.
 //! Does not: change the catalogue.
 //!
 //! ```text
@@ -23,6 +23,7 @@ use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Access, Expr, Path, Plan, TableDef};
+use quintet_tc::Mark;
 use std::collections::BTreeSet;
 
 /// Where it is told of spaces with rows that were committed ahead ([`quintet_tc::ahead_from`]).
@@ -50,8 +51,10 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
         match item {
             Work::Empty(table) => empty(table, env)?,
             Work::BuildIndex { table, index } => {
-                let fresh = [table.indexes[*index].space];
-                ahead(env, |env| build_index(table, *index, &fresh, env))?;
+                let fresh = vec![table.indexes[*index].space];
+                Ahead::build(fresh, env, |ahead, env| {
+                    build_index(table, *index, ahead, env)
+                })?;
             }
             Work::Rewrite {
                 from,
@@ -66,7 +69,9 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
                     true => indexes.chain([to.space]).collect(),
                     false => Vec::new(),
                 };
-                ahead(env, |env| rewrite(direct, from, to, columns, &fresh, env))?;
+                Ahead::build(fresh, env, |ahead, env| {
+                    rewrite(direct, from, to, columns, ahead, env)
+                })?;
             }
             Work::Remove { table, rows } => remove_rows(table, rows, env)?,
             Work::Refuse { table, rows, error } => {
@@ -145,36 +150,49 @@ fn empty(table: &TableRef, env: &mut Env<'_>) -> Result<(), Halt> {
     each.try_for_each(|row| remove(table, &row_key(table, row), row, env))
 }
 
-/// Does what reads closed spaces and new ones only: nothing of it needs to be validated, so the snapshot may move.
-fn ahead(
-    env: &mut Env<'_>,
-    work: impl FnOnce(&mut Env<'_>) -> Result<(), Halt>,
-) -> Result<(), Halt> {
-    env.txn.forget();
-    let done = work(env);
-    env.txn.remember();
-    done
+/// What is written to spaces that nobody else can name, of which what is much is committed ahead.
+struct Ahead {
+    fresh: Vec<SpaceId>,
+    since: Mark,
 }
 
-/// Commits what was built so far, if that is much and nobody can look at these spaces.
-fn relieve(fresh: &[SpaceId], table: &TableDef, env: &mut Env<'_>) -> Result<(), Halt> {
-    if fresh.is_empty() || !env.txn.is_heavy() || !env.txn.may_commit_ahead(fresh, AHEAD_SPACE) {
-        return Ok(());
+impl Ahead {
+    /// Does what reads closed spaces and new ones only: nothing of it needs to be validated, so the snapshot may move.
+    fn build(
+        fresh: Vec<SpaceId>,
+        env: &mut Env<'_>,
+        work: impl FnOnce(&mut Ahead, &mut Env<'_>) -> Result<(), Halt>,
+    ) -> Result<(), Halt> {
+        let since = env.txn.mark();
+        env.txn.forget();
+        let done = work(&mut Ahead { fresh, since }, env);
+        env.txn.remember();
+        done
     }
-    let gone = env.txn.commit_ahead(fresh, AHEAD_SPACE);
-    gone.map_err(|error| env.halt(error, &table.name))
+
+    /// Commits what was built so far, if that is much and can be.
+    fn relieve(&mut self, table: &TableDef, env: &mut Env<'_>) -> Result<(), Halt> {
+        if self.fresh.is_empty() || !env.txn.is_heavy() {
+            return Ok(());
+        }
+        let gone = env.txn.commit_ahead(&self.fresh, self.since, AHEAD_SPACE);
+        if !gone.map_err(|error| env.halt(error, &table.name))? {
+            self.fresh.clear();
+        }
+        Ok(())
+    }
 }
 
 fn build_index(
     table: &TableRef,
     number: usize,
-    fresh: &[SpaceId],
+    ahead: &mut Ahead,
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
     for_each_row(table, None, env, |row, env| {
         let key = row_key(table, row);
         put_entry(table, number, row, &key, env)?;
-        relieve(fresh, table, env)
+        ahead.relieve(table, env)
     })
 }
 
@@ -212,7 +230,7 @@ fn rewrite(
     (from, rows): (&TableRef, Option<&Plan>),
     to: &TableDef,
     columns: &[Expr],
-    fresh: &[SpaceId],
+    ahead: &mut Ahead,
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
     for_each_row(from, rows, env, |old, env| {
@@ -236,7 +254,7 @@ fn rewrite(
         let put = env.txn.put(to.space, key.clone(), encode_row(to, &row)?);
         put.map_err(|error| env.halt(error, &to.name))?;
         (0..to.indexes.len()).try_for_each(|number| put_entry(to, number, &row, &key, env))?;
-        relieve(fresh, to, env)
+        ahead.relieve(to, env)
     })
 }
 

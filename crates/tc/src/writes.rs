@@ -408,6 +408,54 @@ impl WriteSet {
         self.rows.iter().filter_map(|row| self.shown(row))
     }
 
+    /// Takes out what was written since a mark, if all of that is in these spaces and nothing was written to them before. What
+    /// was written to `told_in` is not counted, and stays.
+    pub fn take_since(
+        &mut self,
+        mark: usize,
+        is_chosen: impl Fn(SpaceId) -> bool,
+        told_in: SpaceId,
+    ) -> Option<WriteSet> {
+        let first = self.rows.iter().position(|row| is_chosen(row.space))?;
+        let (before, since) = self.rows.split_at(first);
+        let is_before = |(number, _): &(u32, State)| (*number as usize) < first;
+        let told = |(number, _): &&(u32, State)| before[*number as usize].space == told_in;
+        let mut undo = self.undo[..mark].to_vec();
+        let mut others = self.undo[mark..].iter().filter(|undo| is_before(undo));
+        let is_apart = since.iter().all(|row| is_chosen(row.space))
+            && undo.iter().all(is_before)
+            && others.clone().all(|undo| told(&undo));
+        if !is_apart {
+            return None;
+        }
+        undo.extend(others.by_ref());
+        let mut left = WriteSet {
+            // What was written before lies before.
+            bytes: self.bytes[..since[0].key.0].to_vec(),
+            undo,
+            marked: self.marked.clone(),
+            ..WriteSet::default()
+        };
+        let spaces = self.spaces.iter().filter(|known| !is_chosen(known.space));
+        left.spaces.extend(spaces.map(|known| Written {
+            order: OnceCell::new(),
+            ..*known
+        }));
+        for (number, row) in (0..).zip(before) {
+            left.rows.push(Row {
+                state: State::Absent,
+                ..*row
+            });
+            left.numbers.push(number, |n| before[n as usize].hash);
+            left.set(number, row.state);
+        }
+        let mut taken = std::mem::replace(self, left);
+        (0..first as u32).for_each(|number| taken.set(number, State::Absent));
+        taken.spaces.retain(|known| is_chosen(known.space));
+        taken.forget_marks();
+        Some(taken)
+    }
+
     /// What it takes in memory, about: keys, and all values that were ever there.
     pub fn buffered_bytes(&self) -> usize {
         self.bytes.len() + self.rows.len() * size_of::<Row>()

@@ -7,8 +7,9 @@ use super::{Mode, Session};
 use crate::copy_in::{CopyReader, Fields};
 use crate::step::{Pause, Reason, RowSink, Step};
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::{SqlError, SqlResult, SqlState, Value, binary_format};
-use quintet_direct::{Context, Stop, insert_row};
+use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format};
+use quintet_direct::{AHEAD_SPACE, Context, Stop, insert_row, translate};
+use quintet_ir::TableDef;
 use quintet_ir::statement::{Insert, Statement};
 use quintet_sql::command::{CopyFrom, CopyKind, CopyTo};
 use quintet_tc::Mark;
@@ -19,6 +20,9 @@ pub(super) struct CopyInto {
     plan: CopyFrom,
     reader: CopyReader,
     mark: Mark,
+    /// The table's spaces, if they are new and nothing refers to the table's rows: nobody else can look there, so what is much is
+    /// committed ahead. None as soon as that cannot be.
+    fresh: Vec<SpaceId>,
     /// A row that met a lock, to be inserted when the wait is over.
     waiting: Option<Vec<Value>>,
     rows: u64,
@@ -41,12 +45,14 @@ impl Session {
             .ok_or_else(|| SqlError::internal("COPY runs in a transaction"))?;
         let mark = txn.begin_statement();
         let reader = CopyReader::new(copy.format.clone());
+        let fresh = self.fresh_spaces(&copy.table);
         self.copy_commits = commits;
         self.copied = 0;
         self.copy = Some(CopyInto {
             plan: copy.clone(),
             reader,
             mark,
+            fresh,
             waiting: None,
             rows: 0,
         });
@@ -152,9 +158,20 @@ impl Session {
             params: &row,
             cancel: &self.cancel,
         };
-        match insert_row(&self.db.direct, &mut context, copy.insert()?) {
+        let inserted = match copy.fresh.is_empty() {
+            true => insert_row(&self.db.direct, &mut context, copy.insert()?),
+            false => {
+                // What is read there, nobody else changes.
+                context.txn.forget();
+                let inserted = insert_row(&self.db.direct, &mut context, copy.insert()?);
+                context.txn.remember();
+                inserted
+            }
+        };
+        match inserted {
             Ok(rows) => {
                 copy.rows += rows;
+                self.relieve(copy)?;
                 Ok(None)
             }
             Err(Stop::Blocked(wait)) => {
@@ -164,6 +181,39 @@ impl Session {
             Err(Stop::Error(error)) => Err(in_line(error, copy)),
             Err(Stop::Commit) => Err(super::execute::only_calls_commit()),
         }
+    }
+
+    /// The spaces of a table that this transaction has made or emptied, and that refers to no other; none where somebody may
+    /// want to come back to a savepoint, at which the table was there without what went ahead.
+    fn fresh_spaces(&self, table: &TableDef) -> Vec<SpaceId> {
+        let is_bound = table.references.is_some() || !self.savepoints.is_empty();
+        if self.changed_schema.is_none() || is_bound {
+            return Vec::new();
+        }
+        let indexes = table.indexes.iter().map(|index| index.space);
+        let own: Vec<SpaceId> = indexes.chain([table.space]).collect();
+        let committed = self.db.schema().catalog.spaces();
+        match own.iter().any(|space| committed.contains(space)) {
+            true => Vec::new(),
+            false => own,
+        }
+    }
+
+    /// Commits what was copied so far, if that is much and can be.
+    fn relieve(&mut self, copy: &mut CopyInto) -> SqlResult<()> {
+        let Some(txn) = self.txn.as_mut() else {
+            return Ok(());
+        };
+        if copy.fresh.is_empty() || !txn.is_heavy() {
+            return Ok(());
+        }
+        let gone = txn.commit_ahead(&copy.fresh, copy.mark, AHEAD_SPACE);
+        let names = self.host.schema.catalog_names();
+        let gone = gone.map_err(|error| translate(error, self.level, &names))?;
+        if !gone {
+            copy.fresh.clear();
+        }
+        Ok(())
     }
 
     pub(super) fn begin_copy_out(&mut self, copy: &CopyTo, sink: &mut dyn RowSink) {

@@ -10,7 +10,7 @@
 //!   the rest      ───────────────────────────────────────────── commit     names the space
 //! ```
 
-use super::Txn;
+use super::{Mark, Txn};
 use crate::error::Error;
 use crate::writes::WriteSet;
 use quintet_base::{Durability, Level, SpaceId, Timestamp};
@@ -26,18 +26,6 @@ impl Txn {
         self.writes.buffered_bytes() > most.min(AHEAD_BYTES)
     }
 
-    /// Whether what it has written may go ahead: all of it is in these spaces, so that there is nothing to come back to before it,
-    /// and its snapshot may be a later one from now on, since nothing that it has read depends on the old one.
-    pub fn may_commit_ahead(&self, spaces: &[SpaceId], told_in: SpaceId) -> bool {
-        let is_one = |space: SpaceId| space == told_in || spaces.contains(&space);
-        self.writes.spaces().all(|(space, _)| is_one(space))
-            && match self.level {
-                Level::ReadCommitted => true,
-                Level::Serializable => self.reads.borrow().is_empty(),
-                Level::Snapshot => !self.snapshot_used,
-            }
-    }
-
     /// Nothing that is read until [`Txn::remember`] is validated: something else keeps it true.
     pub fn forget(&mut self) {
         self.aside = true;
@@ -48,27 +36,41 @@ impl Txn {
         self.aside = false;
     }
 
-    /// Commits what it has written, which is all in these spaces, now and for good, and reads at a later snapshot from here
-    /// on. The caller sees to it that nobody else can name them before this transaction has committed, and
-    /// that it may ([`Txn::may_commit_ahead`]). Waits for the log's room. `told_in`: where each such commit, and that of the
+    /// Commits what it has written since a mark, now and for good, and reads at a later snapshot from here on. False, and nothing has
+    /// happened: that cannot be, since not all of it is in these spaces, or what it has read depends on its snapshot; then it
+    /// will not be later in this statement either. The caller sees to it that nobody else can name the spaces before this
+    /// transaction has committed. Waits for the log's room. `told_in`: where each such commit, and that of the
     /// transaction, has a row for each space ([`ahead_from`]), for who reads the log.
     ///
     /// # Errors
     /// Those of a commit; nothing has been committed then.
-    pub fn commit_ahead(&mut self, spaces: &[SpaceId], told_in: SpaceId) -> Result<(), Error> {
-        debug_assert!(self.may_commit_ahead(spaces, told_in));
-        debug_assert!(spaces.iter().all(|space| !self.closed.contains(space)));
+    pub fn commit_ahead(
+        &mut self,
+        spaces: &[SpaceId],
+        since: Mark,
+        told_in: SpaceId,
+    ) -> Result<bool, Error> {
+        let may_move = match self.level {
+            Level::ReadCommitted => true,
+            Level::Serializable => self.reads.borrow().is_empty(),
+            Level::Snapshot => !self.snapshot_used,
+        };
+        if !may_move {
+            return Ok(false);
+        }
+        let is_one = |space: SpaceId| spaces.contains(&space);
+        let Some(writes) = self.writes.take_since(since.undo, is_one, told_in) else {
+            return Ok(false);
+        };
         let from = self.snapshot.timestamp;
         for space in spaces {
             if !self.ahead.iter().any(|(known, _)| known == space) {
                 self.ahead.push((*space, from));
             }
         }
-        self.tell_ahead(told_in)?;
         let mut ahead = Txn::new(Arc::clone(&self.shared), Level::ReadCommitted);
-        ahead.writes = std::mem::take(&mut self.writes);
-        // Whoever has a mark has one of when nothing was written.
-        self.writes.mark();
+        ahead.writes = writes;
+        ahead.tell_ahead(&self.ahead, told_in)?;
         self.let_go(&ahead.writes);
         loop {
             match ahead.commit(Durability::Async) {
@@ -80,11 +82,13 @@ impl Txn {
             }
         }
         self.renew_snapshot();
-        self.tell_ahead(told_in)
+        let all = self.ahead.clone();
+        self.tell_ahead(&all, told_in)?;
+        Ok(true)
     }
 
-    fn tell_ahead(&mut self, told_in: SpaceId) -> Result<(), Error> {
-        for (space, from) in self.ahead.clone() {
+    fn tell_ahead(&mut self, all: &[(SpaceId, Timestamp)], told_in: SpaceId) -> Result<(), Error> {
+        for (space, from) in all {
             self.put(told_in, space.0.to_be_bytes(), from.0.to_le_bytes())?;
         }
         Ok(())
