@@ -9,7 +9,7 @@ use crate::step::{Pause, Reason, RowSink, Step};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format};
 use quintet_direct::{AHEAD_SPACE, Context, Stop, insert_row, translate};
-use quintet_ir::TableDef;
+use quintet_ir::Expr;
 use quintet_ir::statement::{Insert, Statement};
 use quintet_sql::command::{CopyFrom, CopyKind, CopyTo};
 use quintet_tc::Mark;
@@ -20,8 +20,8 @@ pub(super) struct CopyInto {
     plan: CopyFrom,
     reader: CopyReader,
     mark: Mark,
-    /// The table's spaces, if they are new and nothing refers to the table's rows: nobody else can look there, so what is much is
-    /// committed ahead. None as soon as that cannot be.
+    /// The table's spaces, if they are new: nobody else can look there, so what is much is committed ahead. None as soon as that
+    /// cannot be.
     fresh: Vec<SpaceId>,
     /// A row that met a lock, to be inserted when the wait is over.
     waiting: Option<Vec<Value>>,
@@ -45,7 +45,7 @@ impl Session {
             .ok_or_else(|| SqlError::internal("COPY runs in a transaction"))?;
         let mark = txn.begin_statement();
         let reader = CopyReader::new(copy.format.clone());
-        let fresh = self.fresh_spaces(&copy.table);
+        let fresh = self.fresh_spaces(copy);
         self.copy_commits = commits;
         self.copied = 0;
         self.copy = Some(CopyInto {
@@ -183,11 +183,18 @@ impl Session {
         }
     }
 
-    /// The spaces of a table that this transaction has made or emptied, and that refers to no other; none where somebody may
-    /// want to come back to a savepoint, at which the table was there without what went ahead.
-    fn fresh_spaces(&self, table: &TableDef) -> Vec<SpaceId> {
-        let is_bound = table.references.is_some() || !self.savepoints.is_empty();
-        if self.changed_schema.is_none() || is_bound {
+    /// The spaces of a table that this transaction has made or emptied; none where a row may have something else read, whose
+    /// validation would be forgotten, or where somebody may want to come back to a savepoint, at which the table was there
+    /// without what went ahead.
+    fn fresh_spaces(&self, copy: &CopyFrom) -> Vec<SpaceId> {
+        let table = &copy.table;
+        let Some(Statement::Insert(insert)) = copy.insert.statement() else {
+            return Vec::new();
+        };
+        let checks = table.checks.iter().map(|check| &check.condition);
+        let reads = table.references.is_some()
+            || insert.values.iter().chain(checks).any(Expr::calls_routine);
+        if self.changed_schema.is_none() || reads || !self.savepoints.is_empty() {
             return Vec::new();
         }
         let indexes = table.indexes.iter().map(|index| index.space);
