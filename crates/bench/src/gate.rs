@@ -292,10 +292,24 @@ mod tests {
     /// Its next client is due soon: no alarm is set, and it is polled again until then.
     #[test]
     fn a_thread_stays_awake_for_who_is_due_soon() {
+        // A thread that the system puts aside in that moment misses it: once of many times is enough.
+        let turns = (0..200).map(|_| turns_until_due());
+        let (mut slept, mut stayed) = (false, false);
+        for (asleep, awake) in turns {
+            slept |= asleep > 0;
+            stayed |= awake > 0;
+            if slept && stayed {
+                return;
+            }
+        }
+        panic!("asleep: {slept}, awake: {stayed}");
+    }
+
+    /// How often a thread that waits for a moment was asleep, and awake, when it was looked at.
+    fn turns_until_due() -> (u64, u64) {
         let (clock, alarms) = (RealClock, Alarms::new(1));
         let gate = Gate::new(&clock, &alarms, 0);
-        let later = 20 * LINGER.as_nanos() as u64;
-        let due = clock.monotonic_nanos() + later;
+        let due = clock.monotonic_nanos() + 20 * LINGER.as_nanos() as u64;
         let mut waits = Box::pin(gate.until(due));
         let (mut asleep, mut awake) = (0, 0);
         quintet_rt::block_on(poll_fn(|context| {
@@ -313,11 +327,7 @@ mod tests {
             }
             polled
         }));
-        assert!(asleep > 0, "it was never asleep");
-        assert!(
-            awake > 0 || clock.monotonic_nanos() > due + later,
-            "no turn awake of {asleep}"
-        );
+        (asleep, awake)
     }
 
     #[test]

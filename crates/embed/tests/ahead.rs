@@ -1,7 +1,7 @@
 //! Schema changes that write more than a transaction can buffer: what goes to new spaces is committed ahead of them.
 //!
 //! Relies on: little memory, of which one transaction may buffer a tenth.  Promises: such a change is whole or not at all, for
-//! everybody, whatever ends it.  Does not: kill a process (`tests/crash` does).
+//! everybody, whatever ends it.  Does not: kill a process (`tests/operations/large.py` does).
 
 #![allow(clippy::unwrap_used)]
 

@@ -631,4 +631,114 @@ mod tests {
         let spaces: Vec<_> = writes.spaces().collect();
         assert_eq!(spaces, [(SpaceId(1), Timestamp(3))]);
     }
+
+    /// Writes something to a space, also over what was written, and takes it down.
+    fn write_some(writes: &mut WriteSet, model: &mut Model, space: u32, rand: &mut Rand) {
+        for _ in 0..rand.below(30) {
+            let key = vec![b'k' + rand.below(3) as u8; 1 + rand.below(9) as usize];
+            let place = (hash(SpaceId(space), &key), SpaceId(space), &key[..]);
+            let value = (!rand.one_in(5)).then(|| vec![b'v'; rand.below(9) as usize]);
+            writes.write(place, Timestamp(7), value.as_deref());
+            model.insert((space, key), value);
+        }
+    }
+
+    fn of(model: &Model, is_chosen: impl Fn(u32) -> bool) -> Model {
+        let rows = model.iter().filter(|((space, _), _)| is_chosen(*space));
+        rows.map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    }
+
+    #[test]
+    fn what_was_written_since_a_mark_can_be_taken_out_and_the_rest_taken_back() {
+        const TOLD: u32 = 9;
+        for seed in 0..300 {
+            let mut rand = Rand::seeded(seed);
+            let (mut writes, mut model) = (WriteSet::default(), Model::new());
+            let mut marks: Vec<(usize, Model)> = Vec::new();
+            for _ in 0..rand.below(4) {
+                write_some(&mut writes, &mut model, 1, &mut rand);
+                write_some(&mut writes, &mut model, 2, &mut rand);
+                marks.push((writes.mark(), model.clone()));
+            }
+            // As statements that load one after the other do.
+            for fresh in [3, 4] {
+                let since = writes.mark();
+                marks.push((since, model.clone()));
+                for round in 0..rand.below(4) {
+                    let before = model.clone();
+                    write_some(&mut writes, &mut model, fresh, &mut rand);
+                    let Some(taken) = writes.take_since(since, |s| s.0 == fresh, SpaceId(TOLD))
+                    else {
+                        assert_eq!(model, before, "seed {seed}: only nothing is refused");
+                        continue;
+                    };
+                    assert_eq!(
+                        shown(&taken),
+                        of(&model, |s| s == fresh),
+                        "seed {seed}, {round}"
+                    );
+                    assert_eq!(taken.len(), shown(&taken).len());
+                    model = of(&model, |s| s != fresh);
+                    assert_eq!(shown(&writes), model, "seed {seed}, {round}");
+                    assert_eq!(writes.len(), model.len());
+                    let told = (
+                        hash(SpaceId(TOLD), &[fresh as u8]),
+                        SpaceId(TOLD),
+                        &[fresh as u8][..],
+                    );
+                    writes.write(told, Timestamp(7), Some(b"from"));
+                    model.insert((TOLD, vec![fresh as u8]), Some(b"from".to_vec()));
+                }
+                write_some(&mut writes, &mut model, fresh, &mut rand);
+                marks.push((writes.mark(), model.clone()));
+            }
+            write_some(&mut writes, &mut model, 1, &mut rand);
+            assert_eq!(shown(&writes), model, "seed {seed}");
+            let bytes: usize = model.values().flatten().map(Vec::len).sum();
+            assert_eq!(writes.value_bytes(), bytes, "seed {seed}");
+            for (mark, then) in marks.iter().rev() {
+                writes.rollback_to(*mark);
+                let rows = shown(&writes);
+                assert_eq!(rows, *then, "seed {seed}");
+                assert_eq!(writes.is_empty(), rows.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_apart_is_not_taken() {
+        let write = |writes: &mut WriteSet, space: u32, key: &[u8]| {
+            let place = (hash(SpaceId(space), key), SpaceId(space), key);
+            writes.write(place, Timestamp(7), Some(b"x"));
+        };
+        let taken = |writes: &mut WriteSet, mark: usize| {
+            let before = shown(writes);
+            let taken = writes.take_since(mark, |s| s.0 == 3, SpaceId(9));
+            assert!(taken.is_some() || shown(writes) == before);
+            taken.is_some()
+        };
+        // Written to before the mark.
+        let mut writes = WriteSet::default();
+        write(&mut writes, 3, b"a");
+        let mark = writes.mark();
+        write(&mut writes, 3, b"b");
+        assert!(taken(&mut writes, 0) || !taken(&mut writes, mark));
+        let mut writes = WriteSet::default();
+        writes.mark();
+        write(&mut writes, 3, b"a");
+        let mark = writes.mark();
+        write(&mut writes, 3, b"b");
+        assert!(!taken(&mut writes, mark));
+        // Something else was written since, anew or again.
+        for other in [b"a", b"b"] {
+            let mut writes = WriteSet::default();
+            writes.mark();
+            write(&mut writes, 1, b"a");
+            let mark = writes.mark();
+            write(&mut writes, 3, b"a");
+            write(&mut writes, 1, other);
+            assert!(!taken(&mut writes, mark));
+        }
+    }
 }
