@@ -122,3 +122,22 @@ def pgbench_fills_tables_that_are_larger_than_a_transaction():
             found = connection.execute("select count(*), sum(aid) from pgbench_accounts").fetchone()
             equal(found, (300_000, 45_000_150_000))
             equal(connection.execute("select bid from pgbench_accounts where aid = 234567").fetchone(), (3,))
+
+
+@test
+def a_dump_is_read_in_one_transaction():
+    with server(*MEMORY) as quintet, server(*MEMORY) as other, directory() as path:
+        run(["pgbench", "-i", "-I", "dtgpf", "-s", "2", "-q", *quintet.arguments()])
+        dump = path / "dump.sql"
+        dump.write_text(run(["pg_dump", *quintet.arguments()]))
+        command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", dump]
+        refused = run([*command, *other.arguments()], expected=3)
+        check("transaction is too large" in refused, refused)
+        with other.connect() as connection:
+            connection.execute("drop table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
+        run([*command, "-1", *other.arguments()])
+        with other.connect() as connection:
+            found = connection.execute("select count(*), sum(aid), sum(abalance) from pgbench_accounts").fetchone()
+            equal(found, (200_000, 20_000_100_000, 0))
+            keys = connection.execute("select count(*) from pg_constraint where contype in ('p', 'f')").fetchone()
+            equal(keys, (8,))
