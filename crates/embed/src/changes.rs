@@ -220,11 +220,6 @@ impl Changes {
         let told: Vec<(SpaceId, Timestamp)> = told
             .filter_map(|change| ahead_from(change.key, change.value?))
             .collect();
-        let names = |change: &quintet_tc::Change<'_>| change.space == Catalog::SPACE;
-        // This went ahead itself: it is told with what it belongs to.
-        if !told.is_empty() && !record.changes().any(|change| names(&change)) {
-            return Ok(());
-        }
         let about = |kind, table: Option<&TableDef>| Change {
             position,
             time_micros: record.time_micros(),
@@ -240,6 +235,10 @@ impl Changes {
                 value: change.value.map(<[u8]>::to_vec),
             })
             .collect();
+        // This went ahead itself: it is told with what it belongs to.
+        if changed.is_empty() && !told.is_empty() {
+            return Ok(());
+        }
         if !changed.is_empty() {
             self.ready.push_back(about(ChangeKind::Schema, None));
             let before = std::mem::take(&mut self.tables);

@@ -113,16 +113,7 @@ impl Session {
         let Some(highest) = abandoned.iter().max() else {
             return Ok(());
         };
-        let mut txn = self.db.tc.begin(Level::ReadCommitted);
-        abandoned.iter().for_each(|space| txn.drop_space(*space));
-        let dropped = txn.commit(Durability::Async);
-        dropped.map_err(|error| {
-            translate(
-                error,
-                Level::ReadCommitted,
-                &self.host.schema.catalog_names(),
-            )
-        })?;
+        // First, so that it holds whatever comes of the rest: what is not dropped goes when the database is opened next.
         let passing = |schema: &Schema| {
             let mut catalog = schema.catalog.clone();
             catalog.pass_over(*highest);
@@ -139,7 +130,20 @@ impl Session {
         if let Some(own) = own {
             self.changed_schema = Some(Arc::new(own));
         }
-        Ok(())
+        let mut txn = self.db.tc.begin(Level::ReadCommitted);
+        abandoned.iter().for_each(|space| txn.drop_space(*space));
+        loop {
+            match txn.commit(Durability::Async) {
+                // For the log's room: nobody has closed them.
+                Err(TcError::Blocked(wait)) => wait.wait(),
+                done => {
+                    let names = self.host.schema.catalog_names();
+                    return done
+                        .map(|_| ())
+                        .map_err(|error| translate(error, Level::ReadCommitted, &names));
+                }
+            }
+        }
     }
 
     pub(super) fn do_change(
