@@ -9,12 +9,82 @@ use quintet_dc::{
     DataComponent, DcStats, Error as StoreError, Generation, MemoryStore, MergeReport, Operation,
 };
 use quintet_rt::{Clock, Rand, RealClock};
-use quintet_tc::{Error, Posting, Tc, TcConfig, TcStats};
-use std::collections::BTreeMap;
+use quintet_tc::{Error, Posting, Tc, TcConfig, TcStats, Txn};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use support::*;
+
+/// What a run of random transactions has done, told if it comes to something else than the model.
+struct Story {
+    seed: u64,
+    steps: Vec<String>,
+}
+
+impl Story {
+    fn tell(&mut self, step: String) {
+        self.steps.push(step);
+    }
+
+    /// The rows that the transaction sees are these.
+    fn check(&self, running: &Running, txn: &Txn, expected: &[(String, String)], what: &str) {
+        let found = rows(txn);
+        if found == expected {
+            return;
+        }
+        // Of values of hundreds of bytes the first ones say where they come from.
+        let short =
+            |value: Option<&String>| value.map(|value| value[..value.len().min(6)].to_string());
+        let by_key = |rows: &[(String, String)]| rows.iter().cloned().collect::<BTreeMap<_, _>>();
+        let (found, expected) = (by_key(&found), by_key(expected));
+        let again = by_key(&rows(txn));
+        let keys: BTreeSet<_> = found.keys().chain(expected.keys()).collect();
+        let differ = keys
+            .into_iter()
+            .filter(|key| found.get(*key) != expected.get(*key));
+        let differ: Vec<String> = differ
+            .map(|key| {
+                let [found, again, expected] =
+                    [&found, &again, &expected].map(|rows| short(rows.get(key)));
+                let alone = short(get(txn, key).as_ref());
+                format!("{key}: {found:?}, again {again:?}, alone {alone:?}; expected {expected:?}")
+            })
+            .collect();
+        panic!(
+            "{what}, seed {}\n{}\n{}\n{:?}\n{:?}",
+            self.seed,
+            self.steps.join("\n"),
+            differ.join("\n"),
+            running.recovery,
+            running.tc.stats(),
+        );
+    }
+}
+
+/// Random changes to the transaction and to the model; what they are, in words.
+fn change_at_random(
+    txn: &mut Txn,
+    model: &mut BTreeMap<String, String>,
+    rand: &mut Rand,
+    step: u64,
+) -> String {
+    let mut words = format!("{step}");
+    for _ in 0..1 + rand.below(8) {
+        let key = format!("k{:02}", rand.below(40));
+        if rand.one_in(4) {
+            txn.delete(SPACE, bytes(&key)).unwrap();
+            model.remove(&key);
+            words.push_str(&format!(" -{key}"));
+        } else {
+            let value = format!("{step}-{}", "x".repeat(rand.below(300) as usize));
+            put(txn, &key, &value);
+            words.push_str(&format!(" +{key}"));
+            model.insert(key, value);
+        }
+    }
+    words
+}
 
 /// Goal: at any moment a transaction sees the model as it was when it began, and commits do to the
 /// model what they did to the database. Method: random transactions, several open at once, with
@@ -23,14 +93,22 @@ use support::*;
 fn random_transactions_agree_with_a_model_through_compactions_and_crashes() {
     for seed in 0..60 {
         println!("seed {seed}");
+        let mut story = Story {
+            seed,
+            steps: Vec::new(),
+        };
         let mut rand = Rand::seeded(seed);
         let mut media = Media::new(seed);
         let mut running = media.open_tiny(Durability::Sync);
         let mut model: BTreeMap<String, String> = BTreeMap::new();
         for step in 0..120 {
             match rand.below(20) {
-                0 => running.tc.compact().expect("memory does not fail"),
+                0 => {
+                    story.tell(format!("{step} pass"));
+                    running.tc.compact().expect("memory does not fail");
+                }
                 1 => {
+                    story.tell(format!("{step} crash"));
                     let crashed = media.disk.crash(&mut rand);
                     drop(running);
                     media = Media {
@@ -44,32 +122,75 @@ fn random_transactions_agree_with_a_model_through_compactions_and_crashes() {
                     let old = running.tc.begin(level);
                     let expected: Vec<_> = model.clone().into_iter().collect();
                     let mut txn = running.tc.begin(level);
-                    for _ in 0..1 + rand.below(8) {
-                        let key = format!("k{:02}", rand.below(40));
-                        if rand.one_in(4) {
-                            txn.delete(SPACE, bytes(&key)).unwrap();
-                            model.remove(&key);
-                        } else {
-                            let value = format!("{step}-{}", "x".repeat(rand.below(300) as usize));
-                            put(&mut txn, &key, &value);
-                            model.insert(key, value);
-                        }
-                    }
+                    story.tell(change_at_random(&mut txn, &mut model, &mut rand, step));
                     let now: Vec<_> = model.clone().into_iter().collect();
-                    assert_eq!(rows(&txn), now, "own writes");
+                    story.check(&running, &txn, &now, "own writes");
                     commit(&running.tc, txn, Durability::Sync).expect("nobody else writes");
                     if rand.one_in(3) {
+                        story.tell("a pass behind it".to_string());
                         running.tc.compact().expect("memory does not fail");
                     }
-                    assert_eq!(rows(&old), expected, "an old snapshot keeps its state");
-                    assert_eq!(
-                        rows(&running.tc.begin(level)),
-                        now,
-                        "a new one sees the commit"
-                    );
+                    story.check(&running, &old, &expected, "an old snapshot keeps its state");
+                    let new = running.tc.begin(level);
+                    story.check(&running, &new, &now, "a new one sees the commit");
                 }
             }
         }
+    }
+}
+
+/// Goal: the same while passes run one after the other beside the transactions, and when the crash comes in the midst of one.
+/// Method: a thread that wants pass after pass; the disk is left as it is at some moment meanwhile.
+#[test]
+fn random_transactions_agree_with_a_model_beside_passes_that_crashes_interrupt() {
+    let seed = Rand::from_os().next_u64();
+    println!("seed {seed}");
+    let mut story = Story {
+        seed,
+        steps: Vec::new(),
+    };
+    let mut rand = Rand::seeded(seed);
+    let mut media = Media::new(seed);
+    let mut model: BTreeMap<String, String> = BTreeMap::new();
+    let mut step = 0;
+    for _ in 0..300 {
+        let running = media.open_tiny(Durability::Sync);
+        let stop = AtomicBool::new(false);
+        let crashed = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    running.tc.compact().expect("memory does not fail");
+                }
+            });
+            // Also if a check fails.
+            let _stop = Stop(&stop);
+            for _ in 0..rand.below(8) {
+                step += 1;
+                let mut txn = running.tc.begin(Level::Snapshot);
+                story.tell(change_at_random(&mut txn, &mut model, &mut rand, step));
+                let now: Vec<_> = model.clone().into_iter().collect();
+                story.check(&running, &txn, &now, "own writes");
+                commit(&running.tc, txn, Durability::Sync).expect("nobody else writes");
+                let new = running.tc.begin(Level::Snapshot);
+                story.check(&running, &new, &now, "a new one sees the commit");
+            }
+            story.tell("crash".to_string());
+            media.disk.crash(&mut rand)
+        });
+        drop(running);
+        media.disk = crashed;
+        if story.steps.len() > 100 {
+            story.steps.drain(..50);
+        }
+    }
+}
+
+/// Sets a flag when it goes.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
