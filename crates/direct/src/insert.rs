@@ -123,6 +123,8 @@ pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result
     let mut frame = Vec::new();
     while cursor.next(&insert.source, env, &mut frame, 0)? {
         inserter.insert(&frame, env)?;
+        let relieved = env.txn.relieve();
+        relieved.map_err(|error| env.halt(error, &insert.table.name))?;
     }
     Ok(inserter.written)
 }

@@ -309,6 +309,9 @@ impl Run {
             &mut self.workspace,
             (&mut self.restarts, usize::MAX),
         );
+        if !matches!(whole, Err(Stop::Blocked(_))) {
+            context.txn.stay();
+        }
         match whole {
             Ok(written) => {
                 self.affected = written.count;
@@ -352,6 +355,14 @@ pub(crate) fn run_whole(
         let result = result.map_err(|halt| env.halted(halt));
         match result {
             Ok(written) => return Ok(written),
+            Err(halt) if context.txn.has_gone_ahead_since(mark) => {
+                context.txn.rollback_to(mark);
+                return Err(match stop_outside_a_run(halt) {
+                    Stop::Error(error) => Stop::Error(error),
+                    // It cannot be run again in this transaction.
+                    Stop::Blocked(_) | Stop::Commit => stop_outside_a_run(Halt::Stale),
+                });
+            }
             Err(Halt::Stale) => {
                 context.txn.rollback_to(mark);
                 context.host.forget_notices(notices);

@@ -9,6 +9,7 @@ mod support;
 
 use quintet_base::SqlState;
 use quintet_embed::{Client, Database, DatabaseConfig};
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::{rows, state};
 use tempfile::TempDir;
 
@@ -172,4 +173,121 @@ fn a_change_that_comes_to_nothing_leaves_nothing() {
         check(&mut client);
         (client, db) = check_next(client, db, &dir);
     }
+}
+
+#[test]
+fn a_table_may_be_filled_from_others_with_more_than_a_transaction() {
+    let (dir, db) = filled();
+    let (mut client, mut other) = (db.client().unwrap(), db.client().unwrap());
+    let whole = "30000|450015000";
+    let sum = |client: &mut Client, table: &str| {
+        one(client, &format!("select count(*), sum(n) from {table}"))
+    };
+    client
+        .query("create table made as select * from t")
+        .unwrap();
+    assert_eq!(sum(&mut other, "made"), whole);
+    client.query("select * into into_made from t").unwrap();
+    assert_eq!(sum(&mut other, "into_made"), whole);
+
+    // What went ahead is there for the rest of the block, and changes like anything else.
+    client
+        .query("begin; create table d (n int primary key, note text); insert into d select n, note from t where n > 10")
+        .unwrap();
+    assert_eq!(sum(&mut client, "d"), "29990|450014945");
+    assert_eq!(
+        one(&mut client, "select note from d where n = 17"),
+        "a note of some length about 17"
+    );
+    client
+        .query("insert into d select n, note from t where n <= 10; update d set n = -n where n < 3; delete from d where n = 5")
+        .unwrap();
+    assert_eq!(sum(&mut client, "d"), "29999|450014989");
+    assert_eq!(
+        state(&mut other, "select 1 from d"),
+        SqlState::UNDEFINED_TABLE
+    );
+    client.query("commit").unwrap();
+    assert_eq!(sum(&mut other, "d"), "29999|450014989");
+
+    // An emptied table, refused and accepted.
+    let began = "begin; truncate made; insert into made select n + 1, twice, note from t";
+    client.query(began).unwrap();
+    assert_eq!(sum(&mut client, "made"), "30000|450045000");
+    client.query("rollback").unwrap();
+    assert_eq!(sum(&mut client, "made"), whole);
+    client.query(began).unwrap();
+    client.query("commit").unwrap();
+    assert_eq!(sum(&mut other, "made"), "30000|450045000");
+
+    // A row that meets one that went ahead.
+    client
+        .query("begin; create table e (twice int primary key)")
+        .unwrap();
+    assert_eq!(
+        state(&mut client, "insert into e select twice from t"),
+        SqlState::UNIQUE_VIOLATION
+    );
+    client.query("rollback").unwrap();
+
+    // What may have to be asked back, or validated.
+    client
+        .query("begin; create table f (n int, note text); savepoint a")
+        .unwrap();
+    let insert = "insert into f select n, note from t";
+    assert_eq!(state(&mut client, insert), SqlState::OUT_OF_MEMORY);
+    client.query("rollback to a; release a").unwrap();
+    client.query(insert).unwrap();
+    assert_eq!(sum(&mut client, "f"), whole);
+    client.query("rollback").unwrap();
+    client
+        .query("begin isolation level serializable; create table f (n int, note text)")
+        .unwrap();
+    assert_eq!(state(&mut client, insert), SqlState::OUT_OF_MEMORY);
+    client.query("rollback").unwrap();
+
+    drop((client, other, db));
+    let db = open_at(&dir);
+    let mut client = db.client().unwrap();
+    check(&mut client);
+    assert_eq!(sum(&mut client, "made"), "30000|450045000");
+    assert_eq!(sum(&mut client, "d"), "29999|450014989");
+}
+
+/// Goal: a statement whose rows go ahead reads everything else as it was when it began. Method: amounts are moved between accounts all
+/// the time; a copy, made row by row by way of a key, has the sum of all of them.
+#[test]
+fn what_goes_ahead_is_read_from_one_snapshot() {
+    let (_dir, db) = filled();
+    let mut client = db.client().unwrap();
+    let accounts = "create table account (n int primary key, amount int not null); insert into account select n, 100 from generate_series(1, 500) n";
+    client.query(accounts).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut client = db.client().unwrap();
+            let mut round = 0;
+            while !stop.load(Ordering::Relaxed) {
+                round += 1;
+                let (from, to) = (round % 500 + 1, (round * 7 + 3) % 500 + 1);
+                let moved = format!(
+                    "begin; update account set amount = amount - 1 where n = {from}; update account set amount = amount + 1 where n = {to}; commit"
+                );
+                client.query(&moved).unwrap();
+            }
+        });
+        let copied = [0, 1, 2].map(|round| {
+            let copied = format!(
+                "create table copied{round} as select t.n, t.note, a.amount from t join account a on a.n = (t.n - 1) % 500 + 1"
+            );
+            client.query(&copied).map(|_| {
+                let sum = format!("select count(*), sum(amount) from copied{round}");
+                one(&mut client, &sum)
+            })
+        });
+        stop.store(true, Ordering::Relaxed);
+        for sum in copied {
+            assert_eq!(sum.unwrap(), "30000|3000000");
+        }
+    });
 }

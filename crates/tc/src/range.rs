@@ -64,7 +64,7 @@ impl Txn {
             wants
         });
         if shown {
-            self.note_version(self.snapshot.timestamp);
+            self.note_version(self.snapshot_in(space).timestamp);
             self.note_between(space, between, last);
         }
         Ok(shown)
@@ -110,7 +110,7 @@ impl Txn {
             true => own.next_back(),
         };
         let mut mine = next_own();
-        let (snapshot, seats) = (self.snapshot.timestamp, &self.shared.seats);
+        let (snapshot, seats) = (self.snapshot_in(space).timestamp, &self.shared.seats);
         self.shared.table.with_space(space, |records| {
             let Some(records) = records.filter(|records| records.is_whole()) else {
                 return false;

@@ -25,6 +25,7 @@ use crate::reads::ReadSet;
 use crate::snapshot::Snapshot;
 use crate::table::hash;
 use crate::writes::WriteSet;
+use ahead::Going;
 use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use std::any::Any;
@@ -44,6 +45,7 @@ pub struct Mark {
     dropped: usize,
     attached: usize,
     ahead: usize,
+    went_ahead: u32,
 }
 
 /// What a statement reads at, kept while others run in its midst. See [`Txn::keep_snapshot`].
@@ -122,6 +124,12 @@ pub struct Txn {
     closed: Vec<SpaceId>,
     /// Spaces in which some of it has been committed already ([`Txn::commit_ahead`]), after these commits.
     ahead: Vec<(SpaceId, Timestamp)>,
+    /// How often something was.
+    went_ahead: u32,
+    /// Where the present statement commits ahead.
+    going: Option<Going>,
+    /// What those spaces are read at, if the present statement reads at what was there before.
+    beyond: Option<Arc<Snapshot>>,
     /// What the parts of one statement read their transaction's own writes at.
     state: Option<usize>,
     pub(crate) finished: bool,
@@ -156,6 +164,9 @@ impl Txn {
             attached: Vec::new(),
             closed: Vec::new(),
             ahead: Vec::new(),
+            went_ahead: 0,
+            going: None,
+            beyond: None,
             state: None,
             finished: false,
         }
@@ -238,6 +249,7 @@ impl Txn {
 
     /// Reads at now from here on. A cursor that is open keeps what it has.
     fn renew_snapshot(&mut self) {
+        self.beyond = None;
         match Arc::get_mut(&mut self.snapshot) {
             Some(mine) => mine.renew(&self.shared),
             None => self.snapshot = Arc::new(Snapshot::take(&self.shared)),
@@ -252,7 +264,10 @@ impl Txn {
 
     /// Reads at what was kept from here on.
     pub fn return_to_snapshot(&mut self, kept: KeptSnapshot) {
-        self.snapshot = kept.0;
+        let left = std::mem::replace(&mut self.snapshot, kept.0);
+        if !self.ahead.is_empty() && left.timestamp > self.snapshot.timestamp {
+            self.beyond.get_or_insert(left);
+        }
     }
 
     /// A point to roll back to.
@@ -263,6 +278,7 @@ impl Txn {
             dropped: self.dropped.len(),
             attached: self.attached.len(),
             ahead: self.ahead.len(),
+            went_ahead: self.went_ahead,
         }
     }
 
@@ -441,6 +457,7 @@ impl Txn {
             self.shared.open_space(space);
         }
         self.shared.abandon(self.ahead.drain(..));
+        self.going = None;
         self.writes.clear();
         self.state = None;
         self.optimistic = false;

@@ -9,7 +9,6 @@ use crate::step::{Pause, Reason, RowSink, Step};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format};
 use quintet_direct::{AHEAD_SPACE, Context, Stop, insert_row, translate};
-use quintet_ir::Expr;
 use quintet_ir::statement::{Insert, Statement};
 use quintet_sql::command::{CopyFrom, CopyKind, CopyTo};
 use quintet_tc::Mark;
@@ -45,7 +44,10 @@ impl Session {
             .ok_or_else(|| SqlError::internal("COPY runs in a transaction"))?;
         let mark = txn.begin_statement();
         let reader = CopyReader::new(copy.format.clone());
-        let fresh = self.fresh_spaces(copy);
+        let fresh = match copy.insert.statement() {
+            Some(Statement::Insert(insert)) => self.fresh_spaces(insert),
+            _ => Vec::new(),
+        };
         self.copy_commits = commits;
         self.copied = 0;
         self.copy = Some(CopyInto {
@@ -180,29 +182,6 @@ impl Session {
             }
             Err(Stop::Error(error)) => Err(in_line(error, copy)),
             Err(Stop::Commit) => Err(super::execute::only_calls_commit()),
-        }
-    }
-
-    /// The spaces of a table that this transaction has made or emptied; none where a row may have something else read, whose
-    /// validation would be forgotten, or where somebody may want to come back to a savepoint, at which the table was there
-    /// without what went ahead.
-    fn fresh_spaces(&self, copy: &CopyFrom) -> Vec<SpaceId> {
-        let table = &copy.table;
-        let Some(Statement::Insert(insert)) = copy.insert.statement() else {
-            return Vec::new();
-        };
-        let checks = table.checks.iter().map(|check| &check.condition);
-        let reads = table.references.is_some()
-            || insert.values.iter().chain(checks).any(Expr::calls_routine);
-        if self.changed_schema.is_none() || reads || !self.savepoints.is_empty() {
-            return Vec::new();
-        }
-        let indexes = table.indexes.iter().map(|index| index.space);
-        let own: Vec<SpaceId> = indexes.chain([table.space]).collect();
-        let committed = self.db.schema().catalog.spaces();
-        match own.iter().any(|space| committed.contains(space)) {
-            true => Vec::new(),
-            false => own,
         }
     }
 

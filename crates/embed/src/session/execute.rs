@@ -104,6 +104,7 @@ impl Session {
                     return Ok(None);
                 }
                 self.ensure_schema(portal)?;
+                self.choose_what_goes_ahead(procedure);
                 let run = Run::new(&self.host.direct, Arc::clone(procedure));
                 portal.state = PortalState::Running(Box::new(run));
                 return Ok(None);
@@ -116,6 +117,7 @@ impl Session {
                     Changed::Done(Some(filling)) => {
                         // Sequences it draws from may be new.
                         self.schema();
+                        self.choose_what_goes_ahead(&filling);
                         let run = Run::new(&self.host.direct, filling);
                         portal.state = PortalState::Running(Box::new(run));
                         Ok(None)

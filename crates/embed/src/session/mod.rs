@@ -27,6 +27,7 @@
 //! | `temporary` | temporary tables: when the session commits, and when it ends |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
+//! | `ahead` | what fills a table that nobody else can see |
 //! | `prepared` | PREPARE, EXECUTE, and what a session has prepared, as it sees it |
 //! | `objects` | what objects of the catalogue are called, as it sees them |
 //! | `feed` | what the database tells of itself as rows |
@@ -43,6 +44,7 @@
 
 mod activity;
 mod advising;
+mod ahead;
 mod batched;
 mod call;
 mod change;

@@ -62,6 +62,14 @@ impl Portals {
         }
     }
 
+    /// Whether there is one like this.
+    pub fn any(&self, mut is_one: impl FnMut(&Portal) -> bool) -> bool {
+        self.unnamed
+            .iter()
+            .chain(self.named.values())
+            .any(&mut is_one)
+    }
+
     /// Forgets all of them.
     pub fn clear(&mut self) {
         self.unnamed = None;

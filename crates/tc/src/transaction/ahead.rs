@@ -12,12 +12,20 @@
 
 use super::{Mark, Txn};
 use crate::error::Error;
+use crate::snapshot::Snapshot;
 use crate::writes::WriteSet;
 use quintet_base::{Durability, Level, SpaceId, Timestamp};
 use std::sync::Arc;
 
 /// Rows that are committed ahead together take about so much memory, unless one transaction may not even have that.
 const AHEAD_BYTES: usize = 32 * 1024 * 1024;
+
+/// Where a statement commits ahead whatever it writes there.
+pub(super) struct Going {
+    spaces: Vec<SpaceId>,
+    since: Mark,
+    told_in: SpaceId,
+}
 
 impl Txn {
     /// Whether so much is buffered that what can go ahead should.
@@ -34,6 +42,56 @@ impl Txn {
     /// See [`Txn::forget`].
     pub fn remember(&mut self) {
         self.aside = false;
+    }
+
+    /// Until [`Txn::stay`], [`Txn::relieve`] commits ahead what is written to these spaces from here on. At READ COMMITTED
+    /// only: a statement that reads other spaces goes on reading them as they were when it began, and what went ahead as
+    /// it is. The caller sees to what [`Txn::commit_ahead`] asks of it, and to it that nothing else is written meanwhile.
+    pub fn go_ahead(&mut self, spaces: Vec<SpaceId>, told_in: SpaceId) {
+        if self.level == Level::ReadCommitted {
+            let since = self.mark();
+            self.going = Some(Going {
+                spaces,
+                since,
+                told_in,
+            });
+        }
+    }
+
+    /// See [`Txn::go_ahead`].
+    pub fn stay(&mut self) {
+        self.going = None;
+    }
+
+    /// Commits ahead what the statement has written, if that is much and it may ([`Txn::go_ahead`]).
+    ///
+    /// # Errors
+    /// Those of a commit.
+    pub fn relieve(&mut self) -> Result<(), Error> {
+        if self.going.is_none() || !self.is_heavy() {
+            return Ok(());
+        }
+        let Some(going) = self.going.take() else {
+            return Ok(());
+        };
+        if self.take_ahead(&going.spaces, going.since, going.told_in)? {
+            self.beyond = Some(Arc::new(Snapshot::take(&self.shared)));
+            self.going = Some(going);
+        }
+        Ok(())
+    }
+
+    /// Whether anything went ahead since the mark: to undo it now, all of the transaction has to be undone.
+    pub fn has_gone_ahead_since(&self, mark: Mark) -> bool {
+        self.went_ahead != mark.went_ahead
+    }
+
+    /// What is read in a space is read at this.
+    pub(crate) fn snapshot_in(&self, space: SpaceId) -> &Arc<Snapshot> {
+        match &self.beyond {
+            Some(beyond) if self.ahead.iter().any(|(gone, _)| *gone == space) => beyond,
+            _ => &self.snapshot,
+        }
     }
 
     /// Commits what it has written since a mark, now and for good, and reads at a later snapshot from here on. False, and nothing has
@@ -55,9 +113,20 @@ impl Txn {
             Level::Serializable => self.reads.borrow().is_empty(),
             Level::Snapshot => !self.snapshot_used,
         };
-        if !may_move {
+        if !may_move || !self.take_ahead(spaces, since, told_in)? {
             return Ok(false);
         }
+        self.renew_snapshot();
+        Ok(true)
+    }
+
+    /// Commits ahead, and has none of what it buffered any more.
+    fn take_ahead(
+        &mut self,
+        spaces: &[SpaceId],
+        since: Mark,
+        told_in: SpaceId,
+    ) -> Result<bool, Error> {
         let is_one = |space: SpaceId| spaces.contains(&space);
         let Some(writes) = self.writes.take_since(since.undo, is_one, told_in) else {
             return Ok(false);
@@ -81,7 +150,7 @@ impl Txn {
                 }
             }
         }
-        self.renew_snapshot();
+        self.went_ahead += 1;
         let all = self.ahead.clone();
         self.tell_ahead(&all, told_in)?;
         Ok(true)

@@ -146,7 +146,7 @@ impl Txn {
     /// First committer wins: nobody committed to the key after this snapshot. The row's lock is
     /// held, so whoever is about to had the record's entry locked before, and is waited for.
     fn check_unchanged(&self, Place { hash, space, key }: Place<'_>) -> Result<(), Error> {
-        let snapshot = self.snapshot.timestamp;
+        let snapshot = self.snapshot_in(space).timestamp;
         let table = &self.shared.table;
         let guard = quintet_index::pin();
         let newest = table.find(hash, space, key, &guard);

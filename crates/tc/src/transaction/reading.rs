@@ -84,7 +84,7 @@ impl Txn {
         see: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, Error> {
         let touch = self.touches();
-        let snapshot = self.snapshot.timestamp;
+        let snapshot = self.snapshot_in(key.1).timestamp;
         self.shared.read(snapshot, key, touch, |row, timestamp| {
             self.note_version(timestamp);
             see(row)
@@ -121,11 +121,22 @@ impl Txn {
             }
         }
         let snapshot = self.snapshot.timestamp;
-        self.shared.read_many(snapshot, keys, |at, row, timestamp| {
+        let mut show = |at: usize, row: Option<&[u8]>, timestamp| {
             self.note_version(timestamp);
-            let (space, key) = keys[at];
+            let (space, key): (SpaceId, &[u8]) = keys[at];
             see(at, self.own(space, key).unwrap_or(row));
-        })
+        };
+        if self.beyond.is_some() {
+            for (at, (space, key)) in keys.iter().enumerate() {
+                let snapshot = self.snapshot_in(*space).timestamp;
+                let place = (hash(*space, key), *space, *key);
+                self.shared.read(snapshot, place, false, |row, timestamp| {
+                    show(at, row, timestamp)
+                })?;
+            }
+            return Ok(());
+        }
+        self.shared.read_many(snapshot, keys, show)
     }
 
     /// Says that these keys will be read soon, so that what is not in memory is fetched side by side. A
@@ -171,7 +182,8 @@ impl Txn {
         direction: Direction,
     ) -> Result<Scan, Error> {
         self.check_fence(space)?;
-        self.note_version(self.snapshot.timestamp);
+        let snapshot = self.snapshot_in(space);
+        self.note_version(snapshot.timestamp);
         let footprint = self.remembers().then(|| {
             // Nothing read yet: a range that holds no key.
             let nothing = || Bound::Excluded(Bytes::new());
@@ -185,7 +197,7 @@ impl Txn {
         });
         Scan::new(
             Arc::clone(&self.shared),
-            Arc::clone(&self.snapshot),
+            Arc::clone(snapshot),
             space,
             range,
             direction,
