@@ -7,7 +7,7 @@ use crate::context::{Context, Env, Halt, Stop, Workspace};
 use crate::rowid::RowIds;
 use crate::sequence::Sequences;
 use crate::work;
-use quintet_base::{Level, SqlResult};
+use quintet_base::{Level, SpaceId, SqlResult};
 use quintet_ir::ddl::Work;
 use quintet_ir::{SequenceDef, SequenceState};
 use quintet_tc::{KeptSnapshot, Tc, Txn};
@@ -104,6 +104,11 @@ impl Direct {
         let mut workspace = Workspace::default();
         let mut env = Env::new(context, &mut workspace);
         work::run(self, &mut env, work).map_err(crate::run::stop_outside_a_run)
+    }
+
+    /// The ids of the rows of one space go on in another, into which they are moved before anything else is put there.
+    pub fn carry_row_ids(&self, from: SpaceId, to: SpaceId) {
+        self.shared().row_ids.carry(from, to);
     }
 
     /// Checks the constraints that were put off until now. Before a commit, before a change of the tables that

@@ -55,6 +55,19 @@ impl RowIds {
             ))
         })
     }
+
+    /// Rows of one space are on their way to another, which has none yet.
+    pub fn carry(&self, from: SpaceId, to: SpaceId) {
+        let counters = self.counters.load();
+        let Some(last) = counters.get(&from).map(|last| last.load(Ordering::Relaxed)) else {
+            return;
+        };
+        self.counters.rcu(|counters| {
+            let mut counters = HashMap::clone(counters);
+            counters.insert(to, Arc::new(AtomicI64::new(last)));
+            counters
+        });
+    }
 }
 
 fn greatest(space: SpaceId, tc: &Tc) -> Result<i64, NoId> {

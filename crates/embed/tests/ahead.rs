@@ -254,6 +254,57 @@ fn a_table_may_be_filled_from_others_with_more_than_a_transaction() {
     assert_eq!(sum(&mut client, "d"), "29999|450014989");
 }
 
+/// A table that others see and that is empty is given new spaces when a statement turns out to be too large for a transaction.
+#[test]
+fn an_empty_table_that_is_there_may_be_filled_with_more_than_a_transaction() {
+    let (dir, db) = filled();
+    let (mut client, mut other) = (db.client().unwrap(), db.client().unwrap());
+    let sum = |client: &mut Client, table: &str| {
+        one(client, &format!("select count(*), sum(n) from {table}"))
+    };
+    let whole = "30000|450015000";
+    let tables = "create table keyed (n int primary key, note text); create index keyed_note on keyed (note); create table plain (n int, note text)";
+    client.query(tables).unwrap();
+    for table in ["keyed", "plain"] {
+        let insert = format!("insert into {table} select n, note from t");
+        client.query(&insert).unwrap();
+        assert_eq!(sum(&mut other, table), whole);
+        let one_more = format!("insert into {table} values (-1, 'x')");
+        other.query(&one_more).unwrap();
+        assert_eq!(sum(&mut client, table), "30001|450014999");
+        // Rows are there now.
+        let again = format!("insert into {table} select n + 100000, note from t");
+        assert_eq!(state(&mut client, &again), SqlState::OUT_OF_MEMORY);
+        assert_eq!(sum(&mut client, table), "30001|450014999");
+        client.query(&format!("truncate {table}")).unwrap();
+
+        client.query(&format!("begin; {insert}")).unwrap();
+        assert_eq!(sum(&mut client, table), whole);
+        assert_eq!(sum(&mut other, table), "0|-");
+        client
+            .query(&format!(
+                "{one_more}; delete from {table} where n = 7; rollback"
+            ))
+            .unwrap();
+        assert_eq!(sum(&mut client, table), "0|-");
+        client.query(&format!("begin; {one_more}")).unwrap();
+        // Its own row of before would have to move, too.
+        assert_eq!(state(&mut client, &insert), SqlState::OUT_OF_MEMORY);
+        client.query("rollback").unwrap();
+        client.query(&insert).unwrap();
+        assert_eq!(sum(&mut other, table), whole);
+    }
+    let found = "select n from keyed where note = 'a note of some length about 17000'";
+    assert_eq!(one(&mut other, found), "17000");
+    drop((client, other, db));
+    let db = open_at(&dir);
+    let mut client = db.client().unwrap();
+    check(&mut client);
+    for table in ["keyed", "plain"] {
+        assert_eq!(sum(&mut client, table), whole);
+    }
+}
+
 /// Goal: a statement whose rows go ahead reads everything else as it was when it began. Method: amounts are moved between accounts all
 /// the time; a copy, made row by row by way of a key, has the sum of all of them.
 #[test]

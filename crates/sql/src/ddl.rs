@@ -44,11 +44,11 @@ mod user_type;
 mod view;
 
 use crate::catalog::Relation;
-use crate::command::Planned;
+use crate::command::{Command, DdlPlan, Planned};
 use crate::draft::{Draft, owned_sequences, spaces_of};
 use crate::from::{row_target, target_table};
 use crate::names::{self, inner};
-use crate::planner::Planner;
+use crate::planner::{PlanContext, Planner};
 use crate::role;
 use crate::routine;
 use crate::stored;
@@ -434,11 +434,7 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
     }
     parts.retain(|(_, part)| !tables.iter().any(|table| table.id == part.id));
     for table in tables {
-        let mut record = record_of(planner, &table)?;
-        draft.renew_spaces(&mut record);
-        record.revision += 1;
-        draft.put_table(&record)?;
-        draft.drop_spaces(spaces_of(&table));
+        leave_rows(&mut draft, &table)?;
         if statement.restart_seqs {
             for id in owned_sequences(planner.catalog(), table.id, None) {
                 if let Some(sequence) = planner.catalog().sequence_by_id(id) {
@@ -451,6 +447,39 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
         partition::truncate(&mut draft, id)?;
     }
     draft.finish("TRUNCATE TABLE")
+}
+
+/// The table is in new spaces from now on, and its rows go with the old ones.
+fn leave_rows(draft: &mut Draft<'_, '_>, table: &TableRef) -> SqlResult<()> {
+    let mut record = record_of(draft.planner, table)?;
+    draft.renew_spaces(&mut record);
+    record.revision += 1;
+    draft.put_table(&record)?;
+    draft.drop_spaces(spaces_of(table));
+    Ok(())
+}
+
+/// As TRUNCATE, for whoever is about to fill an empty table: new spaces, which nobody else can name. `None`: the table is not by
+/// itself, it is divided, refers to others or others refer to it.
+///
+/// # Errors
+/// What the catalogue says.
+pub fn renew(context: &PlanContext<'_>, table: &TableRef) -> SqlResult<Option<DdlPlan>> {
+    let planner = Planner::new(context, "", &[]);
+    let catalog = planner.catalog();
+    let is_alone = table.partitions.is_none()
+        && table.references.is_none()
+        && catalog.record(table.id).is_some()
+        && catalog.foreign_keys_to(table.id).next().is_none();
+    if !is_alone {
+        return Ok(None);
+    }
+    let mut draft = Draft::new(&planner);
+    leave_rows(&mut draft, table)?;
+    match draft.finish("COPY")?.command {
+        Command::Ddl(plan) => Ok(Some(plan)),
+        _ => Ok(None),
+    }
 }
 
 /// Tables that refer to one of those that are emptied must be emptied, too.

@@ -117,7 +117,7 @@ mod with;
 
 pub use catalog::{Catalog, CatalogChange};
 pub use command::{Command, Planned};
-pub use ddl::{plan_commit, plan_discard};
+pub use ddl::{plan_commit, plan_discard, renew};
 pub use dump::DumpLine;
 pub use feed::Feed;
 pub use kept_settings::{KEPT_SETTINGS, KeptSetting, kept_setting};

@@ -16,7 +16,7 @@ mod ahead;
 mod claiming;
 mod reading;
 
-pub use ahead::ahead_from;
+pub use ahead::{Buffered, ahead_from};
 
 use crate::component::Handle;
 use crate::error::Error;
@@ -439,6 +439,9 @@ impl Txn {
         assert!(!self.finished, "a finished transaction cannot commit");
         let result = crate::commit::commit(self, durability);
         let result = result.inspect_err(|error| self.note_lost(error));
+        if result.is_ok() {
+            self.ahead.clear();
+        }
         let keeps = matches!(
             result,
             Err(Error::Blocked(_) | Error::Conflict { .. } | Error::SnapshotTooOld)

@@ -1,41 +1,175 @@
 //! Which statements may write more than a transaction can buffer: those that fill tables which nobody else can see.
 //!
 //! Relies on: `tc` commits ahead what goes to spaces that no committed catalogue names.  Promises: what would have to be validated, or
-//! could be asked back without the table, is not committed ahead.  Does not: commit anything.
+//! could be asked back without the table, is not committed ahead; nobody's row is lost with the old spaces of a table.
+//! Does not: commit anything.
+//!
+//! A table that others see and that is empty is given new spaces, as by TRUNCATE, once a statement has put much into it: others that
+//! want to write to it wait from then on, until the transaction ends.
+//!
+//! ```text
+//!   rows … much? ─► turn to change the schema ─► close ─► still empty? ─► new spaces, rows moved there ─► ahead
+//! ```
 
-use super::Session;
-use super::portal::PortalState;
-use quintet_base::SpaceId;
-use quintet_direct::AHEAD_SPACE;
+use super::change::Turn;
+use super::portal::{Portal, PortalState};
+use super::{Session, execute};
+use crate::step::{Pause, Reason};
+use quintet_base::{Level, SpaceId, SqlError, SqlResult, SqlState};
+use quintet_dc::{Direction, KeyRange};
+use quintet_direct::{AHEAD_SPACE, Run, translate};
 use quintet_ir::expressions::{each_node_of_statement, each_of_plan};
 use quintet_ir::statement::{Insert, Procedure, Statement};
-use quintet_ir::{Expr, Plan};
+use quintet_ir::{Expr, Plan, TableDef};
+use quintet_sql::command::Command;
+use quintet_tc::{Error, Mark};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Session {
-    /// The spaces of a table that this transaction has made or emptied; none where a row may have something else read, whose
+    /// The spaces of a table that this transaction has made or emptied; none if others can name them, or where a row may have something else read, whose
     /// validation would be forgotten, where somebody may want to come back to a savepoint, at which the table was there
     /// without what went ahead, or where a cursor is open that may be in the midst of it.
     pub(super) fn fresh_spaces(&self, insert: &Insert) -> Vec<SpaceId> {
-        let table = &insert.table;
-        let checks = table.checks.iter().map(|check| &check.condition);
-        let reads = table.references.is_some()
-            || insert.values.iter().chain(checks).any(Expr::calls_routine);
-        let is_open = self.portals.any(|portal| {
-            matches!(
-                portal.state,
-                PortalState::Running(_) | PortalState::CopyOut(..)
-            )
-        });
-        if self.changed_schema.is_none() || reads || is_open || !self.savepoints.is_empty() {
+        if self.changed_schema.is_none() || !self.may_go_ahead(insert) {
             return Vec::new();
         }
-        let indexes = table.indexes.iter().map(|index| index.space);
-        let own: Vec<SpaceId> = indexes.chain([table.space]).collect();
+        let own = spaces_of(&insert.table);
         let committed = self.db.schema().catalog.spaces();
         match own.iter().any(|space| committed.contains(space)) {
             true => Vec::new(),
             false => own,
         }
+    }
+
+    /// Whether rows of a table could be committed ahead if its spaces were new.
+    fn may_go_ahead(&self, insert: &Insert) -> bool {
+        let table = &insert.table;
+        let checks = table.checks.iter().map(|check| &check.condition);
+        let reads = table.references.is_some()
+            || insert.values.iter().chain(checks).any(Expr::calls_routine);
+        let is_open = |portal: &Portal| {
+            matches!(
+                portal.state,
+                PortalState::Running(_) | PortalState::CopyOut(..)
+            )
+        };
+        !reads && self.savepoints.is_empty() && !self.portals.any(is_open)
+    }
+
+    /// Gives an empty table new spaces, with what the transaction has written to the old ones since a mark. Then
+    /// [`Session::schema`] is another one. [`Renewed::No`]: it is not empty, or cannot be given any.
+    pub(super) fn renew_table(&mut self, insert: &Insert, since: Mark) -> SqlResult<Renewed> {
+        let table = &insert.table;
+        let is_fit = self.level == Level::ReadCommitted
+            && self.past.is_none()
+            && self.may_go_ahead(insert)
+            && self.is_empty_for_others(table)?;
+        if !is_fit {
+            return Ok(Renewed::No);
+        }
+        if let Turn::Wait(pause) = self.take_turn()? {
+            return Ok(Renewed::Wait(pause));
+        }
+        let schema = Arc::clone(self.schema());
+        let now = schema.catalog.table_by_id(table.id);
+        if !now.is_some_and(|now| Arc::ptr_eq(now, table)) {
+            return Ok(Renewed::No);
+        }
+        let context = self.host.plan_context(&schema.catalog);
+        let Some(plan) = quintet_sql::renew(&context, table)? else {
+            return Ok(Renewed::No);
+        };
+        let txn = self.ensure_txn_at(Level::ReadCommitted, schema.timestamp);
+        match txn.close_space(table.space) {
+            Ok(()) => {}
+            Err(Error::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
+                return Err(execute::canceled());
+            }
+            Err(Error::Blocked(wait)) => return Ok(Renewed::Wait(Pause(Reason::Row(wait)))),
+            Err(error) => return Err(self.told(error)),
+        }
+        // Those who were about to commit have; others wait.
+        if !self.is_empty_for_others(table)? {
+            return Ok(Renewed::No);
+        }
+        let old = spaces_of(table);
+        let txn = self.ensure_txn_at(Level::ReadCommitted, schema.timestamp);
+        let Some(rows) = txn.take_out(&old, since, AHEAD_SPACE) else {
+            return Ok(Renewed::No);
+        };
+        if let Some(pause) = self.do_change(&plan, &schema)? {
+            let back = self
+                .txn
+                .as_mut()
+                .map(|txn| txn.put_back(rows, |space| space));
+            back.transpose().map_err(|error| self.told(error))?;
+            return Ok(Renewed::Wait(pause));
+        }
+        let schema = Arc::clone(self.schema());
+        let Some(new) = schema.catalog.table_by_id(table.id) else {
+            return Err(SqlError::internal("a table is gone with its rows"));
+        };
+        let fresh = spaces_of(new);
+        self.db.direct.carry_row_ids(table.space, new.space);
+        let txn = self.ensure_txn_at(Level::ReadCommitted, schema.timestamp);
+        let since = txn.mark();
+        let place = |space| {
+            let at = old.iter().position(|known| *known == space);
+            at.map_or(space, |at| fresh[at])
+        };
+        txn.put_back(rows, place)
+            .map_err(|error| self.told(error))?;
+        Ok(Renewed::Yes { fresh, since })
+    }
+
+    /// Whether a statement that has failed may succeed if the table that it fills is given new spaces.
+    pub(super) fn may_renew(&self, portal: &Portal, error: &SqlError) -> bool {
+        error.state == SqlState::OUT_OF_MEMORY
+            && insert_of(portal).is_some_and(|insert| self.fresh_spaces(insert).is_empty())
+    }
+
+    /// Begins a statement again whose table has new spaces now.
+    ///
+    /// # Errors
+    /// That of its first attempt, if the table cannot be given any.
+    pub(super) fn renew_and_run(&mut self, portal: &mut Portal) -> SqlResult<Option<Pause>> {
+        let PortalState::Renewing(refused) = &portal.state else {
+            return Ok(None);
+        };
+        let txn = self.txn.as_ref();
+        let (Some(insert), Some(since)) = (insert_of(portal), txn.map(|txn| txn.mark())) else {
+            return Err(SqlError::clone(refused));
+        };
+        match self.renew_table(insert, since)? {
+            Renewed::Wait(pause) => return Ok(Some(pause)),
+            Renewed::No => return Err(SqlError::clone(refused)),
+            Renewed::Yes { .. } => {}
+        }
+        portal.prepared = self.current(Arc::clone(&portal.prepared), None)?;
+        self.ensure_schema(portal)?;
+        let prepared = Arc::clone(&portal.prepared);
+        let Command::Run(procedure) = &prepared.planned.command else {
+            return Err(SqlError::internal("INSERT is planned as something else"));
+        };
+        self.choose_what_goes_ahead(procedure);
+        let run = Run::new(&self.host.direct, Arc::clone(procedure));
+        portal.state = PortalState::Running(Box::new(run));
+        Ok(None)
+    }
+
+    /// Whether nobody has committed a row that is there now.
+    fn is_empty_for_others(&self, table: &TableDef) -> SqlResult<bool> {
+        let now = self.db.tc.begin(Level::ReadCommitted);
+        let mut rows = now
+            .scan(table.space, &KeyRange::all(), Direction::Forward)
+            .map_err(|error| self.told(error))?;
+        let first = rows.next(&now).map_err(|error| self.told(error))?;
+        Ok(first.is_none())
+    }
+
+    fn told(&self, error: Error) -> SqlError {
+        translate(error, self.level, &self.host.schema.catalog_names())
     }
 
     /// A statement is about to be run: what it writes may be committed ahead, or not.
@@ -53,6 +187,34 @@ impl Session {
             }
         }
     }
+}
+
+/// What came of [`Session::renew_table`].
+pub(super) enum Renewed {
+    /// Wait, and ask again.
+    Wait(Pause),
+    No,
+    /// These are the spaces; all that is in them was written since the mark.
+    Yes {
+        fresh: Vec<SpaceId>,
+        since: Mark,
+    },
+}
+
+/// What a portal runs, if it does nothing but fill a table from others.
+fn insert_of(portal: &Portal) -> Option<&Insert> {
+    let Command::Run(procedure) = &portal.prepared.planned.command else {
+        return None;
+    };
+    match procedure.statement() {
+        Some(statement @ Statement::Insert(insert)) if is_plain(statement, insert) => Some(insert),
+        _ => None,
+    }
+}
+
+fn spaces_of(table: &TableDef) -> Vec<SpaceId> {
+    let indexes = table.indexes.iter().map(|index| index.space);
+    indexes.chain([table.space]).collect()
 }
 
 /// Whether an INSERT puts rows of tables into another and does nothing else: no row is locked, no routine called, nothing kept

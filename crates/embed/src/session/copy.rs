@@ -3,6 +3,8 @@
 //! Relies on: `copy_in` for the input format, `direct::insert_row`.  Promises: one COPY is one
 //! statement: all of its rows or none.  Does not: skip a constraint or an index.
 
+use super::ahead::Renewed;
+use super::planning::Prepared;
 use super::{Mode, Session};
 use crate::copy_in::{CopyReader, Fields};
 use crate::step::{Pause, Reason, RowSink, Step};
@@ -10,8 +12,9 @@ use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format};
 use quintet_direct::{AHEAD_SPACE, Context, Stop, insert_row, translate};
 use quintet_ir::statement::{Insert, Statement};
-use quintet_sql::command::{CopyFrom, CopyKind, CopyTo};
-use quintet_tc::Mark;
+use quintet_sql::command::{Command, CopyFrom, CopyKind, CopyTo};
+use quintet_tc::{Mark, Txn};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A COPY FROM STDIN in progress.
@@ -22,6 +25,10 @@ pub(super) struct CopyInto {
     /// The table's spaces, if they are new: nobody else can look there, so what is much is committed ahead. None as soon as that
     /// cannot be.
     fresh: Vec<SpaceId>,
+    /// All that is in them was written since.
+    since: Mark,
+    /// How it is planned, if an empty table may yet be given new ones.
+    renewable: Option<Arc<Prepared>>,
     /// A row that met a lock, to be inserted when the wait is over.
     waiting: Option<Vec<Value>>,
     rows: u64,
@@ -37,7 +44,12 @@ impl CopyInto {
 }
 
 impl Session {
-    pub(super) fn begin_copy_in(&mut self, copy: &CopyFrom, commits: bool) -> SqlResult<Step> {
+    pub(super) fn begin_copy_in(
+        &mut self,
+        copy: &CopyFrom,
+        prepared: &Arc<Prepared>,
+        commits: bool,
+    ) -> SqlResult<Step> {
         let txn = self
             .txn
             .as_mut()
@@ -55,6 +67,8 @@ impl Session {
             reader,
             mark,
             fresh,
+            since: mark,
+            renewable: Some(Arc::clone(prepared)),
             waiting: None,
             rows: 0,
         });
@@ -173,8 +187,7 @@ impl Session {
         match inserted {
             Ok(rows) => {
                 copy.rows += rows;
-                self.relieve(copy)?;
-                Ok(None)
+                self.relieve(copy)
             }
             Err(Stop::Blocked(wait)) => {
                 copy.waiting = Some(row);
@@ -186,20 +199,48 @@ impl Session {
     }
 
     /// Commits what was copied so far, if that is much and can be.
-    fn relieve(&mut self, copy: &mut CopyInto) -> SqlResult<()> {
-        let Some(txn) = self.txn.as_mut() else {
-            return Ok(());
-        };
-        if copy.fresh.is_empty() || !txn.is_heavy() {
-            return Ok(());
+    fn relieve(&mut self, copy: &mut CopyInto) -> SqlResult<Option<Pause>> {
+        if !self.txn.as_ref().is_some_and(Txn::is_heavy) {
+            return Ok(None);
         }
-        let gone = txn.commit_ahead(&copy.fresh, copy.mark, AHEAD_SPACE);
+        if copy.fresh.is_empty()
+            && let Some(pause) = self.renew(copy)?
+        {
+            return Ok(Some(pause));
+        }
+        let Some(txn) = self.txn.as_mut().filter(|_| !copy.fresh.is_empty()) else {
+            return Ok(None);
+        };
+        let gone = txn.commit_ahead(&copy.fresh, copy.since, AHEAD_SPACE);
         let names = self.host.schema.catalog_names();
         let gone = gone.map_err(|error| translate(error, self.level, &names))?;
         if !gone {
             copy.fresh.clear();
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Gives an empty table that others see new spaces, if it has not been found that this cannot be.
+    fn renew(&mut self, copy: &mut CopyInto) -> SqlResult<Option<Pause>> {
+        let Some(prepared) = copy.renewable.take() else {
+            return Ok(None);
+        };
+        match self.renew_table(copy.insert()?, copy.mark)? {
+            Renewed::No => {}
+            Renewed::Wait(pause) => {
+                copy.renewable = Some(prepared);
+                return Ok(Some(pause));
+            }
+            Renewed::Yes { fresh, since } => {
+                let again = self.current(prepared, None)?;
+                let Command::CopyFrom(plan) = &again.planned.command else {
+                    return Err(SqlError::internal("COPY is planned as something else"));
+                };
+                copy.plan = plan.clone();
+                (copy.fresh, copy.since) = (fresh, since);
+            }
+        }
+        Ok(None)
     }
 
     pub(super) fn begin_copy_out(&mut self, copy: &CopyTo, sink: &mut dyn RowSink) {

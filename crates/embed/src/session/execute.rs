@@ -95,6 +95,9 @@ impl Session {
         match &planned.command {
             Command::Empty => return self.finish(portal, None).map(Some),
             Command::Run(procedure) => {
+                if !procedure.is_call() {
+                    self.note_if_alone(portal);
+                }
                 self.enter_statement();
                 self.refuse_write_if_read_only(procedure, planned.tag)?;
                 if procedure.is_call() {
@@ -245,7 +248,9 @@ impl Session {
                 self.refuse_if_read_only("COPY FROM")?;
                 self.ensure_schema(portal)?;
                 portal.state = PortalState::Done(None);
-                return self.begin_copy_in(copy, portal.commits).map(Some);
+                return self
+                    .begin_copy_in(copy, &portal.prepared, portal.commits)
+                    .map(Some);
             }
             Command::CopyTo(copy) => {
                 self.enter_statement();
@@ -310,6 +315,9 @@ impl Session {
         if let Some(pause) = self.leave_batch(portal)? {
             return Ok(Step::Wait(pause));
         }
+        if let Some(pause) = self.renew_and_run(portal)? {
+            return Ok(Step::Wait(pause));
+        }
         if matches!(portal.state, PortalState::Advising(_))
             && let Some(pause) = self.advise(portal)?
         {
@@ -353,7 +361,19 @@ impl Session {
                     (portal.rows, portal.told) = (0, 0);
                     return Ok(Step::Yielded);
                 }
-                let pulled = pulled?;
+                if let Err(error) = &pulled
+                    && self.may_renew(portal, error)
+                {
+                    portal.state = PortalState::Renewing(Box::new(error.clone()));
+                    return self.go_on(portal, max_rows, sink);
+                }
+                let pulled = match pulled {
+                    Ok(pulled) => pulled,
+                    Err(error) => return self.run_again(portal, error),
+                };
+                let PortalState::Running(run) = &portal.state else {
+                    return Err(SqlError::internal("a run is gone"));
+                };
                 self.host.moment_is_over.set(false);
                 (run_tag(verb, run, portal.rows, told), pulled)
             }
@@ -417,6 +437,7 @@ impl Session {
                 return Ok(Step::Done(again));
             }
             PortalState::Ready
+            | PortalState::Renewing(_)
             | PortalState::Queued(_)
             | PortalState::Batched(_)
             | PortalState::Calling(_)
@@ -445,9 +466,18 @@ impl Session {
             self.set(local, &name, Some(&value))?;
         }
         let committing = self.pending.is_some() || (portal.commits && self.mode == Mode::Implicit);
-        if committing && let Some(pause) = self.commit()? {
-            portal.state = PortalState::Committing(tag);
-            return Ok(Step::Wait(pause));
+        if committing {
+            self.keeps_lost = portal.alone.is_some();
+            let committed = self.commit();
+            self.keeps_lost = false;
+            match committed {
+                Ok(None) => {}
+                Ok(Some(pause)) => {
+                    portal.state = PortalState::Committing(tag);
+                    return Ok(Step::Wait(pause));
+                }
+                Err(error) => return self.run_again(portal, error),
+            }
         }
         portal.state = PortalState::Done(tag.clone());
         Ok(Step::Done(tag))

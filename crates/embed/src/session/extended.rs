@@ -120,11 +120,12 @@ impl Session {
         Ok(())
     }
 
-    /// What follows the portal's execution is the end of the implicit transaction: a call may commit at
-    /// once, and be run again if it loses.
+    /// What follows the portal's execution is the end of the implicit transaction: a call, or a statement that gives no rows, may
+    /// commit at once, and be run again if it loses.
     pub fn ends_with(&mut self, portal: &str) {
         if let Some(portal) = self.portals.get_mut(portal)
-            && matches!(&portal.prepared.planned.command, Command::Run(procedure) if procedure.is_call())
+            && let Command::Run(procedure) = &portal.prepared.planned.command
+            && (procedure.is_call() || portal.prepared.columns.is_empty())
         {
             portal.commits = true;
         }

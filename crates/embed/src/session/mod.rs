@@ -27,6 +27,7 @@
 //! | `temporary` | temporary tables: when the session commits, and when it ends |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
+//! | `again` | statements by themselves that have lost |
 //! | `ahead` | what fills a table that nobody else can see |
 //! | `prepared` | PREPARE, EXECUTE, and what a session has prepared, as it sees it |
 //! | `objects` | what objects of the catalogue are called, as it sees them |
@@ -44,6 +45,7 @@
 
 mod activity;
 mod advising;
+mod again;
 mod ahead;
 mod batched;
 mod call;
@@ -184,6 +186,8 @@ pub struct Session {
     /// Rows of the COPY that has just ended, and whether its end commits (simple query).
     copied: u64,
     copy_commits: bool,
+    /// What is committed now would be run again if it loses: then its transaction is kept.
+    keeps_lost: bool,
     /// What calls in batches see of it.
     facts: Option<Arc<Facts>>,
     /// Whether others that come at the same time are waited for before a batch is run.
@@ -292,6 +296,7 @@ impl Session {
             copy: None,
             copied: 0,
             copy_commits: false,
+            keeps_lost: false,
             facts: None,
             company: Patience::default(),
             routed: false,

@@ -3,6 +3,7 @@
 //! Relies on: nothing but the states of what it may be doing.  Promises: it can be put aside at any step and gone on
 //! with later.  Does not: take a step by itself (`execute`), or know its name (`extended`).
 
+use super::again::Alone;
 use super::batched::Batched;
 use super::call::Calling;
 use super::cursors::Scroll;
@@ -28,6 +29,8 @@ pub(super) struct Portal {
     pub(super) announce: bool,
     /// Last statement of a simple query: commits an implicit transaction before it is answered.
     pub(super) commits: bool,
+    /// It is a transaction of its own that gives no rows.
+    pub(super) alone: Option<Alone>,
     /// Given so far.
     pub(super) rows: u64,
     /// Of these, as many as had been given when it was last suspended.
@@ -39,6 +42,8 @@ pub(super) struct Portal {
 pub(super) enum PortalState {
     Ready,
     Running(Box<Run>),
+    /// An INSERT was too large for an empty table, and begins again with new spaces for it, or is refused like this.
+    Renewing(Box<SqlError>),
     /// A call that waits for those before it.
     Queued(Box<Queued>),
     /// A call that is in line for a batch, or in one.
@@ -74,6 +79,7 @@ impl Portal {
             begun: false,
             announce: false,
             commits: false,
+            alone: None,
             rows: 0,
             told: 0,
             held: false,

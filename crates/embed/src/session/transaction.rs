@@ -160,7 +160,12 @@ impl Session {
         let durability = durability(&self.db, &self.host);
         let changed = self.changed_schema.as_ref().map(|_| Arc::clone(&self.db));
         let unpublished = changed.as_ref().map(|db| db.about_to_publish());
-        match txn.commit(durability) {
+        let keeps = std::mem::take(&mut self.keeps_lost);
+        let committed = match keeps {
+            true => txn.commit_or_keep(durability),
+            false => txn.commit(durability),
+        };
+        match committed {
             Ok(committed) => {
                 self.publish_schema(committed.timestamp);
                 drop(unpublished);
@@ -178,6 +183,9 @@ impl Session {
             Err(TcError::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(error) => {
                 let error = translate(error, self.level, &self.host.schema.catalog_names());
+                if keeps && error.state.is_retryable() {
+                    return Err(error);
+                }
                 self.note_error(&error);
                 self.txn = None;
                 self.end_transaction(false);

@@ -12,6 +12,7 @@
 
 use super::{Mark, Txn};
 use crate::error::Error;
+use crate::place::Place;
 use crate::snapshot::Snapshot;
 use crate::writes::WriteSet;
 use quintet_base::{Durability, Level, SpaceId, Timestamp};
@@ -26,6 +27,9 @@ pub(super) struct Going {
     since: Mark,
     told_in: SpaceId,
 }
+
+/// Writes that were taken out of a transaction ([`Txn::take_out`]).
+pub struct Buffered(WriteSet);
 
 impl Txn {
     /// Whether so much is buffered that what can go ahead should.
@@ -77,6 +81,38 @@ impl Txn {
         if self.take_ahead(&going.spaces, going.since, going.told_in)? {
             self.beyond = Some(Arc::new(Snapshot::take(&self.shared)));
             self.going = Some(going);
+        }
+        Ok(())
+    }
+
+    /// Takes out what was written to these spaces since a mark; `None`, and nothing has happened: not all of that is in these spaces
+    /// (but for `told_in`, see [`Txn::commit_ahead`]), or something was written to them before.
+    pub fn take_out(
+        &mut self,
+        spaces: &[SpaceId],
+        since: Mark,
+        told_in: SpaceId,
+    ) -> Option<Buffered> {
+        let is_one = |space: SpaceId| spaces.contains(&space);
+        if !self.writes.spaces().any(|(space, _)| is_one(space)) {
+            return Some(Buffered(WriteSet::default()));
+        }
+        let taken = self.writes.take_since(since.undo, is_one, told_in)?;
+        self.let_go(&taken);
+        Some(Buffered(taken))
+    }
+
+    /// Writes what was taken out, each row into the space that `place` says.
+    ///
+    /// # Errors
+    /// As [`Txn::put`].
+    pub fn put_back(
+        &mut self,
+        buffered: Buffered,
+        place: impl Fn(SpaceId) -> SpaceId,
+    ) -> Result<(), Error> {
+        for write in buffered.0.iter() {
+            self.write(Place::new(place(write.space), write.key), write.value)?;
         }
         Ok(())
     }
