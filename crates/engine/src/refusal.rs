@@ -127,7 +127,7 @@ impl Refusal {
                 "transaction is too large to be held in memory",
             )
             .detail(format!("Its writes exceed {limit} bytes."))
-            .hint("Split it into smaller transactions, configure more memory, or copy into a table that the same transaction creates or truncates."),
+            .hint("Split it into smaller transactions, configure more memory, or fill a table that is empty."),
             Refusal::Key { bytes } => SqlError::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
                 format!("a key of {bytes} bytes cannot be stored"),

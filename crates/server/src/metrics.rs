@@ -275,7 +275,7 @@ impl Page {
         );
         self.counter(
             "call_retries",
-            "Calls run again because they had lost a conflict.",
+            "Calls, and statements by themselves, run again because they had lost a conflict.",
             retries,
         );
         let calls = [
