@@ -102,4 +102,4 @@ pub use references::{deferred_tables, set_constraints};
 pub use run::Run;
 pub use sequence::{SEQUENCE_SPACE, reserved};
 pub use translate::translate;
-pub use work::AHEAD_SPACE;
+pub use work::{AHEAD_SPACE, spaces_changed};

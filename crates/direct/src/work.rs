@@ -98,6 +98,17 @@ pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(
     Ok(())
 }
 
+/// The spaces that are closed or fenced: who has written to them when this is committed, by a plan that knows nothing of it, is
+/// refused.
+pub fn spaces_changed(work: &[Work]) -> Vec<SpaceId> {
+    let fenced = work.iter().flat_map(|item| match item {
+        Work::Fence(spaces) => &spaces[..],
+        _ => &[],
+    });
+    let read = work.iter().flat_map(tables_read).map(|table| table.space);
+    fenced.copied().chain(read).collect()
+}
+
 /// The tables whose rows an item reads. A writer whose plan does not know of the change must not
 /// commit to it from then on.
 fn tables_read(item: &Work) -> Vec<&TableRef> {

@@ -46,6 +46,43 @@ fn changes_of_one_row_side_by_side_all_count() {
     }
 }
 
+/// Goal: what RETURNING gives is what was committed, and given once. Method: many count one row up; no number is there twice, none
+/// is missing.
+#[test]
+fn what_a_change_gives_is_what_was_committed() {
+    let (_dir, db) = open_with(
+        "create table t (id int primary key, n int not null); insert into t values (1, 0)",
+    );
+    const EACH: usize = 100;
+    for level in LEVELS {
+        let set = format!("set default_transaction_isolation = '{level}'");
+        let counted = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    let mut client = db.client().unwrap();
+                    let set = &set;
+                    scope.spawn(move || {
+                        client.query(set).unwrap();
+                        let count = "update t set n = n + 1 where id + 0 = 1 returning n";
+                        (0..EACH)
+                            .map(|_| support::number(&mut client, count))
+                            .collect::<Vec<i64>>()
+                    })
+                })
+                .collect();
+            let mut all: Vec<i64> = (threads.into_iter())
+                .flat_map(|thread| thread.join().unwrap())
+                .collect();
+            all.sort_unstable();
+            all
+        });
+        let expected: Vec<i64> = (1..=4 * EACH as i64).collect();
+        assert_eq!(counted, expected, "{level}");
+        let mut client = db.client().unwrap();
+        client.query("update t set n = 0").unwrap();
+    }
+}
+
 /// Goal: who writes to a table that is emptied, altered and indexed meanwhile hears nothing of it, and no row is there twice or
 /// missing. Method: rows are counted by who puts them in and by who takes them out.
 #[test]

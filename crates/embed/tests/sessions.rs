@@ -8,7 +8,7 @@ mod support;
 use quintet_base::{SqlState, Value};
 use quintet_embed::{Client, Database, DatabaseConfig, Progress, TransactionStatus};
 use quintet_rt::{Clock, RealClock, threads};
-use support::{finish, open, reopen, rows, state, tag};
+use support::{ends, finish, number, open, open_with, reopen, rows, state, tag, waits};
 
 #[test]
 fn rows_come_back_as_written_and_survive_reopening() {
@@ -790,5 +790,77 @@ fn the_past_is_read_as_it_was_as_far_as_it_is_kept() {
     assert_eq!(
         state(&mut c, "select * from u"),
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE
+    );
+}
+
+/// Goal: who has written to a table before its schema is changed ends his transaction as if nothing were; others change other things
+/// meanwhile.
+#[test]
+fn a_schema_change_lets_those_end_who_have_written_before() {
+    let changes = [
+        ("create index t_n on t (n)", "select count(*) from t", 5),
+        (
+            "alter table t add column more text",
+            "select count(*) from t where more is null",
+            5,
+        ),
+        (
+            "alter table t alter column n type bigint",
+            "select sum(n)::bigint from t",
+            15,
+        ),
+        ("truncate t", "select count(*) from t", 0),
+    ];
+    for (change, found, expected) in changes {
+        let (_dir, db) = open_with(
+            "create table t (id int primary key, n int not null); insert into t values (1, 1)",
+        );
+        let [mut one, mut other, mut third] = [(); 3].map(|()| db.client().unwrap());
+        let mut client = db.client().unwrap();
+        one.query("begin; insert into t values (2, 2)").unwrap();
+        other
+            .query("begin isolation level serializable; select * from t where id = 3; insert into t values (3, 3)")
+            .unwrap();
+        let _pause = waits(&mut client, change);
+        // Nobody waits for who waits.
+        third
+            .query("create table beside (n int); insert into t values (4, 4)")
+            .unwrap();
+        one.query("insert into t values (5, 5); commit").unwrap();
+        let Progress::Waiting(pause) = client.resume().unwrap() else {
+            panic!("{change} did not wait for both");
+        };
+        other.query("commit").unwrap();
+        ends(&mut client, pause);
+        assert_eq!(number(&mut third, found), expected, "{change}");
+    }
+}
+
+#[test]
+fn a_schema_change_that_waits_for_writers_is_given_up_and_closes_no_ring_unseen() {
+    let (_dir, db) = open_with("create table t (id int primary key, n int not null)");
+    let [mut one, mut other] = [(); 2].map(|()| db.client().unwrap());
+    one.query("begin; insert into t values (1, 1)").unwrap();
+    let pause = waits(&mut other, "alter table t add column more text");
+    other.session().cancel_handle().cancel();
+    drop(pause);
+    assert_eq!(
+        other.resume().map(|_| ()).map_err(|error| error.state),
+        Err(SqlState::QUERY_CANCELED)
+    );
+    one.query("insert into t values (2, 2)").unwrap();
+    // Each waits for what the other has written.
+    other.query("begin; create table u (n int)").unwrap();
+    let _pause = waits(&mut other, "alter table t add column more text");
+    assert_eq!(
+        state(&mut one, "create table v (n int)"),
+        SqlState::DEADLOCK_DETECTED
+    );
+    one.query("rollback").unwrap();
+    finish(&mut other);
+    other.query("commit").unwrap();
+    assert_eq!(
+        number(&mut one, "select count(*) from t where more is null"),
+        0
     );
 }

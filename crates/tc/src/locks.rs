@@ -312,6 +312,27 @@ impl LockTable {
         views
     }
 
+    /// Of each other transaction that has rows of these spaces to itself, one of them.
+    pub fn writers(&self, spaces: &[SpaceId], txn: TxnId) -> Vec<(SpaceId, Bytes)> {
+        let mut seen = Seen::default();
+        let mut rows = Vec::new();
+        for shard in &self.shards {
+            if shard.count.load(Ordering::Relaxed) == 0 {
+                continue;
+            }
+            let locks = shard.locks.lock();
+            for lock in locks.iter().filter(|lock| spaces.contains(&lock.space())) {
+                for (holder, strength) in &lock.holders {
+                    let counts = *strength == Strength::Exclusive && *holder != txn;
+                    if counts && !lock.key().is_empty() && seen.insert(*holder) {
+                        rows.push((lock.space(), Bytes::copy_from_slice(lock.key())));
+                    }
+                }
+            }
+        }
+        rows
+    }
+
     /// One of them, if somebody holds it.
     pub fn view(&self, place: Place<'_>) -> Option<LockView> {
         let locks = self.shard(place.hash).locks.lock();

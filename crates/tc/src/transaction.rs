@@ -102,6 +102,8 @@ pub struct Txn {
     pub(crate) never_waits: bool,
     /// Hashes of the rows whose locks it holds or has queued up for; each is owed a release.
     held: Vec<u64>,
+    /// A row each of those whose end it waits for, before it changes what they go by.
+    writers: Option<Vec<(SpaceId, Bytes)>>,
     /// The row that it queued up for last.
     awaited: Option<(SpaceId, Bytes)>,
     /// A lock was refused because waiting for it would have closed a ring.
@@ -151,6 +153,7 @@ impl Txn {
             never_waits: false,
             locks_reads: false,
             held: Vec::new(),
+            writers: None,
             awaited: None,
             deadlocked: false,
             lost: RefCell::default(),
@@ -461,6 +464,7 @@ impl Txn {
         }
         self.shared.abandon(self.ahead.drain(..));
         self.going = None;
+        self.writers = None;
         self.writes.clear();
         self.state = None;
         self.optimistic = false;

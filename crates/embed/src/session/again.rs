@@ -1,16 +1,26 @@
 //! A statement that is a transaction of its own and has lost to others is run again, before its client hears of it.
 //!
 //! Relies on: a transaction that is restarted keeps its locks, so what it has lost by cannot change again.  Promises: of what did not
-//! commit nothing remains; nothing was told to the client.  Does not: run calls again (`call` does), or statements that give rows.
+//! commit nothing remains; nothing of it was told to the client, to whom a change gives its rows when it has committed.
+//! Does not: run calls again (`call` does), or a query that has given rows.
+//!
+//! ```text
+//!   Ready ─► Running ──rows of a change──► Giving ──commit──► Rows ─► Done
+//!     ▲         │                            │
+//!     └─────────┴─────────── lost ───────────┘
+//! ```
 
-use super::execute::canceled;
+use super::execute::{Pulled, canceled};
 use super::listening::Noted;
+use super::planning::are_alike;
 use super::portal::{Portal, PortalState};
 use super::{Mode, Session};
 use crate::contention::Kind;
-use crate::step::Step;
+use crate::step::{Flow, Step};
 use quintet_base::limits::CALL_RETRIES_MAX;
-use quintet_base::{SqlError, SqlResult};
+use quintet_base::{SqlError, SqlResult, Value};
+use quintet_sql::command::Command;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,22 +29,61 @@ use std::sync::atomic::Ordering;
 pub(super) struct Alone {
     noted: Noted,
     notices: usize,
-    since: i64,
+    /// When the present attempt began, but for the first.
+    since: Option<i64>,
     attempts: usize,
 }
 
 impl Session {
     /// A statement is about to begin: whether it may be run again.
     pub(super) fn note_if_alone(&mut self, portal: &mut Portal) {
-        let begins = portal.commits && self.mode == Mode::Idle && portal.alone.is_none();
-        if begins && portal.prepared.columns.is_empty() {
+        if portal.commits && self.mode == Mode::Idle && portal.alone.is_none() {
             portal.alone = Some(Alone {
                 noted: self.noted(),
                 notices: self.host.notices.get_mut().len(),
-                since: self.host.clock.now_micros(),
+                since: None,
                 attempts: 0,
             });
         }
+    }
+
+    /// A change that is a transaction of its own and gives rows is run to its end and committed, and its rows are to be given then.
+    /// A step that comes out is to be told.
+    pub(super) fn commit_before_rows(&mut self, portal: &mut Portal) -> SqlResult<Option<Step>> {
+        let gives = portal.alone.is_some() && gives_rows_of_a_change(portal);
+        match &mut portal.state {
+            PortalState::Giving(_) => {}
+            PortalState::Running(run) if gives => {
+                let mut rows = VecDeque::new();
+                let mut keep = |row: &[Value]| {
+                    rows.push_back(row.to_vec());
+                    Ok(Flow::Continue)
+                };
+                let pulled = self.pull(run, &portal.params, 0, &mut 0, &mut keep);
+                match pulled {
+                    Err(_) if self.host.moment_is_over.get() => {
+                        run.begin_again();
+                        return Ok(Some(Step::Yielded));
+                    }
+                    Err(error) => return self.run_again(portal, error).map(Some),
+                    Ok(Pulled::Wait(pause)) => return Ok(Some(Step::Wait(pause))),
+                    Ok(_) => {}
+                }
+                self.host.moment_is_over.set(false);
+                self.set_what_was_wanted()?;
+                portal.state = PortalState::Giving(rows);
+            }
+            _ => return Ok(None),
+        }
+        match self.commit_or_keep() {
+            Ok(None) => {}
+            Ok(Some(pause)) => return Ok(Some(Step::Wait(pause))),
+            Err(error) => return self.run_again(portal, error).map(Some),
+        }
+        if let PortalState::Giving(rows) = &mut portal.state {
+            portal.state = PortalState::Rows(std::mem::take(rows));
+        }
+        Ok(None)
     }
 
     /// Has a statement that has failed begin again, if that may help; else it has failed.
@@ -42,7 +91,8 @@ impl Session {
         let Some(alone) = portal.alone.as_mut() else {
             return Err(error);
         };
-        if !error.state.is_retryable() || self.mode != Mode::Implicit {
+        let may = error.state.is_retryable() && self.mode == Mode::Implicit && portal.rows == 0;
+        if !may {
             return Err(error);
         }
         if self.cancel.swap(false, Ordering::AcqRel) {
@@ -55,7 +105,8 @@ impl Session {
             )));
         }
         alone.attempts += 1;
-        alone.since = self.note_lost(Kind::Retry, alone.since);
+        let since = alone.since.unwrap_or(self.host.statement_time);
+        alone.since = Some(self.note_lost(Kind::Retry, since));
         self.db.retries.fetch_add(1, Ordering::Relaxed);
         self.host.notices.get_mut().truncate(alone.notices);
         self.back_to(alone.noted);
@@ -67,8 +118,19 @@ impl Session {
             Some(txn) => txn.restart(),
             None => {}
         }
-        portal.prepared = self.current(Arc::clone(&portal.prepared), None)?;
+        let again = self.current(Arc::clone(&portal.prepared), None)?;
+        // The client may have been told of them.
+        if !are_alike(&again.columns, &portal.prepared.columns) {
+            return Err(error);
+        }
+        portal.prepared = again;
         portal.state = PortalState::Ready;
         Ok(Step::Yielded)
     }
+}
+
+fn gives_rows_of_a_change(portal: &Portal) -> bool {
+    let prepared = &portal.prepared;
+    !prepared.columns.is_empty()
+        && matches!(&prepared.planned.command, Command::Run(procedure) if !procedure.is_call() && procedure.is_write())
 }

@@ -40,6 +40,9 @@ impl Session {
     /// Carries out a schema change. `Blocked`: wait, and call again.
     pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Changed> {
         self.refuse_if_read_only(prepared.planned.tag)?;
+        if let Some(pause) = self.let_writers_end(prepared)? {
+            return Ok(Changed::Blocked(pause));
+        }
         if let Turn::Wait(pause) = self.take_turn()? {
             return Ok(Changed::Blocked(pause));
         }
@@ -67,6 +70,32 @@ impl Session {
             Some(pause) => Changed::Blocked(pause),
             None => Changed::Done(plan.then.clone()),
         })
+    }
+
+    /// Waits for the transactions that have written to what will be changed, since their commits would be refused. Others may
+    /// change other things meanwhile: the turn is taken afterwards.
+    fn let_writers_end(&mut self, prepared: &Prepared) -> SqlResult<Option<Pause>> {
+        let Command::Ddl(plan) = &prepared.planned.command else {
+            return Ok(None);
+        };
+        let spaces = quintet_direct::spaces_changed(&plan.work);
+        if spaces.is_empty() {
+            return Ok(None);
+        }
+        self.ensure_txn(Timestamp::MAX);
+        let txn = self.txn.as_mut().expect("just ensured");
+        match txn.wait_for_writers(&spaces) {
+            Ok(()) => Ok(None),
+            Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
+                Err(canceled())
+            }
+            Err(TcError::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
+            Err(error) => Err(translate(
+                error,
+                self.level,
+                &self.host.schema.catalog_names(),
+            )),
+        }
     }
 
     /// Has the schema to itself until the transaction ends.

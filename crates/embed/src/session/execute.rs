@@ -318,6 +318,9 @@ impl Session {
         if let Some(pause) = self.renew_and_run(portal)? {
             return Ok(Step::Wait(pause));
         }
+        if let Some(step) = self.commit_before_rows(portal)? {
+            return Ok(step);
+        }
         if matches!(portal.state, PortalState::Advising(_))
             && let Some(pause) = self.advise(portal)?
         {
@@ -438,6 +441,7 @@ impl Session {
             }
             PortalState::Ready
             | PortalState::Renewing(_)
+            | PortalState::Giving(_)
             | PortalState::Queued(_)
             | PortalState::Batched(_)
             | PortalState::Calling(_)
@@ -461,15 +465,13 @@ impl Session {
 
     /// The command is done. The last statement of a simple query commits before it says so.
     pub(super) fn finish(&mut self, portal: &mut Portal, tag: Option<String>) -> SqlResult<Step> {
-        let wanted = self.host.to_set.take();
-        for (name, value, local) in wanted {
-            self.set(local, &name, Some(&value))?;
-        }
+        self.set_what_was_wanted()?;
         let committing = self.pending.is_some() || (portal.commits && self.mode == Mode::Implicit);
         if committing {
-            self.keeps_lost = portal.alone.is_some();
-            let committed = self.commit();
-            self.keeps_lost = false;
+            let committed = match portal.alone {
+                Some(_) => self.commit_or_keep(),
+                None => self.commit(),
+            };
             match committed {
                 Ok(None) => {}
                 Ok(Some(pause)) => {
@@ -481,6 +483,13 @@ impl Session {
         }
         portal.state = PortalState::Done(tag.clone());
         Ok(Step::Done(tag))
+    }
+
+    /// What the statement has asked to be set.
+    pub(super) fn set_what_was_wanted(&mut self) -> SqlResult<()> {
+        let wanted = self.host.to_set.take();
+        (wanted.into_iter())
+            .try_for_each(|(name, value, local)| self.set(local, &name, Some(&value)))
     }
 
     /// What a run is carried out in.

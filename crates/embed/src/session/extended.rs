@@ -120,12 +120,12 @@ impl Session {
         Ok(())
     }
 
-    /// What follows the portal's execution is the end of the implicit transaction: a call, or a statement that gives no rows, may
+    /// What follows the portal's execution is the end of the implicit transaction: a call, or a statement that changes something, may
     /// commit at once, and be run again if it loses.
     pub fn ends_with(&mut self, portal: &str) {
         if let Some(portal) = self.portals.get_mut(portal)
             && let Command::Run(procedure) = &portal.prepared.planned.command
-            && (procedure.is_call() || portal.prepared.columns.is_empty())
+            && (procedure.is_call() || procedure.is_write())
         {
             portal.commits = true;
         }

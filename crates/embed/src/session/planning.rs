@@ -256,7 +256,7 @@ fn wants_constants(statement: &Statement) -> bool {
 }
 
 /// True if a client sees no difference but where the columns come from.
-fn are_alike(now: &[OutputColumn], before: &[OutputColumn]) -> bool {
+pub(super) fn are_alike(now: &[OutputColumn], before: &[OutputColumn]) -> bool {
     let told = |column: &OutputColumn| (column.name.clone(), column.ty, column.modifier);
     now.iter().map(told).eq(before.iter().map(told))
 }

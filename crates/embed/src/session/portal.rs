@@ -44,6 +44,8 @@ pub(super) enum PortalState {
     Running(Box<Run>),
     /// An INSERT was too large for an empty table, and begins again with new spaces for it, or is refused like this.
     Renewing(Box<SqlError>),
+    /// What a change has given, which is being committed; see `again`.
+    Giving(VecDeque<Vec<Value>>),
     /// A call that waits for those before it.
     Queued(Box<Queued>),
     /// A call that is in line for a batch, or in one.

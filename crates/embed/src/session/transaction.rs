@@ -131,6 +131,14 @@ impl Session {
         Ok(())
     }
 
+    /// As [`Session::commit`], of a statement that is run again if it loses: then its transaction is there still.
+    pub(super) fn commit_or_keep(&mut self) -> SqlResult<Option<Pause>> {
+        self.keeps_lost = true;
+        let committed = self.commit();
+        self.keeps_lost = false;
+        committed
+    }
+
     /// Commits what is open. `Some`: wait, and call again.
     pub(super) fn commit(&mut self) -> SqlResult<Option<Pause>> {
         if self.pending.is_some() {

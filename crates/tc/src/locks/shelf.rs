@@ -146,6 +146,15 @@ impl Lock {
         }
     }
 
+    pub fn space(&self) -> SpaceId {
+        self.space
+    }
+
+    /// Empty: the space as a whole.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
     pub fn waiters(&self) -> impl Iterator<Item = &Waiter> {
         self.queue.iter().flat_map(|queue| &queue.waiters)
     }

@@ -175,6 +175,35 @@ impl Txn {
         self.take_lock(place, Strength::Exclusive, WaitPolicy::Queue)
     }
 
+    /// Waits, one by one, for those who have rows of these spaces locked now, to write them: who is about to change what they go by
+    /// lets them end first. Nothing is kept from whoever comes later. For nobody if it has closed one of the spaces: their commits may
+    /// be waiting for it.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`] (call again when the wait is over), [`Error::Deadlock`], [`Error::TooManyWaiters`].
+    pub fn wait_for_writers(&mut self, spaces: &[SpaceId]) -> Result<(), Error> {
+        let mut rows = match self.writers.take() {
+            Some(rows) => rows,
+            None if spaces.iter().any(|space| self.closed.contains(space)) => return Ok(()),
+            None => self.shared.locks.writers(spaces, self.id),
+        };
+        while let Some((space, key)) = rows.last() {
+            let place = Place::new(*space, key);
+            let hash = place.hash;
+            let taken = self.take_lock(place, Strength::Exclusive, WaitPolicy::Queue);
+            if let Err(Error::Blocked(wait)) = taken {
+                self.writers = Some(rows);
+                return Err(Error::Blocked(wait));
+            }
+            taken?;
+            // Who held it is through. Nobody is to wait for us while we wait for the next.
+            self.held.retain(|held| *held != hash);
+            self.shared.locks.release(self.id, hash);
+            rows.pop();
+        }
+        Ok(())
+    }
+
     /// Closes a space: until this transaction ends, commits of others that wrote to it wait. What
     /// this transaction reads there from now on is therefore what it will find at its own commit;
     /// at READ COMMITTED, and if no statement has used its snapshot, it gets a new one for that. For schema changes that
