@@ -231,6 +231,7 @@ scripts!(
     lost_update,
     read_skew,
     write_skew,
+    write_skew_by_truncate,
     phantom,
     predicate_write_skew,
     long_fork,

@@ -137,7 +137,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     let written = CommitRecord::own(payload).expect("a commit");
     let low_water = section.install(&written, timestamp, &guard);
     if let Some(fences) = fences {
-        shared.raise_fences(fences, &txn.fenced, timestamp);
+        shared.raise_fences(fences, (&txn.fenced, &txn.dropped), timestamp);
         shared.note_dropped(&txn.dropped, timestamp);
     }
     drop(section);
@@ -394,6 +394,7 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
     let reads = txn.reads.borrow();
     let forget = sim::plants(Planted::ForgetKeys);
     for (hash, space, key, glance) in reads.keys().filter(|_| !forget) {
+        is_there_still(shared, space, snapshot)?;
         let entry = shared.table.find(hash, space, key, guard);
         // Changed where it was not looked at: read now, it would have been the same. Waits for who is about
         // to install and has an earlier timestamp, who waits for none that has a later one.
@@ -425,12 +426,26 @@ fn validate_reads(txn: &Txn, shared: &Shared, mine: Timestamp, guard: &Guard) ->
     }
     let forget = sim::plants(Planted::ForgetRanges);
     for range in reads.ranges.iter().filter(|_| !forget) {
+        is_there_still(shared, range.space, snapshot)?;
         walk_range(shared, range, changed)?;
     }
     if !reads.ranges.is_empty() && snapshot < shared.table.floor() {
         return Err(Error::SnapshotTooOld);
     }
     Ok(())
+}
+
+/// What was read in a space that was dropped since, by a table that was emptied or written anew, has changed.
+fn is_there_still(shared: &Shared, space: SpaceId, snapshot: Timestamp) -> Result<(), Error> {
+    match shared.gone_since(space, snapshot) {
+        None => Ok(()),
+        Some(winner) => Err(Error::Conflict {
+            kind: ConflictKind::Schema,
+            space,
+            key: None,
+            winner,
+        }),
+    }
 }
 
 /// Walks a range in memory, where everything newer than a snapshot above the floor is, until

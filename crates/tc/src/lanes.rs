@@ -87,7 +87,7 @@ impl Notes {
     /// Tells the component, and keeps but the counts.
     pub fn settle(&mut self, shared: &Shared) {
         for (spaces, timestamp) in self.fenced.drain(..) {
-            shared.raise_fences(shared.prepare_fences(), &spaces, timestamp);
+            shared.raise_fences(shared.prepare_fences(), (&spaces, &[]), timestamp);
         }
         for (spaces, timestamp) in self.dropped.drain(..) {
             shared.note_dropped(&spaces, timestamp);

@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     /// Memory of the last pass.
     pub spare: Mutex<Spare>,
     pub stats: Counters,
-    pub fences: RwLock<HashMap<SpaceId, Timestamp>>,
+    pub fences: RwLock<HashMap<SpaceId, Fence>>,
     /// Spaces closed by a schema change, and by whom. Written while its owner is alone.
     closed: Mutex<HashMap<SpaceId, TxnId>>,
     /// How many are closed, so that commits need not take the lock to know.
@@ -87,12 +87,20 @@ impl Deref for Handle {
     }
 }
 
+/// From here on, whoever goes by an older schema may not use a space.
+#[derive(Clone, Copy)]
+pub(crate) struct Fence {
+    at: Timestamp,
+    /// What was in it is nowhere since.
+    is_gone: bool,
+}
+
 /// Fences about to be raised. Dropped, what was settled holds again.
 pub(crate) struct PendingFences<'a> {
     shared: &'a Shared,
     /// What `last_fence` will say.
     settled: u64,
-    fences: RwLockWriteGuard<'a, HashMap<SpaceId, Timestamp>>,
+    fences: RwLockWriteGuard<'a, HashMap<SpaceId, Fence>>,
 }
 
 impl Drop for PendingFences<'_> {
@@ -165,11 +173,18 @@ impl Shared {
         if self.last_fence.load(Ordering::Acquire) <= timestamp.0 {
             return None;
         }
-        self.fences
-            .read()
-            .get(&space)
-            .copied()
-            .filter(|fence| *fence > timestamp)
+        let fence = self.fences.read().get(&space).map(|fence| fence.at);
+        fence.filter(|fence| *fence > timestamp)
+    }
+
+    /// The commit that has dropped the space, if that was after `timestamp`.
+    pub fn gone_since(&self, space: SpaceId, timestamp: Timestamp) -> Option<Timestamp> {
+        if self.last_fence.load(Ordering::Acquire) <= timestamp.0 {
+            return None;
+        }
+        let fence = self.fences.read().get(&space).copied();
+        let gone = fence.filter(|fence| fence.is_gone && fence.at > timestamp);
+        gone.map(|fence| fence.at)
     }
 
     /// Lets everybody who asks for fences wait until [`Shared::raise_fences`], or until the answer
@@ -187,11 +202,15 @@ impl Shared {
     pub fn raise_fences(
         &self,
         mut pending: PendingFences<'_>,
-        spaces: &[SpaceId],
+        (spaces, dropped): (&[SpaceId], &[SpaceId]),
         timestamp: Timestamp,
     ) {
         for space in spaces {
-            pending.fences.insert(*space, timestamp);
+            let fence = Fence {
+                at: timestamp,
+                is_gone: dropped.contains(space),
+            };
+            pending.fences.insert(*space, fence);
         }
         if !spaces.is_empty() {
             pending.settled = timestamp.0;

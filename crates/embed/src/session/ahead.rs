@@ -14,14 +14,16 @@
 use super::change::Turn;
 use super::portal::{Portal, PortalState};
 use super::{Session, execute};
+use crate::database::Schema;
 use crate::step::{Pause, Reason};
 use quintet_base::{Level, SpaceId, SqlError, SqlResult, SqlState};
 use quintet_dc::{Direction, KeyRange};
 use quintet_direct::{AHEAD_SPACE, Run, translate};
 use quintet_ir::expressions::{each_node_of_statement, each_of_plan};
+use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{Insert, Procedure, Statement};
 use quintet_ir::{Expr, Plan, TableDef};
-use quintet_sql::command::Command;
+use quintet_sql::command::{Command, DdlPlan};
 use quintet_tc::{Error, Mark};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,20 +66,15 @@ impl Session {
         let is_fit = self.level == Level::ReadCommitted
             && self.past.is_none()
             && self.may_go_ahead(insert)
-            && self.is_empty_for_others(table)?;
+            && self.is_empty_for_others(table)?
+            && self.plan_renewal(table)?.is_some();
         if !is_fit {
             return Ok(Renewed::No);
         }
         if let Turn::Wait(pause) = self.take_turn()? {
             return Ok(Renewed::Wait(pause));
         }
-        let schema = Arc::clone(self.schema());
-        let now = schema.catalog.table_by_id(table.id);
-        if !now.is_some_and(|now| Arc::ptr_eq(now, table)) {
-            return Ok(Renewed::No);
-        }
-        let context = self.host.plan_context(&schema.catalog);
-        let Some(plan) = quintet_sql::renew(&context, table)? else {
+        let Some((schema, plan)) = self.plan_renewal(table)? else {
             return Ok(Renewed::No);
         };
         let txn = self.ensure_txn_at(Level::ReadCommitted, schema.timestamp);
@@ -121,6 +118,18 @@ impl Session {
         txn.put_back(rows, place)
             .map_err(|error| self.told(error))?;
         Ok(Renewed::Yes { fresh, since })
+    }
+
+    /// How a table is given new spaces by the present schema; `None`: it cannot be, or is another one by now.
+    fn plan_renewal(&mut self, table: &TableRef) -> SqlResult<Option<(Arc<Schema>, DdlPlan)>> {
+        let schema = Arc::clone(self.schema());
+        let now = schema.catalog.table_by_id(table.id);
+        if !now.is_some_and(|now| Arc::ptr_eq(now, table)) {
+            return Ok(None);
+        }
+        let context = self.host.plan_context(&schema.catalog);
+        let plan = quintet_sql::renew(&context, table)?;
+        Ok(plan.map(|plan| (schema, plan)))
     }
 
     /// Whether a statement that has failed may succeed if the table that it fills is given new spaces.
