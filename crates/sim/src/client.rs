@@ -54,6 +54,12 @@ pub(crate) enum Again {
 }
 
 impl Client {
+    /// Where it has read anything that its commit has to validate.
+    pub fn spaces_read(&self) -> impl Iterator<Item = SpaceId> {
+        let keys = self.reads.iter().chain(&self.asked).map(|key| key.0);
+        keys.chain(self.ranges.iter().map(|range| range.space))
+    }
+
     pub fn new(number: u64, level: Level, txn: Txn) -> Client {
         Client {
             number,

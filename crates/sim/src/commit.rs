@@ -126,6 +126,14 @@ impl World {
                 }
             }
         }
+        if client.level == Level::Serializable {
+            for space in client.spaces_read() {
+                let replaced = self.spaces.borrow().replaced_at(space);
+                if let Some(at) = replaced.filter(|at| (snapshot..timestamp).contains(at)) {
+                    self.fail(format!("{who}, but {space:?}, where it read, went at {at}"));
+                }
+            }
+        }
         if let Err(reason) = model.commit(timestamp, &client.writes) {
             self.fail(format!("{who}: {reason}"));
         }
@@ -201,7 +209,10 @@ impl World {
             } => {
                 // Written with an older schema than that of the present snapshot, perhaps.
                 let at = self.spaces.borrow().replaced_at(*space);
-                if at != Some(winner.0) || !client.writes.keys().any(|key| key.0 == *space) {
+                let wrote = client.writes.keys().any(|key| key.0 == *space);
+                let read = client.level == Level::Serializable
+                    && client.spaces_read().any(|read| read == *space);
+                if at != Some(winner.0) || !wrote && !read {
                     self.fail(format!(
                         "{number} is refused for no schema change: {error:?}"
                     ));

@@ -74,6 +74,11 @@ fn a_range_that_is_not_validated_is_found() {
 }
 
 #[test]
+fn a_space_that_is_not_validated_is_found() {
+    is_found(Mistake::Tc(Planted::ForgetSpaces), 1000);
+}
+
+#[test]
 fn a_key_that_is_not_validated_is_found() {
     is_found(Mistake::Tc(Planted::ForgetKeys), 50);
 }

@@ -45,6 +45,8 @@ pub enum Planted {
     PostEarly,
     /// Ranges that were scanned are not validated.
     ForgetRanges,
+    /// Whether a space that was read has been dropped since is not asked.
+    ForgetSpaces,
     /// Keys that were read are not validated.
     ForgetKeys,
     /// A writer above READ COMMITTED does not look whether somebody else committed first.
