@@ -201,12 +201,7 @@ fn check_fences(txn: &Txn, shared: &Shared) -> Result<(), Error> {
         if let Some(winner) = shared.fence_above(space, schema)
             && txn.writes.iter().any(|write| write.space == space)
         {
-            return Err(Error::Conflict {
-                kind: ConflictKind::Schema,
-                space,
-                key: None,
-                winner,
-            });
+            return Err(Error::schema(space, winner));
         }
     }
     Ok(())
@@ -440,12 +435,7 @@ fn is_there_still(shared: &Shared, space: SpaceId, snapshot: Timestamp) -> Resul
     let gone = shared.gone_since(space, snapshot);
     match gone.filter(|_| !sim::plants(Planted::ForgetSpaces)) {
         None => Ok(()),
-        Some(winner) => Err(Error::Conflict {
-            kind: ConflictKind::Schema,
-            space,
-            key: None,
-            winner,
-        }),
+        Some(winner) => Err(Error::schema(space, winner)),
     }
 }
 

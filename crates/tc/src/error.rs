@@ -135,6 +135,18 @@ pub enum ConflictKind {
     Schema,
 }
 
+impl Error {
+    /// What the transaction goes by in a space was changed by a commit that came first.
+    pub(crate) fn schema(space: SpaceId, winner: Timestamp) -> Error {
+        Error::Conflict {
+            kind: ConflictKind::Schema,
+            space,
+            key: None,
+            winner,
+        }
+    }
+}
+
 impl From<quintet_dc::Error> for Error {
     fn from(source: quintet_dc::Error) -> Error {
         Error::Store(source)

@@ -225,12 +225,7 @@ impl Txn {
         match crate::commit::newest_of_space(&self.shared, space) {
             _ if self.snapshot.timestamp < self.shared.table.floor() => Err(Error::SnapshotTooOld),
             newest if newest <= self.snapshot.timestamp => Ok(()),
-            winner => Err(Error::Conflict {
-                kind: ConflictKind::Schema,
-                space,
-                key: None,
-                winner,
-            }),
+            winner => Err(Error::schema(space, winner)),
         }
     }
 

@@ -5,7 +5,7 @@
 //! (`claiming`), or validate (`commit`).
 
 use super::Txn;
-use crate::error::{ConflictKind, Error};
+use crate::error::Error;
 use crate::place::Place;
 use crate::read::{Progress, Row, as_slice, is_empty};
 use crate::reads::ReadRange;
@@ -214,12 +214,7 @@ impl Txn {
             .fence_above(space, self.snapshot.timestamp.min(self.schema))
         {
             None => Ok(()),
-            Some(winner) => Err(Error::Conflict {
-                kind: ConflictKind::Schema,
-                space,
-                key: None,
-                winner,
-            }),
+            Some(winner) => Err(Error::schema(space, winner)),
         }
     }
 
