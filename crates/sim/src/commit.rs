@@ -125,8 +125,6 @@ impl World {
                     self.fail(format!("{who}, but {winner} wrote {key:?} into {range:?}"));
                 }
             }
-        }
-        if client.level == Level::Serializable {
             for space in client.spaces_read() {
                 let replaced = self.spaces.borrow().replaced_at(space);
                 if let Some(at) = replaced.filter(|at| (snapshot..timestamp).contains(at)) {

@@ -29,9 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Session {
-    /// The spaces of a table that this transaction has made or emptied; none if others can name them, or where a row may have something else read, whose
-    /// validation would be forgotten, where somebody may want to come back to a savepoint, at which the table was there
-    /// without what went ahead, or where a cursor is open that may be in the midst of it.
+    /// The spaces of a table that this transaction has made or emptied; none if others can name them, or if they may not go ahead.
     pub(super) fn fresh_spaces(&self, insert: &Insert) -> Vec<SpaceId> {
         if self.changed_schema.is_none() || !self.may_go_ahead(insert) {
             return Vec::new();
@@ -44,7 +42,9 @@ impl Session {
         }
     }
 
-    /// Whether rows of a table could be committed ahead if its spaces were new.
+    /// Whether rows of a table could be committed ahead if its spaces were new. Not where a row may have something else read, whose
+    /// validation would be forgotten, where somebody may want to come back to a savepoint, at which the table was there
+    /// without what went ahead, or where a cursor is open that may be in the midst of it.
     fn may_go_ahead(&self, insert: &Insert) -> bool {
         let table = &insert.table;
         let checks = table.checks.iter().map(|check| &check.condition);

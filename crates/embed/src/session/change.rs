@@ -72,7 +72,7 @@ impl Session {
         })
     }
 
-    /// Waits for the transactions that have written to what will be changed, since their commits would be refused. Others may
+    /// Waits for the transactions that have rows of what will be changed locked, since their commits would be refused. Others may
     /// change other things meanwhile: the turn is taken afterwards.
     fn let_writers_end(&mut self, prepared: &Prepared) -> SqlResult<Option<Pause>> {
         let Command::Ddl(plan) = &prepared.planned.command else {
