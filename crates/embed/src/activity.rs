@@ -57,6 +57,8 @@ pub(crate) enum Event {
     None,
     /// Another transaction's row lock.
     Row,
+    /// Another transaction that writes to a table whose schema is to be changed, or changes it.
+    Table,
     /// Calls before it in line.
     Line,
     /// An answer from its batch.
@@ -70,9 +72,10 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    const ALL: [Event; 7] = [
+    const ALL: [Event; 8] = [
         Event::None,
         Event::Row,
+        Event::Table,
         Event::Line,
         Event::Batch,
         Event::Advisory,
@@ -85,6 +88,7 @@ impl Event {
         match self {
             Event::None => None,
             Event::Row => Some(("Lock", "tuple")),
+            Event::Table => Some(("Lock", "relation")),
             Event::Line => Some(("Lock", "Line")),
             Event::Batch => Some(("Lock", "Batch")),
             Event::Advisory => Some(("Lock", "advisory")),

@@ -30,9 +30,9 @@ use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Slot, St
 use crate::statement::Statement;
 use crate::sweep::Sweep;
 use flat::{flattened, is_plain};
-use quintet_base::{SqlError, Value};
+use quintet_base::{SpaceId, SqlError, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use writes::slots_kept;
+use writes::{slots_kept, spaces_written};
 
 /// A place in the code.
 pub type Place = usize;
@@ -50,6 +50,8 @@ pub struct Code {
     pub ends_transactions: bool,
     /// How many slots, from the first one on, none of them changes: they are at the end as they were at the beginning.
     pub slots_kept: usize,
+    /// The spaces of the tables that its statements write to.
+    pub spaces_written: BTreeSet<SpaceId>,
 }
 
 /// How many states are on the two stacks.
@@ -176,6 +178,7 @@ impl Code {
         let mut code = Code {
             ends_transactions: writer.operations.iter().any(ends),
             slots_kept: slots_kept(routine, &writer.operations),
+            spaces_written: spaces_written(&writer.operations),
             operations: writer.operations,
             lines: writer.lines,
             requires: writer.requires,

@@ -8,7 +8,7 @@ use crate::expressions::each_beside_source;
 use crate::plan::Plan;
 use crate::routine::Program;
 use crate::schema::TableRef;
-use quintet_base::{SqlType, TableId, TypeMod};
+use quintet_base::{SpaceId, SqlType, TableId, TypeMod};
 use std::sync::Arc;
 
 /// What a client asks for in one go: a lone statement, or a call of a routine.
@@ -47,6 +47,18 @@ impl Procedure {
             Body::Statement(statement) => statement.is_write(),
             Body::Call { program, .. } => program.is_write(),
         }
+    }
+
+    /// The spaces of the tables that its statements name to be written to, each perhaps several times. Not those that a foreign key
+    /// reaches, or a function that an expression calls.
+    pub fn spaces_written(&self) -> impl Iterator<Item = SpaceId> {
+        let (statement, program) = match &self.body {
+            Body::Statement(statement) => (statement.target(), None),
+            Body::Call { program, .. } => (None, Some(program)),
+        };
+        let code = program.into_iter().flat_map(|program| program.code());
+        let called = code.flat_map(|code| code.spaces_written.iter().copied());
+        statement.map(|table| table.space).into_iter().chain(called)
     }
 
     /// True if it touches a handful of rows by key; see [`Plan::is_short`].
@@ -175,6 +187,16 @@ impl Statement {
     /// True if the statement may write, or lock rows.
     pub fn is_write(&self) -> bool {
         !matches!(self, Statement::Query(_))
+    }
+
+    /// The table whose rows it makes, changes or removes.
+    pub fn target(&self) -> Option<&TableRef> {
+        match self {
+            Statement::Query(_) => None,
+            Statement::Insert(insert) => Some(&insert.table),
+            Statement::Update(update) => Some(&update.table),
+            Statement::Delete(delete) => Some(&delete.table),
+        }
     }
 
     /// What it is called in messages.

@@ -312,25 +312,35 @@ impl LockTable {
         views
     }
 
-    /// Of each other transaction that has rows of these spaces to itself, one of them.
+    /// Of each other transaction that has rows of these spaces to itself, one of them. Before them, by an empty key, the spaces in which
+    /// one that has no row has said that it writes.
     pub fn writers(&self, spaces: &[SpaceId], txn: TxnId) -> Vec<(SpaceId, Bytes)> {
         let mut seen = Seen::default();
-        let mut rows = Vec::new();
+        let (mut rows, mut whole) = (Vec::new(), Vec::new());
         for shard in &self.shards {
             if shard.count.load(Ordering::Relaxed) == 0 {
                 continue;
             }
             let locks = shard.locks.lock();
             for lock in locks.iter().filter(|lock| spaces.contains(&lock.space())) {
-                for (holder, strength) in &lock.holders {
-                    let counts = *strength == Strength::Exclusive && *holder != txn;
-                    if counts && !lock.key().is_empty() && seen.insert(*holder) {
-                        rows.push((lock.space(), Bytes::copy_from_slice(lock.key())));
+                for (holder, strength) in lock.holders.iter().filter(|(of, _)| *of != txn) {
+                    match (lock.key().is_empty(), strength) {
+                        (true, Strength::Shared) => whole.push((*holder, lock.space())),
+                        (false, Strength::Exclusive) if seen.insert(*holder) => {
+                            rows.push((lock.space(), Bytes::copy_from_slice(lock.key())));
+                        }
+                        _ => {}
                     }
                 }
             }
         }
-        rows
+        // Who waits for a row keeps nobody from the others.
+        whole.retain(|(holder, _)| !seen.contains(holder));
+        let mut spaces: Vec<SpaceId> = whole.into_iter().map(|(_, space)| space).collect();
+        spaces.sort_unstable();
+        spaces.dedup();
+        let spaces = spaces.into_iter().map(|space| (space, Bytes::new()));
+        spaces.chain(rows).collect()
     }
 
     /// One of them, if somebody holds it.

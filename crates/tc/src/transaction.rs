@@ -104,6 +104,12 @@ pub struct Txn {
     held: Vec<u64>,
     /// A row each of those whose end it waits for, before it changes what they go by.
     writers: Option<Vec<(SpaceId, Bytes)>>,
+    /// Spaces whose schema stays as it is until this transaction ends ([`Txn::lock_for_writing`]).
+    steady: Vec<SpaceId>,
+    /// Spaces that it changes, and keeps others from ([`Txn::lock_for_change`]), or waits to.
+    changing: Vec<SpaceId>,
+    /// It has waited for a space that somebody was changing, and not looked since.
+    has_waited: bool,
     /// The row that it queued up for last.
     awaited: Option<(SpaceId, Bytes)>,
     /// A lock was refused because waiting for it would have closed a ring.
@@ -154,6 +160,9 @@ impl Txn {
             locks_reads: false,
             held: Vec::new(),
             writers: None,
+            steady: Vec::new(),
+            changing: Vec::new(),
+            has_waited: false,
             awaited: None,
             deadlocked: false,
             lost: RefCell::default(),

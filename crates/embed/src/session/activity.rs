@@ -87,10 +87,17 @@ impl Session {
         }
     }
 
+    fn waits_for_table(&self) -> bool {
+        let txn = self.txn.as_ref();
+        txn.and_then(|txn| txn.awaited())
+            .is_some_and(|(_, key)| key.is_empty())
+    }
+
     /// A step came out; it may be a wait.
     pub(super) fn show_step(&mut self, step: &SqlResult<Step>) {
         if let Ok(Step::Wait(Pause(reason))) = step {
             let event = match reason {
+                Reason::Row(_) if self.waits_for_table() => Event::Table,
                 Reason::Row(_) => Event::Row,
                 Reason::Turn(_) => Event::Line,
                 Reason::Batch(_) => Event::Batch,

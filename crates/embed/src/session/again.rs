@@ -1,4 +1,5 @@
-//! A statement that is a transaction of its own and has lost to others is run again, before its client hears of it.
+//! A statement that has lost to others is run again, before its client hears of it: if it is a transaction of its own, or has met a
+//! change of the schema at READ COMMITTED, where each statement reads at now.
 //!
 //! Relies on: a transaction that is restarted keeps its locks, so what it has lost by cannot change again.  Promises: of what did not
 //! commit nothing remains; nothing of it was told to the client, to whom a change gives its rows when it has committed.
@@ -18,7 +19,8 @@ use super::{Mode, Session};
 use crate::contention::Kind;
 use crate::step::{Flow, Step};
 use quintet_base::limits::CALL_RETRIES_MAX;
-use quintet_base::{SqlError, SqlResult, Value};
+use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
+use quintet_ir::expressions::each_of_statement;
 use quintet_sql::command::Command;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -89,7 +91,7 @@ impl Session {
     /// Has a statement that has failed begin again, if that may help; else it has failed.
     pub(super) fn run_again(&mut self, portal: &mut Portal, error: SqlError) -> SqlResult<Step> {
         let Some(alone) = portal.alone.as_mut() else {
-            return Err(error);
+            return self.begin_anew(portal, error);
         };
         let may = error.state.is_retryable() && self.mode == Mode::Implicit && portal.rows == 0;
         if !may {
@@ -118,6 +120,28 @@ impl Session {
             Some(txn) => txn.restart(),
             None => {}
         }
+        self.plan_anew(portal, error)
+    }
+
+    /// The same for one statement of several: the others stand, and nothing of this one remains.
+    fn begin_anew(&mut self, portal: &mut Portal, error: SqlError) -> SqlResult<Step> {
+        let may = error.state == SqlState::SERIALIZATION_FAILURE
+            && self.level == Level::ReadCommitted
+            && portal.rows == 0
+            && portal.begun_anew < CALL_RETRIES_MAX
+            && loses_by_schema_alone(portal);
+        if !may {
+            return Err(error);
+        }
+        if self.cancel.swap(false, Ordering::AcqRel) {
+            return Err(canceled());
+        }
+        portal.begun_anew += 1;
+        self.db.wait_for_schema();
+        self.plan_anew(portal, error)
+    }
+
+    fn plan_anew(&mut self, portal: &mut Portal, error: SqlError) -> SqlResult<Step> {
         let again = self.current(Arc::clone(&portal.prepared), None)?;
         // The client may have been told of them.
         if !are_alike(&again.columns, &portal.prepared.columns) {
@@ -127,6 +151,19 @@ impl Session {
         portal.state = PortalState::Ready;
         Ok(Step::Yielded)
     }
+}
+
+/// Whether nothing else can have it lost at READ COMMITTED: a routine could have said so by itself.
+fn loses_by_schema_alone(portal: &Portal) -> bool {
+    let Command::Run(procedure) = &portal.prepared.planned.command else {
+        return false;
+    };
+    let mut calls = false;
+    let statement = procedure.statement();
+    if let Some(statement) = statement {
+        each_of_statement(statement, &mut |expr, _| calls |= expr.calls_routine());
+    }
+    statement.is_some() && !calls
 }
 
 fn gives_rows_of_a_change(portal: &Portal) -> bool {

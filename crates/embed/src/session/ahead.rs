@@ -5,7 +5,7 @@
 //! Does not: commit anything.
 //!
 //! A table that others see and that is empty is given new spaces, as by TRUNCATE, once a statement has put much into it: others that
-//! want to write to it wait from then on, until the transaction ends.
+//! want to write to it wait from then on, until the transaction ends; a block that has written to it before is waited for.
 //!
 //! ```text
 //!   rows … much? ─► turn to change the schema ─► close ─► still empty? ─► new spaces, rows moved there ─► ahead
@@ -13,9 +13,9 @@
 
 use super::change::Turn;
 use super::portal::{Portal, PortalState};
-use super::{Session, execute};
+use super::Session;
 use crate::database::Schema;
-use crate::step::{Pause, Reason};
+use crate::step::Pause;
 use quintet_base::{Level, SpaceId, SqlError, SqlResult, SqlState};
 use quintet_dc::{Direction, KeyRange};
 use quintet_direct::{AHEAD_SPACE, Run, translate};
@@ -26,7 +26,6 @@ use quintet_ir::{Expr, Plan, TableDef};
 use quintet_sql::command::{Command, DdlPlan};
 use quintet_tc::{Error, Mark};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Session {
     /// The spaces of a table that this transaction has made or emptied; none if others can name them, or if they may not go ahead.
@@ -71,6 +70,9 @@ impl Session {
         if !is_fit {
             return Ok(Renewed::No);
         }
+        if let Some(pause) = self.let_writers_end(&[table.space])? {
+            return Ok(Renewed::Wait(pause));
+        }
         if let Turn::Wait(pause) = self.take_turn()? {
             return Ok(Renewed::Wait(pause));
         }
@@ -78,13 +80,9 @@ impl Session {
             return Ok(Renewed::No);
         };
         let txn = self.ensure_txn_at(Level::ReadCommitted, schema.timestamp);
-        match txn.close_space(table.space) {
-            Ok(()) => {}
-            Err(Error::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
-                return Err(execute::canceled());
-            }
-            Err(Error::Blocked(wait)) => return Ok(Renewed::Wait(Pause(Reason::Row(wait)))),
-            Err(error) => return Err(self.told(error)),
+        let closed = txn.close_space(table.space);
+        if let Some(pause) = self.is_through(closed)? {
+            return Ok(Renewed::Wait(pause));
         }
         // Those who were about to commit have; others wait.
         if !self.is_empty_for_others(table)? {

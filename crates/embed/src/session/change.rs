@@ -11,7 +11,7 @@ use super::planning::Prepared;
 use crate::classified::Levels;
 use crate::database::Schema;
 use crate::step::{Pause, Reason};
-use quintet_base::{Bytes, Durability, Level, SqlResult, Timestamp};
+use quintet_base::{Bytes, Durability, Level, SpaceId, SqlResult, Timestamp};
 use quintet_direct::{Context, Stop, translate};
 use quintet_ir::Procedure;
 use quintet_sql::Catalog;
@@ -40,8 +40,13 @@ impl Session {
     /// Carries out a schema change. `Blocked`: wait, and call again.
     pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Changed> {
         self.refuse_if_read_only(prepared.planned.tag)?;
-        if let Some(pause) = self.let_writers_end(prepared)? {
-            return Ok(Changed::Blocked(pause));
+        if let Command::Ddl(plan) = &prepared.planned.command {
+            let spaces = quintet_direct::spaces_changed(&plan.work);
+            if !spaces.is_empty()
+                && let Some(pause) = self.let_writers_end(&spaces)?
+            {
+                return Ok(Changed::Blocked(pause));
+            }
         }
         if let Turn::Wait(pause) = self.take_turn()? {
             return Ok(Changed::Blocked(pause));
@@ -59,6 +64,9 @@ impl Session {
         let Command::Ddl(plan) = &plan.command else {
             return Ok(Changed::Done(None)); // IF [NOT] EXISTS found nothing to do
         };
+        if let Some(pause) = self.keep_writers_out(plan)? {
+            return Ok(Changed::Blocked(pause));
+        }
         // What was put off knows its tables as they are.
         let put_off = self.txn.as_ref().map(quintet_direct::deferred_tables);
         if put_off.is_some_and(|tables| plan.touches(&tables))
@@ -74,17 +82,25 @@ impl Session {
 
     /// Waits for the transactions that have rows of what will be changed locked, since their commits would be refused. Others may
     /// change other things meanwhile: the turn is taken afterwards.
-    fn let_writers_end(&mut self, prepared: &Prepared) -> SqlResult<Option<Pause>> {
-        let Command::Ddl(plan) = &prepared.planned.command else {
-            return Ok(None);
-        };
+    pub(super) fn let_writers_end(&mut self, spaces: &[SpaceId]) -> SqlResult<Option<Pause>> {
+        let waited = self
+            .ensure_txn_at(self.level, Timestamp::MAX)
+            .wait_for_writers(spaces);
+        self.is_through(waited)
+    }
+
+    /// Whoever begins to write to what will be changed, in a transaction of several statements, waits from here on.
+    fn keep_writers_out(&mut self, plan: &DdlPlan) -> SqlResult<Option<Pause>> {
         let spaces = quintet_direct::spaces_changed(&plan.work);
-        if spaces.is_empty() {
-            return Ok(None);
-        }
-        self.ensure_txn(Timestamp::MAX);
-        let txn = self.txn.as_mut().expect("just ensured");
-        match txn.wait_for_writers(&spaces) {
+        let locked = self
+            .ensure_txn_at(self.level, Timestamp::MAX)
+            .lock_for_change(&spaces);
+        self.is_through(locked)
+    }
+
+    /// Whether there is something to be waited for.
+    pub(super) fn is_through(&self, done: Result<(), TcError>) -> SqlResult<Option<Pause>> {
+        match done {
             Ok(()) => Ok(None),
             Err(TcError::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
                 Err(canceled())

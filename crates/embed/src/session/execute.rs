@@ -6,6 +6,7 @@
 
 use super::change::Changed;
 use super::extended::no_statement;
+use super::locking::Steady;
 use super::portal::{Portal, PortalState, no_portal};
 use super::{Mode, Session};
 use crate::channels::Listening;
@@ -88,8 +89,7 @@ impl Session {
             self.enter_past()?;
             if self.past.is_some() && portal.prepared.revision != self.schema().revision {
                 portal.prepared = self.current(Arc::clone(&portal.prepared), None)?;
-                let again = Arc::clone(&portal.prepared);
-                return self.start(portal, &again.planned, sink);
+                return self.start_anew(portal, sink);
             }
         }
         match &planned.command {
@@ -100,6 +100,11 @@ impl Session {
                 }
                 self.enter_statement();
                 self.refuse_write_if_read_only(procedure, planned.tag)?;
+                match self.keep_schema(portal, procedure.spaces_written())? {
+                    Steady::Yes => {}
+                    Steady::Wait(pause) => return Ok(Some(Step::Wait(pause))),
+                    Steady::Changed => return self.start_anew(portal, sink),
+                }
                 if procedure.is_call() {
                     if !self.take_seat(portal, procedure)? {
                         self.enter_call(portal, procedure)?;
@@ -246,6 +251,11 @@ impl Session {
             Command::CopyFrom(copy) => {
                 self.enter_statement();
                 self.refuse_if_read_only("COPY FROM")?;
+                match self.keep_schema(portal, copy.insert.spaces_written())? {
+                    Steady::Yes => {}
+                    Steady::Wait(pause) => return Ok(Some(Step::Wait(pause))),
+                    Steady::Changed => return self.start_anew(portal, sink),
+                }
                 self.ensure_schema(portal)?;
                 portal.state = PortalState::Done(None);
                 return self
@@ -288,6 +298,16 @@ impl Session {
             }
         }
         self.finish(portal, tag).map(Some)
+    }
+
+    /// Begins once more, since the portal was planned anew.
+    fn start_anew(
+        &mut self,
+        portal: &mut Portal,
+        sink: &mut dyn RowSink,
+    ) -> SqlResult<Option<Step>> {
+        let again = Arc::clone(&portal.prepared);
+        self.start(portal, &again.planned, sink)
     }
 
     fn start_announced(

@@ -17,7 +17,7 @@ impl Session {
             return;
         }
         let incident = match event {
-            Event::Row => self.row_incident(),
+            Event::Row | Event::Table => self.row_incident(),
             Event::Line => self.line_incident(),
             Event::None | Event::Batch | Event::Advisory | Event::Sleep | Event::Disk => None,
         };

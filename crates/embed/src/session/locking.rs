@@ -1,17 +1,21 @@
-//! LOCK TABLE.
+//! Locks of whole tables: those of LOCK TABLE, and those that keep a table as it is for who writes to it.
 //!
-//! Relies on: `tc` closes spaces.  Promises: from the lock on nobody else commits to the table until this transaction ends, so what it
-//! reads there stays so; who has written to it before waits with its commit, and is told (40P01) if this transaction waits for
-//! it in turn.  Does not: keep readers out, or know modes: PostgreSQL's SHARE and stronger are one here.
+//! Relies on: `tc` closes spaces, and has whole ones locked like rows.  Promises: from LOCK TABLE on nobody else commits to the table
+//! until this transaction ends, so what it reads there stays so; who has written to it in a block before is waited for, and who
+//! comes later waits. A transaction of several statements that has begun to write to a table is not refused because
+//! somebody has changed the table's schema: that waits for it, or it for that. Does not: keep readers out, or know
+//! modes: PostgreSQL's SHARE and stronger are one here.
 
-use super::Session;
 use super::execute::canceled;
+use super::planning::are_alike;
 use super::portal::Portal;
+use super::{Mode, Session};
 use crate::step::{Pause, Reason};
-use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Timestamp};
 use quintet_direct::translate;
 use quintet_ir::schema::TableRef;
 use quintet_tc::Error;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Session {
@@ -47,4 +51,69 @@ impl Session {
         }
         Ok(None)
     }
+
+    /// A statement is about to write to these spaces. In a transaction that has others, too, their schema is kept as it is until its
+    /// end; a statement that is one of its own is simply run again if it has changed ([`super::again`]).
+    pub(super) fn keep_schema(
+        &mut self,
+        portal: &mut Portal,
+        spaces: impl Iterator<Item = SpaceId>,
+    ) -> SqlResult<Steady> {
+        let is_one_of_several =
+            self.mode == Mode::Explicit || !portal.commits || self.txn.is_some();
+        if !is_one_of_several || portal.alone.is_some() || self.past.is_some() {
+            return Ok(Steady::Yes);
+        }
+        let mut spaces = spaces.peekable();
+        if spaces.peek().is_none() {
+            return Ok(Steady::Yes);
+        }
+        self.ensure_txn(Timestamp::MAX);
+        let txn = self.txn.as_mut().expect("just ensured");
+        let mut is_news = false;
+        for space in spaces {
+            match txn.lock_for_writing(space) {
+                Ok(is_new) => is_news |= is_new,
+                Err(Error::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
+                    return Err(canceled());
+                }
+                Err(Error::Blocked(wait)) => {
+                    return Ok(Steady::Wait(Pause(Reason::Row(wait))));
+                }
+                Err(error) => {
+                    let names = self.host.schema.catalog_names();
+                    return Err(translate(error, self.level, &names));
+                }
+            }
+        }
+        if !is_news {
+            return Ok(Steady::Yes);
+        }
+        self.db.wait_for_schema();
+        if portal.prepared.revision == self.schema().revision {
+            return Ok(Steady::Yes);
+        }
+        let again = self.current(Arc::clone(&portal.prepared), None)?;
+        if Arc::ptr_eq(&again, &portal.prepared) {
+            return Ok(Steady::Yes);
+        }
+        // Unless the client will only now be told of them.
+        if !portal.announce && !are_alike(&again.columns, &portal.prepared.columns) {
+            return Err(SqlError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cached plan must not change result type",
+            ));
+        }
+        portal.prepared = again;
+        Ok(Steady::Changed)
+    }
+}
+
+/// Whether the tables that a statement is about to write to will stay as they are.
+pub(super) enum Steady {
+    Yes,
+    /// Somebody is changing one: wait, and ask again.
+    Wait(Pause),
+    /// One has changed since the statement was planned; it is planned anew.
+    Changed,
 }

@@ -31,6 +31,8 @@ pub(super) struct Portal {
     pub(super) commits: bool,
     /// It is a transaction of its own that gives no rows.
     pub(super) alone: Option<Alone>,
+    /// How often it was begun anew at READ COMMITTED, since the schema had changed.
+    pub(super) begun_anew: usize,
     /// Given so far.
     pub(super) rows: u64,
     /// Of these, as many as had been given when it was last suspended.
@@ -82,6 +84,7 @@ impl Portal {
             announce: false,
             commits: false,
             alone: None,
+            begun_anew: 0,
             rows: 0,
             told: 0,
             held: false,

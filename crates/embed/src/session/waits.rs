@@ -48,7 +48,7 @@ impl Asker<'_> {
         for slot in &slots {
             let found = match slot.event() {
                 Event::None | Event::Sleep | Event::Disk => None,
-                Event::Row => row_wait(slot, &locks, &numbers),
+                Event::Row | Event::Table => row_wait(slot, &locks, &numbers),
                 Event::Line => self.line_wait(slot, &slots),
                 Event::Batch => batch_wait(slot, &slots),
                 Event::Advisory => advisory_wait(slot, &self.db.advisory.views(), &slots),
@@ -83,7 +83,7 @@ impl Asker<'_> {
         let numbers = numbers_of(&slots);
         let since: HashMap<i32, i64> = slots
             .iter()
-            .filter(|slot| slot.event() == Event::Row)
+            .filter(|slot| matches!(slot.event(), Event::Row | Event::Table))
             .map(|slot| (slot.number, slot.since()))
             .collect();
         let mut rows = Vec::new();

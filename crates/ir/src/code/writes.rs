@@ -1,10 +1,23 @@
-//! Which slots a routine writes to.
+//! Which slots, and which tables, a routine writes to.
 //!
 //! Relies on: operations say so.  Promises: a slot that is kept is at any time what the caller has put there.
 //! Does not: look into statements, which write to no slot.
 
 use super::Operation;
 use crate::routine::{Into, Routine};
+use quintet_base::SpaceId;
+use std::collections::BTreeSet;
+
+/// The spaces of the tables that statements among the operations write to.
+pub(super) fn spaces_written(operations: &[Operation]) -> BTreeSet<SpaceId> {
+    let targets = operations.iter().filter_map(|operation| match operation {
+        Operation::Run { statement, .. }
+        | Operation::BeginRows(statement)
+        | Operation::ReturnQuery(statement) => statement.target(),
+        _ => None,
+    });
+    targets.map(|table| table.space).collect()
+}
 
 /// How many slots, from the first one on, none of the operations writes to.
 pub(super) fn slots_kept(routine: &Routine, operations: &[Operation]) -> usize {

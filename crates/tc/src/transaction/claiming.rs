@@ -175,21 +175,22 @@ impl Txn {
         self.take_lock(place, Strength::Exclusive, WaitPolicy::Queue)
     }
 
-    /// Waits, one by one, for those who have rows of these spaces locked now, to write them: who is about to change what they go by
-    /// lets them end first. Nothing is kept from whoever comes later. For nobody if it has closed one of the spaces: their commits may
-    /// be waiting for it.
+    /// Waits, one by one, for those who have rows of these spaces locked now, to write them, or have said that they write there: who
+    /// is about to change what they go by lets them end first. Nothing is kept from whoever comes later. For nobody if it has closed one of the spaces, or begun to
+    /// keep others from it: they may be waiting for it.
     ///
     /// # Errors
     /// [`Error::Blocked`] (call again when the wait is over), [`Error::Deadlock`], [`Error::TooManyWaiters`].
     pub fn wait_for_writers(&mut self, spaces: &[SpaceId]) -> Result<(), Error> {
         let mut rows = match self.writers.take() {
             Some(rows) => rows,
-            None if spaces.iter().any(|space| self.closed.contains(space)) => return Ok(()),
+            None if spaces.iter().any(|space| self.is_changing(*space)) => return Ok(()),
             None => self.shared.locks.writers(spaces, self.id),
         };
         while let Some((space, key)) = rows.last() {
             let place = Place::new(*space, key);
             let hash = place.hash;
+            let is_own = key.is_empty() && self.steady.contains(space);
             let taken = self.take_lock(place, Strength::Exclusive, WaitPolicy::Queue);
             if let Err(Error::Blocked(wait)) = taken {
                 self.writers = Some(rows);
@@ -197,9 +198,56 @@ impl Txn {
             }
             taken?;
             // Who held it is through. Nobody is to wait for us while we wait for the next.
-            self.held.retain(|held| *held != hash);
-            self.shared.locks.release(self.id, hash);
+            if !is_own {
+                self.held.retain(|held| *held != hash);
+                self.shared.locks.release(self.id, hash);
+            }
             rows.pop();
+        }
+        Ok(())
+    }
+
+    /// Keeps schema changes away from a space that this transaction is about to write to, until it ends; who is changing it is
+    /// waited for. True: until now it was not kept, and may have changed since the caller looked. Then, where its level lets it, the
+    /// transaction reads what that change has left.
+    ///
+    /// # Errors
+    /// [`Error::Blocked`] (call again when the wait is over), [`Error::Deadlock`], [`Error::TooManyWaiters`].
+    pub fn lock_for_writing(&mut self, space: SpaceId) -> Result<bool, Error> {
+        if self.steady.contains(&space) {
+            return Ok(false);
+        }
+        let taken = self.take_lock(Place::whole(space), Strength::Shared, WaitPolicy::Queue);
+        self.has_waited |= matches!(taken, Err(Error::Blocked(_)));
+        taken?;
+        self.steady.push(space);
+        let has_waited = std::mem::take(&mut self.has_waited);
+        let has_changed = || {
+            let seen = self.snapshot.timestamp;
+            self.shared.fence_above(space, seen).is_some()
+        };
+        let may_move = self.level == Level::ReadCommitted || !self.snapshot_used;
+        if may_move && (has_waited || has_changed()) {
+            self.renew_snapshot();
+        }
+        Ok(true)
+    }
+
+    fn is_changing(&self, space: SpaceId) -> bool {
+        self.closed.contains(&space) || self.changing.contains(&space)
+    }
+
+    /// Keeps those who announce what they write to ([`Txn::lock_for_writing`]) out of spaces that are about to be changed, until this
+    /// transaction ends, and waits for those who have.
+    ///
+    /// # Errors
+    /// As [`Txn::wait_for_writers`].
+    pub fn lock_for_change(&mut self, spaces: &[SpaceId]) -> Result<(), Error> {
+        let new = spaces.iter().filter(|space| !self.changing.contains(space));
+        let new: Vec<SpaceId> = new.copied().collect();
+        self.changing.extend(new);
+        for space in spaces {
+            self.take_lock(Place::whole(*space), Strength::Exclusive, WaitPolicy::Queue)?;
         }
         Ok(())
     }
