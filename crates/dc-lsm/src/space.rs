@@ -365,17 +365,18 @@ impl Space {
         let failed = |e| fault::tree("merge into", &self.folder, e);
         let mut report = MergeReport::default();
         let mut new_high = high;
-        let mut previous = None;
+        let mut previous = Vec::new();
         // Made with the first operation that writes: it makes a file at once.
         let mut ingestion = None;
         for operation in run {
-            operation.check(previous.as_ref())?;
+            operation.check(&previous)?;
             let Operation {
                 key,
                 position,
                 change,
             } = operation;
-            previous = Some(key.clone());
+            previous.clear();
+            previous.extend_from_slice(&key);
             report.bytes += key.len() as u64;
             if let Change::Put(value) = &change {
                 report.bytes += value.len() as u64;

@@ -186,7 +186,7 @@ fn merge_leaf<I: Iterator<Item = Operation>>(
     let mut out = Leaf::with_capacity(leaf.len());
     let mut old = leaf.iter().peekable();
     while let Some(operation) = run.next_if(|operation| is_before(&operation.key, end)) {
-        operation.check(previous.as_ref())?;
+        operation.check(previous.as_deref().unwrap_or_default())?;
         *previous = Some(operation.key.clone());
         while let Some(kept) = old.next_if(|(key, _)| *key < operation.key) {
             push(&mut out, kept.clone(), into);

@@ -11,9 +11,9 @@
 //!   rows … much? ─► turn to change the schema ─► close ─► still empty? ─► new spaces, rows moved there ─► ahead
 //! ```
 
+use super::Session;
 use super::change::Turn;
 use super::portal::{Portal, PortalState};
-use super::Session;
 use crate::database::Schema;
 use crate::step::Pause;
 use quintet_base::{Level, SpaceId, SqlError, SqlResult, SqlState};
