@@ -147,6 +147,15 @@ impl Run {
         }
     }
 
+    /// Gives back what was lent to a call that has failed, or whose transaction has: another one begins in its place.
+    pub fn give_back(&mut self, params: &mut Vec<Value>) {
+        self.leave_call();
+        if let (Some(count), Some(mut lent)) = (self.lent.take(), self.arguments.take()) {
+            lent.truncate(count);
+            *params = lent;
+        }
+    }
+
     /// Announces what a call with known arguments will read ([`quintet_tc::Txn::announce`]), before it begins:
     /// while others run, it is on its way.
     pub fn announce(&mut self, context: &Context<'_>) {

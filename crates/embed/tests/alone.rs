@@ -9,7 +9,7 @@ mod support;
 
 use quintet_base::SqlState;
 use quintet_rt::Rand;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use support::{open_with, rows, state, tag};
 
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
@@ -176,4 +176,89 @@ fn what_stands_in_a_block_or_gives_rows_is_told() {
         Err(SqlState::SERIALIZATION_FAILURE)
     );
     assert_eq!(rows(&mut other, "select n from t"), ["5"]);
+}
+
+const FUNCTION: &str = "create function f(at int) returns bigint language plpgsql as $$ begin
+     insert into u (id, by) values (at, 1);
+     update t set n = n + 1 where id = at;
+     return (select n from t where id = at);
+ end $$";
+
+/// Goal: a call that is a transaction of its own does not hear of changes of the schema either, under every engine and at every level,
+/// and takes place once. Method: threads call a procedure and a function that write two tables, with parameters and without,
+/// while a thread changes both tables and the function; then what is there is counted.
+#[test]
+fn calls_do_not_hear_of_changes_of_the_schema() {
+    for engine in ["direct", "queue", "chain", "auto"] {
+        let (_dir, db) = open_with(&format!(
+            "create table t (id int primary key, n bigint not null); create table u (id int, by int);
+             insert into t select i, 0 from generate_series(1, 4) i;
+             create procedure p(at int, inout so_far bigint) language plpgsql as $$ begin
+                 update t set n = n + 1 where id = at;
+                 insert into u (id, by) values (at, 1);
+                 select count(*) into so_far from u where id = at;
+             end $$;
+             {FUNCTION}",
+        ));
+        let (done, ended) = (AtomicBool::new(false), AtomicU64::new(0));
+        let calls: i64 = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3)
+                .map(|thread| {
+                    let (db, done, ended) = (&db, &done, &ended);
+                    scope.spawn(move || {
+                        let mut client = db.client().unwrap();
+                        let level = LEVELS[thread];
+                        let set = format!(
+                            "set default_transaction_isolation = '{level}'; set quintet.engine = '{engine}'"
+                        );
+                        client.query(&set).unwrap();
+                        let mut calls = 0;
+                        while !done.load(Ordering::Relaxed) {
+                            let call = match calls % 3 {
+                                0 => format!("call p({}, 0)", 1 + calls % 4),
+                                1 => format!("select f({})", 1 + thread),
+                                _ => "select f(4)".to_string(),
+                            };
+                            let called = client.query(&call);
+                            called.unwrap_or_else(|error| panic!("{engine}, {level}, {call}: {error:?}"));
+                            calls += 1;
+                            ended.fetch_add(1, Ordering::Relaxed);
+                        }
+                        calls as i64
+                    })
+                })
+                .collect();
+            let mut client = db.client().unwrap();
+            let mut changed = Ok(());
+            for round in 0..15 {
+                // Nobody gets anywhere beside one change after the other.
+                let before = ended.load(Ordering::Relaxed);
+                while changed.is_ok() && ended.load(Ordering::Relaxed) < before + 5 {
+                    std::thread::yield_now();
+                }
+                for change in [
+                    "create index u_id on u (id)".to_string(),
+                    format!("alter table t add column c{round} int default 3"),
+                    "drop index u_id".to_string(),
+                    format!("alter table t drop column c{round}"),
+                    "alter table u alter column by type bigint; alter table u alter column by type int".to_string(),
+                    format!("drop function f(int); {}", FUNCTION.replace("into u (id, by)", "into u")),
+                ] {
+                    // In one transaction each, so that the function is always there.
+                    let done = client.query(&format!("begin isolation level read committed; {change}; commit"));
+                    changed = changed.and(done.map(|_| ()).map_err(|error| format!("{change}: {error:?}")));
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(changed, Ok(()), "{engine}");
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .sum()
+        });
+        let mut client = db.client().unwrap();
+        let counted = format!("select sum(n) = {calls}, (select count(*) from u) = {calls} from t");
+        assert_eq!(rows(&mut client, &counted), ["t|t"], "{engine}");
+        assert!(calls > 20, "{calls}");
+    }
 }

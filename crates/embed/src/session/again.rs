@@ -141,7 +141,7 @@ impl Session {
         self.plan_anew(portal, error)
     }
 
-    fn plan_anew(&mut self, portal: &mut Portal, error: SqlError) -> SqlResult<Step> {
+    pub(super) fn plan_anew(&mut self, portal: &mut Portal, error: SqlError) -> SqlResult<Step> {
         let again = self.current(Arc::clone(&portal.prepared), None)?;
         // The client may have been told of them.
         if !are_alike(&again.columns, &portal.prepared.columns) {

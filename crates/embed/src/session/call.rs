@@ -7,6 +7,7 @@
 //! [`quintet_base::limits::CALL_OPTIMISTIC_RUNS`] attempts lock nothing; a later one queues for
 //! the row that the last was lost by, and has the locks of those before, so that nobody overtakes it again
 //! on those rows; the locks' queues are in the order of arrival.
+//! If the schema has changed under it, it is planned anew first.
 //! COMMIT in a call commits like its end does, and the call goes on in another transaction: from then on it is not
 //! run again.  Does not: run anything again inside BEGIN, or after a deadlock with what it held.
 //!
@@ -18,13 +19,13 @@
 
 use super::execute::{Pulled, canceled};
 use super::listening::Noted;
-use super::portal::Portal;
+use super::portal::{Portal, PortalState};
 use super::transaction::durability;
 use super::{Mode, Session};
 use crate::batches::Hold;
 use crate::chains::Place;
 use crate::contention::Kind;
-use crate::step::{Pause, Reason};
+use crate::step::{Pause, Reason, Step};
 use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
 use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Timestamp, Value};
 use quintet_direct::{Run, translate};
@@ -63,6 +64,10 @@ pub(super) struct Calling {
     routed: bool,
     /// What it was planned with, once a part of it is committed.
     schema: Timestamp,
+    /// Which schema that was.
+    revision: u64,
+    /// It has lost to a change of the schema: it is to be planned anew.
+    pub outdated: bool,
 }
 
 impl Calling {
@@ -123,6 +128,8 @@ impl Session {
             hold: None,
             routed: std::mem::take(&mut self.routed),
             schema: Timestamp::default(),
+            revision: portal.prepared.revision,
+            outdated: false,
         }
     }
 
@@ -149,6 +156,11 @@ impl Session {
                     Ok(Pulled::Commit) => calling.parting = true,
                     Ok(_) => calling.ended = true,
                     Err(error) if calling.may_be_run_again() && calling.run.is_lost() => {
+                        self.db.wait_for_schema();
+                        if self.schema().revision != calling.revision {
+                            calling.outdated = true;
+                            return Err(error);
+                        }
                         self.again(calling, error)?;
                         continue;
                     }
@@ -202,10 +214,9 @@ impl Session {
                     return Ok(Some(Pause(Reason::Row(wait))));
                 }
                 Err(error) => {
+                    calling.outdated = calling.may_be_run_again() && is_by_schema(&error);
                     let (may_do, contested) = match &error {
-                        TcError::Conflict { kind, .. } if *kind == ConflictKind::Schema => {
-                            (false, None)
-                        }
+                        _ if is_by_schema(&error) => (false, None),
                         TcError::Conflict { space, key, .. } => {
                             (true, key.clone().map(|key| (*space, key)))
                         }
@@ -216,6 +227,9 @@ impl Session {
                         let names = self.host.schema.catalog_names();
                         translate(error, self.level, &names)
                     };
+                    if calling.outdated {
+                        return Err(told);
+                    }
                     if !may_do || !calling.may_be_run_again() {
                         self.txn = None;
                         self.end_transaction(false);
@@ -278,6 +292,28 @@ impl Session {
         Ok(())
     }
 
+    /// Has a call that has lost to a change of the schema planned anew and begun again, or gives up.
+    pub(super) fn call_anew(&mut self, portal: &mut Portal, error: SqlError) -> SqlResult<Step> {
+        let PortalState::Calling(calling) = &mut portal.state else {
+            return Err(error);
+        };
+        if self.cancel.swap(false, Ordering::AcqRel) {
+            return Err(canceled());
+        }
+        if portal.begun_anew >= CALL_RETRIES_MAX {
+            return Err(error.detail("The schema has changed during each attempt."));
+        }
+        portal.begun_anew += 1;
+        self.note_lost(Kind::Retry, calling.since);
+        self.db.retries.fetch_add(1, Ordering::Relaxed);
+        self.host.notices.get_mut().truncate(calling.notices);
+        self.back_to(calling.noted);
+        calling.run.give_back(&mut portal.params);
+        self.txn = None;
+        self.db.wait_for_schema();
+        self.plan_anew(portal, error)
+    }
+
     /// The engine to compare with. READ COMMITTED writes what it finds, so who locks what he reads and writes loses
     /// nothing; a stronger level would be refused for its snapshot.
     fn lock_reads_if_asked(&mut self) {
@@ -320,4 +356,8 @@ impl Session {
             Err(_) => Ok(None),
         }
     }
+}
+
+fn is_by_schema(error: &TcError) -> bool {
+    matches!(error, TcError::Conflict { kind, .. } if *kind == ConflictKind::Schema)
 }

@@ -355,9 +355,16 @@ impl Session {
         // A tag counts the rows that were given since the portal was last suspended.
         let told = portal.told;
         if let PortalState::Calling(calling) = &mut portal.state {
-            let advanced = self.advance_call(calling, &portal.params);
-            if let Some(pause) = advanced.inspect_err(|_| calling.let_go())? {
-                return Ok(Step::Wait(pause));
+            match self.advance_call(calling, &portal.params) {
+                Ok(None) => {}
+                Ok(Some(pause)) => return Ok(Step::Wait(pause)),
+                Err(error) => {
+                    calling.let_go();
+                    return match calling.outdated {
+                        true => self.call_anew(portal, error),
+                        false => Err(error),
+                    };
+                }
             }
             let mut rows = std::mem::take(&mut calling.rows);
             // A change behind WITH queries that change rows, too, gives how many rows it changed.
