@@ -180,7 +180,7 @@ pub(super) fn rename(
 }
 
 /// A stored text with another name for a column. What it means must be looked at: a type, too, may have the name.
-fn with_name(text: &str, old: &str, new: &str) -> String {
+pub(super) fn with_name(text: &str, old: &str, new: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

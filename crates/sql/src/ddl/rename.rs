@@ -1,7 +1,7 @@
 //! ALTER … RENAME.
 //!
-//! Relies on: `draft`.  Promises: nothing but the name changes.  Does not: rename a column that a
-//! CHECK names, because checks are kept as text (0A000).
+//! Relies on: `draft`.  Promises: nothing but the name changes; checks and generated columns, which are kept as text, have the new one.
+//! Does not: rename what a view names (0A000).
 
 use super::generated;
 use super::hidden;
@@ -14,10 +14,13 @@ use crate::from::{find_named, target_table};
 use crate::insert::column_number;
 use crate::names::required;
 use crate::planner::Planner;
-use crate::records::ForeignKeyRecord;
+use crate::records::{ForeignKeyRecord, TableRecord};
+use crate::rewrite::same;
+use crate::stored;
 use pg_query::protobuf::{ObjectType, RangeVar, RenameStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
+use quintet_ir::schema::{CheckDef, TableRef};
 
 pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Planned> {
     if statement.rename_type() == ObjectType::ObjectRole {
@@ -56,7 +59,12 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     }
     let table = target_table(planner, relation)?;
     planner.must_own_table(table.id)?;
-    let number = column_number(planner, &table, &statement.subname, -1)?;
+    let old = &statement.subname;
+    if table.column(old).is_none() {
+        let message = format!("column \"{old}\" does not exist");
+        return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
+    }
+    let number = column_number(planner, &table, old, -1)?;
     let new = &statement.newname;
     super::table::refuse_system_name(new)?;
     if table.column(new).is_some() {
@@ -68,33 +76,66 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
             ),
         ));
     }
-    for check in table.own_checks() {
-        let mut used = Vec::new();
-        check.condition.collect_columns(&mut used);
-        if used.contains(&number) {
-            return Err(SqlError::unsupported(format!(
-                "renaming a column that constraint \"{}\" names",
-                check.name
-            )));
-        }
-    }
     refuse_rename(planner, table.id, Some(number))?;
-    let made_of = generated::made_of(&table, number);
-    let shown = |made: &&usize| !table.columns[**made].hidden;
-    if let Some(&made) = made_of.iter().find(shown) {
-        return Err(SqlError::unsupported(format!(
-            "renaming a column that generated column \"{}\" is made of",
-            table.columns[made].name
-        )));
-    }
     let mut record = record_of(planner, &table)?;
     record.columns[number].name = new.clone();
     hidden::rename(planner, &table, &mut record, number)?;
+    rename_in_texts(planner, &table, &mut record, number)?;
     record.revision += 1;
     let mut draft = Draft::new(planner);
     draft.put_table(&record)?;
     draft.work(Work::Fence(spaces_of(&table)));
     draft.finish("ALTER TABLE")
+}
+
+/// Has checks and generated columns name a column as the record has it now. `table`: as it was.
+///
+/// # Errors
+/// `0A000` where they are not the same then.
+fn rename_in_texts(
+    planner: &Planner,
+    table: &TableRef,
+    record: &mut TableRecord,
+    number: usize,
+) -> SqlResult<()> {
+    let old = &table.columns[number].name;
+    let new = record.columns[number].name.clone();
+    let own: Vec<&CheckDef> = table.own_checks().collect();
+    let is_named = |check: &CheckDef| {
+        let mut used = Vec::new();
+        check.condition.collect_columns(&mut used);
+        used.contains(&number)
+    };
+    for (check, _) in (record.checks.iter_mut().zip(&own)).filter(|(_, check)| is_named(check)) {
+        check.text = hidden::with_name(&check.text, old, &new);
+    }
+    let mut made = generated::made_of(table, number);
+    made.retain(|made| !table.columns[*made].hidden);
+    let texts = record.more.generated.iter_mut();
+    for (_, text) in texts.filter(|(column, _)| made.contains(column)) {
+        *text = hidden::with_name(text, old, &new);
+    }
+    // A type or a function may have had the name.
+    let renamed = stored::table(planner.catalog(), record).ok();
+    let refused = |what: &str, name: &str| {
+        Err(SqlError::unsupported(format!(
+            "renaming a column that {what} \"{name}\" names in this way"
+        )))
+    };
+    for (at, check) in own.iter().enumerate() {
+        let now = renamed.as_ref().and_then(|it| it.own_checks().nth(at));
+        if !now.is_some_and(|now| same(&now.condition, &check.condition)) {
+            return refused("constraint", &check.name);
+        }
+    }
+    for made in made {
+        let now = renamed.as_ref().map(|it| &it.columns[made].generated);
+        let before = table.columns[made].generated.as_ref();
+        if !(now.and_then(Option::as_ref).zip(before)).is_some_and(|(now, it)| same(now, it)) {
+            return refused("generated column", &table.columns[made].name);
+        }
+    }
+    Ok(())
 }
 
 fn column_of_view(planner: &Planner, id: TableId, statement: &RenameStmt) -> SqlResult<Planned> {
