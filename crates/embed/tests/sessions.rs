@@ -996,7 +996,11 @@ fn a_block_that_has_waited_for_a_change_is_told_what_has_become_of_its_table() {
 fn blocks_at_read_committed_never_lose_to_changes_of_the_schema() {
     let (_dir, db) = open_with(
         "create table t (id int primary key, n int); create table u (n int);
-         insert into t select i, 0 from generate_series(1, 100) i",
+         insert into t select i, 0 from generate_series(1, 100) i;
+         create function f(k int) returns bigint language plpgsql as $$ begin
+             update t set n = n + 1 where id = k;
+             return (select count(*) from u where n = k) + (select max(n) from t);
+         end $$",
     );
     let done = std::sync::atomic::AtomicBool::new(false);
     let blocks = std::thread::scope(|scope| {
@@ -1012,6 +1016,7 @@ fn blocks_at_read_committed_never_lose_to_changes_of_the_schema() {
                             format!("insert into u (n) values ({number})"),
                             format!("select id from t where id = {number} and n >= 0"),
                             format!("update t set n = n + 1 where id = {number}"),
+                            format!("select f({number})"),
                             "commit".to_string(),
                         ] {
                             let done = client.query(&statement);
@@ -1048,5 +1053,8 @@ fn blocks_at_read_committed_never_lose_to_changes_of_the_schema() {
     let mut client = db.client().unwrap();
     assert!(blocks > 20, "{blocks}");
     assert_eq!(number(&mut client, "select count(*) from u"), blocks);
-    assert_eq!(number(&mut client, "select sum(n)::bigint from t"), blocks);
+    assert_eq!(
+        number(&mut client, "select sum(n)::bigint from t"),
+        2 * blocks
+    );
 }

@@ -63,7 +63,7 @@ pub(crate) use create::{find, plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
-pub(crate) use signature::{Parameter, Signature};
+pub(crate) use signature::{Parameter, Signature, describe};
 
 /// A routine in the catalogue. What it becomes is made when somebody asks.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ use quintet_base::limits::{CALL_OPTIMISTIC_RUNS, CALL_RETRIES_MAX};
 use quintet_base::{Bytes, Level, SpaceId, SqlError, SqlResult, Timestamp, Value};
 use quintet_direct::{Run, translate};
 use quintet_engine::Engine;
-use quintet_tc::{ConflictKind, Error as TcError};
+use quintet_tc::{ConflictKind, Error as TcError, Mark, Txn};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
@@ -68,6 +68,8 @@ pub(super) struct Calling {
     revision: u64,
     /// It has lost to a change of the schema: it is to be planned anew.
     pub outdated: bool,
+    /// Where one of several statements at READ COMMITTED began: nothing of it remains behind that, and it may begin anew.
+    began: Option<Mark>,
 }
 
 impl Calling {
@@ -80,6 +82,11 @@ impl Calling {
     pub fn let_go(&mut self) {
         self.place = None;
         self.hold = None;
+    }
+
+    /// Nothing of it remains, or need remain.
+    fn may_begin_anew(&self) -> bool {
+        self.may_be_run_again() || self.began.is_some()
     }
 
     /// It is a transaction of its own, and nothing of it remains.
@@ -112,6 +119,9 @@ impl Session {
             self.lock_reads_if_asked();
         }
         self.host.alone = alone && portal.ends_transactions();
+        let txn = self.txn.as_ref();
+        let txn = txn.filter(|_| !alone && self.level == Level::ReadCommitted);
+        let began = txn.map(Txn::mark);
         Calling {
             run,
             rows: VecDeque::new(),
@@ -130,6 +140,7 @@ impl Session {
             schema: Timestamp::default(),
             revision: portal.prepared.revision,
             outdated: false,
+            began,
         }
     }
 
@@ -155,10 +166,10 @@ impl Session {
                     Ok(Pulled::Wait(pause)) => return Ok(Some(pause)),
                     Ok(Pulled::Commit) => calling.parting = true,
                     Ok(_) => calling.ended = true,
-                    Err(error) if calling.may_be_run_again() && calling.run.is_lost() => {
+                    Err(error) if calling.may_begin_anew() && calling.run.is_lost() => {
                         self.db.wait_for_schema();
-                        if self.schema().revision != calling.revision {
-                            calling.outdated = true;
+                        calling.outdated = self.schema().revision != calling.revision;
+                        if calling.outdated || !calling.may_be_run_again() {
                             return Err(error);
                         }
                         self.again(calling, error)?;
@@ -309,7 +320,10 @@ impl Session {
         self.host.notices.get_mut().truncate(calling.notices);
         self.back_to(calling.noted);
         calling.run.give_back(&mut portal.params);
-        self.txn = None;
+        match (self.txn.as_mut(), calling.began) {
+            (Some(txn), Some(began)) => txn.rollback_to(began),
+            _ => self.txn = None,
+        }
         self.db.wait_for_schema();
         self.plan_anew(portal, error)
     }

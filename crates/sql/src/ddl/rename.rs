@@ -1,10 +1,11 @@
 //! ALTER … RENAME.
 //!
 //! Relies on: `draft`.  Promises: nothing but the name changes; checks and generated columns, which are kept as text, have the new one.
-//! Does not: rename what a view names (0A000).
+//! Does not: rename what a view names, or a routine that text names (0A000).
 
 use super::generated;
 use super::hidden;
+use super::user_type::texts_of;
 use super::view::refuse_rename;
 use super::{changed_sequence, record_of};
 use crate::catalog::Relation;
@@ -12,15 +13,20 @@ use crate::command::Planned;
 use crate::draft::{Draft, spaces_of};
 use crate::from::{find_named, target_table};
 use crate::insert::column_number;
-use crate::names::required;
+use crate::names::{inner, required};
+use crate::parse;
 use crate::planner::Planner;
-use crate::records::{ForeignKeyRecord, TableRecord};
+use crate::records::{ForeignKeyRecord, RoutineRecord, TableRecord};
 use crate::rewrite::same;
+use crate::routine;
 use crate::stored;
-use pg_query::protobuf::{ObjectType, RangeVar, RenameStmt};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{ObjectType, ObjectWithArgs, RangeVar, RenameStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
+use quintet_ir::function::quoted_identifier;
 use quintet_ir::schema::{CheckDef, TableRef};
+use quintet_ir::{Object, ObjectKind, Privileges};
 
 pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Planned> {
     if statement.rename_type() == ObjectType::ObjectRole {
@@ -31,6 +37,9 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
         ObjectType::ObjectType | ObjectType::ObjectDomain
     ) {
         return super::user_type::rename(planner, statement);
+    }
+    if let Some(NodeEnum::ObjectWithArgs(object)) = statement.object.as_deref().and_then(inner) {
+        return routine(planner, object, statement);
     }
     let relation = match statement.relation.as_ref() {
         Some(relation) => relation,
@@ -86,6 +95,122 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     draft.put_table(&record)?;
     draft.work(Work::Fence(spaces_of(&table)));
     draft.finish("ALTER TABLE")
+}
+
+/// ALTER FUNCTION, PROCEDURE and ROUTINE … RENAME TO. Refused where text that is kept may name it: with the old name that would not be
+/// found again, or another of that name would be.
+fn routine(
+    planner: &Planner,
+    object: &ObjectWithArgs,
+    statement: &RenameStmt,
+) -> SqlResult<Planned> {
+    let (what, procedure, tag) = match statement.rename_type() {
+        ObjectType::ObjectFunction => ("function", Some(false), "ALTER FUNCTION"),
+        ObjectType::ObjectProcedure => ("procedure", Some(true), "ALTER PROCEDURE"),
+        ObjectType::ObjectRoutine => ("routine", None, "ALTER ROUTINE"),
+        _ => {
+            return Err(SqlError::unsupported(
+                "ALTER … RENAME of this kind of object",
+            ));
+        }
+    };
+    let id = routine::find(planner, object, what, procedure)?;
+    planner.must_own(Object {
+        kind: ObjectKind::Routine,
+        number: id.0,
+    })?;
+    let catalog = planner.catalog();
+    let stored = required(catalog.routine(id))?;
+    let (old, new) = (&stored.record.name, &statement.newname);
+    let schema = &stored.record.schema;
+    planner.must_have(planner.schema_object(schema), Privileges::CREATE)?;
+    let key = stored.signature(catalog)?.key();
+    for other in catalog.routines(schema, new) {
+        if other.signature(catalog)?.key() == key {
+            let message = format!(
+                "function {} already exists in schema \"{schema}\"",
+                routine::describe(new, &key)
+            );
+            return Err(SqlError::new(SqlState::DUPLICATE_FUNCTION, message));
+        }
+    }
+    let (header, body) = renamed(&stored.record.text, new)?;
+    let mut draft = Draft::new(planner);
+    for table in catalog.tables() {
+        let record = record_of(planner, table)?;
+        if texts_of(&record).any(|text| has_word(text, old)) {
+            return Err(named_in(what, old, &format!("table \"{}\"", table.name)));
+        }
+    }
+    if let Some(view) = catalog.views().find(|view| has_word(&view.text, old)) {
+        return Err(named_in(what, old, &format!("view \"{}\"", view.name)));
+    }
+    for other in catalog.user_types() {
+        let texts = other.domain().map(|domain| {
+            let checks = domain.checks.iter().map(|check| check.text.as_str());
+            checks.chain(domain.default.as_deref())
+        });
+        if texts.into_iter().flatten().any(|text| has_word(text, old)) {
+            return Err(named_in(what, old, &format!("domain \"{}\"", other.name)));
+        }
+    }
+    if has_word(&body, old) {
+        return Err(named_in(what, old, "its own body"));
+    }
+    for other in catalog.all_routines().filter(|it| it.record.id != id) {
+        let record = &other.record;
+        // Of one with the same name and other arguments what counts is its body.
+        let (_, behind) = renamed(&record.text, new)?;
+        let is_named = match record.name == *old {
+            true => has_word(&behind, old),
+            false => has_word(&record.text, old),
+        };
+        if is_named {
+            let place = format!("routine \"{}\"", record.name);
+            return Err(named_in(what, old, &place));
+        }
+    }
+    draft.put_routine(&RoutineRecord {
+        name: new.clone(),
+        text: header + &body,
+        ..(*stored.record).clone()
+    })?;
+    draft.finish(tag)
+}
+
+fn named_in(what: &str, old: &str, place: &str) -> SqlError {
+    SqlError::unsupported(format!("renaming {what} \"{old}\", named in {place}"))
+}
+
+/// Whether a text may name something, in any case of its letters.
+fn has_word(text: &str, word: &str) -> bool {
+    let (text, word) = (text.to_lowercase(), word.to_lowercase());
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    text.match_indices(&word).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let behind = text[at + found.len()..].chars().next();
+        !before.is_some_and(is_part) && !behind.is_some_and(is_part)
+    })
+}
+
+/// The text of a CREATE of a routine with another name, up to that, and what comes behind.
+fn renamed(text: &str, name: &str) -> SqlResult<(String, String)> {
+    let words = parse::scan(text)?;
+    let is_comment = |word: &str| word.starts_with("--") || word.starts_with("/*");
+    let mut words = words
+        .iter()
+        .filter(|(from, to)| !is_comment(&text[*from..*to]));
+    let mut last = None;
+    let opens = |(from, to): &&(usize, usize)| &text[*from..*to] == "(";
+    for word in words.by_ref() {
+        if opens(&word) {
+            break;
+        }
+        last = Some(*word);
+    }
+    let (from, to) = last.ok_or_else(|| SqlError::internal("a routine without a name"))?;
+    let header = format!("{}{}", &text[..from], quoted_identifier(name));
+    Ok((header, text[to..].to_string()))
 }
 
 /// Has checks and generated columns name a column as the record has it now. `table`: as it was.

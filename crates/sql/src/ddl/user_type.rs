@@ -281,7 +281,7 @@ fn rename_in_tables(draft: &mut Draft, record: &TypeRecord, old: &str, new: &str
 }
 
 /// The texts that a table's record keeps.
-fn texts_of(record: &crate::records::TableRecord) -> impl Iterator<Item = &str> {
+pub(super) fn texts_of(record: &crate::records::TableRecord) -> impl Iterator<Item = &str> {
     let columns = record.columns.iter();
     let columns = columns.flat_map(|column| [column.default.as_deref(), column.missing.as_deref()]);
     let generated = record.more.generated.iter().map(|(_, text)| text.as_str());
