@@ -9,7 +9,8 @@
 //! on those rows; the locks' queues are in the order of arrival.
 //! If the schema has changed under it, it is planned anew first.
 //! COMMIT in a call commits like its end does, and the call goes on in another transaction: from then on it is not
-//! run again.  Does not: run anything again inside BEGIN, or after a deadlock with what it held.
+//! run again.  Inside BEGIN it begins anew at READ COMMITTED alone, and only where the schema has changed.
+//! Does not: run anything again after a deadlock with what it held.
 //!
 //! ```text
 //!   run, optimistic ──► commit ──► answer

@@ -6,17 +6,14 @@
 //! somebody has changed the table's schema: that waits for it, or it for that. Does not: keep readers out, or know
 //! modes: PostgreSQL's SHARE and stronger are one here.
 
-use super::execute::canceled;
 use super::planning::are_alike;
 use super::portal::Portal;
 use super::{Mode, Session};
-use crate::step::{Pause, Reason};
+use crate::step::Pause;
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Timestamp};
-use quintet_direct::translate;
 use quintet_ir::schema::TableRef;
 use quintet_tc::Error;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Session {
     /// Locks the tables in the order given. `Some`: wait, and call again.
@@ -29,24 +26,17 @@ impl Session {
         self.only_in_block("LOCK TABLE")?;
         self.enter_statement();
         self.ensure_schema(portal)?;
-        let Some(txn) = self.txn.as_mut() else {
-            return Err(SqlError::internal("LOCK TABLE without a transaction"));
-        };
         for table in tables {
-            match txn.close_space(table.space) {
-                Ok(()) => {}
-                Err(Error::Blocked(_)) if !waits => {
-                    let message = format!("could not obtain lock on relation \"{}\"", table.name);
-                    return Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message));
-                }
-                Err(Error::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
-                    return Err(canceled());
-                }
-                Err(Error::Blocked(wait)) => return Ok(Some(Pause(Reason::Row(wait)))),
-                Err(error) => {
-                    let names = self.host.schema.catalog_names();
-                    return Err(translate(error, self.level, &names));
-                }
+            let Some(txn) = self.txn.as_mut() else {
+                return Err(SqlError::internal("LOCK TABLE without a transaction"));
+            };
+            let closed = txn.close_space(table.space);
+            if !waits && matches!(closed, Err(Error::Blocked(_))) {
+                let message = format!("could not obtain lock on relation \"{}\"", table.name);
+                return Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message));
+            }
+            if let Some(pause) = self.is_through(closed)? {
+                return Ok(Some(pause));
             }
         }
         Ok(None)
@@ -68,22 +58,13 @@ impl Session {
         if spaces.peek().is_none() {
             return Ok(Steady::Yes);
         }
-        self.ensure_txn(Timestamp::MAX);
-        let txn = self.txn.as_mut().expect("just ensured");
         let mut is_news = false;
         for space in spaces {
-            match txn.lock_for_writing(space) {
-                Ok(is_new) => is_news |= is_new,
-                Err(Error::Blocked(_)) if self.cancel.swap(false, Ordering::AcqRel) => {
-                    return Err(canceled());
-                }
-                Err(Error::Blocked(wait)) => {
-                    return Ok(Steady::Wait(Pause(Reason::Row(wait))));
-                }
-                Err(error) => {
-                    let names = self.host.schema.catalog_names();
-                    return Err(translate(error, self.level, &names));
-                }
+            let txn = self.ensure_txn_at(self.level, Timestamp::MAX);
+            let locked = txn.lock_for_writing(space);
+            let locked = locked.map(|is_new| is_news |= is_new);
+            if let Some(pause) = self.is_through(locked)? {
+                return Ok(Steady::Wait(pause));
             }
         }
         if !is_news {
