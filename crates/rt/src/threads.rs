@@ -10,15 +10,20 @@ mod stolen;
 pub use idle::only_when_idle;
 pub use stolen::stolen;
 
+use crate::Clock;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::Duration;
 
 /// Longest name of a thread: Linux keeps 15 bytes and cuts the rest without a word.
 pub const THREAD_NAME_BYTES_MAX: usize = 15;
+
+/// Another thread ran meanwhile if one that yielded was away for so long.
+const AWAY: Duration = Duration::from_micros(5);
 
 /// Steps of niceness; each takes about a fifth off the share.
 const STAND_BACK: i32 = 10;
@@ -116,6 +121,17 @@ pub fn yield_now() {
     std::thread::yield_now();
 }
 
+/// Lets other threads run, and if none has waited for this thread's processor, leaves it empty for `moment`, so that the
+/// system can move one there that waits for another. For work that takes long and need not be quick.
+pub fn rest(clock: &dyn Clock, moment: Duration) {
+    let before = clock.monotonic_nanos();
+    yield_now();
+    let away = clock.monotonic_nanos().saturating_sub(before);
+    if Duration::from_nanos(away) < AWAY {
+        clock.sleep(moment);
+    }
+}
+
 /// Runs a future to its end on the calling thread, which sleeps while the future waits.
 ///
 /// A wake-up left over from an earlier future costs one more poll and nothing else, and so does a
@@ -140,6 +156,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SimClock;
     use parking_lot::Mutex;
     use std::pin::Pin;
 
@@ -226,6 +243,46 @@ mod tests {
                 answer
             }));
             thread.join().unwrap();
+        }
+    }
+
+    /// A clock that moves on by itself at each look, as it does while other threads run.
+    #[derive(Debug)]
+    struct Moving {
+        clock: SimClock,
+        by: Duration,
+        slept: Mutex<Duration>,
+    }
+
+    impl Clock for Moving {
+        fn now_micros(&self) -> i64 {
+            self.clock.now_micros()
+        }
+        fn monotonic_nanos(&self) -> u64 {
+            self.clock.advance(self.by);
+            self.clock.monotonic_nanos()
+        }
+        fn sleep(&self, duration: Duration) {
+            *self.slept.lock() += duration;
+        }
+    }
+
+    #[test]
+    fn only_who_has_a_processor_to_himself_sleeps() {
+        let moment = Duration::from_micros(100);
+        for (by, slept) in [
+            (Duration::ZERO, moment),
+            (Duration::from_micros(4), moment),
+            (Duration::from_micros(5), Duration::ZERO),
+            (Duration::from_millis(3), Duration::ZERO),
+        ] {
+            let clock = Moving {
+                clock: SimClock::at(0),
+                by,
+                slept: Mutex::default(),
+            };
+            rest(&clock, moment);
+            assert_eq!(*clock.slept.lock(), slept, "away for {by:?}");
         }
     }
 }

@@ -14,19 +14,21 @@
 //!              done / (done + left)  ≥  came in / (came in + left)  ──►  rests
 //! ```
 //!
-//! Yielding is not enough: who has a processor to himself goes on at once, while two others share the second one.
+//! To rest is to yield, and to sleep if nobody has run meanwhile. Yielding alone is not enough: who has a processor to
+//! himself goes on at once, while two others share the second one. Sleeping alone takes the processor from somebody each time it ends.
 
 use crate::compact::TOGETHER;
 use crate::component::Shared;
 use crate::config::Posting;
 use crate::sync::yield_now;
+use quintet_rt::threads::rest;
 use std::cell::Cell;
 use std::time::Duration;
 
 /// Records of a pass between two moments at which it may rest: some 100 µs.
 const RECORDS_IN_A_ROW: usize = 8 * TOGETHER;
 
-/// How long it rests. The system adds some 50 µs.
+/// How long it sleeps when it has a processor to itself. The system adds some 50 µs.
 const REST: Duration = Duration::from_micros(100);
 
 /// A pass is to end when so many sixteenths of the buffers are in use: no pass begins earlier for that
@@ -94,7 +96,7 @@ impl<'a> Pace<'a> {
         }
         match self.awaited || self.shared.pass_is_awaited() {
             true => yield_now(),
-            false => self.shared.config.clock.sleep(REST),
+            false => rest(&*self.shared.config.clock, REST),
         }
     }
 }
