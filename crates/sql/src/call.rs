@@ -9,6 +9,7 @@ use crate::coerce;
 use crate::domain;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
+use crate::rewrite::same;
 use crate::routine::check_schema;
 use crate::system::descriptions;
 use pg_query::NodeEnum;
@@ -254,16 +255,19 @@ impl Binder<'_, '_> {
             Some(resolved) => resolved.map_err(&here)?,
             None => return Ok(None),
         };
-        let args: SqlResult<Vec<Expr>> = args
-            .into_iter()
-            .zip(params)
-            .map(|(arg, ty)| coerce::implicit(self.planner, arg, ty))
-            .collect();
         let filter = inside.filter(call)?;
         let order: SqlResult<Vec<SortKey>> = call
             .agg_order
             .iter()
             .map(|node| inside.aggregate_order(node))
+            .collect();
+        if let (true, Ok(order)) = (call.agg_distinct, &order) {
+            inside.order_of_distinct(call, order)?;
+        }
+        let args: SqlResult<Vec<Expr>> = args
+            .into_iter()
+            .zip(params)
+            .map(|(arg, ty)| coerce::implicit(self.planner, arg, ty))
             .collect();
         let (args, mut order) = (args.map_err(&here)?, order?);
         let is_outer = |arg: &Expr| arg.uses_outer() && !arg.uses_columns();
@@ -315,6 +319,28 @@ impl Binder<'_, '_> {
             ..*self
         };
         inside.condition(node).map(Some)
+    }
+
+    /// What is made distinct is in an order only if that is one of its arguments, as they were written.
+    fn order_of_distinct(&self, call: &FuncCall, order: &[SortKey]) -> SqlResult<()> {
+        if order.is_empty() {
+            return Ok(());
+        }
+        // A name that stands for a row has no expression; ORDER BY refuses it as well.
+        let args: Vec<Expr> = call.args.iter().flat_map(|arg| self.bind(arg)).collect();
+        let stranger = |key: &SortKey| !args.iter().any(|arg| same(arg, &key.expr));
+        let Some(place) = order.iter().position(stranger) else {
+            return Ok(());
+        };
+        let at = match inner(&call.agg_order[place]) {
+            Some(NodeEnum::SortBy(sort)) => sort.node.as_deref().map_or(-1, names::location),
+            _ => -1,
+        };
+        Err(self.planner.error(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+            at,
+        ))
     }
 
     fn aggregate_order(&self, node: &Node) -> SqlResult<SortKey> {
