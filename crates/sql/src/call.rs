@@ -255,21 +255,21 @@ impl Binder<'_, '_> {
             Some(resolved) => resolved.map_err(&here)?,
             None => return Ok(None),
         };
+        let args: SqlResult<Vec<Expr>> = args
+            .into_iter()
+            .zip(params)
+            .map(|(arg, ty)| coerce::implicit(self.planner, arg, ty))
+            .collect();
         let filter = inside.filter(call)?;
         let order: SqlResult<Vec<SortKey>> = call
             .agg_order
             .iter()
             .map(|node| inside.aggregate_order(node))
             .collect();
-        if let (true, Ok(order)) = (call.agg_distinct, &order) {
-            inside.order_of_distinct(call, order)?;
-        }
-        let args: SqlResult<Vec<Expr>> = args
-            .into_iter()
-            .zip(params)
-            .map(|(arg, ty)| coerce::implicit(self.planner, arg, ty))
-            .collect();
         let (args, mut order) = (args.map_err(&here)?, order?);
+        if call.agg_distinct {
+            inside.order_of_distinct(call, &order)?;
+        }
         let is_outer = |arg: &Expr| arg.uses_outer() && !arg.uses_columns();
         if args.iter().any(is_outer) && !args.iter().any(Expr::uses_columns) {
             return Err(self

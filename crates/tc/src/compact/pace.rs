@@ -1,7 +1,7 @@
 //! How a pass shares the processors with the commits that come meanwhile.
 //!
 //! Relies on: whoever waits for a pass says so (`compactor`).  Promises: a pass rests while it has time, and not once commits are
-//! about to be held back for it; while somebody waits for it, it only yields.  Does not: know whether anybody else wants the processor.
+//! about to be held back for it; while somebody waits for it, it only yields.  Does not: know who wants a processor, but for whether somebody ran when it yielded.
 //!
 //! On two processors a commit that finds both taken waits until the system's clock ticks, up to 4 ms; and while a pass has a
 //! processor to itself, all clients share the other. But a pass need not be quick: it has to be done before the log's
@@ -15,7 +15,8 @@
 //! ```
 //!
 //! To rest is to yield, and to sleep if nobody has run meanwhile. Yielding alone is not enough: who has a processor to
-//! himself goes on at once, while two others share the second one. Sleeping alone takes the processor from somebody each time it ends.
+//! himself goes on at once, while two others share the second one. Sleeping alone
+//! costs more than it leaves to others while all are busy (decision 66).
 
 use crate::compact::TOGETHER;
 use crate::component::Shared;
