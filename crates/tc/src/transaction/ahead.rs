@@ -18,8 +18,9 @@ use crate::writes::WriteSet;
 use quintet_base::{Durability, Level, SpaceId, Timestamp};
 use std::sync::Arc;
 
-/// Rows that are committed ahead together take about so much memory, unless one transaction may not even have that.
-const AHEAD_BYTES: usize = 32 * 1024 * 1024;
+/// Rows that are committed ahead together take about so much memory, unless one transaction may not even have that. They stay in the
+/// cache next to the processor between being written and being committed, and their memory is the next ones'.
+const AHEAD_BYTES: usize = 1024 * 1024;
 
 /// Where a statement commits ahead whatever it writes there.
 pub(super) struct Going {
