@@ -323,6 +323,11 @@ impl Run {
         }
         match whole {
             Ok(written) => {
+                let caught_up = context.txn.catch_up();
+                caught_up.map_err(|error| {
+                    // It is about no table.
+                    Stop::Error(crate::translate(error, context.txn.level(), &|_| None))
+                })?;
                 self.affected = written.count;
                 self.stage = Stage::Ready(written.rows.into_iter());
                 Ok(())

@@ -28,10 +28,11 @@ use crate::error::{ConflictKind, Error};
 use crate::locks::{Strength, WaitPolicy};
 use crate::place::Place;
 use crate::reads::ReadRange;
-use crate::record::{self, Change, CommitRecord};
+use crate::record::{self, Change, CommitRecord, Spaces};
 use crate::seats::{LowWater, Seat};
 use crate::sim::{self, Planted, Point};
 use crate::transaction::{Committed, Txn};
+use crate::writes::Write;
 use quintet_base::limits::SCAN_CHUNK_ROWS;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp};
 use quintet_index::{Entry, Guard, Near};
@@ -44,7 +45,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     if !txn.has_writes() {
         return Ok(read_only(txn, &shared, durability));
     }
-    let bytes = record::encoded_len(changes(txn), &txn.fenced, &txn.dropped);
+    let bytes = record::encoded_len(changes(txn), spaces(txn));
     if bytes as u64 > shared.log.ring_bytes() / 2 {
         let limit = shared.config.transaction_bytes_max;
         return Err(Error::TooLarge { limit });
@@ -129,13 +130,12 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
     record::encode(
         place.payload(),
         changes(txn),
-        &txn.fenced,
-        &txn.dropped,
+        spaces(txn),
         time_micros,
     );
     let payload = crate::entry::logged(place.finish(), bytes, &guard);
     let written = CommitRecord::own(payload).expect("a commit");
-    let low_water = section.install(&written, timestamp, &guard);
+    let low_water = section.install(txn, &written, timestamp, &guard);
     if let Some(fences) = fences {
         shared.raise_fences(fences, (&txn.fenced, &txn.dropped), timestamp);
         shared.note_dropped(&txn.dropped, timestamp);
@@ -176,6 +176,22 @@ fn changes(txn: &Txn) -> impl Iterator<Item = Change<'_>> {
         key: write.key,
         value: write.value,
     })
+}
+
+/// What it will say of spaces.
+fn spaces(txn: &Txn) -> Spaces<'_> {
+    Spaces {
+        fenced: &txn.fenced,
+        dropped: &txn.dropped,
+        past: &txn.past,
+    }
+}
+
+/// What goes into memory.
+fn kept(txn: &Txn) -> impl Iterator<Item = Write<'_>> {
+    let all = txn.past.is_empty();
+    let writes = txn.writes.iter();
+    writes.filter(move |write| all || !txn.past.contains(&write.space))
 }
 
 /// Queues up for the rows, like a session that wants to write them.
@@ -237,12 +253,12 @@ impl<'a> Section<'a> {
         let snapshot = txn.snapshot.timestamp;
         let table = &self.shared.table;
         // New ones were not announced, and each search would wait for its own line.
-        let mut ahead = txn.writes.iter();
+        let mut ahead = kept(txn);
         for write in ahead.by_ref().take(SEARCHED_AHEAD) {
             table.prefetch(write.hash, guard);
         }
         let mut near = Near::under(guard);
-        for write in txn.writes.iter() {
+        for write in kept(txn) {
             if let Some(later) = ahead.next() {
                 table.prefetch(later.hash, guard);
             }
@@ -339,20 +355,23 @@ impl<'a> Section<'a> {
     /// Returns what it took for the low water.
     fn install(
         &mut self,
+        txn: &Txn,
         written: &CommitRecord<'_>,
         timestamp: Timestamp,
         guard: &Guard,
     ) -> LowWater {
         self.installed = true;
-        assert_eq!(
-            written.len(),
-            self.entries.len(),
+        let all = txn.past.is_empty();
+        assert!(
+            !all || written.len() == self.entries.len(),
             "an entry for each change"
         );
+        let changes = written.changes();
+        let changes = changes.filter(|change| all || !txn.past.contains(&change.space));
         let readers = self.shared.readers_counted();
         let many = self.entries.len() > CACHED_ENTRIES;
         for (number, ((entry, hash), change)) in
-            self.entries.iter().zip(written.changes()).enumerate()
+            self.entries.iter().zip(changes).enumerate()
         {
             if many {
                 self.prefetch(number + ENTRIES_AHEAD);

@@ -8,7 +8,8 @@
 //!  1 freeze      T := the log's end. m0 is what the buffers hold up to T, m1 what comes after
 //!  2 wait        until the log is durable up to T
 //!  3 settle      m0 in the order of commits: of each record that was changed, versions that a snapshot reads are
-//!                copied out of the buffers, the others dropped; what a change left as of T is noted
+//!                copied out of the buffers, the others dropped; what a change left as of T is noted, and
+//!                what went past memory
 //!  4 merge       what was noted, out of the buffers, space by space, in key order
 //!  5 checkpoint  spaces dropped before T forgotten, STORE durable, redo starts at T
 //!  6 publish     the generation as of T; the records of m0 are clean from here on, and those removed in it
@@ -41,6 +42,7 @@ use crate::table::{Extent, Removed, Sweep, TOGETHER};
 use pace::Pace;
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -124,6 +126,7 @@ fn post_from(
         dirty: Dirty::within(std::mem::take(&mut shared.spare.lock())),
         removed: Vec::new(),
         overtaken: Overtaken::default(),
+        past: BTreeSet::new(),
     };
     sim::at(Point::Counted);
     let from = posted.max(Timestamp(shared.log.reclaimed().0));
@@ -132,11 +135,16 @@ fn post_from(
     let mut met = 0;
     for (lsn, payload) in shared.log.memory(Lsn(from.0), redo_start) {
         let record = CommitRecord::own(payload);
+        let past = record.as_ref().map(CommitRecord::past).unwrap_or_default();
         for change in record.iter().flat_map(CommitRecord::changes) {
             bring_log_behind(&change);
-            let change = logged(Timestamp(lsn.0), change);
-            if !settling.overtaken.knows(&change) && under_way.take(change) {
-                under_way.go_on(&mut settling);
+            if past.contains(&change.space) {
+                settling.note_past(Timestamp(lsn.0), &change);
+            } else {
+                let change = logged(Timestamp(lsn.0), change);
+                if !settling.overtaken.knows(&change) && under_way.take(change) {
+                    under_way.go_on(&mut settling);
+                }
             }
             met += 1;
             if met == TOGETHER {
@@ -155,6 +163,7 @@ fn post_from(
     let Settling {
         mut dirty,
         mut removed,
+        past,
         ..
     } = settling;
     let (mut merged, rows_at_most) = (0, dirty.len() as u64);
@@ -174,9 +183,7 @@ fn post_from(
     }
     shared.stats.posts.fetch_add(1, Ordering::Relaxed);
     if !checkpoint {
-        shared
-            .generations
-            .publish(frozen, shared.store.generation());
+        publish(shared, frozen, &past);
         shared.removals.note_posted(frozen, removed);
         sim::at(Point::Published);
         return Ok(());
@@ -187,9 +194,7 @@ fn post_from(
     }
     shared.store.checkpoint(redo_start)?;
     sim::at(Point::Checkpointed);
-    shared
-        .generations
-        .publish(frozen, shared.store.generation());
+    publish(shared, frozen, &past);
     shared.removals.note_posted(frozen, removed);
     shared.checkpointed.store(frozen.0, Ordering::Relaxed);
     sim::at(Point::Published);
@@ -204,6 +209,17 @@ fn post_from(
     Ok(())
 }
 
+/// Step 6. `past`: spaces of which STORE has been told what memory never had. They are not whole, and who has brought in
+/// what STORE had before is told so: after the new generation is there to be read, and before anybody who waits for it goes on.
+fn publish(shared: &Shared, frozen: Timestamp, past: &BTreeSet<SpaceId>) {
+    shared
+        .generations
+        .publish(frozen, shared.store.generation());
+    for space in past {
+        shared.space(*space).wholeness.lose();
+    }
+}
+
 /// Step 3.
 struct Settling<'a> {
     shared: &'a Shared,
@@ -214,6 +230,8 @@ struct Settling<'a> {
     dirty: Dirty<'a>,
     removed: Vec<Removed>,
     overtaken: Overtaken<'a>,
+    /// Spaces with changes that went past memory.
+    past: BTreeSet<SpaceId>,
 }
 
 /// A change, its commit and the hash of its record.
@@ -370,6 +388,17 @@ impl<'a> Settling<'a> {
             let state = State::At(timestamp, change.value);
             self.dirty.note(change.space, change.key, state);
         }
+    }
+
+    /// A change that is in the log alone. It is the only one of its key: nothing there is read or written again before this
+    /// pass has ended (`Txn::catch_up`).
+    fn note_past(&mut self, timestamp: Timestamp, change: &record::Change<'a>) {
+        if self.gone.contains(&change.space) {
+            return;
+        }
+        self.past.insert(change.space);
+        let state = State::At(timestamp, change.value);
+        self.dirty.note(change.space, change.key, state);
     }
 
     /// A record of which STORE lacks a version that has left the buffers, or was never in them; unless a change in

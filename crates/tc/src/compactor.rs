@@ -73,6 +73,8 @@ pub(crate) struct Turns {
     changed: Condvar,
     /// Set while the turn is wanted, so that commits need not take the lock to know.
     wanted: AtomicBool,
+    /// There is no thread: who wants a pass runs it.
+    is_driven: AtomicBool,
     /// The next pass posts to STORE; otherwise it only gives memory back.
     post_wanted: AtomicBool,
     /// The next post ends with a checkpoint, due or not.
@@ -239,6 +241,14 @@ impl Shared {
         self.turns.turn.lock().failed.clone().map_or(Ok(()), Err)
     }
 
+    /// Moves everything committed so far into STORE, and returns when that is done.
+    pub fn compact_now(&self) -> Result<(), PostFailure> {
+        match self.turns.is_driven.load(Ordering::Relaxed) {
+            true => self.compact_here(),
+            false => self.compact_there(),
+        }
+    }
+
     pub fn watch_posts(&self, watcher: Watcher) {
         *self.turns.watcher.lock() = Some(watcher);
     }
@@ -394,6 +404,7 @@ impl Compactor {
 
     /// There is no thread: somebody calls [`Shared::compact_here`].
     pub fn driven(shared: &Arc<Shared>) -> Compactor {
+        shared.turns.is_driven.store(true, Ordering::Relaxed);
         Compactor {
             shared: Arc::clone(shared),
             thread: Mutex::new(None),

@@ -96,10 +96,7 @@ impl Tc {
     /// # Errors
     /// What went wrong; it will be tried again.
     pub fn compact(&self) -> Result<(), PostFailure> {
-        if self.compactor.is_driven() {
-            return self.shared.compact_here();
-        }
-        self.shared.compact_there()
+        self.shared.compact_now()
     }
 
     /// Everything committed so far as STORE has it, moved there first. Commits go on meanwhile.
@@ -214,6 +211,7 @@ impl Tc {
             compacting: shared.stats.compacting.load(Ordering::Relaxed),
             stalls: shared.stats.stalls.load(Ordering::Relaxed),
             held_back: shared.stats.held_back.load(Ordering::Relaxed),
+            past_memory: shared.stats.past_memory.load(Ordering::Relaxed),
             dirty_bytes: end.0.saturating_sub(shared.generations.newest().0),
             posts: shared.stats.posts.load(Ordering::Relaxed),
             posted: shared.generations.newest(),

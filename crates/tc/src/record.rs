@@ -6,14 +6,14 @@
 //!
 //! ```text
 //! offset 0   u8      kind: 1 = commit, 2 = void (refused after its place was taken; the rest is nothing)
-//!        1   u8      format version: 2; in 1 there is no time, and the space numbers follow the count
+//!        1   u8      format version: 2; 3 if p is not zero; in 1 there is no time, and the space numbers follow the count
 //!        2   u16 LE  number of spaces fenced, f
 //!        4   u16 LE  number of spaces dropped, d
-//!        6   u16     zero
+//!        6   u16 LE  number of spaces whose changes here went past memory, p
 //!        8   u32 LE  number of changes, n
 //!       12   i64 LE  when: microseconds since 2000-01-01 00:00 UTC by the clock of the machine. Of two commits
 //!                    the later one may have the earlier time
-//!       20   u32 LE × f, then u32 LE × d   space numbers
+//!       20   u32 LE × f, then u32 LE × d, then u32 LE × p   space numbers
 //! then n changes:
 //!            u32 LE  space
 //!            u32 LE  key length, k
@@ -27,6 +27,9 @@ use quintet_base::{Lsn, SpaceId};
 const KIND_COMMIT: u8 = 1;
 const KIND_VOID: u8 = 2;
 const FORMAT: u8 = 2;
+/// With spaces whose changes are in no table of the process that has written it: a release that does not know of that must
+/// not go on with its log.
+const FORMAT_PAST: u8 = 3;
 const HEADER: usize = 20;
 /// The one before: without a time.
 const FORMAT_UNTIMED: u8 = 1;
@@ -50,22 +53,35 @@ impl Change<'_> {
     }
 }
 
+/// Of which spaces a record says something.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spaces<'a> {
+    pub fenced: &'a [SpaceId],
+    pub dropped: &'a [SpaceId],
+    /// Changes of these are in the log alone, until STORE has them.
+    pub past: &'a [SpaceId],
+}
+
+impl<'a> Spaces<'a> {
+    fn all(self) -> impl Iterator<Item = &'a SpaceId> {
+        self.fenced.iter().chain(self.dropped).chain(self.past)
+    }
+}
+
 /// Bytes that a record will take.
 pub(crate) fn encoded_len<'a>(
     changes: impl Iterator<Item = Change<'a>>,
-    fenced: &[SpaceId],
-    dropped: &[SpaceId],
+    spaces: Spaces<'_>,
 ) -> usize {
     let body: usize = changes.map(|change| change.encoded_len()).sum();
-    HEADER + 4 * (fenced.len() + dropped.len()) + body
+    HEADER + 4 * spaces.all().count() + body
 }
 
 /// Writes a record of exactly `out`'s length; `changes` in the order they are to be kept.
 pub(crate) fn encode<'a>(
     out: &mut [u8],
     changes: impl Iterator<Item = Change<'a>>,
-    fenced: &[SpaceId],
-    dropped: &[SpaceId],
+    spaces: Spaces<'_>,
     time_micros: i64,
 ) {
     let mut at = HEADER;
@@ -73,7 +89,7 @@ pub(crate) fn encode<'a>(
         out[at..at + bytes.len()].copy_from_slice(bytes);
         at += bytes.len();
     };
-    for space in fenced.iter().chain(dropped) {
+    for space in spaces.all() {
         put(&space.0.to_le_bytes());
     }
     let mut count = 0u32;
@@ -86,10 +102,15 @@ pub(crate) fn encode<'a>(
         put(change.value.unwrap_or_default());
     }
     assert_eq!(at, out.len(), "the length was told before");
-    out[..2].copy_from_slice(&[KIND_COMMIT, FORMAT]);
-    out[2..4].copy_from_slice(&(fenced.len() as u16).to_le_bytes());
-    out[4..6].copy_from_slice(&(dropped.len() as u16).to_le_bytes());
-    out[6..8].fill(0);
+    let format = match spaces.past.is_empty() {
+        true => FORMAT,
+        false => FORMAT_PAST,
+    };
+    out[..2].copy_from_slice(&[KIND_COMMIT, format]);
+    let lists = [spaces.fenced, spaces.dropped, spaces.past];
+    for (at, spaces) in [2, 4, 6].into_iter().zip(lists) {
+        out[at..at + 2].copy_from_slice(&(spaces.len() as u16).to_le_bytes());
+    }
     out[8..12].copy_from_slice(&count.to_le_bytes());
     out[12..20].copy_from_slice(&time_micros.to_le_bytes());
 }
@@ -106,6 +127,7 @@ pub struct CommitRecord<'a> {
     header: usize,
     fences: usize,
     drops: usize,
+    past: usize,
     count: usize,
     bytes: &'a [u8],
 }
@@ -128,6 +150,10 @@ impl<'a> CommitRecord<'a> {
                     header,
                     fences: u16_at(bytes, 2).expect("whole") as usize,
                     drops: u16_at(bytes, 4).expect("whole") as usize,
+                    past: match bytes[1] {
+                        FORMAT_PAST => u16_at(bytes, 6).expect("whole") as usize,
+                        _ => 0,
+                    },
                     count: u32_at(bytes, 8).expect("whole") as usize,
                     bytes,
                 })
@@ -146,14 +172,14 @@ impl<'a> CommitRecord<'a> {
         }
         match bytes[1] {
             FORMAT_UNTIMED => {}
-            FORMAT if bytes.len() < HEADER => return Err(bad("cut short")),
-            FORMAT => {}
+            FORMAT | FORMAT_PAST if bytes.len() < HEADER => return Err(bad("cut short")),
+            FORMAT | FORMAT_PAST => {}
             _ => return Err(bad("written by a newer version")),
         }
         let Some(record) = CommitRecord::own(bytes) else {
             return Ok(None);
         };
-        let mut at = record.header + 4 * (record.fences + record.drops);
+        let mut at = record.changes_at();
         for _ in 0..record.count {
             let lengths = u32_at(bytes, at + 4).zip(u32_at(bytes, at + 8));
             let (key, value) = lengths.ok_or(bad("cut short"))?;
@@ -184,6 +210,15 @@ impl<'a> CommitRecord<'a> {
         self.spaces(self.fences, self.drops)
     }
 
+    /// Spaces whose changes here are in no table of the process that has written them.
+    pub(crate) fn past(&self) -> Vec<SpaceId> {
+        self.spaces(self.fences + self.drops, self.past)
+    }
+
+    fn changes_at(&self) -> usize {
+        self.header + 4 * (self.fences + self.drops + self.past)
+    }
+
     fn spaces(&self, first: usize, count: usize) -> Vec<SpaceId> {
         (first..first + count)
             .map(|i| SpaceId(u32_at(self.bytes, self.header + 4 * i).expect("whole")))
@@ -203,7 +238,7 @@ impl<'a> CommitRecord<'a> {
     /// The changes, in the order they were written.
     pub fn changes(&self) -> impl Iterator<Item = Change<'a>> + use<'a> {
         let bytes = self.bytes;
-        let mut at = self.header + 4 * (self.fences + self.drops);
+        let mut at = self.changes_at();
         (0..self.count).map(move |_| {
             let space = SpaceId(u32_at(bytes, at).expect("whole"));
             let key_len = u32_at(bytes, at + 4).expect("whole") as usize;
@@ -234,9 +269,9 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn encoded(changes: &[Change<'_>], fenced: &[SpaceId], dropped: &[SpaceId]) -> Vec<u8> {
-        let mut out = vec![0xAA; encoded_len(changes.iter().copied(), fenced, dropped)];
-        encode(&mut out, changes.iter().copied(), fenced, dropped, 77);
+    fn encoded(changes: &[Change<'_>], spaces: Spaces<'_>) -> Vec<u8> {
+        let mut out = vec![0xAA; encoded_len(changes.iter().copied(), spaces)];
+        encode(&mut out, changes.iter().copied(), spaces, 77);
         out
     }
 
@@ -252,7 +287,13 @@ mod tests {
             change(7, b"k2", None),
             change(9, b"", Some(b"")),
         ];
-        let bytes = encoded(&changes, &[SpaceId(3)], &[SpaceId(4), SpaceId(5)]);
+        let mut spaces = Spaces {
+            fenced: &[SpaceId(3)],
+            dropped: &[SpaceId(4), SpaceId(5)],
+            past: &[],
+        };
+        let bytes = encoded(&changes, spaces);
+        assert_eq!(bytes[..8], [1, 2, 1, 0, 2, 0, 0, 0]);
         let read = CommitRecord::decode(Lsn(1), &bytes).unwrap().unwrap();
         assert_eq!(read.changes().collect::<Vec<_>>(), changes);
         assert_eq!((read.len(), read.time_micros()), (3, Some(77)));
@@ -260,6 +301,14 @@ mod tests {
         assert_eq!(read.dropped(), [SpaceId(4), SpaceId(5)]);
         let value = read.changes().next().unwrap().value.unwrap();
         assert!(bytes.as_ptr_range().contains(&value.as_ptr()));
+        assert!(read.past().is_empty());
+
+        spaces.past = &[SpaceId(9), SpaceId(7)];
+        let bytes = encoded(&changes, spaces);
+        let read = CommitRecord::decode(Lsn(1), &bytes).unwrap().unwrap();
+        assert_eq!(read.changes().collect::<Vec<_>>(), changes);
+        assert_eq!(read.dropped(), [SpaceId(4), SpaceId(5)]);
+        assert_eq!(read.past(), [SpaceId(9), SpaceId(7)]);
     }
 
     /// The first format, byte by byte: logs that are kept have it for ever.
@@ -290,7 +339,7 @@ mod tests {
             key: b"key",
             value: Some(b"value"),
         }];
-        let mut bytes = encoded(&changes, &[], &[]);
+        let mut bytes = encoded(&changes, Spaces::default());
         for cut in 0..bytes.len() {
             let read = CommitRecord::decode(Lsn(1), &bytes[..cut]);
             assert!(read.is_err(), "cut at {cut}");

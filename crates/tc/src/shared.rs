@@ -30,6 +30,7 @@ pub(crate) struct Counters {
     pub compacting: AtomicBool,
     pub stalls: AtomicU64,
     pub held_back: AtomicU64,
+    pub past_memory: AtomicU64,
 }
 
 /// What all handles share.

@@ -16,7 +16,7 @@ mod ahead;
 mod claiming;
 mod reading;
 
-pub use ahead::{Buffered, ahead_from};
+pub use ahead::{Buffered, Reread, ahead_from};
 
 use crate::component::Handle;
 use crate::error::Error;
@@ -134,6 +134,12 @@ pub struct Txn {
     ahead: Vec<(SpaceId, Timestamp)>,
     /// How often something was.
     went_ahead: u32,
+    /// Spaces whose rows this commit does not put into memory.
+    pub(crate) past: Vec<SpaceId>,
+    /// Of `ahead`, those with rows that neither memory nor STORE has, as far as this transaction knows.
+    unposted: Vec<SpaceId>,
+    /// The last commit that did not put them there.
+    past_upto: Timestamp,
     /// Where the present statement commits ahead.
     going: Option<Going>,
     /// What those spaces are read at, if the present statement reads at what was there before.
@@ -177,6 +183,9 @@ impl Txn {
             closed: Vec::new(),
             ahead: Vec::new(),
             went_ahead: 0,
+            past: Vec::new(),
+            unposted: Vec::new(),
+            past_upto: Timestamp::ZERO,
             going: None,
             beyond: None,
             state: None,
@@ -302,6 +311,9 @@ impl Txn {
         self.attached.truncate(mark.attached);
         if self.ahead.len() > mark.ahead {
             self.shared.abandon(self.ahead.drain(mark.ahead..));
+            let left = &self.ahead;
+            self.unposted
+                .retain(|space| left.iter().any(|(known, _)| known == space));
         }
         self.writes.rollback_to(mark.undo);
     }
@@ -431,7 +443,8 @@ impl Txn {
     /// [`Error::Log`].
     pub fn commit(&mut self, durability: Durability) -> Result<Committed, Error> {
         assert!(!self.finished, "a finished transaction cannot commit");
-        let result = crate::commit::commit(self, durability);
+        let posted = self.wait_for_store();
+        let result = posted.and_then(|()| crate::commit::commit(self, durability));
         let result = result.inspect_err(|error| self.note_lost(error));
         if result.is_ok() {
             self.ahead.clear();
@@ -449,7 +462,8 @@ impl Txn {
     /// As [`Txn::commit`].
     pub fn commit_or_keep(&mut self, durability: Durability) -> Result<Committed, Error> {
         assert!(!self.finished, "a finished transaction cannot commit");
-        let result = crate::commit::commit(self, durability);
+        let posted = self.wait_for_store();
+        let result = posted.and_then(|()| crate::commit::commit(self, durability));
         let result = result.inspect_err(|error| self.note_lost(error));
         if result.is_ok() {
             self.ahead.clear();
@@ -472,6 +486,7 @@ impl Txn {
             self.shared.open_space(space);
         }
         self.shared.abandon(self.ahead.drain(..));
+        self.unposted.clear();
         self.going = None;
         self.writers = None;
         self.writes.clear();

@@ -148,6 +148,9 @@ impl Session {
                 Some(row) => row,
                 None => {
                     if !copy.reader.next_row(end, &mut fields)? {
+                        if end {
+                            self.catch_up()?;
+                        }
                         return Ok(None);
                     }
                     let row = read_fields(&copy.plan, &fields, self.format());
@@ -211,13 +214,22 @@ impl Session {
         let Some(txn) = self.txn.as_mut().filter(|_| !copy.fresh.is_empty()) else {
             return Ok(None);
         };
-        let gone = txn.commit_ahead(&copy.fresh, copy.since, AHEAD_SPACE);
+        let reread = super::ahead::reread(&copy.plan.table);
+        let gone = txn.commit_ahead(&copy.fresh, reread, copy.since, AHEAD_SPACE);
         let names = self.host.schema.catalog_names();
         let gone = gone.map_err(|error| translate(error, self.level, &names))?;
         if !gone {
             copy.fresh.clear();
         }
         Ok(None)
+    }
+
+    /// What was copied can be read from here on.
+    fn catch_up(&mut self) -> SqlResult<()> {
+        let names = self.host.schema.catalog_names();
+        let caught_up = self.txn.as_mut().map(Txn::catch_up).transpose();
+        let caught_up = caught_up.map_err(|error| translate(error, self.level, &names));
+        caught_up.map(|_| ())
     }
 
     /// Gives an empty table that others see new spaces, if it has not been found that this cannot be.

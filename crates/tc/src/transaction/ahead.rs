@@ -2,13 +2,17 @@
 //!
 //! Relies on: `writes`, `commit`.  Promises: what went ahead is committed like anything else, so it is in the log, in STORE and in
 //! copies, and can leave memory; the transaction sees it; if it is undone or the transaction does not commit, its spaces are
-//! told to whoever asks ([`crate::Tc::take_abandoned`]).  Does not: know who can name a space, or drop it.
+//! told to whoever asks ([`crate::Tc::take_abandoned`]); nothing is read before it can be found.  Does not: know who can name
+//! a space, or drop it.
 //!
 //! ```text
 //!   fresh space   ── put … put ──┬─ commit ── put … put ──┬─ commit        unreachable
 //!                                └ ahead                  └ ahead
 //!   the rest      ───────────────────────────────────────────── commit     names the space
 //! ```
+//! **Past memory.** Rows that would fill memory, and that nobody asks for before all of them are there, are not put into it: they lie
+//! in the log, where the next pass finds them, and whoever has written them waits for it ([`Txn::catch_up`]). Until then
+//! neither memory nor a generation of STORE has them.
 
 use super::{Mark, Txn};
 use crate::error::Error;
@@ -17,16 +21,30 @@ use crate::snapshot::Snapshot;
 use crate::writes::WriteSet;
 use quintet_base::{Durability, Level, SpaceId, Timestamp};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Rows that are committed ahead together take about so much memory, unless one transaction may not even have that. They stay in the
 /// cache next to the processor between being written and being committed, and their memory is the next ones'.
 const AHEAD_BYTES: usize = 1024 * 1024;
 
+/// Memory is full for rows that nobody will read soon when records take so many parts of what they may.
+const FULL_PARTS: (i64, i64) = (1, 2);
+
 /// Where a statement commits ahead whatever it writes there.
 pub(super) struct Going {
     spaces: Vec<SpaceId>,
+    reread: Reread,
     since: Mark,
     told_in: SpaceId,
+}
+
+/// Whether a statement reads what it has committed ahead before its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reread {
+    /// It may.
+    Maybe,
+    /// Not before [`Txn::catch_up`].
+    Never,
 }
 
 /// Writes that were taken out of a transaction ([`Txn::take_out`]).
@@ -52,11 +70,12 @@ impl Txn {
     /// Until [`Txn::stay`], [`Txn::relieve`] commits ahead what is written to these spaces from here on. At READ COMMITTED
     /// only: a statement that reads other spaces goes on reading them as they were when it began, and what went ahead as
     /// it is. The caller sees to what [`Txn::commit_ahead`] asks of it, and to it that nothing else is written meanwhile.
-    pub fn go_ahead(&mut self, spaces: Vec<SpaceId>, told_in: SpaceId) {
+    pub fn go_ahead(&mut self, spaces: Vec<SpaceId>, reread: Reread, told_in: SpaceId) {
         if self.level == Level::ReadCommitted {
             let since = self.mark();
             self.going = Some(Going {
                 spaces,
+                reread,
                 since,
                 told_in,
             });
@@ -79,7 +98,7 @@ impl Txn {
         let Some(going) = self.going.take() else {
             return Ok(());
         };
-        if self.take_ahead(&going.spaces, going.since, going.told_in)? {
+        if self.take_ahead(&going.spaces, going.reread, going.since, going.told_in)? {
             self.beyond = Some(Arc::new(Snapshot::take(&self.shared)));
             self.going = Some(going);
         }
@@ -125,10 +144,55 @@ impl Txn {
 
     /// What is read in a space is read at this.
     pub(crate) fn snapshot_in(&self, space: SpaceId) -> &Arc<Snapshot> {
+        assert!(
+            !self.unposted.contains(&space),
+            "what went past memory is not to be read before STORE has it"
+        );
         match &self.beyond {
             Some(beyond) if self.ahead.iter().any(|(gone, _)| *gone == space) => beyond,
             _ => &self.snapshot,
         }
+    }
+
+    /// Waits until STORE has what went past memory, and reads it from then on as if it had been in memory.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`], [`Error::PostFailed`]: STORE could not take it.
+    pub fn catch_up(&mut self) -> Result<(), Error> {
+        if self.unposted.is_empty() {
+            return Ok(());
+        }
+        self.wait_for_store()?;
+        match &mut self.beyond {
+            Some(beyond) => *beyond = Arc::new(Snapshot::take(&self.shared)),
+            None => self.renew_snapshot(),
+        }
+        Ok(())
+    }
+
+    /// [`Txn::catch_up`] for who will read no more.
+    pub(super) fn wait_for_store(&mut self) -> Result<(), Error> {
+        if self.unposted.is_empty() {
+            return Ok(());
+        }
+        let shared = &self.shared;
+        let has = || shared.generations.newest() >= self.past_upto;
+        if !has() {
+            let posted = shared.compact_now();
+            posted.map_err(|failure| failure.refusal())?;
+        }
+        if !has() {
+            let reason = "the database is being closed".into();
+            return Err(Error::PostFailed { reason });
+        }
+        self.unposted.clear();
+        Ok(())
+    }
+
+    /// Whether rows that are committed ahead go past memory: they would push out what is there, or be pushed out.
+    fn is_memory_full(&self) -> bool {
+        let bound = self.shared.records_bytes_max() as i64;
+        self.shared.table.bytes() > bound / FULL_PARTS.1 * FULL_PARTS.0
     }
 
     /// Commits what it has written since a mark, now and for good, and reads at a later snapshot from here on. False, and nothing has
@@ -142,6 +206,7 @@ impl Txn {
     pub fn commit_ahead(
         &mut self,
         spaces: &[SpaceId],
+        reread: Reread,
         since: Mark,
         told_in: SpaceId,
     ) -> Result<bool, Error> {
@@ -150,7 +215,7 @@ impl Txn {
             Level::Serializable => self.reads.borrow().is_empty(),
             Level::Snapshot => !self.snapshot_used,
         };
-        if !may_move || !self.take_ahead(spaces, since, told_in)? {
+        if !may_move || !self.take_ahead(spaces, reread, since, told_in)? {
             return Ok(false);
         }
         self.renew_snapshot();
@@ -161,6 +226,7 @@ impl Txn {
     fn take_ahead(
         &mut self,
         spaces: &[SpaceId],
+        reread: Reread,
         since: Mark,
         told_in: SpaceId,
     ) -> Result<bool, Error> {
@@ -175,17 +241,28 @@ impl Txn {
             }
         }
         let mut ahead = Txn::new(Arc::clone(&self.shared), Level::ReadCommitted);
+        if reread == Reread::Never && self.is_memory_full() {
+            ahead.past = writes.spaces().map(|(space, _)| space).collect();
+            for space in &ahead.past {
+                if !self.unposted.contains(space) {
+                    self.unposted.push(*space);
+                }
+            }
+        }
+        let rows = writes.len() as u64;
         ahead.writes = writes;
         ahead.tell_ahead(&self.ahead, told_in)?;
         self.let_go(&ahead.writes);
-        loop {
+        let committed = loop {
             match ahead.commit(Durability::Async) {
                 Err(Error::Blocked(wait)) => wait.wait(),
-                done => {
-                    done?;
-                    break;
-                }
+                done => break done?,
             }
+        };
+        if !ahead.past.is_empty() {
+            self.past_upto = committed.timestamp;
+            let count = &self.shared.stats.past_memory;
+            count.fetch_add(rows, Ordering::Relaxed);
         }
         self.went_ahead += 1;
         let all = self.ahead.clone();

@@ -1,0 +1,324 @@
+//! Rows that are committed ahead of their transaction and go past memory: the log has them, then STORE.
+//!
+//! Relies on: so little memory that records take more than half of it.  Promises: they are there for their transaction once it
+//! has caught up, for everybody once it has committed, and after a crash at any moment; a space with such rows is never taken for
+//! whole.  Does not: know who can name a space.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use quintet_base::{Durability, Level, SpaceId};
+use quintet_dc::{DataComponent, Direction, KeyRange, MemoryStore};
+use quintet_rt::Rand;
+use quintet_tc::{Error, Reread, Tc, TcConfig, Txn, WarmStep};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use support::*;
+
+const FRESH: SpaceId = SpaceId(200);
+const OTHER: SpaceId = SpaceId(201);
+const TOLD_IN: SpaceId = SpaceId(6);
+
+/// A few kilobytes of records are more than half of what they may take.
+fn small() -> TcConfig {
+    TcConfig {
+        cache_bytes_max: 8 << 10,
+        ..TcConfig::for_memory(64 << 20)
+    }
+}
+
+/// A component whose memory is full.
+fn full(media: &Media) -> Running {
+    let running = media.open_with(Durability::Sync, small());
+    fill(&running.tc);
+    running
+}
+
+fn fill(tc: &Tc) {
+    let pairs: Vec<(String, String)> = (0..60)
+        .map(|i| (format!("k{i:02}"), "a row of the space that everybody sees".into()))
+        .collect();
+    let pairs: Vec<_> = pairs.iter().map(|(k, v)| (&k[..], &v[..])).collect();
+    set(tc, &pairs);
+}
+
+fn key(i: u32) -> [u8; 4] {
+    i.to_be_bytes()
+}
+
+fn value(i: u32) -> String {
+    format!("row {i}")
+}
+
+fn put_rows(txn: &mut Txn, space: SpaceId, rows: impl Iterator<Item = u32>) {
+    for i in rows {
+        txn.put(space, key(i), value(i)).unwrap();
+    }
+}
+
+/// Commits ahead what it puts into `FRESH`, in pieces.
+fn load(txn: &mut Txn, pieces: u32) {
+    let since = txn.mark();
+    for piece in 0..pieces {
+        put_rows(txn, FRESH, piece * 100..(piece + 1) * 100);
+        assert!(
+            txn.commit_ahead(&[FRESH], Reread::Never, since, TOLD_IN)
+                .unwrap()
+        );
+    }
+}
+
+fn begin(tc: &Tc) -> Txn {
+    let mut txn = tc.begin(Level::ReadCommitted);
+    txn.begin_statement();
+    txn
+}
+
+/// What is in a space.
+fn found(txn: &Txn, space: SpaceId) -> Vec<(u32, String)> {
+    let mut scan = txn
+        .scan(space, &KeyRange::all(), Direction::Forward)
+        .unwrap();
+    let mut rows = Vec::new();
+    while let Some((key, value)) = scan.next(txn).unwrap() {
+        let number = u32::from_be_bytes(*key.first_chunk().unwrap());
+        rows.push((number, String::from_utf8(value.to_vec()).unwrap()));
+    }
+    for (i, value) in &rows {
+        let one = txn.get(space, &key(*i)).unwrap().unwrap();
+        assert_eq!(one, value.as_bytes());
+    }
+    rows
+}
+
+fn expected(rows: impl Iterator<Item = u32>) -> Vec<(u32, String)> {
+    rows.map(|i| (i, value(i))).collect()
+}
+
+#[test]
+fn they_are_found_when_the_transaction_has_caught_up_and_change_like_others() {
+    let media = Media::new(1);
+    let running = full(&media);
+    let tc = &running.tc;
+    let before = tc.stats().records;
+    let mut txn = begin(tc);
+    load(&mut txn, 5);
+    assert_eq!(tc.stats().past_memory, 500);
+    // One row says where something went ahead.
+    assert!(tc.stats().records <= before + 1, "{:?}", tc.stats());
+    txn.catch_up().unwrap();
+    assert_eq!(found(&txn, FRESH), expected(0..500));
+    txn.begin_statement();
+    txn.put(FRESH, key(17), "another").unwrap();
+    txn.delete(FRESH, key(18)).unwrap();
+    put_rows(&mut txn, FRESH, 1000..1001);
+    commit(tc, txn, Durability::Sync).unwrap();
+
+    let mut changed = expected(0..500);
+    changed[17].1 = "another".into();
+    changed.remove(18);
+    changed.extend(expected(1000..1001));
+    let read = tc.begin(Level::Serializable);
+    assert_eq!(found(&read, FRESH), changed);
+    drop(read);
+    tc.compact().unwrap();
+    assert_eq!(found(&tc.begin(Level::Snapshot), FRESH), changed);
+    drop(running);
+    let running = media.open_with(Durability::Sync, small());
+    assert_eq!(found(&running.tc.begin(Level::Snapshot), FRESH), changed);
+    assert!(running.tc.take_abandoned().is_empty());
+}
+
+#[test]
+fn what_is_read_again_stays_in_memory() {
+    let media = Media::new(2);
+    let running = full(&media);
+    let mut txn = begin(&running.tc);
+    let since = txn.mark();
+    for rows in [0..100, 100..200] {
+        put_rows(&mut txn, FRESH, rows);
+        txn.commit_ahead(&[FRESH], Reread::Maybe, since, TOLD_IN)
+            .unwrap();
+    }
+    assert_eq!(found(&txn, FRESH), expected(0..200));
+    assert_eq!(running.tc.stats().past_memory, 0);
+}
+
+#[test]
+fn reading_before_that_is_a_mistake_of_the_caller() {
+    let media = Media::new(3);
+    let running = full(&media);
+    let mut txn = begin(&running.tc);
+    load(&mut txn, 1);
+    let read = catch_unwind(AssertUnwindSafe(|| txn.get(FRESH, &key(1))));
+    assert!(read.is_err());
+    let scanned = catch_unwind(AssertUnwindSafe(|| found(&txn, FRESH)));
+    assert!(scanned.is_err());
+    assert_eq!(txn.get(OTHER, b"x").unwrap(), None);
+}
+
+/// Goal: whatever way a statement goes, its rows are whole. Method: two spaces, one of which is read between pieces, through
+/// `go_ahead`, as INSERT does it.
+#[test]
+fn a_statement_that_goes_ahead_reads_others_as_they_were() {
+    let media = Media::new(4);
+    let running = full(&media);
+    let tc = &running.tc;
+    let mut txn = begin(tc);
+    txn.go_ahead(vec![FRESH], Reread::Never, TOLD_IN);
+    for i in 0..40_000 {
+        put_rows(&mut txn, FRESH, i..i + 1);
+        txn.relieve().unwrap();
+        if i == 20_000 {
+            set(tc, &[("k00", "changed")]);
+        }
+        if i % 10_000 == 0 {
+            let seen = get(&txn, "k00").unwrap();
+            assert!(seen.starts_with("a row"), "{seen}");
+        }
+    }
+    txn.stay();
+    txn.catch_up().unwrap();
+    assert!(tc.stats().past_memory > 0);
+    assert_eq!(found(&txn, FRESH), expected(0..40_000));
+    txn.begin_statement();
+    assert_eq!(get(&txn, "k00").as_deref(), Some("changed"));
+    commit(tc, txn, Durability::Sync).unwrap();
+    assert_eq!(found(&tc.begin(Level::Snapshot), FRESH).len(), 40_000);
+}
+
+/// Goal: a crash leaves a load whole or not at all. Method: the disk crashes before the pass, after it, after the commit.
+#[test]
+fn a_crash_leaves_all_of_a_committed_load_and_nothing_of_another() {
+    for (seed, end) in (0..24).zip([0, 1, 2].into_iter().cycle()) {
+        let media = Media::new(seed);
+        let running = full(&media);
+        let mut txn = begin(&running.tc);
+        load(&mut txn, 3);
+        if end > 0 {
+            txn.catch_up().unwrap();
+        }
+        if end > 1 {
+            // It catches up by itself.
+            put_rows(&mut txn, OTHER, 0..1);
+            commit(&running.tc, txn, Durability::Sync).unwrap();
+        } else {
+            running.log.flush().unwrap();
+            // The process ends before the transaction does.
+            std::mem::forget(txn);
+        }
+        let disk = media.disk.crash(&mut Rand::seeded(seed));
+        let after = Media {
+            disk,
+            medium: media.medium.clone(),
+        };
+        std::mem::forget(running);
+        let store = Arc::new(MemoryStore::open(&after.medium));
+        let recovered = after.recover(store, small(), 32 << 20, 2).unwrap();
+        let tc = &recovered.tc;
+        assert!(tc.highest_space(SpaceId(1000)).unwrap() >= FRESH);
+        if end < 2 {
+            let orphans = tc.retain_spaces(&[SPACE, TOLD_IN]).unwrap();
+            assert!(orphans.contains(&FRESH), "seed {seed}: {orphans:?}");
+            set(tc, &[("k00", "changed")]);
+            tc.compact().unwrap();
+        }
+        let read = tc.begin(Level::Snapshot);
+        let rows = if end < 2 { 0 } else { 300 };
+        assert_eq!(found(&read, FRESH), expected(0..rows), "seed {seed}");
+        assert_eq!(found(&read, OTHER).len(), usize::from(end > 1));
+    }
+}
+
+#[test]
+fn what_came_to_nothing_is_told_and_leaves_nothing_when_it_is_dropped() {
+    let media = Media::new(5);
+    let running = full(&media);
+    let tc = &running.tc;
+    let mut txn = begin(tc);
+    load(&mut txn, 3);
+    txn.abort();
+    assert_eq!(tc.take_abandoned(), [FRESH]);
+    // Before a pass has told STORE of it.
+    let mut drops = tc.begin(Level::Snapshot);
+    drops.drop_space(FRESH);
+    commit(tc, drops, Durability::Sync).unwrap();
+    tc.compact().unwrap();
+    tc.compact().unwrap();
+    let store = MemoryStore::open(&media.medium);
+    assert!(!store.spaces().contains(&FRESH), "{:?}", store.spaces());
+}
+
+#[test]
+fn a_store_that_cannot_take_them_refuses_the_load() {
+    let media = Media::new(6);
+    let store = Watched::open(&media.medium);
+    let running = media.open_on(Arc::clone(&store) as Arc<_>, Durability::Sync, small(), 32 << 20);
+    let tc = &running.tc;
+    fill(tc);
+    let mut txn = begin(tc);
+    load(&mut txn, 2);
+    store.broken.store(true, Ordering::Relaxed);
+    let refused = txn.catch_up();
+    assert!(matches!(refused, Err(Error::NoRoom { .. })), "{refused:?}");
+    // Nor does it commit without.
+    put_rows(&mut txn, OTHER, 0..1);
+    let refused = commit(tc, txn, Durability::Sync);
+    assert!(matches!(refused, Err(Error::NoRoom { .. })), "{refused:?}");
+    assert_eq!(tc.take_abandoned(), [FRESH]);
+    store.broken.store(false, Ordering::Relaxed);
+    tc.compact().unwrap();
+    assert!(found(&tc.begin(Level::Snapshot), OTHER).is_empty());
+}
+
+/// Goal: whoever brings STORE's records into memory meanwhile never makes a space whole that lacks what went past. Method: steps of
+/// warming between the pieces of a load and its passes, at random places.
+#[test]
+fn a_space_is_not_whole_while_something_goes_past_it() {
+    for seed in 0..40 {
+        println!("seed {seed}");
+        let mut rand = Rand::seeded(seed);
+        let media = Media::new(seed);
+        let config = TcConfig {
+            // Room for what is warmed, and yet so much of it taken that rows go past.
+            cache_bytes_max: 400 << 10,
+            ..TcConfig::for_memory(64 << 20)
+        };
+        let running = media.open_with(Durability::Sync, config);
+        let tc = &running.tc;
+        let mut filler = tc.begin(Level::Snapshot);
+        put_rows(&mut filler, OTHER, 0..2000);
+        commit(tc, filler, Durability::Sync).unwrap();
+        let mut txn = begin(tc);
+        let since = txn.mark();
+        let mut rows = 0;
+        for _ in 0..12 {
+            match rand.below(4) {
+                0 => {
+                    put_rows(&mut txn, FRESH, rows..rows + 30);
+                    rows += 30;
+                    txn.commit_ahead(&[FRESH], Reread::Never, since, TOLD_IN)
+                        .unwrap();
+                }
+                1 => {
+                    txn.catch_up().unwrap();
+                    assert_eq!(found(&txn, FRESH), expected(0..rows));
+                }
+                2 => tc.compact().unwrap(),
+                _ => {
+                    while rand.below(4) > 0 {
+                        if matches!(tc.warm_some(), WarmStep::Done(_)) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        txn.catch_up().unwrap();
+        assert_eq!(found(&txn, FRESH), expected(0..rows));
+        commit(tc, txn, Durability::Sync).unwrap();
+        assert_eq!(found(&tc.begin(Level::Snapshot), FRESH), expected(0..rows));
+    }
+}
