@@ -403,6 +403,9 @@ fn round_timestamp(micros: i64, modifier: TypeMod) -> SqlResult<i64> {
     }
 }
 
+/// What `character` columns are filled up with, many at a time.
+const SPACES: &str = "                                                                ";
+
 fn fit_text(mut text: Str, ty: SqlType, modifier: TypeMod, explicit: bool) -> SqlResult<Str> {
     let padded = ty == SqlType::Bpchar;
     let Some(length) = modifier
@@ -424,9 +427,13 @@ fn fit_text(mut text: Str, ty: SqlType, modifier: TypeMod, explicit: bool) -> Sq
         text.truncate(end);
     }
     if padded {
-        let missing = length.saturating_sub(text.chars().count());
+        let mut missing = length.saturating_sub(text.chars().count());
         text.reserve(missing);
-        text.extend(std::iter::repeat_n(' ', missing));
+        while missing > 0 {
+            let some = missing.min(SPACES.len());
+            text.push_str(&SPACES[..some]);
+            missing -= some;
+        }
     }
     Ok(text)
 }

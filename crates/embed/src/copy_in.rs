@@ -3,6 +3,7 @@
 //! Relies on: nothing but the format.  Promises: rows come out whole, whatever the pieces; bad input
 //! is refused with the line it is on.  Does not: convert fields to values or insert anything.
 
+use memchr::{memchr, memchr2, memchr3};
 use quintet_base::limits::ROW_BYTES_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_sql::command::{CopyFormat, CopyKind};
@@ -239,13 +240,12 @@ impl CopyReader {
 
 /// Length of the next line without its end; a newline after a backslash does not end it.
 fn text_line(rest: &[u8], end: bool) -> Option<usize> {
-    let mut i = 0;
-    while i < rest.len() {
-        match rest[i] {
-            b'\n' => return Some(i),
-            b'\\' => i += 2,
-            _ => i += 1,
+    let mut from = 0;
+    while let Some(next) = rest.get(from..).and_then(|rest| memchr2(b'\n', b'\\', rest)) {
+        if rest[from + next] == b'\n' {
+            return Some(from + next);
         }
+        from += next + 2;
     }
     (end && !rest.is_empty()).then_some(rest.len())
 }
@@ -255,6 +255,8 @@ fn split_text(line: &[u8], format: &CopyFormat, fields: &mut Fields) -> Result<(
     let mut i = 0;
     let mut escaped = false;
     loop {
+        let rest = line.get(i..).unwrap_or_default();
+        i += memchr2(format.delimiter, b'\\', rest).unwrap_or(rest.len());
         if i >= line.len() || line[i] == format.delimiter {
             let raw = &line[start..i.min(line.len())];
             if raw == format.null.as_bytes() {
@@ -272,11 +274,9 @@ fn split_text(line: &[u8], format: &CopyFormat, fields: &mut Fields) -> Result<(
             }
             start = i + 1;
             i = start;
-        } else if line[i] == b'\\' {
+        } else {
             escaped = true;
             i += 2;
-        } else {
-            i += 1;
         }
     }
 }
@@ -362,8 +362,10 @@ fn split_csv(
                 inside = false;
                 i += 1;
             } else {
-                fields.bytes.push(byte);
-                i += 1;
+                let behind = &rest[i + 1..];
+                let plain = 1 + memchr2(format.quote, format.escape, behind).unwrap_or(behind.len());
+                fields.bytes.extend_from_slice(&rest[i..i + plain]);
+                i += plain;
             }
         } else if byte == format.quote {
             inside = true;
@@ -381,8 +383,12 @@ fn split_csv(
             finish_csv(from, quoted, format, fields);
             return Ok(Some(i + 1 + usize::from(pair)));
         } else {
-            fields.bytes.push(byte);
-            i += 1;
+            let behind = &rest[i + 1..];
+            let plain = memchr3(format.delimiter, format.quote, b'\n', behind);
+            let plain = plain.unwrap_or(behind.len());
+            let plain = 1 + memchr(b'\r', &behind[..plain]).unwrap_or(plain);
+            fields.bytes.extend_from_slice(&rest[i..i + plain]);
+            i += plain;
         }
     }
 }

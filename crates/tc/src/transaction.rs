@@ -134,6 +134,8 @@ pub struct Txn {
     ahead: Vec<(SpaceId, Timestamp)>,
     /// How often something was.
     went_ahead: u32,
+    /// Bytes that were.
+    ahead_bytes: usize,
     /// Spaces whose rows this commit does not put into memory.
     pub(crate) past: Vec<SpaceId>,
     /// Of `ahead`, those with rows that neither memory nor STORE has, as far as this transaction knows.
@@ -183,6 +185,7 @@ impl Txn {
             closed: Vec::new(),
             ahead: Vec::new(),
             went_ahead: 0,
+            ahead_bytes: 0,
             past: Vec::new(),
             unposted: Vec::new(),
             past_upto: Timestamp::ZERO,
@@ -487,6 +490,7 @@ impl Txn {
         }
         self.shared.abandon(self.ahead.drain(..));
         self.unposted.clear();
+        self.ahead_bytes = 0;
         self.going = None;
         self.writers = None;
         self.writes.clear();

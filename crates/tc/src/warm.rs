@@ -1,4 +1,5 @@
-//! After a restart: what STORE has is brought into memory, range by range, behind everybody's back.
+//! After a restart, and after loads that went past memory: what STORE has is brought into memory, range by range, behind
+//! everybody's back.
 //!
 //! Relies on: a record leaves memory only by eviction, which says so first (`table`). Promises: what is
 //! brought in never hides a newer commit; a space is called whole only when memory has all that
@@ -27,7 +28,7 @@ use crate::error::Error;
 use crate::shared::Shared;
 use crate::sim::{self, Planted, Point};
 use crate::table::{Space, TakenIn};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use quintet_base::{Bytes, SpaceId, Timestamp};
 use quintet_dc::{Direction, KeyRange, Record};
 use quintet_rt::threads::{self, JoinHandle};
@@ -47,6 +48,8 @@ const AGAIN_MAX: u32 = 16;
 
 /// Between two looks whether old snapshots have gone.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// No row has gone past memory for so long: a load is over, and what may have come after it.
+const LOADS_REST: Duration = Duration::from_secs(1);
 /// Longest pause in favour of others; also how long an ending may wait for this.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
@@ -83,8 +86,12 @@ pub struct Warmed {
 pub(crate) struct Warming {
     state: Mutex<State>,
     records: AtomicU64,
-    /// The last handle is going.
+    /// The last handle is going. Written under `loaded`.
     stop: AtomicBool,
+    /// Something has gone past memory since the thread looked.
+    loaded: Mutex<bool>,
+    /// That is so, or the thread is to end.
+    changed: Condvar,
 }
 
 #[derive(Default)]
@@ -124,6 +131,22 @@ impl Warming {
     /// Records brought in since the start.
     pub fn records(&self) -> u64 {
         self.records.load(Ordering::Relaxed)
+    }
+
+    /// Something goes past memory.
+    pub fn note_loaded(&self) {
+        *self.loaded.lock() = true;
+        self.changed.notify_all();
+    }
+
+    fn note_stop(&self) {
+        let _loaded = self.loaded.lock();
+        self.stop.store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
     }
 }
 
@@ -257,6 +280,19 @@ impl Shared {
         }
     }
 
+    /// Waits until something has gone past memory, and then until nothing does any more; false if it is to end.
+    fn wait_for_loads(&self) -> bool {
+        let warming = &self.warming;
+        let mut loaded = warming.loaded.lock();
+        while !*loaded && !warming.is_stopped() {
+            warming.changed.wait(&mut loaded);
+        }
+        while std::mem::take(&mut *loaded) && !warming.is_stopped() {
+            warming.changed.wait_for(&mut loaded, LOADS_REST);
+        }
+        !warming.is_stopped()
+    }
+
     /// Something that others have finished; changes while somebody works.
     fn activity(&self) -> u64 {
         let finished = self.seats.iter().map(|seat| seat.counts());
@@ -291,8 +327,13 @@ impl WarmThread {
         if running.is_none() {
             let worker = Arc::clone(&shared);
             let thread = threads::spawn("tc-warm", move || {
-                if let Some(warmed) = warm(&worker) {
+                let stopped = || worker.warming.is_stopped();
+                if let Some(warmed) = warm(&worker, stopped) {
                     done(warmed);
+                }
+                while worker.wait_for_loads() {
+                    // Another load comes first.
+                    warm(&worker, || *worker.warming.loaded.lock() || stopped());
                 }
             });
             *running = Some((shared, thread));
@@ -303,7 +344,7 @@ impl WarmThread {
 impl Drop for WarmThread {
     fn drop(&mut self) {
         if let Some((shared, thread)) = self.0.lock().take() {
-            shared.warming.stop.store(true, Ordering::Release);
+            shared.warming.note_stop();
             // The last handle may go on this very thread, inside of `done`.
             if !thread.is_current() {
                 let _ = thread.join();
@@ -312,12 +353,12 @@ impl Drop for WarmThread {
     }
 }
 
-/// Steps until there is nothing to do; `None` if it was stopped.
-fn warm(shared: &Shared) -> Option<Warmed> {
+/// Steps until there is nothing to do; `None` if it is to end before.
+fn warm(shared: &Shared, ends: impl Fn() -> bool) -> Option<Warmed> {
     let now = || Duration::from_nanos(RealClock.monotonic_nanos());
     let begun = now();
     loop {
-        if shared.warming.stop.load(Ordering::Acquire) {
+        if ends() {
             return None;
         }
         let (before, activity) = (now(), shared.activity());

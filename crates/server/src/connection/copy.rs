@@ -98,7 +98,9 @@ impl Connection {
 
     async fn end_data(&mut self) -> Result<SqlResult<Option<String>>, Close> {
         loop {
-            match self.session.copy_done() {
+            // It may wait for what the rows are written to.
+            let done = tokio::task::block_in_place(|| self.session.copy_done());
+            match done {
                 Ok(Step::Wait(pause)) => self.pause(pause).await?,
                 Ok(Step::Done(tag)) => return Ok(Ok(tag)),
                 Ok(_) => {

@@ -10,7 +10,7 @@
 //!                                └ ahead                  └ ahead
 //!   the rest      ───────────────────────────────────────────── commit     names the space
 //! ```
-//! **Past memory.** Rows that would fill memory, and that nobody asks for before all of them are there, are not put into it: they lie
+//! **Past memory.** Many rows that nobody asks for before all of them are there are not put into memory: they lie
 //! in the log, where the next pass finds them, and whoever has written them waits for it ([`Txn::catch_up`]). Until then
 //! neither memory nor a generation of STORE has them.
 
@@ -27,8 +27,10 @@ use std::sync::atomic::Ordering;
 /// cache next to the processor between being written and being committed, and their memory is the next ones'.
 const AHEAD_BYTES: usize = 1024 * 1024;
 
-/// Memory is full for rows that nobody will read soon when records take so many parts of what they may.
-const FULL_PARTS: (i64, i64) = (1, 2);
+/// What one transaction commits ahead goes past memory, if nobody reads it before all of it is there, from this part on of what records
+/// may take. Less than that is soon in memory, where it is wanted first; and a pass, which has to be waited for otherwise, may
+/// have much to do that is not its own.
+const KEPT_PART: usize = 32;
 
 /// Where a statement commits ahead whatever it writes there.
 pub(super) struct Going {
@@ -189,12 +191,6 @@ impl Txn {
         Ok(())
     }
 
-    /// Whether rows that are committed ahead go past memory: they would push out what is there, or be pushed out.
-    fn is_memory_full(&self) -> bool {
-        let bound = self.shared.records_bytes_max() as i64;
-        self.shared.table.bytes() > bound / FULL_PARTS.1 * FULL_PARTS.0
-    }
-
     /// Commits what it has written since a mark, now and for good, and reads at a later snapshot from here on. False, and nothing has
     /// happened: that cannot be, since not all of it is in these spaces, or what it has read depends on its snapshot; then it
     /// will not be later in this statement either. The caller sees to it that nobody else can name the spaces before this
@@ -241,7 +237,8 @@ impl Txn {
             }
         }
         let mut ahead = Txn::new(Arc::clone(&self.shared), Level::ReadCommitted);
-        if reread == Reread::Never && self.is_memory_full() {
+        let kept = self.shared.records_bytes_max() / KEPT_PART;
+        if reread == Reread::Never && self.ahead_bytes > kept {
             ahead.past = writes.spaces().map(|(space, _)| space).collect();
             for space in &ahead.past {
                 if !self.unposted.contains(space) {
@@ -249,6 +246,7 @@ impl Txn {
                 }
             }
         }
+        self.ahead_bytes += writes.buffered_bytes();
         let rows = writes.len() as u64;
         ahead.writes = writes;
         ahead.tell_ahead(&self.ahead, told_in)?;
@@ -263,6 +261,7 @@ impl Txn {
             self.past_upto = committed.timestamp;
             let count = &self.shared.stats.past_memory;
             count.fetch_add(rows, Ordering::Relaxed);
+            self.shared.warming.note_loaded();
         }
         self.went_ahead += 1;
         let all = self.ahead.clone();
