@@ -18,12 +18,12 @@ use crate::direct::Direct;
 use crate::insert::new_row_id;
 use crate::keys::{check_length, entry_key, primary_name, row_key};
 use crate::rows::{about, check_row, duplicate_rows, encode_row};
-use crate::write::{lock_key, remove};
+use crate::write::{is_there, lock_key, remove};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Access, Expr, Path, Plan, TableDef};
-use quintet_tc::{Mark, Reread};
+use quintet_tc::Mark;
 use std::collections::BTreeSet;
 
 /// Where it is told of spaces with rows that were committed ahead ([`quintet_tc::ahead_from`]).
@@ -166,10 +166,6 @@ struct Ahead {
     /// None as soon as that cannot be.
     fresh: Vec<SpaceId>,
     since: Mark,
-    /// Whether what went ahead is read.
-    reread: Reread,
-    /// Of each space in which there was nothing, the highest key that is there now.
-    highest: Vec<(SpaceId, Bytes)>,
 }
 
 impl Ahead {
@@ -181,43 +177,10 @@ impl Ahead {
     ) -> Result<(), Halt> {
         let since = env.txn.mark();
         env.txn.forget();
-        let highest = fresh.iter().map(|space| (*space, Bytes::new())).collect();
-        let mut ahead = Ahead {
-            fresh,
-            since,
-            reread: Reread::Never,
-            highest,
-        };
-        let done = work(&mut ahead, env);
+        env.txn.begin_to_fill(&fresh);
+        let done = work(&mut Ahead { fresh, since }, env);
         env.txn.remember();
         done
-    }
-
-    /// Whether a key is taken. Above all that are there none is: rows that come in the order of their keys are not looked up.
-    fn is_taken(
-        &mut self,
-        table: &TableDef,
-        space: SpaceId,
-        key: &Bytes,
-        env: &mut Env<'_>,
-    ) -> Result<bool, Halt> {
-        if let Some((_, highest)) = self.highest.iter_mut().find(|(known, _)| *known == space)
-            && *key > *highest
-        {
-            highest.clone_from(key);
-            return Ok(false);
-        }
-        self.reread = Reread::Maybe;
-        self.catch_up(table, env)?;
-        let found = env.txn.get(space, key);
-        let found = found.map_err(|error| env.halt(error, &table.name))?;
-        Ok(found.is_some())
-    }
-
-    /// From here on all that is there can be read.
-    fn catch_up(&self, table: &TableDef, env: &mut Env<'_>) -> Result<(), Halt> {
-        let caught_up = env.txn.catch_up();
-        caught_up.map_err(|error| env.halt(error, &table.name))
     }
 
     /// Commits what was built so far, if that is much and can be.
@@ -225,12 +188,18 @@ impl Ahead {
         if self.fresh.is_empty() || !env.txn.is_heavy() {
             return Ok(());
         }
-        let gone = (env.txn).commit_ahead(&self.fresh, self.reread, self.since, AHEAD_SPACE);
+        let gone = env.txn.commit_ahead(&self.fresh, self.since, AHEAD_SPACE);
         if !gone.map_err(|error| env.halt(error, &table.name))? {
             self.fresh.clear();
         }
         Ok(())
     }
+}
+
+/// From here on all that went ahead can be read.
+fn catch_up(table: &TableDef, env: &mut Env<'_>) -> Result<(), Halt> {
+    let caught_up = env.txn.catch_up();
+    caught_up.map_err(|error| env.halt(error, &table.name))
 }
 
 fn build_index(
@@ -241,18 +210,18 @@ fn build_index(
 ) -> Result<(), Halt> {
     for_each_row(table, None, env, |row, env| {
         let key = row_key(table, row);
-        put_entry((table, number), row, &key, ahead, env)?;
+        put_entry(table, number, row, &key, env)?;
         ahead.relieve(table, env)
     })?;
-    ahead.catch_up(table, env)
+    catch_up(table, env)
 }
 
 /// Adds an entry to an index that nobody else can see yet.
 fn put_entry(
-    (table, number): (&TableDef, usize),
+    table: &TableDef,
+    number: usize,
     row: &[Value],
     row_key: &Bytes,
-    ahead: &mut Ahead,
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
     let index = &table.indexes[number];
@@ -261,7 +230,7 @@ fn put_entry(
         return Ok(());
     }
     check_length(&entry.key, &index.name)?;
-    if entry.exclusive && ahead.is_taken(table, index.space, &entry.key, env)? {
+    if entry.exclusive && is_there(table, index.space, &entry.key, env)?.is_some() {
         return Err(duplicate_rows(table, &index.name, index.asked(), row, env.host).into());
     }
     let put = env.txn.put(index.space, entry.key, row_key.clone());
@@ -289,19 +258,17 @@ fn rewrite(
         let key = row_key(to, &row);
         if let Some(primary) = &to.primary_key {
             check_length(&key, primary_name(to))?;
-            if ahead.is_taken(to, to.space, &key, env)? {
+            if is_there(to, to.space, &key, env)?.is_some() {
                 let error = duplicate_rows(to, &primary.name, &primary.columns, &row, env.host);
                 return Err(error.into());
             }
         }
         let put = env.txn.put(to.space, key.clone(), encode_row(to, &row)?);
         put.map_err(|error| env.halt(error, &to.name))?;
-        for number in 0..to.indexes.len() {
-            put_entry((to, number), &row, &key, ahead, env)?;
-        }
+        (0..to.indexes.len()).try_for_each(|number| put_entry(to, number, &row, &key, env))?;
         ahead.relieve(to, env)
     })?;
-    ahead.catch_up(to, env)
+    catch_up(to, env)
 }
 
 /// The space is closed: nobody else changes the rows meanwhile.

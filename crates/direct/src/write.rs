@@ -9,7 +9,7 @@ use crate::context::{Env, Halt};
 use crate::keys::{EntryKey, check_length, entry_key, primary_name};
 use crate::references::note;
 use crate::rows::{duplicate_key, encode_row, read_row};
-use quintet_base::{Bytes, SqlError, SqlState, Value};
+use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{IndexDef, TableDef};
 
@@ -24,12 +24,59 @@ pub(crate) struct Taken {
 /// Locks a key of a space that belongs to the table.
 pub(crate) fn lock_key(
     table: &TableDef,
-    space: quintet_base::SpaceId,
+    space: SpaceId,
     key: &Bytes,
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
     let claimed = env.txn.claim(space, key);
     claimed.map_err(|error| env.halt(error, &table.name))
+}
+
+/// Locks a key and tells what is there; not if it is above all others in a space that nobody else can name.
+fn is_taken(
+    table: &TableDef,
+    space: SpaceId,
+    key: &Bytes,
+    env: &mut Env<'_>,
+) -> Result<Option<Bytes>, Halt> {
+    if env.txn.is_new(space, key) {
+        return Ok(None);
+    }
+    // The lock is followed by a look, too.
+    catch_up(table, space, env)?;
+    lock_key(table, space, key, env)?;
+    look_up(table, space, key, env)
+}
+
+/// What is at a key of a space that nobody else can name.
+pub(crate) fn is_there(
+    table: &TableDef,
+    space: SpaceId,
+    key: &Bytes,
+    env: &mut Env<'_>,
+) -> Result<Option<Bytes>, Halt> {
+    match env.txn.is_new(space, key) {
+        true => Ok(None),
+        false => {
+            catch_up(table, space, env)?;
+            look_up(table, space, key, env)
+        }
+    }
+}
+
+fn catch_up(table: &TableDef, space: SpaceId, env: &mut Env<'_>) -> Result<(), Halt> {
+    let caught_up = env.txn.catch_up_in(space);
+    caught_up.map_err(|error| env.halt(error, &table.name))
+}
+
+fn look_up(
+    table: &TableDef,
+    space: SpaceId,
+    key: &Bytes,
+    env: &mut Env<'_>,
+) -> Result<Option<Bytes>, Halt> {
+    let found = env.txn.get(space, key);
+    found.map_err(|error| env.halt(error, &table.name))
 }
 
 /// Locks a row's key and says whether it is taken.
@@ -42,11 +89,7 @@ pub(crate) fn primary_taken(
         return Ok(None); // a row id is nobody else's
     }
     check_length(key, primary_name(table))?;
-    lock_key(table, table.space, key, env)?;
-    let present = env
-        .txn
-        .get(table.space, key)
-        .map_err(|error| env.halt(error, &table.name))?;
+    let present = is_taken(table, table.space, key, env)?;
     Ok(present.map(|_| Taken {
         by: Arbiter::Primary,
         row_key: key.clone(),
@@ -68,11 +111,7 @@ pub(crate) fn entry_taken(
     if !entry.exclusive {
         return Ok(None);
     }
-    lock_key(table, index.space, &entry.key, env)?;
-    let present = env
-        .txn
-        .get(index.space, &entry.key)
-        .map_err(|error| env.halt(error, &table.name))?;
+    let present = is_taken(table, index.space, &entry.key, env)?;
     Ok(present.map(|row_key| Taken {
         by: Arbiter::Index(number),
         row_key,
@@ -218,7 +257,7 @@ fn remove_entry(
 
 fn put(
     table: &TableDef,
-    space: quintet_base::SpaceId,
+    space: SpaceId,
     key: Bytes,
     value: Bytes,
     env: &mut Env<'_>,
@@ -228,12 +267,7 @@ fn put(
         .map_err(|error| env.halt(error, &table.name))
 }
 
-fn delete(
-    table: &TableDef,
-    space: quintet_base::SpaceId,
-    key: Bytes,
-    env: &mut Env<'_>,
-) -> Result<(), Halt> {
+fn delete(table: &TableDef, space: SpaceId, key: Bytes, env: &mut Env<'_>) -> Result<(), Halt> {
     env.txn
         .delete(space, key)
         .map_err(|error| env.halt(error, &table.name))

@@ -241,7 +241,10 @@ impl CopyReader {
 /// Length of the next line without its end; a newline after a backslash does not end it.
 fn text_line(rest: &[u8], end: bool) -> Option<usize> {
     let mut from = 0;
-    while let Some(next) = rest.get(from..).and_then(|rest| memchr2(b'\n', b'\\', rest)) {
+    while let Some(next) = rest
+        .get(from..)
+        .and_then(|rest| memchr2(b'\n', b'\\', rest))
+    {
         if rest[from + next] == b'\n' {
             return Some(from + next);
         }
@@ -363,7 +366,8 @@ fn split_csv(
                 i += 1;
             } else {
                 let behind = &rest[i + 1..];
-                let plain = 1 + memchr2(format.quote, format.escape, behind).unwrap_or(behind.len());
+                let plain =
+                    1 + memchr2(format.quote, format.escape, behind).unwrap_or(behind.len());
                 fields.bytes.extend_from_slice(&rest[i..i + plain]);
                 i += plain;
             }

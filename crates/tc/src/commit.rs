@@ -127,12 +127,7 @@ pub(crate) fn commit(txn: &mut Txn, durability: Durability) -> Result<Committed,
         std::mem::forget(bomb);
         return Err(conflict);
     }
-    record::encode(
-        place.payload(),
-        changes(txn),
-        spaces(txn),
-        time_micros,
-    );
+    record::encode(place.payload(), changes(txn), spaces(txn), time_micros);
     let payload = crate::entry::logged(place.finish(), bytes, &guard);
     let written = CommitRecord::own(payload).expect("a commit");
     let low_water = section.install(txn, &written, timestamp, &guard);
@@ -370,9 +365,7 @@ impl<'a> Section<'a> {
         let changes = changes.filter(|change| all || !txn.past.contains(&change.space));
         let readers = self.shared.readers_counted();
         let many = self.entries.len() > CACHED_ENTRIES;
-        for (number, ((entry, hash), change)) in
-            self.entries.iter().zip(changes).enumerate()
-        {
+        for (number, ((entry, hash), change)) in self.entries.iter().zip(changes).enumerate() {
             if many {
                 self.prefetch(number + ENTRIES_AHEAD);
             }

@@ -78,7 +78,7 @@ pub struct TcStats {
     pub stalls: u64,
     /// Times a commit was held back, so that nobody has to wait.
     pub held_back: u64,
-    /// Rows that were committed past memory ([`crate::Reread`]).
+    /// Rows that were committed past memory ([`crate::Txn::commit_ahead`]).
     pub past_memory: u64,
     /// Bytes of log that STORE does not have yet.
     pub dirty_bytes: u64,

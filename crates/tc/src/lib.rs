@@ -117,7 +117,5 @@ pub use range::{Between, Wants};
 pub use record::{Change, CommitRecord};
 pub use recover::{Recovered, Recovery, RecoveryOptions, RecoveryProgress, replay_lanes};
 pub use scan::{Scan, SeeRow};
-pub use transaction::{
-    Attached, Buffered, Committed, KeptSnapshot, Lost, Mark, Reread, Txn, ahead_from,
-};
+pub use transaction::{Attached, Buffered, Committed, KeptSnapshot, Lost, Mark, Txn, ahead_from};
 pub use warm::{WarmStep, Warmed};

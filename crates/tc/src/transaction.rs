@@ -16,7 +16,7 @@ mod ahead;
 mod claiming;
 mod reading;
 
-pub use ahead::{Buffered, Reread, ahead_from};
+pub use ahead::{Buffered, ahead_from};
 
 use crate::component::Handle;
 use crate::error::Error;
@@ -25,7 +25,7 @@ use crate::reads::ReadSet;
 use crate::snapshot::Snapshot;
 use crate::table::hash;
 use crate::writes::WriteSet;
-use ahead::Going;
+use ahead::{Filled, Going};
 use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use std::any::Any;
@@ -136,6 +136,8 @@ pub struct Txn {
     went_ahead: u32,
     /// Bytes that were.
     ahead_bytes: usize,
+    /// Spaces that it fills, and that were empty before.
+    filled: Vec<Filled>,
     /// Spaces whose rows this commit does not put into memory.
     pub(crate) past: Vec<SpaceId>,
     /// Of `ahead`, those with rows that neither memory nor STORE has, as far as this transaction knows.
@@ -186,6 +188,7 @@ impl Txn {
             ahead: Vec::new(),
             went_ahead: 0,
             ahead_bytes: 0,
+            filled: Vec::new(),
             past: Vec::new(),
             unposted: Vec::new(),
             past_upto: Timestamp::ZERO,
@@ -423,6 +426,9 @@ impl Txn {
         if self.writes.value_bytes() + added > limit {
             return Err(Error::TooLarge { limit });
         }
+        if !self.filled.is_empty() {
+            self.note_filled(space, key);
+        }
         self.writes.write((hash, space, key), self.schema, value);
         Ok(())
     }
@@ -491,6 +497,7 @@ impl Txn {
         self.shared.abandon(self.ahead.drain(..));
         self.unposted.clear();
         self.ahead_bytes = 0;
+        self.filled.clear();
         self.going = None;
         self.writers = None;
         self.writes.clear();

@@ -11,7 +11,7 @@ mod support;
 use quintet_base::{Durability, Level, SpaceId};
 use quintet_dc::{DataComponent, Direction, KeyRange, MemoryStore};
 use quintet_rt::{Clock, Rand, RealClock};
-use quintet_tc::{Error, Reread, Tc, TcConfig, Txn, WarmStep};
+use quintet_tc::{Error, Tc, TcConfig, Txn, WarmStep};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,12 @@ fn filled(media: &Media) -> Running {
 
 fn fill(tc: &Tc) {
     let pairs: Vec<(String, String)> = (0..60)
-        .map(|i| (format!("k{i:02}"), "a row of the space that everybody sees".into()))
+        .map(|i| {
+            (
+                format!("k{i:02}"),
+                "a row of the space that everybody sees".into(),
+            )
+        })
         .collect();
     let pairs: Vec<_> = pairs.iter().map(|(k, v)| (&k[..], &v[..])).collect();
     set(tc, &pairs);
@@ -61,13 +66,11 @@ fn put_rows(txn: &mut Txn, space: SpaceId, rows: impl Iterator<Item = u32>) {
 
 /// Commits ahead what it puts into `FRESH`, in pieces.
 fn load(txn: &mut Txn, pieces: u32) {
+    txn.begin_to_fill(&[FRESH]);
     let since = txn.mark();
     for piece in 0..pieces {
         put_rows(txn, FRESH, piece * 100..(piece + 1) * 100);
-        assert!(
-            txn.commit_ahead(&[FRESH], Reread::Never, since, TOLD_IN)
-                .unwrap()
-        );
+        assert!(txn.commit_ahead(&[FRESH], since, TOLD_IN).unwrap());
     }
 }
 
@@ -133,18 +136,48 @@ fn they_are_found_when_the_transaction_has_caught_up_and_change_like_others() {
 }
 
 #[test]
-fn what_is_read_again_stays_in_memory() {
+fn keys_in_order_are_new_and_others_are_looked_up_and_stay_in_memory() {
     let media = Media::new(2);
     let running = filled(&media);
     let mut txn = begin(&running.tc);
+    // Nothing is known of a space that somebody may have filled.
+    assert!(!txn.is_new(FRESH, &key(1)));
+    txn.begin_to_fill(&[SPACE]);
+    assert!(!txn.is_new(SPACE, b"z"));
+    txn.begin_to_fill(&[FRESH]);
+    assert!(txn.is_new(FRESH, &key(10)));
+    put_rows(&mut txn, FRESH, 10..300);
+    assert!(txn.is_new(FRESH, &key(300)));
     let since = txn.mark();
-    for rows in [0..100, 100..200] {
-        put_rows(&mut txn, FRESH, rows);
-        txn.commit_ahead(&[FRESH], Reread::Maybe, since, TOLD_IN)
-            .unwrap();
-    }
-    assert_eq!(found(&txn, FRESH), expected(0..200));
-    assert_eq!(running.tc.stats().past_memory, 0);
+    put_rows(&mut txn, FRESH, 300..301);
+    assert!(txn.is_new(FRESH, &key(301)));
+    // Written before the mark, they cannot go ahead by themselves.
+    assert!(!txn.commit_ahead(&[FRESH], since, TOLD_IN).unwrap());
+    txn.rollback_to(since);
+    drop(txn);
+
+    let mut txn = begin(&running.tc);
+    txn.begin_to_fill(&[FRESH]);
+    let since = txn.mark();
+    let commit_ahead = |txn: &mut Txn| {
+        assert!(txn.commit_ahead(&[FRESH], since, TOLD_IN).unwrap());
+        running.tc.stats().past_memory
+    };
+    put_rows(&mut txn, FRESH, 10..300);
+    assert_eq!(commit_ahead(&mut txn), 0);
+    put_rows(&mut txn, FRESH, 300..400);
+    let past = commit_ahead(&mut txn);
+    assert_eq!(past, 100, "a little is kept");
+    // It may be there.
+    assert!(!txn.is_new(FRESH, &key(17)));
+    txn.catch_up_in(OTHER).unwrap();
+    txn.catch_up_in(FRESH).unwrap();
+    assert_eq!(txn.get(FRESH, &key(317)).unwrap().unwrap(), "row 317");
+    assert!(!txn.is_new(FRESH, &key(500)), "not asked for in order");
+    put_rows(&mut txn, FRESH, 400..600);
+    put_rows(&mut txn, FRESH, 0..10);
+    assert_eq!(commit_ahead(&mut txn), past);
+    assert_eq!(found(&txn, FRESH), expected(0..600));
 }
 
 #[test]
@@ -168,7 +201,7 @@ fn a_statement_that_goes_ahead_reads_others_as_they_were() {
     let running = filled(&media);
     let tc = &running.tc;
     let mut txn = begin(tc);
-    txn.go_ahead(vec![FRESH], Reread::Never, TOLD_IN);
+    txn.go_ahead(vec![FRESH], TOLD_IN);
     for i in 0..40_000 {
         put_rows(&mut txn, FRESH, i..i + 1);
         txn.relieve().unwrap();
@@ -256,7 +289,12 @@ fn what_came_to_nothing_is_told_and_leaves_nothing_when_it_is_dropped() {
 fn a_store_that_cannot_take_them_refuses_the_load() {
     let media = Media::new(6);
     let store = Watched::open(&media.medium);
-    let running = media.open_on(Arc::clone(&store) as Arc<_>, Durability::Sync, small(), 32 << 20);
+    let running = media.open_on(
+        Arc::clone(&store) as Arc<_>,
+        Durability::Sync,
+        small(),
+        32 << 20,
+    );
     let tc = &running.tc;
     fill(tc);
     let mut txn = begin(tc);
@@ -294,6 +332,7 @@ fn a_space_is_not_whole_while_something_goes_past_it() {
         put_rows(&mut filler, OTHER, 0..200);
         commit(tc, filler, Durability::Sync).unwrap();
         let mut txn = begin(tc);
+        txn.begin_to_fill(&[FRESH]);
         let since = txn.mark();
         let mut rows = 0;
         for _ in 0..40 {
@@ -301,8 +340,7 @@ fn a_space_is_not_whole_while_something_goes_past_it() {
                 0 => {
                     put_rows(&mut txn, FRESH, rows..rows + 30);
                     rows += 30;
-                    txn.commit_ahead(&[FRESH], Reread::Never, since, TOLD_IN)
-                        .unwrap();
+                    txn.commit_ahead(&[FRESH], since, TOLD_IN).unwrap();
                 }
                 1 => {
                     txn.catch_up().unwrap();

@@ -24,7 +24,7 @@ use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{Insert, Procedure, Statement};
 use quintet_ir::{Expr, Plan, TableDef};
 use quintet_sql::command::{Command, DdlPlan};
-use quintet_tc::{Error, Mark, Reread};
+use quintet_tc::{Error, Mark};
 use std::sync::Arc;
 
 impl Session {
@@ -108,6 +108,7 @@ impl Session {
         let fresh = spaces_of(new);
         self.db.direct.carry_row_ids(table.space, new.space);
         let txn = self.ensure_txn_at(Level::ReadCommitted, schema.timestamp);
+        txn.begin_to_fill(&fresh);
         let since = txn.mark();
         let place = |space| {
             let at = old.iter().position(|known| *known == space);
@@ -181,16 +182,16 @@ impl Session {
 
     /// A statement is about to be run: what it writes may be committed ahead, or not.
     pub(super) fn choose_what_goes_ahead(&mut self, procedure: &Procedure) {
-        let (fresh, reread) = match procedure.statement() {
+        let fresh = match procedure.statement() {
             Some(statement @ Statement::Insert(insert)) if is_plain(statement, insert) => {
-                (self.fresh_spaces(insert), reread(&insert.table))
+                self.fresh_spaces(insert)
             }
-            _ => (Vec::new(), Reread::Maybe),
+            _ => Vec::new(),
         };
         if let Some(txn) = self.txn.as_mut() {
             txn.stay();
             if !fresh.is_empty() {
-                txn.go_ahead(fresh, reread, AHEAD_SPACE);
+                txn.go_ahead(fresh, AHEAD_SPACE);
             }
         }
     }
@@ -216,14 +217,6 @@ fn insert_of(portal: &Portal) -> Option<&Insert> {
     match procedure.statement() {
         Some(statement @ Statement::Insert(insert)) if is_plain(statement, insert) => Some(insert),
         _ => None,
-    }
-}
-
-/// Whether putting a row into a table reads what was put there before: whether its key is taken.
-pub(super) fn reread(table: &TableDef) -> Reread {
-    match table.primary_key.is_some() || table.indexes.iter().any(|index| index.unique) {
-        true => Reread::Maybe,
-        false => Reread::Never,
     }
 }
 

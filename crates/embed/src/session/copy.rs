@@ -60,6 +60,9 @@ impl Session {
             Some(Statement::Insert(insert)) => self.fresh_spaces(insert),
             _ => Vec::new(),
         };
+        if let Some(txn) = self.txn.as_mut() {
+            txn.begin_to_fill(&fresh);
+        }
         self.copy_commits = commits;
         self.copied = 0;
         self.copy = Some(CopyInto {
@@ -214,8 +217,7 @@ impl Session {
         let Some(txn) = self.txn.as_mut().filter(|_| !copy.fresh.is_empty()) else {
             return Ok(None);
         };
-        let reread = super::ahead::reread(&copy.plan.table);
-        let gone = txn.commit_ahead(&copy.fresh, reread, copy.since, AHEAD_SPACE);
+        let gone = txn.commit_ahead(&copy.fresh, copy.since, AHEAD_SPACE);
         let names = self.host.schema.catalog_names();
         let gone = gone.map_err(|error| translate(error, self.level, &names))?;
         if !gone {

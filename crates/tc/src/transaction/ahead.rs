@@ -32,21 +32,23 @@ const AHEAD_BYTES: usize = 1024 * 1024;
 /// have much to do that is not its own.
 const KEPT_PART: usize = 32;
 
+/// So much of the log makes a pass due while rows go past memory: its last one is waited for.
+const UNPOSTED_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Where a statement commits ahead whatever it writes there.
 pub(super) struct Going {
     spaces: Vec<SpaceId>,
-    reread: Reread,
     since: Mark,
     told_in: SpaceId,
 }
 
-/// Whether a statement reads what it has committed ahead before its end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reread {
-    /// It may.
-    Maybe,
-    /// Not before [`Txn::catch_up`].
-    Never,
+/// A space that was empty when somebody began to fill it.
+pub(super) struct Filled {
+    space: SpaceId,
+    /// No key is above.
+    highest: Vec<u8>,
+    /// Nobody had to look whether a key is taken: each that was asked for was above all before it.
+    is_ordered: bool,
 }
 
 /// Writes that were taken out of a transaction ([`Txn::take_out`]).
@@ -72,12 +74,12 @@ impl Txn {
     /// Until [`Txn::stay`], [`Txn::relieve`] commits ahead what is written to these spaces from here on. At READ COMMITTED
     /// only: a statement that reads other spaces goes on reading them as they were when it began, and what went ahead as
     /// it is. The caller sees to what [`Txn::commit_ahead`] asks of it, and to it that nothing else is written meanwhile.
-    pub fn go_ahead(&mut self, spaces: Vec<SpaceId>, reread: Reread, told_in: SpaceId) {
+    pub fn go_ahead(&mut self, spaces: Vec<SpaceId>, told_in: SpaceId) {
         if self.level == Level::ReadCommitted {
+            self.begin_to_fill(&spaces);
             let since = self.mark();
             self.going = Some(Going {
                 spaces,
-                reread,
                 since,
                 told_in,
             });
@@ -100,7 +102,7 @@ impl Txn {
         let Some(going) = self.going.take() else {
             return Ok(());
         };
-        if self.take_ahead(&going.spaces, going.reread, going.since, going.told_in)? {
+        if self.take_ahead(&going.spaces, going.since, going.told_in)? {
             self.beyond = Some(Arc::new(Snapshot::take(&self.shared)));
             self.going = Some(going);
         }
@@ -156,6 +158,64 @@ impl Txn {
         }
     }
 
+    /// Spaces that nobody else can name are about to be filled. In those that are empty, keys that come in order are known to
+    /// be new ([`Txn::is_new`]).
+    pub fn begin_to_fill(&mut self, spaces: &[SpaceId]) {
+        for space in spaces {
+            if !self.filled.iter().any(|filled| filled.space == *space) {
+                let is_empty = self.is_empty(*space);
+                self.filled.push(Filled {
+                    space: *space,
+                    highest: Vec::new(),
+                    is_ordered: is_empty,
+                });
+            }
+        }
+    }
+
+    fn is_empty(&self, space: SpaceId) -> bool {
+        let shared = &self.shared;
+        let in_memory = shared.table.with_space(space, |known| {
+            known.map(|space| space.is_whole() && space.ordered.len() == 0)
+        });
+        in_memory.unwrap_or_else(|| !shared.in_store(space))
+            && !self.writes.iter().any(|write| write.space == space)
+    }
+
+    /// Whether a key of a space that is being filled is above all others in it. If not, and it is asked for, keys are not in
+    /// order there, what goes ahead is kept in memory, and [`Txn::catch_up_in`] comes before the look.
+    pub fn is_new(&mut self, space: SpaceId, key: &[u8]) -> bool {
+        let mut filled = self.filled.iter_mut();
+        let Some(filled) = filled.find(|filled| filled.space == space) else {
+            return false;
+        };
+        filled.is_ordered = filled.is_ordered && key > &filled.highest[..];
+        filled.is_ordered
+    }
+
+    /// A key has been written.
+    #[inline]
+    pub(super) fn note_filled(&mut self, space: SpaceId, key: &[u8]) {
+        let mut filled = self.filled.iter_mut();
+        if let Some(filled) = filled.find(|filled| filled.space == space)
+            && key > &filled.highest[..]
+        {
+            filled.highest.clear();
+            filled.highest.extend_from_slice(key);
+        }
+    }
+
+    /// [`Txn::catch_up`], if something has gone past memory in this space.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn catch_up_in(&mut self, space: SpaceId) -> Result<(), Error> {
+        match self.unposted.contains(&space) {
+            true => self.catch_up(),
+            false => Ok(()),
+        }
+    }
+
     /// Waits until STORE has what went past memory, and reads it from then on as if it had been in memory.
     ///
     /// # Errors
@@ -195,14 +255,14 @@ impl Txn {
     /// happened: that cannot be, since not all of it is in these spaces, or what it has read depends on its snapshot; then it
     /// will not be later in this statement either. The caller sees to it that nobody else can name the spaces before this
     /// transaction has committed. Waits for the log's room. `told_in`: where each such commit, and that of the
-    /// transaction, has a row for each space ([`ahead_from`]), for who reads the log.
+    /// transaction, has a row for each space ([`ahead_from`]), for who reads the log. What is read of these spaces is read after
+    /// [`Txn::catch_up`] or [`Txn::catch_up_in`] from now on.
     ///
     /// # Errors
     /// Those of a commit; nothing has been committed then.
     pub fn commit_ahead(
         &mut self,
         spaces: &[SpaceId],
-        reread: Reread,
         since: Mark,
         told_in: SpaceId,
     ) -> Result<bool, Error> {
@@ -211,7 +271,7 @@ impl Txn {
             Level::Serializable => self.reads.borrow().is_empty(),
             Level::Snapshot => !self.snapshot_used,
         };
-        if !may_move || !self.take_ahead(spaces, reread, since, told_in)? {
+        if !may_move || !self.take_ahead(spaces, since, told_in)? {
             return Ok(false);
         }
         self.renew_snapshot();
@@ -222,7 +282,6 @@ impl Txn {
     fn take_ahead(
         &mut self,
         spaces: &[SpaceId],
-        reread: Reread,
         since: Mark,
         told_in: SpaceId,
     ) -> Result<bool, Error> {
@@ -238,8 +297,11 @@ impl Txn {
         }
         let mut ahead = Txn::new(Arc::clone(&self.shared), Level::ReadCommitted);
         let kept = self.shared.records_bytes_max() / KEPT_PART;
-        if reread == Reread::Never && self.ahead_bytes > kept {
-            ahead.past = writes.spaces().map(|(space, _)| space).collect();
+        if self.ahead_bytes > kept {
+            let ordered = self.filled.iter().filter(|filled| filled.is_ordered);
+            let ordered: Vec<SpaceId> = ordered.map(|filled| filled.space).collect();
+            let spaces = writes.spaces().map(|(space, _)| space);
+            ahead.past = spaces.filter(|space| ordered.contains(space)).collect();
             for space in &ahead.past {
                 if !self.unposted.contains(space) {
                     self.unposted.push(*space);
@@ -262,6 +324,10 @@ impl Txn {
             let count = &self.shared.stats.past_memory;
             count.fetch_add(rows, Ordering::Relaxed);
             self.shared.warming.note_loaded();
+            let behind = committed.timestamp.0 - self.shared.generations.newest().0;
+            if behind > UNPOSTED_BYTES {
+                self.shared.want_compaction();
+            }
         }
         self.went_ahead += 1;
         let all = self.ahead.clone();
