@@ -84,11 +84,12 @@ pub struct Seen {
     pub schema_conflicts: u64,
     pub warmed: u64,
     pub made_whole: u64,
+    pub past_memory: u64,
 }
 
 impl Seen {
     /// All counters with their names.
-    pub fn counters(&self) -> [(&'static str, u64); 28] {
+    pub fn counters(&self) -> [(&'static str, u64); 29] {
         [
             ("commits", self.commits),
             ("readers", self.readers),
@@ -118,6 +119,7 @@ impl Seen {
             ("schema_conflicts", self.schema_conflicts),
             ("warmed", self.warmed),
             ("made_whole", self.made_whole),
+            ("past_memory", self.past_memory),
         ]
     }
 }
@@ -152,6 +154,7 @@ impl AddAssign for Seen {
         self.schema_conflicts += other.schema_conflicts;
         self.warmed += other.warmed;
         self.made_whole += other.made_whole;
+        self.past_memory += other.past_memory;
     }
 }
 

@@ -10,9 +10,13 @@ use crate::inside::Interrupted;
 use crate::machine::Life;
 use crate::model::Writes;
 use crate::world::{World, note};
-use quintet_base::{Durability, Level, SpaceId, Timestamp};
+use quintet_base::{Bytes, Durability, Level, SpaceId, Timestamp};
 use quintet_dc::DataComponent;
-use quintet_tc::{ConflictKind, Error};
+use quintet_tc::{ConflictKind, Error, Txn};
+use std::collections::BTreeSet;
+
+/// Where it is told of spaces that were filled before anybody could name them.
+const TOLD_IN: SpaceId = SpaceId(6);
 
 /// The first space.
 const FIRST_SPACE: u32 = 100;
@@ -46,6 +50,16 @@ impl Spaces {
         self.now.clone()
     }
 
+    /// As a snapshot sees them.
+    fn at(&self, snapshot: u64) -> Vec<SpaceId> {
+        let mut spaces = self.now();
+        let later = self.replaced.iter().rev();
+        for change in later.take_while(|change| change.at > snapshot) {
+            spaces[change.place] = change.old;
+        }
+        spaces
+    }
+
     /// When a space was replaced.
     pub fn replaced_at(&self, space: SpaceId) -> Option<u64> {
         let replaced = self.replaced.iter().find(|change| change.old == space);
@@ -68,7 +82,7 @@ impl World {
 
     /// The client plans with the schema of its snapshot from here on.
     pub fn learn_schema(&self, client: &mut Client) {
-        client.spaces = self.spaces.borrow().now();
+        client.spaces = self.spaces.borrow().at(client.snapshot);
         client.txn.use_schema(Timestamp(client.snapshot));
     }
 
@@ -105,7 +119,7 @@ impl World {
         }
     }
 
-    /// Replaces a space by an empty one.
+    /// Replaces a space by another one, empty or filled before anybody could name it.
     pub fn replace_space(&self, life: &Life) {
         let alone = |i: &Interrupted| !matches!(i, Interrupted::Commit(..));
         if !self.interrupted.borrow().iter().all(alone) {
@@ -116,16 +130,27 @@ impl World {
         let mut txn = life.tc.begin(Level::ReadCommitted);
         txn.fence(old);
         txn.drop_space(old);
+        for space in life.tc.take_abandoned() {
+            txn.drop_space(space);
+        }
+        let new = {
+            let mut spaces = self.spaces.borrow_mut();
+            spaces.next += 1;
+            SpaceId(spaces.next - 1)
+        };
         self.quiet.set(true);
-        let outcome = txn.commit(Durability::Async);
+        let filled = match self.pass_would_wait() || self.one_in(3) {
+            true => Ok(()),
+            false => self.fill_ahead(life, &mut txn, new),
+        };
+        let outcome = filled.and_then(|()| txn.commit(Durability::Async));
         self.quiet.set(false);
         match outcome {
             Ok(committed) => {
                 let at = committed.timestamp.0;
                 note!(self, "{old} is replaced at {at}");
                 let mut spaces = self.spaces.borrow_mut();
-                spaces.now[place] = SpaceId(spaces.next);
-                spaces.next += 1;
+                spaces.now[place] = new;
                 spaces.replaced.push(Replaced { at, place, old });
                 drop(spaces);
                 if let Err(reason) = self.model.borrow_mut().commit(at, &Writes::new()) {
@@ -134,12 +159,52 @@ impl World {
                 self.seen.borrow_mut().replaced += 1;
             }
             Err(
-                Error::Blocked(_) | Error::NoRoom { .. } | Error::PostFailed { .. } | Error::Log(_),
+                Error::Blocked(_)
+                | Error::NoRoom { .. }
+                | Error::PostFailed { .. }
+                | Error::TooLarge { .. }
+                | Error::Log(_),
             ) => {
                 note!(self, "{old} is not replaced");
             }
             Err(error) => self.fail(format!("{old} cannot be replaced: {error:?}")),
         }
+    }
+
+    /// Fills a space that nobody can name yet, a piece after the other, with rows in the order of their keys.
+    fn fill_ahead(&self, life: &Life, txn: &mut Txn, space: SpaceId) -> Result<(), Error> {
+        txn.begin_statement();
+        txn.begin_to_fill(&[space]);
+        let since = txn.mark();
+        let keys: BTreeSet<Bytes> = (0..self.below(40)).map(|_| self.some_key()).collect();
+        let mut piece = Writes::new();
+        for (at, key) in keys.iter().enumerate() {
+            let value = self.some_value();
+            txn.put(space, key, &value)?;
+            piece.insert((space, key.clone()), Some(value));
+            if at + 1 < keys.len() && !self.one_in(3) {
+                continue;
+            }
+            let before = life.tc.stats().past_memory;
+            if !txn.commit_ahead(&[space], since, TOLD_IN)? {
+                self.fail(format!("{space} cannot be filled ahead"));
+            }
+            let end = life.tc.stats().visible.0;
+            note!(
+                self,
+                "{space} is filled ahead, {} rows at {end}",
+                piece.len()
+            );
+            if let Err(reason) = self.model.borrow_mut().commit(end, &piece) {
+                self.fail(reason);
+            }
+            piece.clear();
+            self.seen.borrow_mut().past_memory += life.tc.stats().past_memory - before;
+            if self.one_in(6) {
+                txn.catch_up()?;
+            }
+        }
+        Ok(())
     }
 
     /// After everything was posted, STORE has no space that is not used any more.

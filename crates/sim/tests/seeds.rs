@@ -125,7 +125,7 @@ fn a_removed_record_that_leaves_early_is_found() {
 
 #[test]
 fn a_removed_record_that_leaves_before_it_is_durable_is_found() {
-    is_found(Mistake::Tc(Planted::TakeAwayVolatile), 2000);
+    is_found(Mistake::Tc(Planted::TakeAwayVolatile), 3000);
 }
 
 #[test]
@@ -156,4 +156,9 @@ fn a_space_that_is_called_whole_after_something_left_is_found() {
 #[test]
 fn a_space_that_is_called_whole_too_soon_is_found() {
     is_found(Mistake::Tc(Planted::RegainSoon), 1000);
+}
+
+#[test]
+fn a_space_that_is_called_whole_although_something_went_past_it_is_found() {
+    is_found(Mistake::Tc(Planted::KeepWhole), 200);
 }

@@ -215,7 +215,7 @@ fn publish(shared: &Shared, frozen: Timestamp, past: &BTreeSet<SpaceId>) {
     shared
         .generations
         .publish(frozen, shared.store.generation());
-    for space in past {
+    for space in past.iter().filter(|_| !sim::plants(Planted::KeepWhole)) {
         shared.space(*space).wholeness.lose();
     }
 }

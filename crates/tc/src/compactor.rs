@@ -241,6 +241,11 @@ impl Shared {
         self.turns.turn.lock().failed.clone().map_or(Ok(()), Err)
     }
 
+    /// Runs a pass on this thread if nobody else will, and says whether it was run.
+    pub fn compact_here_if_driven(&self) -> bool {
+        self.turns.is_driven.load(Ordering::Relaxed) && self.compact_here_if_wanted()
+    }
+
     /// Moves everything committed so far into STORE, and returns when that is done.
     pub fn compact_now(&self) -> Result<(), PostFailure> {
         match self.turns.is_driven.load(Ordering::Relaxed) {

@@ -80,6 +80,8 @@ pub enum Planted {
     RegainBlindly,
     /// A space is called whole while snapshots are in use that are older than its warming.
     RegainSoon,
+    /// A space is called whole although something has gone past memory.
+    KeepWhole,
 }
 
 #[cfg(feature = "sim")]

@@ -49,7 +49,7 @@ const AGAIN_MAX: u32 = 16;
 /// Between two looks whether old snapshots have gone.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// No row has gone past memory for so long: a load is over, and what may have come after it.
-const LOADS_REST: Duration = Duration::from_secs(1);
+const LOADS_REST: Duration = Duration::from_secs(3);
 /// Longest pause in favour of others; also how long an ending may wait for this.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
