@@ -26,6 +26,7 @@
 //! timestamp, at or below T or above.
 
 mod pace;
+mod past;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 
@@ -40,9 +41,9 @@ use crate::sim::{self, Planted, Point};
 use crate::snapshot::Snapshot;
 use crate::table::{Extent, Removed, Sweep, TOGETHER};
 use pace::Pace;
+use past::Past;
 use quintet_base::{Bytes, Lsn, SpaceId, Timestamp};
 use quintet_dc::{Change, Operation};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -126,7 +127,7 @@ fn post_from(
         dirty: Dirty::within(std::mem::take(&mut shared.spare.lock())),
         removed: Vec::new(),
         overtaken: Overtaken::default(),
-        past: BTreeSet::new(),
+        past: Past::default(),
     };
     sim::at(Point::Counted);
     let from = posted.max(Timestamp(shared.log.reclaimed().0));
@@ -136,15 +137,17 @@ fn post_from(
     for (lsn, payload) in shared.log.memory(Lsn(from.0), redo_start) {
         let record = CommitRecord::own(payload);
         let past = record.as_ref().map(CommitRecord::past).unwrap_or_default();
-        for change in record.iter().flat_map(CommitRecord::changes) {
+        if let Some(record) = record.as_ref().filter(|_| !past.is_empty()) {
+            settling.take_past(&past, (Timestamp(lsn.0), record));
+            pace.is_at(LOG, lsn.0 - from.0, log_bytes);
+            pace.after(record.len());
+        }
+        let changes = record.iter().flat_map(CommitRecord::changes);
+        for change in changes.filter(|change| !past.contains(&change.space)) {
             bring_log_behind(&change);
-            if past.contains(&change.space) {
-                settling.note_past(Timestamp(lsn.0), &change);
-            } else {
-                let change = logged(Timestamp(lsn.0), change);
-                if !settling.overtaken.knows(&change) && under_way.take(change) {
-                    under_way.go_on(&mut settling);
-                }
+            let change = logged(Timestamp(lsn.0), change);
+            if !settling.overtaken.knows(&change) && under_way.take(change) {
+                under_way.go_on(&mut settling);
             }
             met += 1;
             if met == TOGETHER {
@@ -163,10 +166,22 @@ fn post_from(
     let Settling {
         mut dirty,
         mut removed,
-        past,
+        mut past,
         ..
     } = settling;
-    let (mut merged, rows_at_most) = (0, dirty.len() as u64);
+    past.join(&mut dirty);
+    let (mut merged, rows_at_most) = (0, (dirty.len() + past.len()) as u64);
+    for (space, pieces) in past.runs() {
+        let mut run = pieces.flat_map(|piece| {
+            merged += piece.len() as u64;
+            pace.is_at(MERGE, merged, rows_at_most);
+            pace.after(TOGETHER);
+            piece
+        });
+        shared.store.merge(space, &mut run)?;
+        drop(run);
+        sim::at(Point::Merged);
+    }
     while let Some((space, rows)) = dirty.next_space(|| pace.pause()) {
         let run = rows.chunks(TOGETHER).flat_map(|rows| {
             merged += rows.len() as u64;
@@ -211,12 +226,12 @@ fn post_from(
 
 /// Step 6. `past`: spaces of which STORE has been told what memory never had. They are not whole, and who has brought in
 /// what STORE had before is told so: after the new generation is there to be read, and before anybody who waits for it goes on.
-fn publish(shared: &Shared, frozen: Timestamp, past: &BTreeSet<SpaceId>) {
+fn publish(shared: &Shared, frozen: Timestamp, past: &Past<'_>) {
     shared
         .generations
         .publish(frozen, shared.store.generation());
-    for space in past.iter().filter(|_| !sim::plants(Planted::KeepWhole)) {
-        shared.space(*space).wholeness.lose();
+    for space in (past.spaces()).filter(|_| !sim::plants(Planted::KeepWhole)) {
+        shared.space(space).wholeness.lose();
     }
 }
 
@@ -230,8 +245,7 @@ struct Settling<'a> {
     dirty: Dirty<'a>,
     removed: Vec<Removed>,
     overtaken: Overtaken<'a>,
-    /// Spaces with changes that went past memory.
-    past: BTreeSet<SpaceId>,
+    past: Past<'a>,
 }
 
 /// A change, its commit and the hash of its record.
@@ -390,15 +404,11 @@ impl<'a> Settling<'a> {
         }
     }
 
-    /// A change that is in the log alone. It is the only one of its key: nothing there is read or written again before this
-    /// pass has ended (`Txn::catch_up`).
-    fn note_past(&mut self, timestamp: Timestamp, change: &record::Change<'a>) {
-        if self.gone.contains(&change.space) {
-            return;
+    /// What is in the log alone: nothing there is read or written again before this pass has ended (`Txn::catch_up`).
+    fn take_past(&mut self, spaces: &[SpaceId], record: (Timestamp, &CommitRecord<'a>)) {
+        for space in spaces.iter().filter(|space| !self.gone.contains(space)) {
+            self.past.take(*space, record, &mut self.dirty);
         }
-        self.past.insert(change.space);
-        let state = State::At(timestamp, change.value);
-        self.dirty.note(change.space, change.key, state);
     }
 
     /// A record of which STORE lacks a version that has left the buffers, or was never in them; unless a change in

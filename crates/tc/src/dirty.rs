@@ -101,6 +101,11 @@ impl<'a> Dirty<'a> {
         self.spaces.entry(space).or_default().push(row);
     }
 
+    /// Whether rows of a space were noted and not handed out.
+    pub fn has(&self, space: SpaceId) -> bool {
+        self.spaces.get(&space).is_some_and(|rows| !rows.is_empty())
+    }
+
     /// Rows that were noted and not handed out, those that were noted twice counted twice.
     pub fn len(&self) -> usize {
         self.spaces.values().map(Vec::len).sum()

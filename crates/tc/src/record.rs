@@ -121,7 +121,7 @@ pub(crate) fn encode_void(out: &mut [u8]) {
 }
 
 /// A commit record being read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CommitRecord<'a> {
     /// Where the space numbers begin.
     header: usize,

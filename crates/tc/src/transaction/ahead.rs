@@ -329,6 +329,8 @@ impl Txn {
             let behind = committed.timestamp.0 - self.shared.generations.newest().0;
             if behind > UNPOSTED_BYTES {
                 self.shared.want_compaction();
+                // Its end is waited for, or that of the next one.
+                self.shared.hurry_pass();
             }
         }
         self.went_ahead += 1;
