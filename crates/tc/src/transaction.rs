@@ -144,6 +144,8 @@ pub struct Txn {
     unposted: Vec<SpaceId>,
     /// The last commit that did not put them there.
     past_upto: Timestamp,
+    /// How much everybody had done by then.
+    activity: u64,
     /// Where the present statement commits ahead.
     going: Option<Going>,
     /// What those spaces are read at, if the present statement reads at what was there before.
@@ -192,6 +194,7 @@ impl Txn {
             past: Vec::new(),
             unposted: Vec::new(),
             past_upto: Timestamp::ZERO,
+            activity: 0,
             going: None,
             beyond: None,
             state: None,

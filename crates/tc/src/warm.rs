@@ -294,7 +294,7 @@ impl Shared {
     }
 
     /// Something that others have finished; changes while somebody works.
-    fn activity(&self) -> u64 {
+    pub fn activity(&self) -> u64 {
         let finished = self.seats.iter().map(|seat| seat.counts());
         finished.map(|(wrote, read)| wrote + read).sum()
     }

@@ -35,6 +35,9 @@ const KEPT_PART: usize = 32;
 /// So much of the log makes a pass due while rows go past memory: its last one is waited for.
 const UNPOSTED_BYTES: u64 = 64 * 1024 * 1024;
 
+/// So many transactions of others between two commits of rows that go past memory are few.
+const OTHERS_FEW: u64 = 16;
+
 /// Where a statement commits ahead whatever it writes there.
 pub(super) struct Going {
     spaces: Vec<SpaceId>,
@@ -329,8 +332,12 @@ impl Txn {
             let behind = committed.timestamp.0 - self.shared.generations.newest().0;
             if behind > UNPOSTED_BYTES {
                 self.shared.want_compaction();
-                // Its end is waited for, or that of the next one.
-                self.shared.hurry_pass();
+                // Its end is waited for, or that of the next one; unless others have the processors, too.
+                let activity = self.shared.activity();
+                if activity.saturating_sub(self.activity) < OTHERS_FEW {
+                    self.shared.hurry_pass();
+                }
+                self.activity = activity;
             }
         }
         self.went_ahead += 1;
