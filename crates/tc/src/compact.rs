@@ -198,7 +198,9 @@ fn post_from(
     }
     shared.stats.posts.fetch_add(1, Ordering::Relaxed);
     if !checkpoint {
-        publish(shared, frozen, &past);
+        shared
+            .generations
+            .publish(frozen, shared.store.generation());
         shared.removals.note_posted(frozen, removed);
         sim::at(Point::Published);
         return Ok(());
@@ -209,7 +211,9 @@ fn post_from(
     }
     shared.store.checkpoint(redo_start)?;
     sim::at(Point::Checkpointed);
-    publish(shared, frozen, &past);
+    shared
+        .generations
+        .publish(frozen, shared.store.generation());
     shared.removals.note_posted(frozen, removed);
     shared.checkpointed.store(frozen.0, Ordering::Relaxed);
     sim::at(Point::Published);
@@ -222,17 +226,6 @@ fn post_from(
     shared.leaving.lock().extend(leaving);
     shared.stats.compactions.fetch_add(1, Ordering::Relaxed);
     Ok(())
-}
-
-/// Step 6. `past`: spaces of which STORE has been told what memory never had. They are not whole, and who has brought in
-/// what STORE had before is told so: after the new generation is there to be read, and before anybody who waits for it goes on.
-fn publish(shared: &Shared, frozen: Timestamp, past: &Past<'_>) {
-    shared
-        .generations
-        .publish(frozen, shared.store.generation());
-    for space in (past.spaces()).filter(|_| !sim::plants(Planted::KeepWhole)) {
-        shared.space(space).wholeness.lose();
-    }
 }
 
 /// Step 3.

@@ -71,11 +71,6 @@ impl<'a> Past<'a> {
         self.0.values().map(|rows| rows.count).sum()
     }
 
-    /// All spaces.
-    pub fn spaces(&self) -> impl Iterator<Item = SpaceId> {
-        self.0.keys().copied()
-    }
-
     /// What STORE is to be told of the rows that have not been noted, space by space, in pieces, in the order of keys.
     pub fn runs(&self) -> impl Iterator<Item = (SpaceId, impl Iterator<Item = Vec<Operation>>)> {
         let ordered = self.0.iter().filter(|(_, rows)| !rows.is_noted);

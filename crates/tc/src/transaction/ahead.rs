@@ -17,6 +17,7 @@
 use super::{Mark, Txn};
 use crate::error::Error;
 use crate::place::Place;
+use crate::sim::{self, Planted};
 use crate::snapshot::Snapshot;
 use crate::writes::WriteSet;
 use quintet_base::{Durability, Level, SpaceId, Timestamp};
@@ -250,7 +251,13 @@ impl Txn {
             let reason = "the database is being closed".into();
             return Err(Error::PostFailed { reason });
         }
-        self.unposted.clear();
+        // What memory never had is missing there. After it could be read in STORE: whoever brings in meanwhile what STORE had before
+        // cannot call the space whole any more, and who begins after this brings in everything.
+        for space in self.unposted.drain(..) {
+            if !sim::plants(Planted::KeepWhole) {
+                self.shared.space(space).wholeness.lose();
+            }
+        }
         Ok(())
     }
 
