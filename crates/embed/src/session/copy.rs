@@ -206,10 +206,12 @@ impl Session {
 
     /// Commits what was copied so far, if that is much and can be.
     fn relieve(&mut self, copy: &mut CopyInto) -> SqlResult<Option<Pause>> {
-        if !self.txn.as_ref().is_some_and(Txn::is_heavy) {
+        let Some(txn) = self.txn.as_ref().filter(|txn| txn.is_heavy()) else {
             return Ok(None);
-        }
+        };
+        // New spaces have others wait who want to write to the table, and wait for those who have.
         if copy.fresh.is_empty()
+            && txn.is_very_heavy()
             && let Some(pause) = self.renew(copy)?
         {
             return Ok(Some(pause));

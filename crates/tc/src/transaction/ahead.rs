@@ -28,6 +28,9 @@ use std::sync::atomic::Ordering;
 /// cache next to the processor between being written and being committed, and their memory is the next ones'.
 const AHEAD_BYTES: usize = 1024 * 1024;
 
+/// See [`Txn::is_very_heavy`].
+const VERY_HEAVY_BYTES: usize = 32 * AHEAD_BYTES;
+
 /// What one transaction commits ahead goes past memory, if nobody reads it before all of it is there, from this part on of what records
 /// may take. Less than that is soon in memory, where it is wanted first; and a pass, which has to be waited for otherwise, may
 /// have much to do that is not its own.
@@ -61,8 +64,18 @@ pub struct Buffered(WriteSet);
 impl Txn {
     /// Whether so much is buffered that what can go ahead should.
     pub fn is_heavy(&self) -> bool {
+        self.buffers(AHEAD_BYTES)
+    }
+
+    /// Whether so much is buffered that it is worth others' waiting for it to go ahead.
+    pub fn is_very_heavy(&self) -> bool {
+        self.buffers(VERY_HEAVY_BYTES)
+    }
+
+    /// Whether more than so many bytes are buffered, or than half of what may be.
+    fn buffers(&self, bytes: usize) -> bool {
         let most = self.shared.config.transaction_bytes_max / 2;
-        self.writes.buffered_bytes() > most.min(AHEAD_BYTES)
+        self.writes.buffered_bytes() > most.min(bytes)
     }
 
     /// Nothing that is read until [`Txn::remember`] is validated: something else keeps it true.
