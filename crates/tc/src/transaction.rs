@@ -102,6 +102,8 @@ pub struct Txn {
     pub(crate) never_waits: bool,
     /// Hashes of the rows whose locks it holds or has queued up for; each is owed a release.
     held: Vec<u64>,
+    /// So many of them are not for rows that will go ahead.
+    looked_through: usize,
     /// A row each of those whose end it waits for, before it changes what they go by.
     writers: Option<Vec<(SpaceId, Bytes)>>,
     /// Spaces whose schema stays as it is until this transaction ends ([`Txn::lock_for_writing`]).
@@ -171,6 +173,7 @@ impl Txn {
             never_waits: false,
             locks_reads: false,
             held: Vec::new(),
+            looked_through: 0,
             writers: None,
             steady: Vec::new(),
             changing: Vec::new(),

@@ -11,7 +11,7 @@ mod support;
 use quintet_base::{Durability, Level, SpaceId};
 use quintet_dc::{DataComponent, Direction, KeyRange, MemoryStore};
 use quintet_rt::{Clock, Rand, RealClock};
-use quintet_tc::{Error, Tc, TcConfig, Txn, WarmStep};
+use quintet_tc::{Error, Strength, Tc, TcConfig, Txn, WaitPolicy, WarmStep};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -310,6 +310,37 @@ fn a_store_that_cannot_take_them_refuses_the_load() {
     store.broken.store(false, Ordering::Relaxed);
     tc.compact().unwrap();
     assert!(found(&tc.begin(Level::Snapshot), OTHER).is_empty());
+}
+
+/// Goal: what goes ahead leaves no locks behind, and all others stay. Method: rows of three spaces are locked, in turn; those of one go
+/// ahead.
+#[test]
+fn rows_that_go_ahead_are_not_locked_any_more_and_others_are() {
+    let media = Media::new(9);
+    let running = filled(&media);
+    let tc = &running.tc;
+    let mut txn = begin(tc);
+    let lock = |txn: &mut Txn, space, i| {
+        txn.catch_up_in(space).unwrap();
+        txn.lock(space, &key(i), Strength::Exclusive, WaitPolicy::Queue)
+            .unwrap();
+    };
+    let locks = || tc.locks().len();
+    lock(&mut txn, OTHER, 1);
+    txn.begin_to_fill(&[FRESH]);
+    let since = txn.mark();
+    for piece in 0..3 {
+        for i in piece * 10..(piece + 1) * 10 {
+            lock(&mut txn, FRESH, i);
+            put_rows(&mut txn, FRESH, i..i + 1);
+        }
+        lock(&mut txn, OTHER, 100 + piece);
+        assert_eq!(locks(), 12 + piece as usize);
+        assert!(txn.commit_ahead(&[FRESH], since, TOLD_IN).unwrap());
+        assert_eq!(locks(), 2 + piece as usize);
+    }
+    commit(tc, txn, Durability::Sync).unwrap();
+    assert_eq!(locks(), 0);
 }
 
 /// Goal: whoever brings STORE's records into memory meanwhile never makes a space whole that lacks what went past. Method: steps of

@@ -375,13 +375,18 @@ impl Txn {
 
     /// Gives up the locks of rows that nobody else can want.
     fn let_go(&mut self, writes: &WriteSet) {
-        if self.held.is_empty() {
-            return;
+        // What was locked before the last time was not for these rows; it may be millions.
+        let from = self.looked_through.min(self.held.len());
+        if from < self.held.len() {
+            let mut gone: Vec<u64> = writes.iter().map(|write| write.hash).collect();
+            gone.sort_unstable();
+            let since = self.held.split_off(from).into_iter();
+            let (mut gone, kept): (Vec<u64>, Vec<u64>) =
+                since.partition(|hash| gone.binary_search(hash).is_ok());
+            self.held.extend(kept);
+            self.shared.locks.release_all(self.id, &mut gone);
         }
-        let mut gone: Vec<u64> = writes.iter().map(|write| write.hash).collect();
-        gone.sort_unstable();
-        self.held.retain(|hash| gone.binary_search(hash).is_err());
-        self.shared.locks.release_all(self.id, &mut gone);
+        self.looked_through = self.held.len();
     }
 }
 
