@@ -3,7 +3,7 @@
 //! Relies on: the row's key is locked by the caller where another could have it too.
 //! Promises: row and entries change together or the statement is undone; a key that must be its
 //! own is locked before anybody decides whether it is free, so two transactions can not both find it
-//! so; what foreign keys may have to say is noted (`references`).  Does not: check NOT NULL and CHECK (`rows`).
+//! so, but for one that is above all others in a space which nobody else can name; what foreign keys may have to say is noted (`references`).  Does not: check NOT NULL and CHECK (`rows`).
 
 use crate::context::{Env, Halt};
 use crate::keys::{EntryKey, check_length, entry_key, primary_name};
