@@ -59,6 +59,10 @@ mod form {
             Generation::get(&*self.0, space, key)
         }
 
+        pub fn announce(&self, space: SpaceId, key: &[u8]) {
+            Generation::announce(&*self.0, space, key);
+        }
+
         pub fn scan(
             &self,
             space: SpaceId,
