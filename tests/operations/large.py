@@ -64,6 +64,23 @@ def a_table_is_loaded_in_the_transaction_that_makes_it():
 
 
 @test
+def a_table_of_the_block_is_filled_from_a_query_by_a_statement_of_its_own():
+    """A query is tried briefly first, where others wait for it: what it has committed ahead by then must not come twice."""
+    with server(*MEMORY) as quintet:
+        for key in ("", "primary key"):
+            for rows, length in ((ROWS, 30), (3000, 10_000)):
+                with quintet.connect(autocommit=False) as connection, quintet.connect() as other:
+                    connection.execute(f"create table f (id int {key}, note text)")
+                    connection.execute(f"insert into f select n, repeat('x', {length}) || n from generate_series(1, {rows}) n")
+                    counted = "select count(*), count(distinct id), sum(length(note) - length(id::text)) from f"
+                    expected = (rows, rows, rows * length)
+                    equal(connection.execute(counted).fetchone(), expected)
+                    connection.commit()
+                    equal(other.execute(counted).fetchone(), expected)
+                    other.execute("drop table f")
+
+
+@test
 def a_load_that_comes_to_nothing_leaves_the_table_as_it_was():
     with server(*MEMORY) as quintet, quintet.connect() as connection:
         connection.execute(TABLE)

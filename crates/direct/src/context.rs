@@ -72,6 +72,8 @@ pub(crate) struct Workspace {
     pub kept: usize,
     /// For keys of point reads: no allocation per row.
     pub key: Vec<u8>,
+    /// For the bytes of a row that is written.
+    pub row: Vec<u8>,
     /// For images of keys that are hashed.
     pub image: Vec<u8>,
     /// For statements about one row.

@@ -11,21 +11,18 @@
 //!                                 put        nothing, or update        23505
 //! ```
 
-use crate::context::{Context, Env, Halt, Stop, Workspace, row_bytes};
+use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::{Cursor, collect};
 use crate::direct::Direct;
-use crate::keys::{EntryKey, entry_key, row_key};
-use crate::references::settle;
+use crate::keys::{EntryKey, entry_key, push_row_key, row_key};
 use crate::rowid::NoId;
 use crate::rows::{check_row, read_row};
-use crate::run::{Restarts, stop_outside_a_run};
 use crate::translate::halt;
 use crate::write::{
     Change, Taken, entry_taken, lock_key, occupy, primary_taken, put_new, refuse_changed,
     taken_error, vacate,
 };
 use foldhash::fast::RandomState;
-use quintet_base::limits::STATEMENT_RESTARTS_MAX;
 use quintet_base::{Bytes, SqlError, SqlState, Value};
 use quintet_ir::expressions::each_of_plan;
 use quintet_ir::statement::{Arbiter, ConflictAction, Insert, OnConflict};
@@ -62,50 +59,9 @@ impl Written {
     }
 }
 
-/// Inserts one row, as COPY does; `insert.source` gives exactly that row. Atomic by itself, and no
-/// statement of its own: the caller has begun one.
-///
-/// # Errors
-/// [`Stop`]; nothing of the row remains then.
-pub fn insert_row(
-    direct: &Direct,
-    context: &mut Context<'_>,
-    insert: &Insert,
-) -> Result<u64, Stop> {
-    let mark = context.txn.mark();
-    let mut restarts = Restarts::default();
-    loop {
-        let mut workspace = Workspace::default();
-        let mut env = Env::new(context, &mut workspace);
-        match run(direct, insert, &mut env).and_then(|written| {
-            settle(&mut env)?;
-            Ok(written)
-        }) {
-            Ok(written) => return Ok(written.count),
-            Err(Halt::Stale) => {
-                context.txn.rollback_to(mark);
-                restarts.count(STATEMENT_RESTARTS_MAX)?;
-                // Nothing was read but the keys that are locked now: a newer snapshot changes
-                // nothing that the rows before this one have seen.
-                context.txn.begin_statement();
-            }
-            Err(halt) => {
-                context.txn.rollback_to(mark);
-                return Err(stop_outside_a_run(halt));
-            }
-        }
-    }
-}
-
 /// Runs the whole statement once.
 pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result<Written, Halt> {
-    let mut inserter = Inserter {
-        direct,
-        insert,
-        returns: true,
-        touched: HashSet::default(),
-        written: Written::default(),
-    };
+    let mut inserter = Inserter::new(direct, insert);
     if asks(insert) {
         return inserter.insert_together(env);
     }
@@ -129,8 +85,19 @@ pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result
     Ok(inserter.written)
 }
 
+/// Inserts one row of the table's frame.
+pub(crate) fn insert_frame(
+    direct: &Direct,
+    insert: &Insert,
+    row: &[Value],
+    env: &mut Env<'_>,
+) -> Result<(), Halt> {
+    check_row(&insert.table, row, env)?;
+    Inserter::new(direct, insert).insert_row(row, env)
+}
+
 /// Whether a query stands in an expression of the statement.
-fn asks(insert: &Insert) -> bool {
+pub(crate) fn asks(insert: &Insert) -> bool {
     let returned = insert.returning.iter().flatten();
     let mut found = insert.values.iter().chain(returned).any(Expr::has_subquery);
     each_of_plan(&insert.source, &mut |expr, _| {
@@ -158,7 +125,17 @@ struct Inserter<'i> {
     written: Written,
 }
 
-impl Inserter<'_> {
+impl<'i> Inserter<'i> {
+    fn new(direct: &'i Direct, insert: &'i Insert) -> Inserter<'i> {
+        Inserter {
+            direct,
+            insert,
+            returns: true,
+            touched: HashSet::default(),
+            written: Written::default(),
+        }
+    }
+
     /// Inserts all rows once all of them are known, and what is returned of them: queries in expressions see nothing of
     /// what the statement adds. With ON CONFLICT what is returned comes with each row; the planner has seen to it
     /// that no query there looks at the table.
@@ -181,7 +158,7 @@ impl Inserter<'_> {
         }
         env.txn.show_present();
         for row in rows {
-            self.insert_row(row, env)?;
+            self.insert_row(&row, env)?;
         }
         if !self.returns {
             self.written.rows = returned;
@@ -191,7 +168,7 @@ impl Inserter<'_> {
 
     fn insert(&mut self, source: &[Value], env: &mut Env<'_>) -> Result<(), Halt> {
         let row = self.row(source, env)?;
-        self.insert_row(row, env)
+        self.insert_row(&row, env)
     }
 
     /// The row that is made of a frame of the source.
@@ -208,7 +185,7 @@ impl Inserter<'_> {
         Ok(row)
     }
 
-    fn insert_row(&mut self, row: Vec<Value>, env: &mut Env<'_>) -> Result<(), Halt> {
+    fn insert_row(&mut self, row: &[Value], env: &mut Env<'_>) -> Result<(), Halt> {
         let Insert {
             table,
             conflict,
@@ -216,11 +193,15 @@ impl Inserter<'_> {
             ..
         } = self.insert;
         let returning = returning.as_deref().filter(|_| self.returns);
-        let key = row_key(table, &row);
+        let mut bytes = std::mem::take(&mut env.workspace.key);
+        bytes.clear();
+        push_row_key(table, row, &mut bytes);
+        let key = Bytes::copy_from_slice(&bytes);
+        env.workspace.key = bytes;
         let entries: Vec<EntryKey> = table
             .indexes
             .iter()
-            .map(|index| entry_key(table, index, &row, &key))
+            .map(|index| entry_key(table, index, row, &key))
             .collect();
 
         if let Some(taken) = find_taken(table, conflict.as_ref(), &key, &entries, env)? {
@@ -228,10 +209,10 @@ impl Inserter<'_> {
                 Some(conflict) if conflict.applies(taken.by) => {
                     self.conflict(&conflict.action, taken, row, env)
                 }
-                _ => Err(taken_error(table, taken.by, &row, env)),
+                _ => Err(taken_error(table, taken.by, row, env)),
             };
         }
-        put_new(table, &key, &row, entries, env)?;
+        put_new(table, &key, row, entries, env)?;
         if matches!(
             conflict,
             Some(OnConflict {
@@ -241,7 +222,7 @@ impl Inserter<'_> {
         ) {
             self.touch(key, env)?;
         }
-        self.written.add(returning, &row, env)
+        self.written.add(returning, row, env)
     }
 
     fn touch(&mut self, key: Bytes, env: &mut Env<'_>) -> Result<(), Halt> {
@@ -272,7 +253,7 @@ impl Inserter<'_> {
         &mut self,
         action: &ConflictAction,
         taken: Taken,
-        proposed: Vec<Value>,
+        proposed: &[Value],
         env: &mut Env<'_>,
     ) -> Result<(), Halt> {
         let Insert {

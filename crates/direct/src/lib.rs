@@ -75,6 +75,7 @@ mod raise;
 mod rank;
 mod references;
 mod row_file;
+mod row_inserter;
 mod rowid;
 mod rows;
 mod run;
@@ -97,8 +98,8 @@ mod write;
 
 pub use context::{Context, STATEMENT_MEMORY_MAX, Stop};
 pub use direct::Direct;
-pub use insert::insert_row;
 pub use references::{deferred_tables, set_constraints};
+pub use row_inserter::RowInserter;
 pub use run::Run;
 pub use sequence::{SEQUENCE_SPACE, reserved};
 pub use translate::translate;

@@ -371,6 +371,7 @@ pub(crate) fn run_whole(
             Ok(written) => return Ok(written),
             Err(halt) if context.txn.has_gone_ahead_since(mark) => {
                 context.txn.rollback_to(mark);
+                context.txn.spoil();
                 return Err(match stop_outside_a_run(halt) {
                     Stop::Error(error) => Stop::Error(error),
                     // It cannot be run again in this transaction.

@@ -8,7 +8,7 @@
 use crate::context::{Env, Halt};
 use crate::keys::{EntryKey, check_length, entry_key, primary_name};
 use crate::references::note;
-use crate::rows::{duplicate_key, encode_row, read_row};
+use crate::rows::{duplicate_key, read_row};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{IndexDef, TableDef};
@@ -144,16 +144,10 @@ pub(crate) fn put_new(
     entries: Vec<EntryKey>,
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
-    put(
-        table,
-        table.space,
-        row_key.clone(),
-        encode_row(table, row)?,
-        env,
-    )?;
+    put_row(table, row_key, row, env)?;
     let entries = table.indexes.iter().zip(entries);
     for (index, entry) in entries.filter(|(_, entry)| !entry.absent) {
-        put(table, index.space, entry.key, row_key.clone(), env)?;
+        put(table, index.space, &entry.key, row_key, env)?;
     }
     note(table, None, Some(row), env)?;
     Ok(())
@@ -225,18 +219,12 @@ pub(crate) fn occupy(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Re
                 return Err(taken_error(table, taken.by, &change.new, env));
             }
             if !new.absent {
-                put(table, index.space, new.key, change.new_key.clone(), env)?;
+                put(table, index.space, &new.key, &change.new_key, env)?;
             }
         }
     }
     note(table, Some(&change.old), Some(&change.new), env)?;
-    put(
-        table,
-        table.space,
-        change.new_key.clone(),
-        encode_row(table, &change.new)?,
-        env,
-    )
+    put_row(table, &change.new_key, &change.new, env)
 }
 
 /// An entry that was its row's own stays locked: another may not take it before we commit.
@@ -255,11 +243,23 @@ fn remove_entry(
     delete(table, index.space, entry.key, env)
 }
 
+fn put_row(table: &TableDef, key: &[u8], row: &[Value], env: &mut Env<'_>) -> Result<(), Halt> {
+    let mut bytes = std::mem::take(&mut env.workspace.row);
+    let encoded = table
+        .layout
+        .encode_into(&row[..table.columns.len()], &mut bytes);
+    let done = encoded
+        .map_err(Halt::from)
+        .and_then(|()| put(table, table.space, key, &bytes, env));
+    env.workspace.row = bytes;
+    done
+}
+
 fn put(
     table: &TableDef,
     space: SpaceId,
-    key: Bytes,
-    value: Bytes,
+    key: &[u8],
+    value: &[u8],
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
     env.txn

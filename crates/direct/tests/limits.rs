@@ -306,39 +306,68 @@ fn a_cursor_goes_on_over_rows_that_its_transaction_has_removed() {
 }
 
 #[test]
-fn insert_row_is_atomic_and_sees_keys_committed_meanwhile() {
-    let direct = engine();
+fn rows_inserted_one_by_one_are_atomic_and_see_keys_committed_meanwhile() {
     let t = pairs();
-    let mut statement = insert(&t, vec![]);
-    statement.source = Plan::Values {
+    let mut with_source = insert(&t, vec![]);
+    with_source.source = Plan::Values {
         rows: vec![vec![param(0), param(1)]],
         types: vec![SqlType::Int4; 2],
     };
-    let mut txn = direct.begin(Level::ReadCommitted);
-    txn.begin_statement();
-    let host = TestHost::default();
-    let cancel = std::sync::atomic::AtomicBool::new(false);
-    let row = |txn: &mut quintet_tc::Txn, values: [Value; 2]| {
-        let mut context = quintet_direct::Context {
-            txn,
-            host: &host,
-            params: &values,
-            cancel: &cancel,
-        };
-        quintet_direct::insert_row(&direct, &mut context, &statement)
+    let mut of_parameters = insert(&t, vec![vec![]]);
+    of_parameters.source = Plan::Values {
+        rows: vec![vec![]],
+        types: vec![],
     };
-    assert!(matches!(row(&mut txn, [Int4(1), Int4(10)]), Ok(1)));
-    // Another commits row 2 and removes it again, and commits row 3.
-    exec(
-        &direct,
-        Statement::Insert(insert(&t, ints(&[&[2, 0], &[3, 0]]))),
-    );
-    exec(&direct, Statement::Delete(delete(&t, point(&t, int(2)))));
-    assert!(matches!(row(&mut txn, [Int4(2), Int4(20)]), Ok(1)));
-    match row(&mut txn, [Int4(3), Int4(30)]) {
-        Err(quintet_direct::Stop::Error(error)) => assert_eq!(error.state.as_str(), "23505"),
-        other => panic!("{other:?}"),
+    of_parameters.values = vec![param(0), param(1)];
+    for statement in [with_source, of_parameters] {
+        let direct = engine();
+        let procedure = procedure(Statement::Insert(statement));
+        let mut inserter = quintet_direct::RowInserter::new(procedure).unwrap();
+        let mut txn = direct.begin(Level::ReadCommitted);
+        txn.begin_statement();
+        let host = TestHost::default();
+        let cancel = std::sync::atomic::AtomicBool::new(false);
+        let mut give = |txn: &mut quintet_tc::Txn, values: &mut [Value]| {
+            let mut context = quintet_direct::Context {
+                txn,
+                host: &host,
+                params: &[],
+                cancel: &cancel,
+            };
+            inserter.insert_row(&direct, &mut context, values)
+        };
+        assert!(give(&mut txn, &mut [Int4(1), Int4(10)]).is_ok());
+        // Another commits row 2 and removes it again, and commits row 3.
+        exec(
+            &direct,
+            Statement::Insert(insert(&t, ints(&[&[2, 0], &[3, 0]]))),
+        );
+        exec(&direct, Statement::Delete(delete(&t, point(&t, int(2)))));
+        assert!(give(&mut txn, &mut [Int4(2), Int4(20)]).is_ok());
+        match give(&mut txn, &mut [Int4(3), Int4(30)]) {
+            Err(quintet_direct::Stop::Error(error)) => assert_eq!(error.state.as_str(), "23505"),
+            other => panic!("{other:?}"),
+        }
+        // A row that is refused is not what the next one is.
+        assert!(give(&mut txn, &mut [Int4(4), Int4(40)]).is_ok());
+        // One that waits goes on as it was made.
+        let mut holder = direct.begin(Level::ReadCommitted);
+        run(
+            &direct,
+            &mut holder,
+            Statement::Insert(insert(&t, ints(&[&[5, 0]]))),
+        );
+        let mut waiting = [Int4(5), Int4(50)];
+        match give(&mut txn, &mut waiting) {
+            Err(quintet_direct::Stop::Blocked(_)) => {}
+            other => panic!("{other:?}"),
+        }
+        drop(holder);
+        assert!(give(&mut txn, &mut waiting).is_ok());
+        assert!(give(&mut txn, &mut [Int4(6), Int4(60)]).is_ok());
+        commit(txn).unwrap();
+        let all = [[1, 10], [2, 20], [3, 0], [4, 40], [5, 50], [6, 60]];
+        let all: Vec<&[i32]> = all.iter().map(|row| &row[..]).collect();
+        assert_eq!(contents(&direct, &t), ints(&all));
     }
-    commit(txn).unwrap();
-    assert_eq!(contents(&direct, &t), ints(&[&[1, 10], &[2, 20], &[3, 0]]));
 }

@@ -8,7 +8,7 @@
 mod support;
 
 use quintet_base::SqlState;
-use quintet_embed::{Client, Database, DatabaseConfig};
+use quintet_embed::{Client, Database, DatabaseConfig, Progress};
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::{rows, state};
 use tempfile::TempDir;
@@ -302,6 +302,46 @@ fn an_empty_table_that_is_there_may_be_filled_with_more_than_a_transaction() {
     check(&mut client);
     for table in ["keyed", "plain"] {
         assert_eq!(sum(&mut client, table), whole);
+    }
+}
+
+/// Goal: an INSERT from a query into an empty table is not written twice where it need not be. Method: one that would fit in the transaction,
+/// but is much; others find the table taken from then on, unless one of them writes to it in a block, which is not waited for.
+#[test]
+fn an_empty_table_is_given_new_spaces_before_a_statement_has_filled_the_transaction() {
+    let (_dir, db) = filled();
+    let (mut client, mut other) = (db.client().unwrap(), db.client().unwrap());
+    let tables =
+        "create table keyed (n int primary key, note text); create table plain (n int, note text)";
+    client.query(tables).unwrap();
+    let counted = |client: &mut Client, table: &str| {
+        one(client, &format!("select count(*), sum(n) from {table}"))
+    };
+    for table in ["keyed", "plain"] {
+        let much = format!("insert into {table} select n, note from t where n <= 3000");
+        let one_more = format!("insert into {table} values (-1, 'x')");
+        client.query(&format!("begin; {much}")).unwrap();
+        let Ok(Progress::Waiting(pause)) = other.start(&one_more) else {
+            panic!("{table} is not taken");
+        };
+        client.query("rollback").unwrap();
+        pause.wait();
+        while let Progress::Waiting(pause) = other.resume().unwrap() {
+            pause.wait();
+        }
+        client.query(&format!("truncate {table}")).unwrap();
+
+        other.query(&format!("begin; {one_more}")).unwrap();
+        client.query(&much).unwrap();
+        assert_eq!(counted(&mut client, table), "3000|4501500");
+        other.query("commit").unwrap();
+        assert_eq!(counted(&mut client, table), "3001|4501499");
+        // It is not empty.
+        let more = much.replace("select n", "select n + 10000");
+        client.query(&format!("begin; {more}")).unwrap();
+        other.query(&one_more.replace("-1", "-2")).unwrap();
+        client.query("commit").unwrap();
+        assert_eq!(counted(&mut other, table), "6002|39002997");
     }
 }
 

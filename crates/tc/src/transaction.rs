@@ -25,7 +25,7 @@ use crate::reads::ReadSet;
 use crate::snapshot::Snapshot;
 use crate::table::hash;
 use crate::writes::WriteSet;
-use ahead::{Filled, Going};
+use ahead::{Early, Filled, Going};
 use quintet_base::limits::KEY_BYTES_MAX;
 use quintet_base::{Bytes, Durability, Level, Lsn, SpaceId, Timestamp, TxnId};
 use std::any::Any;
@@ -138,6 +138,8 @@ pub struct Txn {
     went_ahead: u32,
     /// Bytes that were.
     ahead_bytes: usize,
+    /// The memory of what went ahead last.
+    ahead_memory: Option<Box<WriteSet>>,
     /// Spaces that it fills, and that were empty before.
     filled: Vec<Filled>,
     /// Spaces whose rows this commit does not put into memory.
@@ -150,6 +152,8 @@ pub struct Txn {
     activity: u64,
     /// Where the present statement commits ahead.
     going: Option<Going>,
+    early: Early,
+    spoilt: bool,
     /// What those spaces are read at, if the present statement reads at what was there before.
     beyond: Option<Arc<Snapshot>>,
     /// What the parts of one statement read their transaction's own writes at.
@@ -193,12 +197,15 @@ impl Txn {
             ahead: Vec::new(),
             went_ahead: 0,
             ahead_bytes: 0,
+            ahead_memory: None,
             filled: Vec::new(),
             past: Vec::new(),
             unposted: Vec::new(),
             past_upto: Timestamp::ZERO,
             activity: 0,
             going: None,
+            early: Early::No,
+            spoilt: false,
             beyond: None,
             state: None,
             finished: false,
@@ -458,6 +465,7 @@ impl Txn {
     /// [`Error::Log`].
     pub fn commit(&mut self, durability: Durability) -> Result<Committed, Error> {
         assert!(!self.finished, "a finished transaction cannot commit");
+        assert!(!self.spoilt, "a part of a statement cannot be committed");
         let posted = self.wait_for_store();
         let result = posted.and_then(|()| crate::commit::commit(self, durability));
         let result = result.inspect_err(|error| self.note_lost(error));
@@ -477,6 +485,7 @@ impl Txn {
     /// As [`Txn::commit`].
     pub fn commit_or_keep(&mut self, durability: Durability) -> Result<Committed, Error> {
         assert!(!self.finished, "a finished transaction cannot commit");
+        assert!(!self.spoilt, "a part of a statement cannot be committed");
         let posted = self.wait_for_store();
         let result = posted.and_then(|()| crate::commit::commit(self, durability));
         let result = result.inspect_err(|error| self.note_lost(error));
@@ -505,6 +514,8 @@ impl Txn {
         self.ahead_bytes = 0;
         self.filled.clear();
         self.going = None;
+        self.early = Early::No;
+        self.spoilt = false;
         self.writers = None;
         self.writes.clear();
         self.state = None;

@@ -58,7 +58,7 @@ struct Numbers {
 
 /// Places at first: for what most transactions write.
 const PLACES_MIN: usize = 64;
-/// To make more of them free again costs more than to get new ones.
+/// To make more of them free again costs more than to get new ones, unless many were taken.
 const PLACES_KEPT_MAX: usize = 1024;
 
 impl Numbers {
@@ -95,8 +95,9 @@ impl Numbers {
         self.places[at] = number + 1;
     }
 
-    fn clear(&mut self) {
-        match self.places.len() > PLACES_KEPT_MAX {
+    /// Frees the places of so many numbers.
+    fn clear(&mut self, numbers: usize) {
+        match self.places.len() > PLACES_KEPT_MAX.max(numbers * 16) {
             true => self.places = Vec::new(),
             false => self.places.fill(0),
         }
@@ -277,8 +278,8 @@ impl WriteSet {
     /// Forgets everything but its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.numbers.clear(self.rows.len());
         self.rows.clear();
-        self.numbers.clear();
         self.spaces.clear();
         self.undo.clear();
         self.present.clear();
@@ -409,33 +410,31 @@ impl WriteSet {
     }
 
     /// Takes out what was written since a mark, if all of that is in these spaces and nothing was written to them before. What
-    /// was written to `told_in` is not counted, and stays.
+    /// was written to `told_in` is not counted, and stays: in the memory of another that has been cleared, if there is one.
     pub fn take_since(
         &mut self,
         mark: usize,
         is_chosen: impl Fn(SpaceId) -> bool,
         told_in: SpaceId,
+        memory: Option<WriteSet>,
     ) -> Option<WriteSet> {
         let first = self.rows.iter().position(|row| is_chosen(row.space))?;
         let (before, since) = self.rows.split_at(first);
         let is_before = |(number, _): &(u32, State)| (*number as usize) < first;
         let told = |(number, _): &&(u32, State)| before[*number as usize].space == told_in;
-        let mut undo = self.undo[..mark].to_vec();
-        let mut others = self.undo[mark..].iter().filter(|undo| is_before(undo));
+        let undo = &self.undo[..mark];
+        let others = self.undo[mark..].iter().filter(|undo| is_before(undo));
         let is_apart = since.iter().all(|row| is_chosen(row.space))
             && undo.iter().all(is_before)
             && others.clone().all(|undo| told(&undo));
         if !is_apart {
             return None;
         }
-        undo.extend(others.by_ref());
-        let mut left = WriteSet {
-            // What was written before lies before.
-            bytes: self.bytes[..since[0].key.0].to_vec(),
-            undo,
-            marked: self.marked.clone(),
-            ..WriteSet::default()
-        };
+        let mut left = memory.unwrap_or_default();
+        // What was written before lies before.
+        left.bytes.extend_from_slice(&self.bytes[..since[0].key.0]);
+        left.undo.extend(undo.iter().chain(others));
+        left.marked.set(self.marked.get());
         let spaces = self.spaces.iter().filter(|known| !is_chosen(known.space));
         left.spaces.extend(spaces.map(|known| Written {
             order: OnceCell::new(),
@@ -656,6 +655,7 @@ mod tests {
             let mut rand = Rand::seeded(seed);
             let (mut writes, mut model) = (WriteSet::default(), Model::new());
             let mut marks: Vec<(usize, Model)> = Vec::new();
+            let mut memory = None;
             for _ in 0..rand.below(4) {
                 write_some(&mut writes, &mut model, 1, &mut rand);
                 write_some(&mut writes, &mut model, 2, &mut rand);
@@ -668,7 +668,9 @@ mod tests {
                 for round in 0..rand.below(4) {
                     let before = model.clone();
                     write_some(&mut writes, &mut model, fresh, &mut rand);
-                    let Some(taken) = writes.take_since(since, |s| s.0 == fresh, SpaceId(TOLD))
+                    let is_fresh = |space: SpaceId| space.0 == fresh;
+                    let Some(mut taken) =
+                        writes.take_since(since, is_fresh, SpaceId(TOLD), memory.take())
                     else {
                         assert_eq!(model, before, "seed {seed}: only nothing is refused");
                         continue;
@@ -679,6 +681,8 @@ mod tests {
                         "seed {seed}, {round}"
                     );
                     assert_eq!(taken.len(), shown(&taken).len());
+                    taken.clear();
+                    memory = rand.one_in(2).then_some(taken);
                     model = of(&model, |s| s != fresh);
                     assert_eq!(shown(&writes), model, "seed {seed}, {round}");
                     assert_eq!(writes.len(), model.len());
@@ -714,7 +718,7 @@ mod tests {
         };
         let taken = |writes: &mut WriteSet, mark: usize| {
             let before = shown(writes);
-            let taken = writes.take_since(mark, |s| s.0 == 3, SpaceId(9));
+            let taken = writes.take_since(mark, |s| s.0 == 3, SpaceId(9), None);
             assert!(taken.is_some() || shown(writes) == before);
             taken.is_some()
         };

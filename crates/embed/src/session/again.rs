@@ -22,6 +22,7 @@ use quintet_base::limits::CALL_RETRIES_MAX;
 use quintet_base::{Level, SqlError, SqlResult, SqlState, Value};
 use quintet_ir::expressions::each_of_statement;
 use quintet_sql::command::Command;
+use quintet_tc::Txn;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -129,6 +130,7 @@ impl Session {
             && self.level == Level::ReadCommitted
             && portal.rows == 0
             && portal.begun_anew < CALL_RETRIES_MAX
+            && !self.txn.as_ref().is_some_and(Txn::is_spoilt)
             && loses_by_schema_alone(portal);
         if !may {
             return Err(error);

@@ -146,12 +146,28 @@ impl Session {
             return Ok(None);
         };
         let txn = self.txn.as_ref();
-        let (Some(insert), Some(since)) = (insert_of(portal), txn.map(|txn| txn.mark())) else {
+        let (Some(insert), Some(txn)) = (insert_of(portal), txn) else {
             return Err(SqlError::clone(refused));
         };
-        match self.renew_table(insert, since)? {
+        let (since, is_early) = (txn.mark(), txn.has_stopped_early());
+        // It may still fit, and is not worth a wait for others' blocks.
+        let renewed = match is_early && txn.are_others_writing(&[insert.table.space]) {
+            true => Renewed::No,
+            false => self.renew_table(insert, since)?,
+        };
+        match renewed {
             Renewed::Wait(pause) => return Ok(Some(pause)),
-            Renewed::No => return Err(SqlError::clone(refused)),
+            Renewed::No if !is_early => return Err(SqlError::clone(refused)),
+            Renewed::No => {
+                if let (Some(txn), Command::Run(procedure)) =
+                    (self.txn.as_mut(), &portal.prepared.planned.command)
+                {
+                    txn.stop_early(false);
+                    let run = Run::new(&self.host.direct, Arc::clone(procedure));
+                    portal.state = PortalState::Running(Box::new(run));
+                }
+                return Ok(None);
+            }
             Renewed::Yes { .. } => {}
         }
         portal.prepared = self.current(Arc::clone(&portal.prepared), None)?;
@@ -180,19 +196,28 @@ impl Session {
         translate(error, self.level, &self.host.schema.catalog_names())
     }
 
-    /// A statement is about to be run: what it writes may be committed ahead, or not.
+    /// A statement is about to be run: what it writes may be committed ahead, or not, or later if that is much.
     pub(super) fn choose_what_goes_ahead(&mut self, procedure: &Procedure) {
-        let fresh = match procedure.statement() {
+        let filling = match procedure.statement() {
             Some(statement @ Statement::Insert(insert)) if is_plain(statement, insert) => {
-                self.fresh_spaces(insert)
+                let fresh = self.fresh_spaces(insert);
+                let is_known = fresh.is_empty() && self.past.is_none() && self.may_go_ahead(insert);
+                Some((fresh, is_known.then_some(insert.table.space)))
             }
-            _ => Vec::new(),
+            _ => None,
         };
-        if let Some(txn) = self.txn.as_mut() {
-            txn.stay();
-            if !fresh.is_empty() {
-                txn.go_ahead(fresh, AHEAD_SPACE);
-            }
+        let Some(txn) = self.txn.as_mut() else {
+            return;
+        };
+        txn.stay();
+        txn.stop_early(false);
+        let Some((fresh, known)) = filling else {
+            return;
+        };
+        if !fresh.is_empty() {
+            txn.go_ahead(fresh, AHEAD_SPACE);
+        } else if self.level == Level::ReadCommitted {
+            txn.stop_early(known.is_some_and(|space| txn.is_empty(space)));
         }
     }
 }

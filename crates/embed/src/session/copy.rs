@@ -1,6 +1,6 @@
 //! COPY: rows in bulk, in and out.
 //!
-//! Relies on: `copy_in` for the input format, `direct::insert_row`.  Promises: one COPY is one
+//! Relies on: `copy_in` for the input format, `direct::RowInserter`.  Promises: one COPY is one
 //! statement: all of its rows or none.  Does not: skip a constraint or an index.
 
 use super::ahead::Renewed;
@@ -10,8 +10,7 @@ use crate::copy_in::{CopyReader, Fields};
 use crate::step::{Pause, Reason, RowSink, Step};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format};
-use quintet_direct::{AHEAD_SPACE, Context, Stop, insert_row, translate};
-use quintet_ir::statement::{Insert, Statement};
+use quintet_direct::{AHEAD_SPACE, Context, RowInserter, Stop, translate};
 use quintet_sql::command::{Command, CopyFrom, CopyKind, CopyTo};
 use quintet_tc::{Mark, Txn};
 use std::sync::Arc;
@@ -29,18 +28,12 @@ pub(super) struct CopyInto {
     since: Mark,
     /// How it is planned, if an empty table may yet be given new ones.
     renewable: Option<Arc<Prepared>>,
-    /// A row that met a lock, to be inserted when the wait is over.
-    waiting: Option<Vec<Value>>,
+    inserter: RowInserter,
+    /// The fields of a row, as values.
+    values: Vec<Value>,
+    /// It has met a lock, and is to be inserted when the wait is over.
+    is_waiting: bool,
     rows: u64,
-}
-
-impl CopyInto {
-    fn insert(&self) -> SqlResult<&Insert> {
-        match self.plan.insert.statement() {
-            Some(Statement::Insert(insert)) => Ok(insert),
-            _ => Err(SqlError::internal("COPY is planned as one INSERT")),
-        }
-    }
 }
 
 impl Session {
@@ -56,10 +49,8 @@ impl Session {
             .ok_or_else(|| SqlError::internal("COPY runs in a transaction"))?;
         let mark = txn.begin_statement();
         let reader = CopyReader::new(copy.format.clone());
-        let fresh = match copy.insert.statement() {
-            Some(Statement::Insert(insert)) => self.fresh_spaces(insert),
-            _ => Vec::new(),
-        };
+        let inserter = RowInserter::new(Arc::clone(&copy.insert))?;
+        let fresh = self.fresh_spaces(inserter.insert()?);
         if let Some(txn) = self.txn.as_mut() {
             txn.begin_to_fill(&fresh);
         }
@@ -72,7 +63,9 @@ impl Session {
             fresh,
             since: mark,
             renewable: Some(Arc::clone(prepared)),
-            waiting: None,
+            inserter,
+            values: Vec::new(),
+            is_waiting: false,
             rows: 0,
         });
         Ok(Step::CopyIn {
@@ -147,29 +140,26 @@ impl Session {
         copy.reader.feed(data)?;
         let mut fields = Fields::default();
         loop {
-            let row = match copy.waiting.take() {
-                Some(row) => row,
-                None => {
-                    if !copy.reader.next_row(end, &mut fields)? {
-                        if end {
-                            self.catch_up()?;
-                        }
-                        return Ok(None);
+            if !std::mem::take(&mut copy.is_waiting) {
+                if !copy.reader.next_row(end, &mut fields)? {
+                    if end {
+                        self.catch_up()?;
                     }
-                    let row = read_fields(&copy.plan, &fields, self.format());
-                    row.map_err(|error| in_line(error, copy))?
+                    return Ok(None);
                 }
-            };
-            if self.cancel.swap(false, Ordering::AcqRel) {
+                let read = read_fields(&copy.plan, &fields, self.format(), &mut copy.values);
+                read.map_err(|error| in_line(error, copy))?;
+            }
+            if self.cancel.load(Ordering::Acquire) && self.cancel.swap(false, Ordering::AcqRel) {
                 return Err(super::execute::canceled());
             }
-            if let Some(pause) = self.copy_row(copy, row)? {
+            if let Some(pause) = self.copy_row(copy)? {
                 return Ok(Some(pause));
             }
         }
     }
 
-    fn copy_row(&mut self, copy: &mut CopyInto, row: Vec<Value>) -> SqlResult<Option<Pause>> {
+    fn copy_row(&mut self, copy: &mut CopyInto) -> SqlResult<Option<Pause>> {
         let txn = self
             .txn
             .as_mut()
@@ -177,26 +167,25 @@ impl Session {
         let mut context = Context {
             txn,
             host: &self.host,
-            params: &row,
+            params: &[],
             cancel: &self.cancel,
         };
-        let inserted = match copy.fresh.is_empty() {
-            true => insert_row(&self.db.direct, &mut context, copy.insert()?),
-            false => {
-                // What is read there, nobody else changes.
-                context.txn.forget();
-                let inserted = insert_row(&self.db.direct, &mut context, copy.insert()?);
-                context.txn.remember();
-                inserted
-            }
-        };
+        // What is read in new spaces, nobody else changes.
+        if !copy.fresh.is_empty() {
+            context.txn.forget();
+        }
+        let (inserter, values) = (&mut copy.inserter, &mut copy.values);
+        let inserted = inserter.insert_row(&self.db.direct, &mut context, values);
+        if !copy.fresh.is_empty() {
+            context.txn.remember();
+        }
         match inserted {
-            Ok(rows) => {
-                copy.rows += rows;
+            Ok(()) => {
+                copy.rows += 1;
                 self.relieve(copy)
             }
             Err(Stop::Blocked(wait)) => {
-                copy.waiting = Some(row);
+                copy.is_waiting = true;
                 Ok(Some(Pause(Reason::Row(wait))))
             }
             Err(Stop::Error(error)) => Err(in_line(error, copy)),
@@ -241,7 +230,7 @@ impl Session {
         let Some(prepared) = copy.renewable.take() else {
             return Ok(None);
         };
-        match self.renew_table(copy.insert()?, copy.mark)? {
+        match self.renew_table(copy.inserter.insert()?, copy.mark)? {
             Renewed::No => {}
             Renewed::Wait(pause) => {
                 copy.renewable = Some(prepared);
@@ -253,6 +242,7 @@ impl Session {
                     return Err(SqlError::internal("COPY is planned as something else"));
                 };
                 copy.plan = plan.clone();
+                copy.inserter = RowInserter::new(Arc::clone(&plan.insert))?;
                 (copy.fresh, copy.since) = (fresh, since);
             }
         }
@@ -293,12 +283,17 @@ fn in_line(error: SqlError, copy: &CopyInto) -> SqlError {
 }
 
 /// Fields to values of the columns' types.
-fn read_fields(plan: &CopyFrom, fields: &Fields, format: &FormatContext) -> SqlResult<Vec<Value>> {
+fn read_fields(
+    plan: &CopyFrom,
+    fields: &Fields,
+    format: &FormatContext,
+    row: &mut Vec<Value>,
+) -> SqlResult<()> {
     let bad = |what: String| Err(SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, what));
     if fields.len() > plan.columns.len() {
         return bad("extra data after last expected column".into());
     }
-    let mut row = Vec::with_capacity(plan.columns.len());
+    row.clear();
     for (i, column) in plan.columns.iter().enumerate() {
         let column = &plan.table.columns[*column];
         let Some(field) = fields.get(i) else {
@@ -320,7 +315,7 @@ fn read_fields(plan: &CopyFrom, fields: &Fields, format: &FormatContext) -> SqlR
             }
         });
     }
-    Ok(row)
+    Ok(())
 }
 
 /// One row of COPY TO, as text, CSV or binary.

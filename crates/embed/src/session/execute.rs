@@ -17,6 +17,7 @@ use quintet_ir::expressions::each_node_of_statement;
 use quintet_ir::statement::Procedure;
 use quintet_ir::{Host, Plan, Statement};
 use quintet_sql::command::{Command, Declare, Planned};
+use quintet_tc::Txn;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -377,6 +378,13 @@ impl Session {
             portal.state = PortalState::Rows(rows);
         }
         let (tag, pulled) = match &mut portal.state {
+            // It could not be begun again, and is not brief.
+            PortalState::Running(_)
+                if self.host.moment.is_some() && self.txn.as_ref().is_some_and(Txn::goes_ahead) =>
+            {
+                self.host.moment_is_over.set(true);
+                return Ok(Step::Yielded);
+            }
             PortalState::Running(run) => {
                 let pulled = self.pull(
                     run,
@@ -389,6 +397,9 @@ impl Session {
                     // Told to `execute_briefly` so.
                     run.begin_again();
                     (portal.rows, portal.told) = (0, 0);
+                    if let Command::Run(procedure) = &portal.prepared.planned.command {
+                        self.choose_what_goes_ahead(procedure);
+                    }
                     return Ok(Step::Yielded);
                 }
                 if let Err(error) = &pulled

@@ -49,6 +49,14 @@ pub(super) struct Going {
     told_in: SpaceId,
 }
 
+/// Whether a statement that writes much is stopped before it has to be: [`Txn::stop_early`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Early {
+    No,
+    Stops,
+    Stopped,
+}
+
 /// A space that was empty when somebody began to fill it.
 pub(super) struct Filled {
     space: SpaceId,
@@ -103,16 +111,43 @@ impl Txn {
         }
     }
 
-    /// See [`Txn::go_ahead`].
+    /// Whether [`Txn::relieve`] commits ahead what the present statement writes, which could not be run again then.
+    pub fn goes_ahead(&self) -> bool {
+        self.going.is_some()
+    }
+
+    /// Until [`Txn::stay`], or not any more, [`Txn::relieve`] refuses what has become [`Txn::is_very_heavy`]: whoever runs the
+    /// statement knows a better way for one that writes much, and that it does is not known before.
+    pub fn stop_early(&mut self, stops: bool) {
+        self.early = match stops {
+            true => Early::Stops,
+            false => Early::No,
+        };
+    }
+
+    /// Whether [`Txn::relieve`] has refused so, and that has not been taken back by [`Txn::stop_early`].
+    pub fn has_stopped_early(&self) -> bool {
+        self.early == Early::Stopped
+    }
+
+    /// Ends [`Txn::go_ahead`] and [`Txn::stop_early`].
     pub fn stay(&mut self) {
         self.going = None;
+        if self.early == Early::Stops {
+            self.early = Early::No;
+        }
     }
 
     /// Commits ahead what the statement has written, if that is much and it may ([`Txn::go_ahead`]).
     ///
     /// # Errors
-    /// Those of a commit.
+    /// Those of a commit; [`Error::TooLarge`] ([`Txn::stop_early`]).
     pub fn relieve(&mut self) -> Result<(), Error> {
+        if self.early == Early::Stops && self.is_very_heavy() {
+            self.early = Early::Stopped;
+            let limit = VERY_HEAVY_BYTES;
+            return Err(Error::TooLarge { limit });
+        }
         if self.going.is_none() || !self.is_heavy() {
             return Ok(());
         }
@@ -138,7 +173,7 @@ impl Txn {
         if !self.writes.spaces().any(|(space, _)| is_one(space)) {
             return Some(Buffered(WriteSet::default()));
         }
-        let taken = self.writes.take_since(since.undo, is_one, told_in)?;
+        let taken = self.writes.take_since(since.undo, is_one, told_in, None)?;
         self.let_go(&taken);
         Some(Buffered(taken))
     }
@@ -161,6 +196,16 @@ impl Txn {
     /// Whether anything went ahead since the mark: to undo it now, all of the transaction has to be undone.
     pub fn has_gone_ahead_since(&self, mark: Mark) -> bool {
         self.went_ahead != mark.went_ahead
+    }
+
+    /// A statement has failed of which something went ahead: nothing can be done with the transaction but to undo it.
+    pub fn spoil(&mut self) {
+        self.spoilt = true;
+    }
+
+    /// See [`Txn::spoil`].
+    pub fn is_spoilt(&self) -> bool {
+        self.spoilt
     }
 
     /// What is read in a space is read at this.
@@ -190,13 +235,20 @@ impl Txn {
         }
     }
 
-    fn is_empty(&self, space: SpaceId) -> bool {
+    /// Whether nothing is in a space, as far as can be told at once; if so, until somebody commits something.
+    pub fn is_empty(&self, space: SpaceId) -> bool {
         let shared = &self.shared;
         let in_memory = shared.table.with_space(space, |known| {
             known.map(|space| space.is_whole() && space.ordered.len() == 0)
         });
         in_memory.unwrap_or_else(|| !shared.in_store(space))
-            && !self.writes.iter().any(|write| write.space == space)
+            && !(self.writes.spaces().any(|(known, _)| known == space)
+                && self.writes.iter().any(|write| write.space == space))
+    }
+
+    /// Whether a transaction that stays open for more than a statement has written to one of these spaces, but for this one.
+    pub fn are_others_writing(&self, spaces: &[SpaceId]) -> bool {
+        !self.shared.locks.writers(spaces, self.id).is_empty()
     }
 
     /// Whether a key of a space that is being filled is above all others in it. If not, and it is asked for, keys are not in
@@ -309,7 +361,11 @@ impl Txn {
         told_in: SpaceId,
     ) -> Result<bool, Error> {
         let is_one = |space: SpaceId| spaces.contains(&space);
-        let Some(writes) = self.writes.take_since(since.undo, is_one, told_in) else {
+        let memory = self.ahead_memory.take();
+        let taken = self
+            .writes
+            .take_since(since.undo, is_one, told_in, memory.map(|kept| *kept));
+        let Some(writes) = taken else {
             return Ok(false);
         };
         let from = self.snapshot.timestamp;
@@ -360,6 +416,7 @@ impl Txn {
                 self.activity = activity;
             }
         }
+        self.ahead_memory = Some(Box::new(std::mem::take(&mut ahead.writes)));
         self.went_ahead += 1;
         let all = self.ahead.clone();
         self.tell_ahead(&all, told_in)?;
