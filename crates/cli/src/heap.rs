@@ -1,4 +1,4 @@
-//! Memory of the program's allocator that is there before it is needed.
+//! Memory of the program's allocator: there before it is needed, and not given back at once.
 //!
 //! Relies on: `rt::pages` to ask the system for it; this program's allocator, mimalloc.  Promises: what is allocated from then
 //! on, the log's buffers included, comes out of memory that is there, as long as that lasts, and none of it goes back to the
@@ -15,6 +15,24 @@
 use crate::exit::{Code, Exit};
 use crate::quantity::Size;
 use std::io;
+
+/// Memory that nobody uses stays the program's for so long, in ms, and whole regions of it for ten times that. A load that follows another, a
+/// statement that builds what the one before has thrown away, find theirs there.
+#[cfg(not(feature = "system-allocator"))]
+const KEPT_MS: std::ffi::c_long = 1000;
+
+/// Has the allocator keep what is free for a moment, unless the environment says for how long (`MIMALLOC_PURGE_DELAY`).
+#[cfg(not(feature = "system-allocator"))]
+pub fn keep_for_a_moment() {
+    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
+        // SAFETY: an option of the allocator's.
+        unsafe { mimalloc::mi_option_set(mimalloc::PURGE_DELAY, KEPT_MS) };
+    }
+}
+
+/// The system's allocator has its own ways.
+#[cfg(feature = "system-allocator")]
+pub fn keep_for_a_moment() {}
 
 /// Asks the system for all memory that `--memory` allows, now. Takes 0.1 s for each GiB, and up to 2.5 s on a virtual machine
 /// whose host has to find it first.
@@ -43,6 +61,8 @@ mod mimalloc {
     // Of mimalloc 2.
     unsafe extern "C" {
         pub fn mi_option_set(option: c_int, value: c_long);
+        #[cfg(test)]
+        pub fn mi_option_get(option: c_int) -> c_long;
         /// Regions are numbered from 1. 0 if it was done.
         pub fn mi_reserve_os_memory_ex(
             bytes: usize,
@@ -87,4 +107,16 @@ fn populated(bytes: usize) -> io::Result<()> {
 #[cfg(feature = "system-allocator")]
 fn populated(_bytes: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(all(test, not(feature = "system-allocator")))]
+mod tests {
+    use super::mimalloc::{PURGE_DELAY, mi_option_get};
+
+    /// The allocator's options have numbers, and no names: this is the one whose default is 10 ms.
+    #[test]
+    fn the_option_is_the_one_that_is_meant() {
+        // SAFETY: it reads the allocator's own table.
+        assert_eq!(unsafe { mi_option_get(PURGE_DELAY) }, 10);
+    }
 }

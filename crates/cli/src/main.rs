@@ -24,7 +24,7 @@
 //! | `progress` | what a benchmark, or a simulation, is doing, on standard error |
 //! | `inspect` | `quintet inspect` |
 //! | `database` | opening a directory, in words |
-//! | `heap` | memory for the allocator, there before it is needed |
+//! | `heap` | memory for the allocator, there before it is needed, and not given back at once |
 //! | `exit` | exit codes |
 
 mod arguments;
@@ -73,6 +73,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Wrong flags end here, with code 2.
     let arguments = Arguments::parse();
+    heap::keep_for_a_moment();
     let result = match arguments.command {
         Command::Serve(serve) => serve::serve(serve),
         Command::Sql(sql) => database::sql(&sql),
