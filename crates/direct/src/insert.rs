@@ -70,15 +70,18 @@ pub(crate) fn run(direct: &Direct, insert: &Insert, env: &mut Env<'_>) -> Result
         env.txn.show_state();
         let frames = collect(&insert.source, env)?;
         env.txn.show_present();
+        let mut row = Vec::new();
         for frame in frames {
-            inserter.insert(&frame, env)?;
+            inserter.make(&frame, &mut row, env)?;
+            inserter.insert_row(&row, env)?;
         }
         return Ok(inserter.written);
     }
     let mut cursor = Cursor::new(&insert.source);
-    let mut frame = Vec::new();
+    let (mut frame, mut row) = (Vec::new(), Vec::new());
     while cursor.next(&insert.source, env, &mut frame, 0)? {
-        inserter.insert(&frame, env)?;
+        inserter.make(&frame, &mut row, env)?;
+        inserter.insert_row(&row, env)?;
         let relieved = env.txn.relieve();
         relieved.map_err(|error| env.halt(error, &insert.table.name))?;
     }
@@ -143,7 +146,8 @@ impl<'i> Inserter<'i> {
         let mut rows = Vec::new();
         env.txn.show_state();
         for frame in collect(&self.insert.source, env)? {
-            let row = self.row(&frame, env)?;
+            let mut row = Vec::with_capacity(self.insert.table.frame_width());
+            self.make(&frame, &mut row, env)?;
             env.charge(row_bytes(&row))?;
             rows.push(row);
         }
@@ -166,23 +170,17 @@ impl<'i> Inserter<'i> {
         Ok(self.written)
     }
 
-    fn insert(&mut self, source: &[Value], env: &mut Env<'_>) -> Result<(), Halt> {
-        let row = self.row(source, env)?;
-        self.insert_row(&row, env)
-    }
-
-    /// The row that is made of a frame of the source.
-    fn row(&self, source: &[Value], env: &mut Env<'_>) -> Result<Vec<Value>, Halt> {
+    /// The row that is made of a frame of the source, in the place of another.
+    fn make(&self, source: &[Value], row: &mut Vec<Value>, env: &mut Env<'_>) -> Result<(), Halt> {
         let Insert { table, values, .. } = self.insert;
-        let mut row = Vec::with_capacity(table.frame_width());
+        row.clear();
         for value in values {
             row.push(env.eval(value, source)?);
         }
         if table.primary_key.is_none() {
             row.push(Value::Int8(new_row_id(self.direct, table, env)?));
         }
-        check_row(table, &row, env)?;
-        Ok(row)
+        check_row(table, row, env)
     }
 
     fn insert_row(&mut self, row: &[Value], env: &mut Env<'_>) -> Result<(), Halt> {
