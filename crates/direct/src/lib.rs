@@ -37,6 +37,7 @@
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
 //! | `insert`, `update` | the writing statements |
+//! | `row_inserter` | rows that are inserted one at a time, as COPY gives them |
 //! | `references` | foreign keys: what follows from a statement, and what must hold after it |
 //! | `point`, `lean` | statements of a routine about one row by its key; the same where it lies |
 //! | `sweep` | statements of a routine about a range of rows, where they lie |
