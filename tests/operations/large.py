@@ -7,7 +7,7 @@ import psycopg
 
 from harness import check, directory, equal, run, server, test
 
-# A transaction may buffer 6.4 MB.
+# A transaction may buffer 1.7 MB: a tenth of what the program does not take for itself.
 MEMORY = ("--memory", "64MiB")
 ROWS = 200_000
 TABLE = "create table t (id int not null, note text not null)"
@@ -176,6 +176,50 @@ def a_table_that_is_there_and_empty_is_loaded():
             quintet.start()
             with quintet.connect() as connection:
                 equal(content(connection), EXPECTED)
+
+
+@test
+def what_fits_is_loaded_beside_a_block_that_has_written_to_the_table():
+    with server(*MEMORY) as quintet, quintet.connect() as connection, quintet.connect(autocommit=False) as late:
+        connection.execute("create table t (id int primary key, note text not null)")
+        connection.execute("create table u (id int primary key, note text not null)")
+        connection.execute("set statement_timeout = '20s'")
+        late.execute("insert into t values (-1, 'not committed')")
+        with connection.cursor().copy("copy t from stdin") as into:
+            for n in range(1, 18_001):
+                into.write(f"{n}\ta note of some length about the number {n}\n")
+        equal(content(connection), (18_000, 162_009_000))
+        late.execute("insert into u values (-1, 'not committed')")
+        connection.execute("insert into u select * from t")
+        equal(content(connection, "u"), (18_000, 162_009_000))
+        late.commit()
+        equal(content(connection, "u"), (18_001, 162_008_999))
+
+
+@test
+def limits_of_time_hold_for_what_is_loaded():
+    def load(lines, between=0):
+        with connection.cursor().copy("copy t from stdin") as into:
+            for n in range(1, lines + 1):
+                into.write(f"{n}\ta note of some length about the number {n}\n")
+                time.sleep(between)
+
+    with server(*MEMORY) as quintet, quintet.connect() as connection, quintet.connect(autocommit=False) as late:
+        connection.execute("create table t (id int primary key, note text not null)")
+        # So many rows cannot be loaded without a wait for a block that has written to the table.
+        late.execute("insert into t values (-1, 'not committed')")
+        for limit, state in (("statement_timeout", "57014"), ("lock_timeout", "55P03")):
+            connection.execute(f"set {limit} = '1s'")
+            error = refused(state, lambda: load(30_000))
+            check(limit.replace("_", " ") in str(error), error)
+            connection.execute(f"reset {limit}")
+        # A client that is slow to send is told when it sends more.
+        connection.execute("set statement_timeout = '200ms'")
+        error = refused("57014", lambda: load(2, between=0.5))
+        check("statement timeout" in str(error), error)
+        connection.execute("reset statement_timeout")
+        late.rollback()
+        equal(content(connection), (0, None))
 
 
 def is_closed(connection):

@@ -16,6 +16,9 @@ use quintet_tc::{Mark, Txn};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Whether others still write to the table that is to be given new spaces is asked after so many rows: it takes a look at all locks.
+const RENEWED_AFTER: u64 = 10_000;
+
 /// A COPY FROM STDIN in progress.
 pub(super) struct CopyInto {
     plan: CopyFrom,
@@ -28,6 +31,8 @@ pub(super) struct CopyInto {
     since: Mark,
     /// How it is planned, if an empty table may yet be given new ones.
     renewable: Option<Arc<Prepared>>,
+    /// Not before there are so many rows, unless it must be.
+    renews_at: u64,
     inserter: RowInserter,
     /// The fields of a row, as values.
     values: Vec<Value>,
@@ -63,6 +68,7 @@ impl Session {
             fresh,
             since: mark,
             renewable: Some(Arc::clone(prepared)),
+            renews_at: 0,
             inserter,
             values: Vec::new(),
             is_waiting: false,
@@ -140,6 +146,10 @@ impl Session {
         copy.reader.feed(data)?;
         let mut fields = Fields::default();
         loop {
+            // Also before it is found that there is no row left: a wait may have been interrupted that came after the last one.
+            if self.cancel.load(Ordering::Acquire) && self.cancel.swap(false, Ordering::AcqRel) {
+                return Err(super::execute::canceled());
+            }
             if !std::mem::take(&mut copy.is_waiting) {
                 if !copy.reader.next_row(end, &mut fields)? {
                     if end {
@@ -149,9 +159,6 @@ impl Session {
                 }
                 let read = read_fields(&copy.plan, &fields, self.format(), &mut copy.values);
                 read.map_err(|error| in_line(error, copy))?;
-            }
-            if self.cancel.load(Ordering::Acquire) && self.cancel.swap(false, Ordering::AcqRel) {
-                return Err(super::execute::canceled());
             }
             if let Some(pause) = self.copy_row(copy)? {
                 return Ok(Some(pause));
@@ -225,8 +232,22 @@ impl Session {
         caught_up.map(|_| ())
     }
 
-    /// Gives an empty table that others see new spaces, if it has not been found that this cannot be.
+    /// Gives an empty table that others see new spaces, if it has not been found that this cannot be. What may still fit is not
+    /// worth a wait for others' blocks.
     fn renew(&mut self, copy: &mut CopyInto) -> SqlResult<Option<Pause>> {
+        if copy.renewable.is_none() {
+            return Ok(None);
+        }
+        let is_full = self.txn.as_ref().is_some_and(Txn::is_nearly_full);
+        if copy.rows < copy.renews_at && !is_full {
+            return Ok(None);
+        }
+        let space = copy.inserter.insert()?.table.space;
+        let are_others = |txn: &Txn| txn.are_others_writing(&[space]);
+        if !is_full && self.txn.as_ref().is_some_and(are_others) {
+            copy.renews_at = copy.rows + RENEWED_AFTER;
+            return Ok(None);
+        }
         let Some(prepared) = copy.renewable.take() else {
             return Ok(None);
         };

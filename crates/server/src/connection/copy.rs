@@ -3,6 +3,7 @@
 //! Relies on: `embed::Session::copy_data`.  Promises: pieces of any size; after an error the rest of
 //! the data is skipped by the main loop.  Does not: read the data; the session does.
 
+use super::statement::Watchdog;
 use super::{Close, Connection};
 use crate::desks;
 use crate::protocol::backend;
@@ -31,16 +32,20 @@ impl Connection {
         &mut self,
         columns: usize,
         format: &CopyFormat,
+        watchdog: Option<&Watchdog>,
     ) -> Result<SqlResult<Option<String>>, Close> {
         backend::copy_in(&mut self.out, columns, format);
         self.copying = true;
         desks::apart().await;
-        let result = self.take_data().await;
+        let result = self.take_data(watchdog).await;
         self.copying = false;
         result
     }
 
-    async fn take_data(&mut self) -> Result<SqlResult<Option<String>>, Close> {
+    async fn take_data(
+        &mut self,
+        watchdog: Option<&Watchdog>,
+    ) -> Result<SqlResult<Option<String>>, Close> {
         let mut taken = 0;
         loop {
             let frame = self.frame().await?;
@@ -54,13 +59,13 @@ impl Connection {
                         self.pause(pause).await?;
                         step = match self.session.copy_data(&[]) {
                             Ok(step) => step,
-                            Err(error) => return self.why(error, None).map(Err),
+                            Err(error) => return self.why(error, watchdog).map(Err),
                         };
                     }
                 }
                 Ok(Next::Ignored) => {}
-                Ok(Next::End) => return self.end_data().await,
-                Err(error) => return Ok(Err(error)),
+                Ok(Next::End) => return self.end_data(watchdog).await,
+                Err(error) => return self.why(error, watchdog).map(Err),
             }
             if taken > DATA_BYTES {
                 taken = 0;
@@ -96,7 +101,10 @@ impl Connection {
         })
     }
 
-    async fn end_data(&mut self) -> Result<SqlResult<Option<String>>, Close> {
+    async fn end_data(
+        &mut self,
+        watchdog: Option<&Watchdog>,
+    ) -> Result<SqlResult<Option<String>>, Close> {
         loop {
             // It may wait for what the rows are written to.
             let done = tokio::task::block_in_place(|| self.session.copy_done());
@@ -108,7 +116,7 @@ impl Connection {
                         "COPY ended in an odd way",
                     )));
                 }
-                Err(error) => return self.why(error, None).map(Err),
+                Err(error) => return self.why(error, watchdog).map(Err),
             }
         }
     }

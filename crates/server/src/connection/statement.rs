@@ -30,7 +30,12 @@ const READ_AHEAD_BYTES: usize = 64 * 1024;
 enum Ran {
     Done(Option<String>),
     Suspended,
-    CopyIn { columns: usize, format: CopyFormat },
+    /// The data is to come; the limit of the statement's time goes on.
+    CopyIn {
+        columns: usize,
+        format: CopyFormat,
+        watchdog: Option<Watchdog>,
+    },
 }
 
 /// How long a portal may take.
@@ -139,7 +144,11 @@ impl Connection {
                 });
                 return Ok(true);
             }
-            Ran::CopyIn { columns, format } => match self.copy_in(columns, &format).await? {
+            Ran::CopyIn {
+                columns,
+                format,
+                watchdog,
+            } => match self.copy_in(columns, &format, watchdog.as_ref()).await? {
                 Ok(tag) => tag,
                 Err(error) => {
                     self.refuse(error);
@@ -294,7 +303,11 @@ impl Connection {
                 }
                 Ok(Step::Wait(pause)) => self.pause(pause).await?,
                 Ok(Step::CopyIn { columns, format }) => {
-                    return Ok(Ok(Ran::CopyIn { columns, format }));
+                    return Ok(Ok(Ran::CopyIn {
+                        columns,
+                        format,
+                        watchdog,
+                    }));
                 }
                 Err(error) => return self.why(error, watchdog.as_ref()).map(Err),
             }

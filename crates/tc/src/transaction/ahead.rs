@@ -80,6 +80,11 @@ impl Txn {
         self.buffers(VERY_HEAVY_BYTES)
     }
 
+    /// Whether not much more can be buffered.
+    pub fn is_nearly_full(&self) -> bool {
+        self.writes.value_bytes() > self.shared.config.transaction_bytes_max / 4 * 3
+    }
+
     /// Whether more than so many bytes are buffered, or than half of what may be.
     fn buffers(&self, bytes: usize) -> bool {
         let most = self.shared.config.transaction_bytes_max / 2;
