@@ -13,6 +13,7 @@
 //! | `ddl/user_type`, `ddl/domain`, `ddl/drop_type` | types and domains |
 //! | `ddl/comment` | COMMENT ON |
 //! | `ddl/table` | CREATE TABLE |
+//! | `ddl/like` | LIKE in CREATE TABLE |
 //! | `ddl/table_as` | CREATE TABLE AS, SELECT INTO |
 //! | `ddl/constraint` | constraints, wherever they stand |
 //! | `ddl/generated` | generated columns |
@@ -33,6 +34,7 @@ mod foreign_key;
 mod generated;
 mod hidden;
 mod index;
+mod like;
 mod partition;
 mod rename;
 mod schema;

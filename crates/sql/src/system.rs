@@ -255,6 +255,11 @@ pub(crate) fn constraint_number(planner: &Planner, table: TableId, name: &str) -
     }
 }
 
+/// The number of a table's check by its place.
+pub(crate) fn check_number(table: TableId, place: usize) -> u32 {
+    constraints::check_oid(table, place)
+}
+
 /// True if there is such an object: what a comment is about.
 pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) -> bool {
     let place = usize::try_from(column - 1).ok();

@@ -171,6 +171,15 @@ fn columns(
     Ok(numbers)
 }
 
+/// Why a table is not given another primary key.
+pub(super) fn second_primary_key(record: &TableRecord) -> SqlError {
+    let message = format!(
+        "multiple primary keys for table \"{}\" are not allowed",
+        record.name
+    );
+    SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message)
+}
+
 fn primary_key(
     draft: &mut Draft,
     record: &mut TableRecord,
@@ -179,15 +188,8 @@ fn primary_key(
     added: &mut Added,
 ) -> SqlResult<()> {
     if record.primary_key.is_some() {
-        let message = format!(
-            "multiple primary keys for table \"{}\" are not allowed",
-            record.name
-        );
-        return Err(draft.planner.error(
-            SqlState::INVALID_TABLE_DEFINITION,
-            message,
-            constraint.location,
-        ));
+        let at = draft.planner.at(constraint.location);
+        return Err(at(second_primary_key(record)));
     }
     let columns = columns(draft.planner, record, column, constraint)?;
     for &number in &columns {

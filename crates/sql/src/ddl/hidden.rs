@@ -13,6 +13,7 @@
 //! A row that is not in a partial index, whose first column is NULL then, has no entry.
 
 use super::generated::{is_immutable, made_of};
+use super::table::new_place;
 use crate::coerce;
 use crate::expr::Binder;
 use crate::names;
@@ -24,7 +25,7 @@ use crate::scope::Scope;
 use crate::stored;
 use crate::system::print::index_key;
 use pg_query::protobuf::Node;
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, limits};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::Expr;
 use quintet_ir::schema::TableRef;
 
@@ -95,14 +96,7 @@ fn column(
         return Ok(*number);
     }
     let new = ColumnRecord::plain(name, ty, TypeMod::NONE);
-    if record.columns.len() >= limits::TABLE_COLUMNS_MAX {
-        let message = format!(
-            "tables can have at most {} columns",
-            limits::TABLE_COLUMNS_MAX
-        );
-        return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
-    }
-    let number = record.columns.len();
+    let number = new_place(record)?;
     record.columns.push(new);
     record.more.hidden.columns.push(number);
     let scope = super::constraint::scope_of(record);
@@ -181,6 +175,16 @@ pub(super) fn rename(
 
 /// A stored text with another name for a column. What it means must be looked at: a type, too, may have the name.
 pub(super) fn with_name(text: &str, old: &str, new: &str) -> String {
+    replaced(text, old, new, |behind| !behind.starts_with('('))
+}
+
+/// A stored text with another name for the table whose columns it names.
+pub(super) fn with_table(text: &str, old: &str, new: &str) -> String {
+    replaced(text, old, new, |behind| behind.starts_with('.'))
+}
+
+/// A text with another name where the old one stands in front of what is `followed` so.
+fn replaced(text: &str, old: &str, new: &str, followed: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -196,7 +200,7 @@ pub(super) fn with_name(text: &str, old: &str, new: &str) -> String {
             first if is_word(first) => token == old,
             _ => false,
         };
-        match named && !behind.starts_with('(') {
+        match named && followed(behind) {
             true => out.push_str(&quoted_always(new)),
             false => out.push_str(token),
         }

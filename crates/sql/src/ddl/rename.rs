@@ -5,6 +5,7 @@
 
 use super::generated;
 use super::hidden;
+use super::sequence::{next_of, next_value};
 use super::user_type::texts_of;
 use super::view::refuse_rename;
 use super::{changed_sequence, record_of};
@@ -16,7 +17,7 @@ use crate::insert::column_number;
 use crate::names::{inner, required};
 use crate::parse;
 use crate::planner::Planner;
-use crate::records::{ForeignKeyRecord, RoutineRecord, TableRecord};
+use crate::records::{ForeignKeyRecord, RoutineRecord, SequenceRecord, TableRecord};
 use crate::rewrite::same;
 use crate::routine;
 use crate::stored;
@@ -25,7 +26,7 @@ use pg_query::protobuf::{ObjectType, ObjectWithArgs, RangeVar, RenameStmt};
 use quintet_base::{SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 use quintet_ir::function::quoted_identifier;
-use quintet_ir::schema::{CheckDef, TableRef};
+use quintet_ir::schema::{CheckDef, ColumnDef, TableRef};
 use quintet_ir::{Object, ObjectKind, Privileges};
 
 pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Planned> {
@@ -381,17 +382,8 @@ fn whole(
         return draft.finish(tag);
     }
     if let Relation::Sequence(id) = found {
-        // Defaults name their sequence in text.
-        let used = catalog
-            .tables()
-            .flat_map(|t| &t.columns)
-            .filter_map(|c| c.default.as_ref());
-        if used.into_iter().any(|expr| super::uses_sequence(expr, id)) {
-            return Err(SqlError::unsupported(
-                "renaming a sequence that a column's default uses",
-            ));
-        }
         let record = changed_sequence(planner, id, |record| record.name = new)?;
+        rename_in_defaults(&mut draft, &record)?;
         draft.put_sequence(&record)?;
         return draft.finish(tag);
     }
@@ -404,10 +396,57 @@ fn whole(
                 key.name = new;
             }
         }
-        _ => record.name = new,
+        _ => {
+            for text in texts_of_columns(&mut record) {
+                *text = hidden::with_table(text, &table.name, &new);
+            }
+            record.name = new;
+        }
     }
     record.revision += 1;
     draft.put_table(&record)?;
     draft.work(Work::Fence(spaces_of(table)));
     draft.finish(tag)
+}
+
+/// The texts of a record that name its columns, and may name them as the table's.
+fn texts_of_columns(record: &mut TableRecord) -> impl Iterator<Item = &mut String> {
+    let checks = record.checks.iter_mut().map(|check| &mut check.text);
+    let generated = record.more.generated.iter_mut().map(|(_, text)| text);
+    let predicates = record.more.hidden.predicates.iter_mut();
+    checks
+        .chain(generated)
+        .chain(predicates.map(|(_, text)| text))
+}
+
+/// Defaults name their sequence in text.
+///
+/// # Errors
+/// `0A000` for one that is more than the sequence's next value.
+fn rename_in_defaults(draft: &mut Draft, sequence: &SequenceRecord) -> SqlResult<()> {
+    let planner = draft.planner;
+    for table in planner.catalog().tables() {
+        let uses = |column: &ColumnDef| {
+            (column.default.as_ref()).is_some_and(|it| super::uses_sequence(it, sequence.id))
+        };
+        if !table.columns.iter().any(uses) {
+            continue;
+        }
+        let mut record = record_of(planner, table)?;
+        for (column, now) in record.columns.iter_mut().zip(&table.columns) {
+            if !uses(now) {
+                continue;
+            }
+            if now.default.as_ref().and_then(next_of) != Some(sequence.id) {
+                return Err(SqlError::unsupported(
+                    "renaming a sequence that a column's default uses in an expression",
+                ));
+            }
+            column.default = Some(next_value(&sequence.schema, &sequence.name));
+        }
+        record.revision += 1;
+        draft.put_table(&record)?;
+        draft.work(Work::Fence(spaces_of(table)));
+    }
+    Ok(())
 }

@@ -14,6 +14,7 @@ use crate::types;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AlterSeqStmt, CreateSeqStmt, Node};
 use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType};
+use quintet_ir::Expr;
 use quintet_ir::schema::SequenceDef;
 
 /// Options as they were given.
@@ -233,10 +234,56 @@ pub(super) fn for_column(
     };
     let mut sequence = blank(SequenceId(draft.id()), &table.schema, name, ty);
     define(&mut sequence, &options, true)?;
+    own(draft, sequence, table, number)
+}
+
+/// The sequence of an identity column that counts as another does; the text of the column's default.
+pub(super) fn like(
+    draft: &mut Draft,
+    table: &TableRecord,
+    number: usize,
+    column: &str,
+    other: &SequenceDef,
+) -> SqlResult<String> {
+    let name = draft.make_name(&table.schema, &table.name, &[column], "seq");
+    let id = SequenceId(draft.id());
+    let sequence = SequenceDef {
+        id,
+        counter: id,
+        schema: table.schema.clone(),
+        name,
+        ..other.clone()
+    };
+    own(draft, sequence, table, number)
+}
+
+/// Makes a sequence a column's; the text of the column's default.
+fn own(
+    draft: &mut Draft,
+    mut sequence: SequenceDef,
+    table: &TableRecord,
+    number: usize,
+) -> SqlResult<String> {
     sequence.owned_by = Some((table.id, number));
     let quoted = sequence.name.replace('"', "\"\"").replace('\'', "''");
     draft.add_sequence(sequence)?;
     Ok(format!("nextval('\"{quoted}\"'::regclass)"))
+}
+
+/// The text of a default that is a sequence's next value.
+pub(super) fn next_value(schema: &str, name: &str) -> String {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let name = format!("{}.{}", quoted(schema), quoted(name));
+    format!("nextval('{}'::regclass)", name.replace('\'', "''"))
+}
+
+/// The sequence of a default that is nothing but its next value.
+pub(super) fn next_of(default: &Expr) -> Option<SequenceId> {
+    match default {
+        Expr::NextVal(id) => Some(*id),
+        Expr::Cast { input, .. } => next_of(input),
+        _ => None,
+    }
 }
 
 fn owner(

@@ -5,7 +5,7 @@
 //! storage parameters (docs/sql.md).  Does not: inheritance (0A000); `partition` makes partitions.
 
 use super::constraint::{self, Constraints};
-use super::{creation_schema, generated, partition, sequence, temporary, there_already};
+use super::{creation_schema, generated, like, partition, sequence, temporary, there_already};
 use crate::coerce;
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -39,14 +39,15 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     let mut draft = Draft::new(planner);
     let mut record = begin(&mut draft, (schema, &relation.relname), on_commit)?;
     let mut constraints = Constraints::default();
+    let mut likes = Vec::new();
     for node in &statement.table_elts {
         match inner(node) {
             Some(NodeEnum::ColumnDef(column)) => {
                 add_column(&mut draft, &mut record, &mut constraints, column)?;
             }
             Some(NodeEnum::Constraint(constraint)) => constraints.add(None, constraint),
-            Some(NodeEnum::TableLikeClause(_)) => {
-                return Err(SqlError::unsupported("LIKE in CREATE TABLE"));
+            Some(NodeEnum::TableLikeClause(clause)) => {
+                likes.push(like::columns(&mut draft, &mut record, clause)?);
             }
             _ => return Err(SqlError::unsupported("this part of CREATE TABLE")),
         }
@@ -58,6 +59,9 @@ pub(super) fn create(planner: &Planner, statement: &CreateStmt) -> SqlResult<Pla
     }
     generated::check(planner, &record)?;
     constraint::apply(&mut draft, &mut record, &constraints)?;
+    for like in &likes {
+        like::rest(&mut draft, &mut record, like)?;
+    }
     // Of no rows it is known that they are as they should be.
     record.more.unvalidated.clear();
     draft.put_table(&record)?;
@@ -142,6 +146,21 @@ pub(super) fn refuse_system_name(name: &str) -> SqlResult<()> {
     Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message))
 }
 
+/// The place of the next column.
+///
+/// # Errors
+/// `54011` if there are too many.
+pub(super) fn new_place(record: &TableRecord) -> SqlResult<usize> {
+    if record.columns.len() < limits::TABLE_COLUMNS_MAX {
+        return Ok(record.columns.len());
+    }
+    let message = format!(
+        "tables can have at most {} columns",
+        limits::TABLE_COLUMNS_MAX
+    );
+    Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message))
+}
+
 /// Adds a column with what belongs to it alone; keys and checks go to `constraints`.
 pub(super) fn add_column(
     draft: &mut Draft,
@@ -156,13 +175,7 @@ pub(super) fn add_column(
         let message = format!("column \"{name}\" specified more than once");
         return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, column.location));
     }
-    if record.columns.len() >= limits::TABLE_COLUMNS_MAX {
-        let message = format!(
-            "tables can have at most {} columns",
-            limits::TABLE_COLUMNS_MAX
-        );
-        return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
-    }
+    let number = new_place(record)?;
     if let Some(clause) = column.coll_clause.as_deref() {
         check_collation(planner, &names::strings(&clause.collname), clause.location)?;
     }
@@ -184,7 +197,6 @@ pub(super) fn add_column(
         let message = format!("column \"{name}\" has pseudo-type {ty}");
         return Err(planner.error(SqlState::INVALID_TABLE_DEFINITION, message, column.location));
     }
-    let number = record.columns.len();
     if let Some(domain) = domain {
         record.more.domains.push((number, domain.id));
     }
