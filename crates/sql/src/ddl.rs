@@ -227,7 +227,7 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
             }
             (Relation::Sequence(id), "sequence") => {
                 planner.may_drop(sequence_object(id))?;
-                release_sequence(&mut draft, id, cascade, None)?;
+                release_sequence(&mut draft, id, &format!("sequence {name}"), cascade, &[])?;
                 draft.drop_sequence(id);
             }
             _ => {
@@ -334,30 +334,31 @@ fn drop_table(
     view::release(draft, &what, id, None, cascade, together)?;
     drop_type::release_rows(draft, table, cascade)?;
     partition::release(draft, table, cascade, together)?;
+    let going = [together, &[id]].concat();
     for sequence in owned_sequences(draft.planner.catalog(), id, None) {
-        release_sequence(draft, sequence, cascade, Some(id))?;
+        release_sequence(draft, sequence, &what, cascade, &going)?;
     }
     draft.drop_table(table);
     Ok(())
 }
 
-/// Sees to it that no table's default and no view needs a sequence any more.
+/// Sees to it that no table's default and no view needs a sequence any more, which goes with `what`. `going`: tables that go too.
 ///
 /// # Errors
 /// `2BP01` if one does, unless `cascade`.
 fn release_sequence(
     draft: &mut Draft,
     id: SequenceId,
+    what: &str,
     cascade: bool,
-    besides: Option<TableId>,
+    going: &[TableId],
 ) -> SqlResult<()> {
     let catalog = draft.planner.catalog();
     let Some(sequence) = catalog.sequence_by_id(id) else {
         return Ok(());
     };
-    let what = format!("sequence {}", sequence.name);
-    view::release(draft, &what, TableId(id.0), None, cascade, &[])?;
-    for table in catalog.tables().filter(|table| Some(table.id) != besides) {
+    view::release(draft, what, TableId(id.0), None, cascade, going)?;
+    for table in catalog.tables().filter(|table| !going.contains(&table.id)) {
         let needs = |column: &quintet_ir::ColumnDef| {
             column
                 .default
@@ -370,10 +371,7 @@ fn release_sequence(
         if !cascade {
             return Err(SqlError::new(
                 SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
-                format!(
-                    "cannot drop sequence {} because other objects depend on it",
-                    sequence.name
-                ),
+                format!("cannot drop {what} because other objects depend on it"),
             )
             .detail(format!(
                 "default value for column {} of table {} depends on sequence {}",
@@ -381,8 +379,9 @@ fn release_sequence(
             ))
             .hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
-        let Some(mut record) = catalog.record(table.id).cloned() else {
-            continue;
+        let mut record = match draft.changed_table(table.id)? {
+            Some(record) => record,
+            None => record_of(draft.planner, table)?,
         };
         for (column, stored) in table.columns.iter().zip(&mut record.columns) {
             if needs(column) {

@@ -84,3 +84,7 @@ drop table numbered;
 insert into also (n) values (1) returning id;
 drop table source cascade;
 insert into apart.source (b) values ('r') returning id, a, d, e;
+create table giver (id serial);
+create table taker (like giver including defaults);
+drop table giver;
+drop table giver, taker;

@@ -185,7 +185,7 @@ pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult
         }
     }
     for id in sequences {
-        release_sequence(draft, id, true, None)?;
+        release_sequence(draft, id, &format!("schema {schema}"), true, &together)?;
         draft.drop_sequence(id);
     }
     let types: Vec<u32> = types.iter().map(|record| record.id).collect();

@@ -174,7 +174,7 @@ impl Change<'_, '_, '_> {
             self.dropped_spaces.push(index.space);
         }
         for sequence in owned_sequences(self.planner().catalog(), self.record.id, Some(number)) {
-            release_sequence(self.draft, sequence, cascade, Some(self.record.id))?;
+            release_sequence(self.draft, sequence, &what, cascade, &[self.record.id])?;
             self.draft.drop_sequence(sequence);
         }
         for made in made_of {
