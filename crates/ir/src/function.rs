@@ -20,7 +20,7 @@
 //! | `domain` | what a value of a domain must be |
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json` | json and jsonb |
-//! | `sets` | functions that give rows |
+//! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
 //! | `math` | buckets, angles, digests and other rarities |
@@ -41,6 +41,7 @@ mod encoding;
 pub(crate) mod float;
 mod format;
 pub(crate) mod json;
+pub mod json_rows;
 mod keywords;
 mod like;
 pub(crate) use like::like;

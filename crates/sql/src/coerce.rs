@@ -159,7 +159,7 @@ pub(crate) fn with_length(expr: Expr, ty: SqlType, modifier: TypeMod) -> Expr {
     apply_modifier(expr, ty, modifier, false)
 }
 
-fn apply_modifier(expr: Expr, ty: SqlType, modifier: TypeMod, explicit: bool) -> Expr {
+pub(crate) fn apply_modifier(expr: Expr, ty: SqlType, modifier: TypeMod, explicit: bool) -> Expr {
     if modifier == TypeMod::NONE || matches!(expr, Expr::Const(Value::Null, _)) {
         return expr;
     }

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `from`, `set_source`.  Promises: functions that give sets yield rows, which may depend on what
 //! stands to their left, and so do functions of the catalogue; any other function is one row, inlined; several in ROWS FROM
-//! stand side by side.  Does not: functions of several columns in ROWS FROM, column definitions of built-ins, WITH ORDINALITY of functions of the catalogue (0A000).
+//! stand side by side.  Does not: functions of several columns in ROWS FROM, WITH ORDINALITY of functions of the catalogue (0A000).
 
 use crate::coerce;
 use crate::expr::Binder;
@@ -11,7 +11,7 @@ use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::routine::{Matched, callee, callee_of_record, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
-use crate::set_source::add_set;
+use crate::set_source::{add_json_rows, add_set};
 use crate::sets::side_by_side as side_by_side_sets;
 use crate::types;
 use crate::unnest::side_by_side;
@@ -20,6 +20,7 @@ use pg_query::protobuf::{Alias, FuncCall, Node, RangeFunction};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::function::is_function_name;
+use quintet_ir::function::json_rows::JSON_ROWS;
 use quintet_ir::function::sets::is_set_name;
 use quintet_ir::plan::Plan;
 use quintet_ir::statement::OutputColumn;
@@ -49,6 +50,26 @@ pub(crate) fn bind_function(
             ));
         }
         add_routine(&binder, call, item, &mut from)?;
+        rename_columns(planner, &mut from, item.alias.as_ref())?;
+        return Ok(from);
+    }
+    if let Some(NodeEnum::FuncCall(call)) = inner(node)
+        && let Some(name) = names::built_in(&call.funcname)
+        && let Some((_, function)) = JSON_ROWS.iter().find(|(known, _)| *known == name)
+    {
+        let here = planner.at(call.location);
+        let columns = match item.coldeflist.as_slice() {
+            [] => {
+                let message =
+                    "a column definition list is required for functions returning \"record\"";
+                return Err(here(SqlError::new(SqlState::SYNTAX_ERROR, message)));
+            }
+            list => defined_columns(planner, list)?,
+        };
+        let args: SqlResult<Vec<Expr>> = call.args.iter().map(|arg| binder.bind(arg)).collect();
+        let table = alias_or(item.alias.as_ref(), name).to_string();
+        add_json_rows(&binder, (name, function), args?, columns, &table, &mut from)
+            .map_err(here)?;
         rename_columns(planner, &mut from, item.alias.as_ref())?;
         return Ok(from);
     }

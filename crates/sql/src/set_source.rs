@@ -8,17 +8,19 @@ use crate::coerce;
 use crate::expr::Binder;
 use crate::from::{From, Source};
 use crate::scope::{ScopeColumn, ScopeTable};
+use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
-use quintet_ir::function::Function;
 use quintet_ir::function::sets::{RECORD_FIELD, SIDE_BY_SIDE, WITH_ORDINALITY, resolve_set};
+use quintet_ir::function::{Function, does_not_exist};
 use quintet_ir::plan::Plan;
+use quintet_ir::statement::OutputColumn;
 
 /// Rows of one or several columns as an array.
 struct Rows {
     array: Expr,
     /// A column without a name is called as its table.
-    columns: Vec<(String, SqlType)>,
+    columns: Vec<(String, SqlType, TypeMod)>,
     records: bool,
 }
 
@@ -43,8 +45,54 @@ pub(crate) fn add_set(
             records: true,
             ..rows
         };
-        rows.columns.push(("ordinality".into(), SqlType::Int8));
+        rows.columns
+            .push(("ordinality".into(), SqlType::Int8, TypeMod::NONE));
     }
+    add_rows(rows, table, from)?;
+    Ok(true)
+}
+
+/// Adds the rows that a function makes of JSON, with these columns.
+///
+/// # Errors
+/// `42883` for arguments that it does not take.
+pub(crate) fn add_json_rows(
+    binder: &Binder,
+    (name, function): (&str, &'static Function),
+    args: Vec<Expr>,
+    columns: Vec<OutputColumn>,
+    table: &str,
+    from: &mut From,
+) -> SqlResult<()> {
+    let document = function.args[0];
+    let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
+    let document = match (args.into_iter().next(), types.as_slice()) {
+        // A literal says itself what is wrong with it.
+        (Some(arg), [SqlType::Unknown]) => coerce::implicit(binder.planner, arg, document)?,
+        (Some(arg), [ty]) if *ty == document => arg,
+        _ => return Err(does_not_exist(name, &types)),
+    };
+    let names = columns.iter().map(|column| Value::text(&column.name));
+    let numbers = (columns.iter()).map(|column| Value::Int8(i64::from(column.ty.oid())));
+    let array = |element, values| Value::Array(Box::new(Array { element, values }));
+    let arguments = vec![
+        document,
+        Expr::Const(array(SqlType::Text, names.collect()), SqlType::TextArray),
+        Expr::Const(array(SqlType::Int8, numbers.collect()), SqlType::Int8Array),
+    ];
+    let rows = Rows {
+        array: call(function, arguments, SqlType::RecordArray),
+        columns: (columns.iter())
+            .map(|column| (column.name.clone(), column.ty, column.modifier))
+            .collect(),
+        records: true,
+    };
+    add_rows(rows, table, from)?;
+    Ok(())
+}
+
+/// Adds rows to FROM.
+fn add_rows(rows: Rows, table: &str, from: &mut From) -> SqlResult<()> {
     let ty = match (rows.records, rows.array.ty().element()) {
         (true, _) => SqlType::Record,
         (false, Some(element)) => element,
@@ -53,16 +101,17 @@ pub(crate) fn add_set(
     let plan = Plan::Unnest { array: rows.array };
     let place = from.add_leaf(table, Source::Function(plan), vec![ty]);
     let columns = rows.columns.into_iter().enumerate();
-    let columns = columns.map(|(number, (name, of))| ScopeColumn {
+    let columns = columns.map(|(number, (name, of, modifier))| ScopeColumn {
         name: if name.is_empty() { table.into() } else { name },
         expr: match rows.records {
             true => {
                 let index = Expr::Const(Value::Int4(number as i32 + 1), SqlType::Int4);
-                call(&RECORD_FIELD, vec![Expr::Column(place, ty), index], of)
+                let field = call(&RECORD_FIELD, vec![Expr::Column(place, ty), index], of);
+                coerce::apply_modifier(field, of, modifier, false)
             }
             false => Expr::Column(place, ty),
         },
-        modifier: TypeMod::NONE,
+        modifier,
         origin: None,
     });
     from.scope.add(ScopeTable {
@@ -71,7 +120,7 @@ pub(crate) fn add_set(
         columns: columns.collect(),
         table_oid: None,
     });
-    Ok(true)
+    Ok(())
 }
 
 fn call(function: &'static Function, args: Vec<Expr>, ty: SqlType) -> Expr {
@@ -108,7 +157,9 @@ fn rows(binder: &Binder, name: &str, args: &[Expr], ordinality: bool) -> SqlResu
             args.collect::<SqlResult<_>>()?,
             found.call.result,
         ),
-        columns: columns.map(|(name, ty)| (name.to_string(), *ty)).collect(),
+        columns: columns
+            .map(|(name, ty)| (name.to_string(), *ty, TypeMod::NONE))
+            .collect(),
         records: found.call.result == SqlType::RecordArray,
     }))
 }
@@ -127,11 +178,13 @@ fn side_by_side(arrays: &[Expr]) -> SqlResult<Rows> {
     if let ([only], [ty]) = (arrays, types.as_slice()) {
         return Ok(Rows {
             array: only.clone(),
-            columns: vec![(String::new(), *ty)],
+            columns: vec![(String::new(), *ty, TypeMod::NONE)],
             records: false,
         });
     }
-    let columns = types.iter().map(|ty| ("unnest".to_string(), *ty));
+    let columns = types
+        .iter()
+        .map(|ty| ("unnest".to_string(), *ty, TypeMod::NONE));
     Ok(Rows {
         array: call(&SIDE_BY_SIDE, arrays.to_vec(), SqlType::RecordArray),
         columns: columns.collect(),

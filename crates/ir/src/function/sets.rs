@@ -744,6 +744,8 @@ pub(super) fn declared(name: &str, args: &[SqlType]) -> Option<&'static Function
         &LIVE_ROWS,
         &SEQUENCE_ROW,
     ];
+    let of_json = super::json_rows::JSON_ROWS.iter().map(|(_, tool)| tool);
+    let tools = tools.into_iter().chain(of_json);
     let sets = SETS.iter().map(|set| &set.function);
     sets.chain(tools)
         .find(|function| function.name == name && function.args == args)

@@ -1,0 +1,260 @@
+//! Rows out of JSON: `jsonb_to_recordset` and its kin.
+//!
+//! Relies on: `sets` for records; `base::text_format`, which reads a part's text as its column's type.  Promises: PostgreSQL's
+//! conversions: `null` and what is missing are NULL, an array becomes an array, anything else is read from its text.
+//! Does not: know the modifiers of types; the planner converts what comes out.
+//!
+//! Arguments: the document, names of columns, and their types' numbers. The names of the functions are none that SQL can write.
+
+use super::sets::records;
+use super::{Function, builtin as new, fail, int, str, wrong_type};
+use crate::eval::Host;
+use quintet_base::SqlType::{self, Int8Array, Json as Plain, Jsonb, RecordArray, TextArray};
+use quintet_base::json::{Kind, Node, parse};
+use quintet_base::text_format::{self, FormatContext};
+use quintet_base::value::Array;
+use quintet_base::{Json, SqlError, SqlResult, SqlState, Value};
+
+/// The functions, by the names that SQL has for them.
+pub static JSON_ROWS: [(&str, Function); 4] = [
+    ("jsonb_to_record", tool("jsonb_to_record()", Jsonb, row)),
+    (
+        "jsonb_to_recordset",
+        tool("jsonb_to_recordset()", Jsonb, rows),
+    ),
+    ("json_to_record", tool("json_to_record()", Plain, plain_row)),
+    (
+        "json_to_recordset",
+        tool("json_to_recordset()", Plain, plain_rows),
+    ),
+];
+
+type Body = fn(&[&Value], &dyn Host) -> SqlResult<Value>;
+
+const fn tool(name: &'static str, document: SqlType, body: Body) -> Function {
+    let params: &'static [SqlType] = match document {
+        Plain => &[Plain, TextArray, Int8Array],
+        _ => &[Jsonb, TextArray, Int8Array],
+    };
+    new(name, params, RecordArray, body).lenient().stable()
+}
+
+/// A part of a document of either type.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Jsonb(&'a Json),
+    Json(&'a Node<'a>),
+}
+
+impl<'a> Part<'a> {
+    fn get(self, key: &str) -> Option<Part<'a>> {
+        match self {
+            Part::Jsonb(json) => json.get(key).map(Part::Jsonb),
+            Part::Json(node) => node.get(key).map(Part::Json),
+        }
+    }
+
+    fn is_object(self) -> bool {
+        match self {
+            Part::Jsonb(json) => matches!(json, Json::Object(_)),
+            Part::Json(node) => matches!(node.kind, Kind::Object(_)),
+        }
+    }
+
+    fn elements(self) -> Option<Vec<Part<'a>>> {
+        match self {
+            Part::Jsonb(Json::Array(elements)) => Some(elements.iter().map(Part::Jsonb).collect()),
+            Part::Json(Node {
+                kind: Kind::Array(elements),
+                ..
+            }) => Some(elements.iter().map(Part::Json).collect()),
+            _ => None,
+        }
+    }
+
+    fn is_null(self) -> bool {
+        match self {
+            Part::Jsonb(json) => matches!(json, Json::Null),
+            Part::Json(node) => matches!(node.kind, Kind::Null),
+        }
+    }
+
+    /// As JSON.
+    fn document(self) -> String {
+        match self {
+            Part::Jsonb(json) => json.to_string(),
+            Part::Json(node) => node.text.to_string(),
+        }
+    }
+
+    /// Strings without their quotes.
+    fn text(self) -> String {
+        match self {
+            Part::Jsonb(Json::Text(text)) => text.to_string(),
+            Part::Json(Node {
+                kind: Kind::Text(text),
+                ..
+            }) => text.clone(),
+            other => other.document(),
+        }
+    }
+}
+
+/// Columns as they were asked for.
+struct Columns<'a> {
+    names: Vec<&'a str>,
+    types: Vec<SqlType>,
+    format: &'a FormatContext,
+}
+
+impl<'a> Columns<'a> {
+    fn of(args: &[&'a Value], host: &'a dyn Host) -> SqlResult<Columns<'a>> {
+        let (Value::Array(names), Value::Array(types)) = (args[1], args[2]) else {
+            return Err(SqlError::internal("rows of JSON without columns"));
+        };
+        let types = types.values.iter().map(|number| {
+            let number = u32::try_from(int(number)).unwrap_or(0);
+            let known = SqlType::from_oid(number);
+            known.ok_or_else(|| SqlError::internal("rows of JSON of an unknown type"))
+        });
+        Ok(Columns {
+            names: names.values.iter().filter_map(Value::as_str).collect(),
+            types: types.collect::<SqlResult<_>>()?,
+            format: host.format(),
+        })
+    }
+
+    fn row(&self, part: Part<'_>) -> SqlResult<Vec<Value>> {
+        let columns = self.names.iter().zip(&self.types);
+        columns
+            .map(|(name, ty)| match part.get(name) {
+                Some(part) => self.value(part, *ty, name),
+                None => Ok(Value::Null),
+            })
+            .collect()
+    }
+
+    fn value(&self, part: Part<'_>, ty: SqlType, name: &str) -> SqlResult<Value> {
+        // JSON's null is a value of jsonb, and no value of anything else, as it is in PostgreSQL.
+        match (ty, part) {
+            (Jsonb | Plain, part) if !part.is_null() => {
+                text_format::read(ty, &part.document(), self.format)
+            }
+            (_, part) if part.is_null() => Ok(Value::Null),
+            _ => match ty.element() {
+                None => text_format::read(ty, &part.text(), self.format),
+                Some(element) => {
+                    let Some(elements) = part.elements() else {
+                        return self.no_array(part, ty, name);
+                    };
+                    let values = elements
+                        .into_iter()
+                        .map(|part| self.value(part, element, name));
+                    let values = values.collect::<SqlResult<_>>()?;
+                    Ok(Value::Array(Box::new(Array { element, values })))
+                }
+            },
+        }
+    }
+
+    /// A string may be an array's text.
+    fn no_array(&self, part: Part<'_>, ty: SqlType, name: &str) -> SqlResult<Value> {
+        if matches!(
+            part,
+            Part::Jsonb(Json::Text(_))
+                | Part::Json(Node {
+                    kind: Kind::Text(_),
+                    ..
+                })
+        ) {
+            return text_format::read(ty, &part.text(), self.format);
+        }
+        let error = SqlError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array");
+        Err(error.hint(format!("See the value of key \"{name}\".")))
+    }
+
+    fn no_columns(&self) -> Vec<Value> {
+        self.types.iter().map(|_| Value::Null).collect()
+    }
+}
+
+fn one(part: Part<'_>, columns: &Columns<'_>, name: &str) -> SqlResult<Value> {
+    if part.is_object() {
+        return records(vec![columns.row(part)?]);
+    }
+    let what = match part.elements() {
+        Some(_) => "an array",
+        None => "a scalar",
+    };
+    fail(
+        SqlState::INVALID_PARAMETER_VALUE,
+        format!("cannot call {name} on {what}"),
+    )
+}
+
+fn many(part: Part<'_>, columns: &Columns<'_>, name: &str) -> SqlResult<Value> {
+    let Some(elements) = part.elements() else {
+        let what = match part.is_object() {
+            true => "an object",
+            false => "a scalar",
+        };
+        return fail(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("cannot call {name} on {what}"),
+        );
+    };
+    let rows = elements.into_iter().map(|part| match part.is_object() {
+        true => columns.row(part),
+        false => fail(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("argument of {name} must be an array of objects"),
+        ),
+    });
+    records(rows.collect::<SqlResult<_>>()?)
+}
+
+fn binary<'a>(args: &[&'a Value]) -> Option<Part<'a>> {
+    match args[0] {
+        Value::Jsonb(json) => Some(Part::Jsonb(json)),
+        Value::Null => None,
+        other => wrong_type(other),
+    }
+}
+
+fn row(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let columns = Columns::of(args, host)?;
+    match binary(args) {
+        Some(part) => one(part, &columns, "jsonb_to_record"),
+        None => records(vec![columns.no_columns()]),
+    }
+}
+
+fn rows(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    match binary(args) {
+        Some(part) => many(part, &Columns::of(args, host)?, "jsonb_to_recordset"),
+        None => records(Vec::new()),
+    }
+}
+
+fn plain_row(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let columns = Columns::of(args, host)?;
+    match args[0].is_null() {
+        true => records(vec![columns.no_columns()]),
+        false => one(
+            Part::Json(&parse(str(args[0]))?),
+            &columns,
+            "json_to_record",
+        ),
+    }
+}
+
+fn plain_rows(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    match args[0].is_null() {
+        true => records(Vec::new()),
+        false => many(
+            Part::Json(&parse(str(args[0]))?),
+            &Columns::of(args, host)?,
+            "json_to_recordset",
+        ),
+    }
+}
