@@ -1,12 +1,14 @@
 //! Statements for the session: transactions, settings, prepared statements, cursors, EXPLAIN.
 //!
 //! Relies on: the parser's tree.  Promises: what PostgreSQL accepts is told apart; settings are
-//! passed on by name for the session to judge.  Accepts and does nothing: VACUUM, ANALYZE (here
-//! both are the engine's own business), LOCK TABLE in the modes that readers and writers take.
+//! passed on by name for the session to judge.  Accepts and does nothing: VACUUM, ANALYZE, REINDEX (here
+//! they are the engine's own business), LOCK TABLE in the modes that readers and writers take.
 //! Does not: know what state the session is in.
 
+use crate::catalog::Relation;
 use crate::command::{Command, Declare, Planned, TransactionModes, Way};
 use crate::copy;
+use crate::from::find_named;
 use crate::names::{self, inner, required};
 use crate::parse::deparse;
 use crate::planner::Planner;
@@ -16,8 +18,8 @@ use crate::{output, types};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     ConstraintsSetStmt, DeclareCursorStmt, DefElem, DiscardMode, ExplainStmt, FetchDirection,
-    FetchStmt, LockStmt, Node, PrepareStmt, TransactionStmt, TransactionStmtKind, VariableSetKind,
-    VariableSetStmt,
+    FetchStmt, LockStmt, Node, PrepareStmt, ReindexObjectType, ReindexStmt, TransactionStmt,
+    TransactionStmtKind, VariableSetKind, VariableSetStmt,
 };
 use quintet_base::{Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::{Object, ObjectKind, OutputColumn, Privileges, Statement};
@@ -73,6 +75,7 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
                 false => Ok(Some(planner.nothing("ANALYZE"))),
             }
         }
+        NodeEnum::ReindexStmt(statement) => reindex(planner, statement).map(Some),
         NodeEnum::ListenStmt(statement) => {
             plain(Command::Listen(statement.conditionname.clone()), "LISTEN")
         }
@@ -91,6 +94,55 @@ pub(crate) fn plan_utility(planner: &Planner, node: &NodeEnum) -> SqlResult<Opti
         NodeEnum::CheckPointStmt(_) => plain(Command::Nothing { checkpoint: true }, "CHECKPOINT"),
         NodeEnum::LockStmt(statement) => lock_table(planner, statement).map(Some),
         _ => Ok(None),
+    }
+}
+
+/// REINDEX: an index has nothing but entries of rows. What is named must be there, and one's own.
+fn reindex(planner: &Planner, statement: &ReindexStmt) -> SqlResult<Planned> {
+    use ReindexObjectType::{ReindexObjectIndex, ReindexObjectSchema, ReindexObjectTable};
+    const TAG: &str = "REINDEX";
+    let kind = statement.kind();
+    match (kind, &statement.relation) {
+        (ReindexObjectIndex | ReindexObjectTable, Some(relation)) => {
+            let name = &relation.relname;
+            let here = planner.at(relation.location);
+            let wrong = |what: &str| {
+                let message = format!("\"{name}\" is not {what}");
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+            };
+            match (find_named(planner, relation)?, kind) {
+                (None, _) => {
+                    let message = format!("relation \"{name}\" does not exist");
+                    return Err(here(SqlError::new(SqlState::UNDEFINED_TABLE, message)));
+                }
+                (Some(Relation::Table(id) | Relation::Partition(id)), ReindexObjectTable) => {
+                    planner.must_own_table(id)?;
+                }
+                (Some(Relation::Index(id, _) | Relation::PrimaryKey(id)), ReindexObjectIndex) => {
+                    planner.must_own_index(id, name)?;
+                }
+                (_, ReindexObjectTable) => return wrong("a table or materialized view"),
+                _ => return wrong("an index"),
+            }
+        }
+        (ReindexObjectSchema, _) if !planner.catalog().has_schema(&statement.name) => {
+            let message = format!("schema \"{}\" does not exist", statement.name);
+            return Err(SqlError::new(SqlState::INVALID_SCHEMA_NAME, message));
+        }
+        (ReindexObjectSchema, _) => planner.must_own(planner.schema_object(&statement.name))?,
+        _ if !statement.name.is_empty() && statement.name != planner.context.database => {
+            return Err(SqlError::unsupported(
+                "REINDEX of a database other than the open one",
+            ));
+        }
+        _ => {}
+    }
+    let concurrently = statement.params.iter().any(|node| {
+        matches!(inner(node), Some(NodeEnum::DefElem(option)) if option.defname == "concurrently")
+    });
+    match kind {
+        ReindexObjectIndex | ReindexObjectTable if !concurrently => Ok(planner.nothing(TAG)),
+        _ => Ok(planner.command(Command::Alone(TAG), TAG)),
     }
 }
 

@@ -1,0 +1,25 @@
+-- REINDEX: what it names must be there.
+create table one (id int primary key, a int);
+create index one_a on one (a);
+create view seen as select id from one;
+reindex table one;
+reindex index one_a;
+reindex index one_pkey;
+reindex table one_a;
+reindex index one;
+reindex table seen;
+reindex index nosuch;
+reindex table nosuch;
+reindex schema nosuch;
+reindex schema public;
+reindex table concurrently one;
+begin;
+reindex table one;
+reindex table concurrently one;
+rollback;
+begin;
+reindex schema public;
+rollback;
+reindex database nosuch;
+drop view seen;
+drop table one;
