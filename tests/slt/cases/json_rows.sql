@@ -46,13 +46,7 @@ select b.id, x.* from batch b left join lateral jsonb_to_recordset(jsonb_build_a
 select x.a as first, count(*) over () from jsonb_to_recordset('[{"a":2},{"a":1}]') as x(a int) order by x.a;
 create function fill(rows jsonb) returns bigint language sql as $$ with new as (insert into batch (id, note) select id, note from jsonb_to_recordset(rows) as x(id int, note text) returning 1) select count(*) from new $$;
 select fill('[{"id":10,"note":"ten"},{"id":11,"note":"eleven"}]');
-create procedure put(rows json) language plpgsql as $$
-declare r record;
-begin
-  for r in select * from json_to_recordset(rows) as x(id int, note text) loop
-    insert into batch (id, note) values (r.id, r.note);
-  end loop;
-end $$;
+create procedure put(rows json) language plpgsql as $$ declare r record; begin for r in select * from json_to_recordset(rows) as x(id int, note text) loop insert into batch (id, note) values (r.id, r.note); end loop; end $$;
 call put('[{"id":20,"note":"twenty"}]');
 create view shown as select x.a, x.b from jsonb_to_recordset('[{"a":1,"b":"q"}]') as x(a int, b varchar(3));
 select * from shown;
