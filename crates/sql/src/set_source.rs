@@ -11,6 +11,7 @@ use crate::scope::{ScopeColumn, ScopeTable};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
+use quintet_ir::function::json_rows::number_of;
 use quintet_ir::function::sets::{RECORD_FIELD, SIDE_BY_SIDE, WITH_ORDINALITY, resolve_set};
 use quintet_ir::function::{Function, does_not_exist};
 use quintet_ir::plan::Plan;
@@ -73,7 +74,7 @@ pub(crate) fn add_json_rows(
         _ => return Err(does_not_exist(name, &types)),
     };
     let names = columns.iter().map(|column| Value::text(&column.name));
-    let numbers = (columns.iter()).map(|column| Value::Int8(i64::from(column.ty.oid())));
+    let numbers = (columns.iter()).map(|column| Value::Int8(number_of(column.ty)));
     let array = |element, values| Value::Array(Box::new(Array { element, values }));
     let arguments = vec![
         document,

@@ -53,6 +53,7 @@ select * from shown;
 create type mood as enum ('sad', 'happy');
 select * from jsonb_to_recordset('[{"m":"happy"}]') as x(m mood);
 select * from jsonb_to_recordset('[{"m":"odd"}]') as x(m mood);
+select x.m[2] > 'sad' from jsonb_to_recordset('[{"m":["sad","happy"]}]') as x(m mood[]);
 select id, note from batch order by id;
 drop view shown;
 drop type mood;

@@ -100,6 +100,24 @@ impl<'a> Part<'a> {
     }
 }
 
+/// The number that stands for a type among the arguments: that of an array of an enum is the enum's, below zero.
+pub fn number_of(ty: SqlType) -> i64 {
+    match ty {
+        SqlType::EnumArray(number) => -i64::from(number),
+        ty => i64::from(ty.oid()),
+    }
+}
+
+fn type_of(number: i64) -> SqlResult<SqlType> {
+    let of_enum = u32::try_from(number.unsigned_abs())
+        .map_err(|_| SqlError::internal("rows of JSON of an unknown type"))?;
+    Ok(match SqlType::from_oid(of_enum) {
+        _ if number < 0 => SqlType::EnumArray(of_enum),
+        Some(known) => known,
+        None => SqlType::Enum(of_enum),
+    })
+}
+
 /// Columns as they were asked for.
 struct Columns<'a> {
     names: Vec<&'a str>,
@@ -112,11 +130,7 @@ impl<'a> Columns<'a> {
         let (Value::Array(names), Value::Array(types)) = (args[1], args[2]) else {
             return Err(SqlError::internal("rows of JSON without columns"));
         };
-        let types = types.values.iter().map(|number| {
-            let number = u32::try_from(int(number)).unwrap_or(0);
-            let known = SqlType::from_oid(number);
-            known.ok_or_else(|| SqlError::internal("rows of JSON of an unknown type"))
-        });
+        let types = types.values.iter().map(|number| type_of(int(number)));
         Ok(Columns {
             names: names.values.iter().filter_map(Value::as_str).collect(),
             types: types.collect::<SqlResult<_>>()?,
