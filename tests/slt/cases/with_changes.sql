@@ -38,3 +38,12 @@ select * from log order by 1
 drop view sv
 drop function f()
 drop function r()
+create table arr (id int primary key, tags text[], nums numeric(6,2)[], at timestamptz[], ch char(3)[], vc varchar(4)[], js jsonb[], f float8[], b bytea[], i int8[])
+create table arr2 (like arr)
+insert into arr values (1, '{a,"b,c",null,""}', '{1.5,2.25}', '{2026-01-02 03:04:05.678901+00}', '{ab,c}', '{wxyz}', array['{"a": [1, null]}', '"x"']::jsonb[], '{0.1,NaN,1e300}', array['\x00ff'::bytea], '{9223372036854775807}'), (2, '{}', null, null, null, null, null, null, null, null)
+with moved as (delete from arr returning *) insert into arr2 select * from moved returning *
+select * from arr
+with new as (insert into arr (id, tags) values (3, '{p,q}') returning tags, tags[1] as first, array_length(tags, 1) as n) select tags, first, n, pg_typeof(tags) from new
+with new as (update arr2 set ch = ch || '{z}'::char(3)[] where id = 1 returning ch, i) select ch, pg_typeof(ch), i[1] + 0 as i, length(ch[1]) from new
+drop table arr
+drop table arr2

@@ -2,7 +2,7 @@
 //!
 //! Relies on: `base::interval` and `base::datetime` for the arithmetic, the [`Host`] for the zone.
 //! Promises: PostgreSQL's operators between dates, timestamps, times and intervals.
-//! Does not: know OVERLAPS, or ages by any calendar but the Gregorian.
+//! Does not: know ages by any calendar but the Gregorian.
 
 use super::{Function, builtin as new, fail, int, str, wrong_type};
 use crate::eval::Host;
@@ -14,6 +14,7 @@ use quintet_base::datetime::{self, Civil, Field, MICROS_PER_DAY, MICROS_PER_SECO
 use quintet_base::{
     Interval, Numeric, SqlError, SqlResult, SqlState, Value, interval, text_format,
 };
+use std::cmp::Ordering;
 
 /// An interval argument.
 fn span(value: &Value) -> Interval {
@@ -370,6 +371,48 @@ pub(crate) fn moment_to_timetz(micros: i64, host: &dyn Host) -> SqlResult<dateti
     })
 }
 
+/// A time from one point to another, or to so much later: the earlier end, and the later one if it is known. `None`: nothing is.
+fn ends(from: &Value, to: &Value, host: &dyn Host) -> SqlResult<Option<(Value, Option<Value>)>> {
+    let to = match to {
+        Value::Interval(_) if from.is_null() => Value::Null,
+        Value::Interval(by) => later(from, *by, host)?,
+        to => to.clone(),
+    };
+    Ok(match (from.is_null(), to.is_null()) {
+        (true, true) => None,
+        (true, false) => Some((to, None)),
+        (false, true) => Some((from.clone(), None)),
+        (false, false) if from.order(&to) == Ordering::Greater => Some((to, Some(from.clone()))),
+        (false, false) => Some((from.clone(), Some(to))),
+    })
+}
+
+/// OVERLAPS: whether two times have more in common than an end.
+fn overlaps(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let one = ends(args[0], args[1], host)?;
+    let other = ends(args[2], args[3], host)?;
+    let (Some((from, to)), Some((other_from, other_to))) = (one, other) else {
+        return Ok(Value::Null);
+    };
+    // Of the one that begins first, the end decides; the other's matters only for whether it is known.
+    let (begins, first_ends, other_ends) = match from.order(&other_from) {
+        Ordering::Equal if to.is_none() || other_to.is_none() => return Ok(Value::Null),
+        Ordering::Equal => return Ok(Value::Bool(true)),
+        Ordering::Greater => (from, other_to, to),
+        Ordering::Less => (other_from, to, other_to),
+    };
+    Ok(match (first_ends, other_ends) {
+        (None, _) => Value::Null,
+        (Some(end), _) if begins.order(&end) == Ordering::Less => Value::Bool(true),
+        (Some(_), None) => Value::Null,
+        (Some(_), Some(_)) => Value::Bool(false),
+    })
+}
+
+const fn meets(args: &'static [SqlType]) -> Function {
+    new("overlaps", args, Bool, overlaps).lenient()
+}
+
 pub(super) static FUNCTIONS: &[Function] = &[
     new("+", &[Span, Span], Span, plus),
     new("-", &[Span, Span], Span, minus),
@@ -458,6 +501,19 @@ pub(super) static FUNCTIONS: &[Function] = &[
         TimestampTz,
         bin,
     ),
+    meets(&[Timestamp, Timestamp, Timestamp, Timestamp]),
+    meets(&[Timestamp, Span, Timestamp, Span]),
+    meets(&[Timestamp, Timestamp, Timestamp, Span]),
+    meets(&[Timestamp, Span, Timestamp, Timestamp]),
+    meets(&[TimestampTz, TimestampTz, TimestampTz, TimestampTz]),
+    meets(&[TimestampTz, Span, TimestampTz, Span]).stable(),
+    meets(&[TimestampTz, TimestampTz, TimestampTz, Span]).stable(),
+    meets(&[TimestampTz, Span, TimestampTz, TimestampTz]).stable(),
+    meets(&[Time, Time, Time, Time]),
+    meets(&[Time, Span, Time, Span]),
+    meets(&[Time, Time, Time, Span]),
+    meets(&[Time, Span, Time, Time]),
+    meets(&[TimeTz, TimeTz, TimeTz, TimeTz]),
     new("localtime", &[], Time, local_time).stable(),
     new("current_time", &[], TimeTz, current_time).stable(),
 ];

@@ -1,7 +1,7 @@
 //! WITH over changes: `WITH x AS (UPDATE … RETURNING …) SELECT … FROM x`.
 //!
 //! Relies on: `embed`.  Promises: a change is a step before the statement; the rows that it returns are kept in
-//! arrays, a column each, and the statement reads them by `unnest`. What a client sends is a routine of its own, whose
+//! arrays, a column each (arrays among them as text), and the statement reads them by `unnest`. What a client sends is a routine of its own, whose
 //! arguments are the statement's parameters. All of them see the state in which the statement began, and none changes a
 //! row that one before it has changed (`Action::OneState`).  Does not: run the parts side by side, as PostgreSQL does: of two
 //! that change the same row the one that stands first does it.
@@ -11,6 +11,7 @@ use super::embed::{Embedding, Planned};
 use super::link::Linker;
 use crate::command::{self, Command};
 use crate::names::{inner, required};
+use crate::parse::parse_expression;
 use crate::planner::Planner;
 use crate::tree::{node, string};
 use crate::variables::Variables;
@@ -20,7 +21,7 @@ use pg_query::protobuf::{
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::limits::PARAMETERS_MAX;
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::routine::{Action, Into, Output, Slot};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Expr, Routine, Statement};
@@ -340,23 +341,35 @@ impl Embedding<'_, '_> {
         let mut keep = vec![Action::Assign { slot: count, value }];
         let (mut into, mut arrays) = (Vec::new(), Vec::new());
         for (number, column) in columns.iter().enumerate() {
-            let Some(array) = column.ty.array_of() else {
+            // There are no arrays of arrays: those are kept as text.
+            let kept = match is_array(column.ty) {
+                true => SqlType::Text,
+                false => column.ty,
+            };
+            let Some(array) = kept.array_of() else {
                 let what = format!("type {} RETURNING in a WITH query", column.ty);
                 return Err(SqlError::unsupported(what));
             };
-            let (slot, element) = (
-                self.variables.hidden(array),
-                self.variables.hidden(column.ty),
-            );
+            let (slot, element) = (self.variables.hidden(array), self.variables.hidden(kept));
             self.add(Action::Assign {
                 slot,
                 value: Expr::Const(Value::Null, array),
             });
-            into.push((element, Expr::Column(number, column.ty)));
+            let value = Expr::Column(number, column.ty);
+            let value = match kept == column.ty {
+                true => value,
+                false => Expr::Cast {
+                    input: Box::new(value),
+                    to: kept,
+                    modifier: TypeMod::NONE,
+                    explicit: true,
+                },
+            };
+            into.push((element, value));
             keep.push(Action::AssignElement {
                 slot,
                 index: here.clone(),
-                value: Expr::Param(element, column.ty),
+                value: Expr::Param(element, kept),
             });
             self.variables.numbered.push(Some(slot));
             arrays.push(self.variables.numbered.len() as i32);
@@ -370,8 +383,7 @@ impl Embedding<'_, '_> {
             into,
             body,
         });
-        let names: Vec<String> = columns.into_iter().map(|column| column.name).collect();
-        Ok(rows_of(&arrays, &names))
+        rows_of(&arrays, &columns)
     }
 }
 
@@ -417,11 +429,14 @@ fn give(change: &mut NodeEnum, before: &[Node], recursive: bool) -> SqlResult<()
     Ok(())
 }
 
+/// True for an array whose type has a name that is the same for everybody.
+fn is_array(ty: SqlType) -> bool {
+    ty.element().is_some() && !matches!(ty, SqlType::EnumArray(_) | SqlType::RecordArray)
+}
+
 /// `SELECT r.c0 AS name, … FROM unnest($n, …) AS r (c0, …)`.
-fn rows_of(arrays: &[i32], names: &[String]) -> Node {
-    let columns: Vec<String> = (0..names.len())
-        .map(|number| format!("c{number}"))
-        .collect();
+fn rows_of(arrays: &[i32], kept: &[OutputColumn]) -> SqlResult<Node> {
+    let columns: Vec<String> = (0..kept.len()).map(|number| format!("c{number}")).collect();
     let parameters = arrays.iter().map(|number| {
         node(NodeEnum::ParamRef(ParamRef {
             number: *number,
@@ -442,23 +457,33 @@ fn rows_of(arrays: &[i32], names: &[String]) -> Node {
         }),
         ..RangeFunction::default()
     };
-    let targets = names.iter().zip(&columns).map(|(name, column)| {
-        let reference = ColumnRef {
-            fields: vec![string("r"), string(column)],
-            location: -1,
+    let targets = kept.iter().zip(&columns).map(|(kept, column)| {
+        let value = match is_array(kept.ty) {
+            true => {
+                let name = match kept.ty.element() {
+                    // By its other name it would be of one letter.
+                    Some(SqlType::Bpchar) => "bpchar[]",
+                    _ => kept.ty.name(),
+                };
+                parse_expression(&format!("CAST(r.{column} AS {name})"))?
+            }
+            false => node(NodeEnum::ColumnRef(ColumnRef {
+                fields: vec![string("r"), string(column)],
+                location: -1,
+            })),
         };
-        node(NodeEnum::ResTarget(Box::new(ResTarget {
-            name: name.clone(),
-            val: Some(Box::new(node(NodeEnum::ColumnRef(reference)))),
+        Ok(node(NodeEnum::ResTarget(Box::new(ResTarget {
+            name: kept.name.clone(),
+            val: Some(Box::new(value)),
             location: -1,
             ..ResTarget::default()
-        })))
+        }))))
     });
-    node(NodeEnum::SelectStmt(Box::new(SelectStmt {
-        target_list: targets.collect(),
+    Ok(node(NodeEnum::SelectStmt(Box::new(SelectStmt {
+        target_list: targets.collect::<SqlResult<_>>()?,
         from_clause: vec![node(NodeEnum::RangeFunction(source))],
         limit_option: pg_query::protobuf::LimitOption::Default as i32,
         op: pg_query::protobuf::SetOperation::SetopNone as i32,
         ..SelectStmt::default()
-    })))
+    }))))
 }

@@ -1,0 +1,27 @@
+-- OVERLAPS: of dates, timestamps and times of day, with ends and with intervals, known and unknown.
+select (date '2026-01-01', date '2026-02-01') overlaps (date '2026-01-15', date '2026-03-01');
+select (date '2026-01-01', date '2026-02-01') overlaps (date '2026-02-01', date '2026-03-01');
+select (date '2026-02-01', date '2026-01-01') overlaps (date '2026-03-01', date '2026-01-15');
+select (date '2026-02-01', date '2026-02-01') overlaps (date '2026-02-01', date '2026-03-01');
+select (date '2026-02-15', date '2026-02-15') overlaps (date '2026-02-01', date '2026-03-01');
+select (date '2026-01-01', interval '31 days') overlaps (date '2026-02-01', interval '1 day');
+select (date '2026-01-01', interval '32 days') overlaps (date '2026-02-01', interval '1 day');
+select (date '2026-01-01', interval '32 days') overlaps (date '2026-02-01', date '2026-02-02');
+select (timestamp '2026-01-01 10:00', timestamp '2026-01-01 11:00') overlaps (timestamp '2026-01-01 10:59', interval '1 hour');
+select (timestamp '2026-01-01 10:00', timestamp '2026-01-01 11:00') overlaps (timestamp '2026-01-01 11:00', interval '1 hour');
+select (timestamptz '2026-01-01 10:00+00', timestamptz '2026-01-01 11:00+00') overlaps (timestamptz '2026-01-01 11:30+01', timestamptz '2026-01-01 13:00+01');
+select (time '10:00', time '11:00') overlaps (time '10:30', time '12:00'), (time '10:00', interval '1 hour') overlaps (time '11:00', interval '1 hour');
+select (timetz '10:00+00', timetz '11:00+00') overlaps (timetz '11:30+01', timetz '13:00+01');
+select (date '2026-01-01', null::date) overlaps (date '2026-01-15', date '2026-03-01'), (date '2026-01-20', null::date) overlaps (date '2026-01-15', date '2026-03-01'), (date '2026-04-20', null::date) overlaps (date '2026-01-15', date '2026-03-01');
+select (null::date, date '2026-01-20') overlaps (date '2026-01-15', date '2026-03-01'), (date '2026-01-15', null::date) overlaps (date '2026-01-15', date '2026-03-01'), (null::date, null::date) overlaps (date '2026-01-15', date '2026-03-01');
+select (date '2026-01-01', null::interval) overlaps (date '2026-01-15', interval '1 day'), (date '2026-01-15', interval '1 day') overlaps (date '2026-01-01', null::interval);
+select (date '2026-01-15', date '2026-03-01') overlaps (date '2026-01-01', null::date), (date '2026-01-15', date '2026-03-01') overlaps (date '2026-04-01', null::date);
+select (1, 2) overlaps (3, 4);
+select ('2026-01-01', '2026-01-03') overlaps ('2026-01-02', '2026-01-04');
+select (date '2026-01-01', date '2026-01-03') overlaps (date '2026-01-02');
+select (timestamp '-infinity', timestamp 'infinity') overlaps (timestamp '2026-01-02', interval '0 days');
+create table stay (room int, arrives date, leaves date);
+insert into stay values (1, '2026-05-01', '2026-05-04'), (1, '2026-05-04', '2026-05-06'), (2, '2026-05-02', '2026-05-10');
+select room from stay where (arrives, leaves) overlaps (date '2026-05-04', date '2026-05-05') order by room;
+select room from stay where not (arrives, leaves) overlaps (date '2026-05-04', interval '1 day') order by room;
+drop table stay;
