@@ -235,9 +235,9 @@ impl Session {
     /// Gives an empty table that others see new spaces, if it has not been found that this cannot be. What may still fit is not
     /// worth a wait for others' blocks.
     fn renew(&mut self, copy: &mut CopyInto) -> SqlResult<Option<Pause>> {
-        if copy.renewable.is_none() {
+        let Some(prepared) = copy.renewable.clone() else {
             return Ok(None);
-        }
+        };
         let is_full = self.txn.as_ref().is_some_and(Txn::is_nearly_full);
         if copy.rows < copy.renews_at && !is_full {
             return Ok(None);
@@ -248,15 +248,13 @@ impl Session {
             copy.renews_at = copy.rows + RENEWED_AFTER;
             return Ok(None);
         }
-        let Some(prepared) = copy.renewable.take() else {
-            return Ok(None);
-        };
-        match self.renew_table(copy.inserter.insert()?, copy.mark)? {
-            Renewed::No => {}
-            Renewed::Wait(pause) => {
-                copy.renewable = Some(prepared);
-                return Ok(Some(pause));
-            }
+        let renewed = self.renew_table(copy.inserter.insert()?, copy.mark)?;
+        if let Renewed::Wait(pause) = renewed {
+            return Ok(Some(pause));
+        }
+        copy.renewable = None;
+        match renewed {
+            Renewed::No | Renewed::Wait(_) => {}
             Renewed::Yes { fresh, since } => {
                 let again = self.current(prepared, None)?;
                 let Command::CopyFrom(plan) = &again.planned.command else {

@@ -209,7 +209,8 @@ fn replaced(text: &str, old: &str, new: &str, followed: impl Fn(&str) -> bool) -
     out
 }
 
-fn quoted_always(name: &str) -> String {
+/// A name in quotes, also where it could do without.
+pub(super) fn quoted_always(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 

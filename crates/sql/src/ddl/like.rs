@@ -248,12 +248,11 @@ fn default_of(
     let text = other.columns[number].default.as_deref()?;
     let table = planner.catalog().table_by_id(other.id);
     let bound = table.and_then(|table| table.columns[number].default.as_ref());
-    // The text may name the sequence without the schema, where it would not be found from another one.
-    if other.schema != schema
-        && let Some(id) = bound.and_then(sequence::next_of)
+    // The text may name a sequence without its schema, where it would not be found from another one.
+    if let Some(id) = bound.and_then(sequence::next_of)
         && let Some(named) = planner.catalog().sequence_by_id(id)
     {
-        return Some(sequence::next_value(&named.schema, &named.name));
+        return Some(sequence::next_value(schema, &named.schema, &named.name));
     }
     Some(text.to_string())
 }

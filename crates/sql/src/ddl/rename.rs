@@ -442,7 +442,8 @@ fn rename_in_defaults(draft: &mut Draft, sequence: &SequenceRecord) -> SqlResult
                     "renaming a sequence that a column's default uses in an expression",
                 ));
             }
-            column.default = Some(next_value(&sequence.schema, &sequence.name));
+            let (schema, name) = (&sequence.schema, &sequence.name);
+            column.default = Some(next_value(&table.schema, schema, name));
         }
         record.revision += 1;
         draft.put_table(&record)?;

@@ -1,7 +1,7 @@
-//! CREATE SCHEMA, DROP SCHEMA, ALTER SCHEMA … RENAME.
+//! CREATE SCHEMA, DROP SCHEMA.
 //!
 //! Relies on: `draft`, the other files of `ddl` for what goes with a schema.  Promises: a schema that holds something
-//! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or drop and rename the schemas that are always there
+//! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or RENAME, or drop the schemas that are always there
 //! (0A000).
 
 use super::{drop_table, drop_type, release_sequence, view};

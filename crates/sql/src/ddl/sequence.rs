@@ -3,6 +3,7 @@
 //! Relies on: `draft`.  Promises: PostgreSQL's defaults and bounds for each type.  Accepts and
 //! ignores: CACHE (docs/sql.md).  Does not: count.
 
+use super::hidden::quoted_always;
 use super::{changed_sequence, creation_schema, there_already};
 use crate::catalog::Relation;
 use crate::command::Planned;
@@ -265,16 +266,19 @@ fn own(
     number: usize,
 ) -> SqlResult<String> {
     sequence.owned_by = Some((table.id, number));
-    let quoted = sequence.name.replace('"', "\"\"").replace('\'', "''");
+    let text = next_value(&table.schema, &sequence.schema, &sequence.name);
     draft.add_sequence(sequence)?;
-    Ok(format!("nextval('\"{quoted}\"'::regclass)"))
+    Ok(text)
 }
 
-/// The text of a default that is a sequence's next value.
-pub(super) fn next_value(schema: &str, name: &str) -> String {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-    let name = format!("{}.{}", quoted(schema), quoted(name));
-    format!("nextval('{}'::regclass)", name.replace('\'', "''"))
+/// The text of a default, of a table in the schema `of`, that is a sequence's next value. Of its own schema a table's text
+/// needs no name, which may change.
+pub(super) fn next_value(of: &str, schema: &str, name: &str) -> String {
+    let mut named = quoted_always(name);
+    if of != schema {
+        named = format!("{}.{named}", quoted_always(schema));
+    }
+    format!("nextval('{}'::regclass)", named.replace('\'', "''"))
 }
 
 /// The sequence of a default that is nothing but its next value.
