@@ -64,6 +64,8 @@ states! {
     CHARACTER_NOT_IN_REPERTOIRE = b"22021";
     /// A name that cannot be one.
     INVALID_NAME = b"42602";
+    /// A function of an extension was called with what it does not take.
+    EXTERNAL_ROUTINE_INVOCATION_EXCEPTION = b"39000";
     /// A parameter or setting with an impossible value.
     INVALID_PARAMETER_VALUE = b"22023";
     /// Text that is no value of the type.

@@ -222,6 +222,10 @@ macro_rules! ask_the_session {
             self.host.random()
         }
 
+        fn secret(&self) -> [u8; 16] {
+            self.host.secret()
+        }
+
         fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
             self.host.nextval(sequence)
         }

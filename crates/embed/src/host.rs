@@ -252,6 +252,10 @@ impl quintet_ir::Host for SessionHost {
         self.rand.borrow_mut().next_u64()
     }
 
+    fn secret(&self) -> [u8; 16] {
+        quintet_rt::rand::secret()
+    }
+
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
         self.may(sequence, Privileges::USAGE | Privileges::UPDATE)?;
         self.refuse_if_read_only(sequence, "nextval()")?;

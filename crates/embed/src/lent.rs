@@ -178,6 +178,10 @@ impl quintet_ir::Host for LentHost {
         0
     }
 
+    fn secret(&self) -> [u8; 16] {
+        quintet_rt::rand::secret()
+    }
+
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
         let catalog = &self.facts.schema.catalog;
         if self.is_restricted() {

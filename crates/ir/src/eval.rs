@@ -103,6 +103,13 @@ pub trait Host {
     }
     /// 64 random bits.
     fn random(&self) -> u64;
+    /// 16 random bytes that nobody can foretell who knows others; where secrets do not matter, from [`Host::random`].
+    fn secret(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.random().to_be_bytes());
+        bytes[8..].copy_from_slice(&self.random().to_be_bytes());
+        bytes
+    }
     /// nextval.
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64>;
     /// currval: what nextval gave this session last; `55000` if it never did.

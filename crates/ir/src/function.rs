@@ -14,6 +14,7 @@
 //! | `decimal` | numeric |
 //! | `text`, `text_edit` | text and bytea: measures and searches; cutting, padding, replacing |
 //! | `encoding` | bytes as text, quoting, digests |
+//! | `extension` | what PostgreSQL's extensions `pgcrypto` and `uuid-ossp` bring |
 //! | `format` | format() |
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `record` | rows as text |
@@ -22,6 +23,7 @@
 //! | `json` | json and jsonb |
 //! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
+//! | `ordered` | what ordered-set aggregates take out of a sorted array |
 //! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
 //! | `math` | buckets, angles, digests and other rarities |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
@@ -38,6 +40,7 @@ mod compare;
 mod decimal;
 mod domain;
 mod encoding;
+pub mod extension;
 pub(crate) mod float;
 mod format;
 pub(crate) mod json;
@@ -46,6 +49,7 @@ mod keywords;
 mod like;
 pub(crate) use like::like;
 mod math;
+mod ordered;
 mod pattern;
 mod quantified;
 mod record;
@@ -207,6 +211,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         text::FUNCTIONS,
         text_edit::FUNCTIONS,
         encoding::FUNCTIONS,
+        extension::FUNCTIONS,
         format::FUNCTIONS,
         like::FUNCTIONS,
         pattern::FUNCTIONS,

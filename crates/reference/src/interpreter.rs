@@ -213,6 +213,10 @@ impl Host for Interpreter<'_> {
         self.session.random()
     }
 
+    fn secret(&self) -> [u8; 16] {
+        self.session.secret()
+    }
+
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
         self.session.nextval(sequence)
     }

@@ -167,6 +167,10 @@ impl Host for Asking<'_> {
         self.0.interpreter.random()
     }
 
+    fn secret(&self) -> [u8; 16] {
+        self.0.interpreter.secret()
+    }
+
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
         self.0.interpreter.nextval(sequence)
     }

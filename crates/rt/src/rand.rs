@@ -8,6 +8,23 @@
 //! generators", 2021), its four words filled by splitmix64 (Steele, Lea and Flood, 2014), as its
 //! authors advise.
 
+/// Bytes of the operating system's, which nobody can foretell.
+///
+/// # Panics
+/// As [`Rand::from_os`].
+pub fn secret() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    fill_from_os(&mut bytes);
+    bytes
+}
+
+/// At most 256 bytes: longer requests may be answered in part.
+fn fill_from_os(bytes: &mut [u8]) {
+    let got = rustix::rand::getrandom(&mut *bytes, rustix::rand::GetRandomFlags::empty())
+        .expect("the operating system gives random bytes");
+    assert_eq!(got, bytes.len(), "short requests are answered whole");
+}
+
 /// A seeded generator.
 #[derive(Clone, Debug)]
 pub struct Rand {
@@ -36,9 +53,7 @@ impl Rand {
     /// If the system has no randomness to give, which no supported system does after its start.
     pub fn from_os() -> Rand {
         let mut seed = [0u8; 8];
-        let got = rustix::rand::getrandom(&mut seed[..], rustix::rand::GetRandomFlags::empty())
-            .expect("the operating system gives random bytes");
-        assert_eq!(got, seed.len(), "short requests are answered whole");
+        fill_from_os(&mut seed);
         Rand::seeded(u64::from_le_bytes(seed))
     }
 

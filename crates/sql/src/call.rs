@@ -49,7 +49,7 @@ impl Binder<'_, '_> {
             return self.over(name, call, over);
         }
         if call.agg_within_group {
-            return Err(self.planner.unsupported("WITHIN GROUP", location));
+            return self.within_group(name, call);
         }
         if call.func_variadic {
             return Err(self.planner.unsupported("VARIADIC", location));

@@ -12,8 +12,9 @@
 
 use crate::partition::Divisions;
 use crate::records::{
-    self, AccessRecord, CommentsRecord, Counters, FIRST_ID, ForeignKeyRecord, OnCommit, RecordKey,
-    RoleRecord, RoutineRecord, SchemaRecord, TableRecord, TypeRecord, ViewRecord,
+    self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, FIRST_ID, ForeignKeyRecord,
+    OnCommit, RecordKey, RoleRecord, RoutineRecord, SchemaRecord, TableRecord, TypeRecord,
+    ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -78,6 +79,7 @@ pub struct Catalog {
     comments: BTreeMap<u32, Arc<CommentsRecord>>,
     /// Those that users made.
     schemas: BTreeMap<u32, Arc<SchemaRecord>>,
+    extensions: BTreeMap<u32, Arc<ExtensionRecord>>,
     types: BTreeMap<u32, Arc<TypeRecord>>,
     divisions: Divisions,
     roles: Arc<Roles>,
@@ -118,6 +120,7 @@ impl Catalog {
             views: BTreeMap::new(),
             comments: BTreeMap::new(),
             schemas: BTreeMap::new(),
+            extensions: BTreeMap::new(),
             types: BTreeMap::new(),
             divisions: Divisions::default(),
             roles: Arc::new(Roles::new()),
@@ -184,6 +187,9 @@ impl Catalog {
                 }
                 (RecordKey::Schema(number), value) => {
                     replace(&mut next.schemas, number, value.as_deref())?;
+                }
+                (RecordKey::Extension(number), value) => {
+                    replace(&mut next.extensions, number, value.as_deref())?;
                 }
                 (RecordKey::Type(number), value) => {
                     replace(&mut next.types, number, value.as_deref())?;
@@ -468,6 +474,13 @@ impl Catalog {
     /// All types and domains that users made, oldest first.
     pub(crate) fn user_types(&self) -> impl Iterator<Item = &Arc<TypeRecord>> {
         self.types.values()
+    }
+
+    /// Extensions that users made, with their numbers.
+    pub(crate) fn extensions(&self) -> impl Iterator<Item = (u32, &ExtensionRecord)> {
+        self.extensions
+            .iter()
+            .map(|(number, record)| (*number, &**record))
     }
 
     /// Schemas that users made, with their numbers.

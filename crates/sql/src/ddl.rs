@@ -8,7 +8,7 @@
 //! |---|---|
 //! | here | DROP, TRUNCATE |
 //! | `ddl/rename` | RENAME |
-//! | `ddl/schema` | schemas |
+//! | `ddl/schema`, `ddl/extension` | schemas; extensions |
 //! | `ddl/view` | views |
 //! | `ddl/user_type`, `ddl/domain`, `ddl/drop_type` | types and domains |
 //! | `ddl/comment` | COMMENT ON |
@@ -30,6 +30,7 @@ mod comment;
 mod constraint;
 mod domain;
 mod drop_type;
+mod extension;
 mod foreign_key;
 mod generated;
 mod hidden;
@@ -80,6 +81,7 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::DropStmt(statement) => drop(planner, statement)?,
         NodeEnum::TruncateStmt(statement) => truncate(planner, statement)?,
         NodeEnum::CreateSchemaStmt(statement) => schema::create(planner, statement)?,
+        NodeEnum::CreateExtensionStmt(statement) => extension::create(planner, statement)?,
         NodeEnum::ViewStmt(statement) => view::create(planner, statement)?,
         NodeEnum::CreateFunctionStmt(statement) => routine::plan_create(planner, statement)?,
         NodeEnum::CreateEnumStmt(statement) => user_type::create_enum(planner, statement)?,
@@ -171,6 +173,7 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
             return drop_type::drop(planner, statement);
         }
         ObjectType::ObjectSchema => return schema::drop(planner, statement, cascade),
+        ObjectType::ObjectExtension => return extension::drop(planner, statement),
         other => return drop_other(planner, statement, other),
     };
     let mut dropped = Vec::new();
@@ -282,7 +285,6 @@ fn required_by_constraint(index: &str, table: &str) -> SqlError {
 fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlResult<Planned> {
     let (tag, word) = match kind {
         ObjectType::ObjectMatview => ("DROP MATERIALIZED VIEW", "materialized view"),
-        ObjectType::ObjectExtension => ("DROP EXTENSION", "extension"),
         ObjectType::ObjectTrigger => ("DROP TRIGGER", "trigger"),
         _ => return Err(SqlError::unsupported("DROP of this kind of object")),
     };

@@ -10,8 +10,8 @@ use crate::ddl::{check_keys, refuse_actions};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
 use crate::records::{
-    self, AccessRecord, CommentsRecord, Counters, ForeignKeyRecord, RecordKey, RoleRecord,
-    RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TypeRecord, ViewRecord,
+    self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, ForeignKeyRecord, RecordKey,
+    RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TypeRecord, ViewRecord,
 };
 use crate::stored;
 use crate::system;
@@ -213,6 +213,19 @@ impl<'p, 'a> Draft<'p, 'a> {
     pub fn drop_schema(&mut self, number: u32) {
         self.changes
             .push(records::remove(RecordKey::Schema(number)));
+    }
+
+    /// Writes the record of a new extension.
+    pub fn put_extension(&mut self, record: &ExtensionRecord) -> SqlResult<()> {
+        let key = RecordKey::Extension(self.id());
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
+    /// Removes an extension.
+    pub fn drop_extension(&mut self, number: u32) {
+        self.changes
+            .push(records::remove(RecordKey::Extension(number)));
     }
 
     /// Writes a type's record.

@@ -5,7 +5,7 @@
 //!
 //! | section | what is in it | object | statement |
 //! |---|---|---|---|
-//! | `before` | schemas, sequences, types and domains, tables with primary keys and checks, routines, views | | to be run |
+//! | `before` | schemas, extensions, sequences, types and domains, tables with primary keys and checks, routines, views | | to be run |
 //! | `data` | each table | its name | its columns, as COPY wants them |
 //! | `sequence` | each sequence | its number | its name as a literal |
 //! | `after` | indexes, unique constraints, owners of sequences, foreign keys, comments | | to be run |
@@ -74,6 +74,14 @@ impl Catalog {
         let run = String::new;
         for (_, name) in self.own_schemas().filter(|(_, name)| !is_temporary(name)) {
             add("before", run(), format!("CREATE SCHEMA {}", quoted(name)));
+        }
+        for (_, record) in self.extensions() {
+            let (name, schema) = (quoted(&record.name), quoted(&record.schema));
+            add(
+                "before",
+                run(),
+                format!("CREATE EXTENSION {name} WITH SCHEMA {schema}"),
+            );
         }
         let path = |schema: &str| match schema {
             "public" => None,

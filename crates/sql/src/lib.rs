@@ -29,7 +29,7 @@
 //! | `from`, `join_clause`, `function_source`, `set_source`, `unnest`, `with`, `recursion` | sources of rows as they are written |
 //! | `join`, `sizes`, `access`, `condition`, `implied`, `array_key`, `rewrite` | their order and their access paths |
 //! | `select`, `output`, `values`, `set_operation`, `limit`, `locking` | queries |
-//! | `group`, `grouping_sets`, `distinct`, `window` | what queries make of several rows |
+//! | `group`, `grouping_sets`, `within_group`, `distinct`, `window` | what queries make of several rows |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
 //! | `sets`, `expanded` | sets in select lists |
 //! | `view` | views, where they are used |
@@ -114,6 +114,7 @@ mod variables;
 mod view;
 mod window;
 mod with;
+mod within_group;
 
 pub use catalog::{Catalog, CatalogChange};
 pub use command::{Command, Planned};

@@ -300,6 +300,14 @@ pub(crate) struct SchemaRecord {
     pub name: String,
 }
 
+/// An extension that was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ExtensionRecord {
+    pub name: String,
+    /// Where PostgreSQL would have its functions.
+    pub schema: String,
+}
+
 /// A role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RoleRecord {
@@ -376,6 +384,7 @@ pub(crate) enum RecordKey {
     View(TableId),
     Comments(u32),
     Schema(u32),
+    Extension(u32),
     Type(u32),
     /// How this table is divided.
     Partitioning(TableId),
@@ -396,6 +405,7 @@ impl RecordKey {
             RecordKey::View(id) => (5, id.0),
             RecordKey::Comments(number) => (6, number),
             RecordKey::Schema(number) => (7, number),
+            RecordKey::Extension(number) => (8, number),
             RecordKey::Type(number) => (16, number),
             RecordKey::Partitioning(id) => (20, id.0),
             RecordKey::Partition(id) => (21, id.0),
@@ -420,6 +430,7 @@ impl RecordKey {
             RecordKey::Counters
             | RecordKey::ForeignKey(_)
             | RecordKey::Comments(_)
+            | RecordKey::Extension(_)
             | RecordKey::Partitioning(_)
             | RecordKey::Role(_)
             | RecordKey::Access(_) => return None,
@@ -444,6 +455,7 @@ impl RecordKey {
             (5, _) => Ok(RecordKey::View(TableId(number))),
             (6, _) => Ok(RecordKey::Comments(number)),
             (7, _) => Ok(RecordKey::Schema(number)),
+            (8, _) => Ok(RecordKey::Extension(number)),
             (16, _) => Ok(RecordKey::Type(number)),
             (20, _) => Ok(RecordKey::Partitioning(TableId(number))),
             (21, _) => Ok(RecordKey::Partition(TableId(number))),

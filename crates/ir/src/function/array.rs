@@ -5,7 +5,9 @@
 //! other lower bounds than 1.
 
 use super::text::count;
-use super::{Function, Resolved, builtin as new, does_not_exist, fail, int, str, wrong_type};
+use super::{
+    Function, Resolved, builtin as new, does_not_exist, fail, int, ordered, str, wrong_type,
+};
 use crate::cast::{common_type, is_implicit};
 use crate::eval::Host;
 use crate::routine::{set_element, subscript_out_of_range};
@@ -99,14 +101,14 @@ impl Polymorphic {
     }
 }
 
-fn array(value: &Value) -> &Array {
+pub(super) fn array(value: &Value) -> &Array {
     match value {
         Value::Array(array) => array,
         other => wrong_type(other),
     }
 }
 
-fn make(element: SqlType, values: Vec<Value>) -> Value {
+pub(super) fn make(element: SqlType, values: Vec<Value>) -> Value {
     Value::Array(Box::new(Array { element, values }))
 }
 
@@ -445,6 +447,8 @@ const FILL_MAX: usize = 1_000_000;
 /// What arrays may become when they are put together: a statement's memory does not count values that nobody keeps.
 const ELEMENTS_MAX: usize = 4_000_000;
 const INTS: Kind = Fixed(SqlType::Int4Array);
+const FLOAT: Kind = Fixed(SqlType::Float8);
+const FLOATS: Kind = Fixed(SqlType::Float8Array);
 const TEXTS: Kind = Fixed(SqlType::TextArray);
 
 static FUNCTIONS: &[Polymorphic] = &[
@@ -478,6 +482,12 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("width_bucket", &[Element, Whole], INT, bucket),
     poly("string_to_array", &[TEXT, TEXT], TEXTS, split).lenient(),
     poly("string_to_array", &[TEXT, TEXT, TEXT], TEXTS, split).lenient(),
+    // Ordered sets, of their sorted array and a fraction.
+    poly("[mode]", &[Whole], Element, ordered::mode),
+    poly("[disc]", &[Whole, FLOAT], Element, ordered::discrete),
+    poly("[disc]", &[Whole, FLOATS], Whole, ordered::discrete),
+    poly("[cont]", &[Whole, FLOAT], Element, ordered::continuous),
+    poly("[cont]", &[Whole, FLOATS], Whole, ordered::continuous),
     poly("||", &[Whole, Whole], Whole, concatenate).lenient(),
     poly("||", &[Whole, Element], Whole, append).lenient(),
     poly("||", &[Element, Whole], Whole, prepend).lenient(),

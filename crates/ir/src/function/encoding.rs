@@ -1,11 +1,12 @@
 //! Bytes as text and back, quoting, digests.
 //!
-//! Relies on: the `md5` crate.  Promises: `decode(encode(x, f), f) = x` for every format.
+//! Relies on: the `md-5` crate.  Promises: `decode(encode(x, f), f) = x` for every format.
 //! Does not: know character sets; all text is UTF-8.
 
 use super::text::bytes;
 use super::{Function, builtin as new, fail, str};
 use crate::eval::Host;
+use md5::Digest;
 use quintet_base::SqlType::{Bytea, Text, Unknown};
 use quintet_base::{SqlError, SqlResult, SqlState, Value, text_format};
 
@@ -175,7 +176,7 @@ fn md5(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         Value::Bytea(bytes) => bytes,
         other => str(other).as_bytes(),
     };
-    Ok(Value::text(hex(&md5::compute(bytes).0)))
+    Ok(Value::text(hex(&md5::Md5::digest(bytes))))
 }
 
 /// A text as a literal, escapes written so that they survive either string syntax.

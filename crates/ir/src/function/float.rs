@@ -11,7 +11,7 @@ use quintet_base::SqlType::{Float4, Float8};
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 
 /// Any float argument, widened.
-fn float(value: &Value) -> f64 {
+pub(super) fn float(value: &Value) -> f64 {
     match value {
         Value::Float8(v) => *v,
         Value::Float4(v) => f64::from(*v),

@@ -24,10 +24,8 @@ fn random(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Float8(bits as f64 / (1u64 << BITS) as f64))
 }
 
-fn random_uuid(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&host.random().to_be_bytes());
-    bytes[8..].copy_from_slice(&host.random().to_be_bytes());
+pub(super) fn random_uuid(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let mut bytes = host.secret();
     // Version 4, variant 1 (RFC 9562, section 5.4).
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;

@@ -37,7 +37,10 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
             column_of(&table, element)?;
         }
     }
-    let what = if !matches!(statement.access_method.as_str(), "" | "btree" | "hash") {
+    let what = if !matches!(
+        statement.access_method.as_str(),
+        "" | "btree" | "hash" | "brin"
+    ) {
         Some(format!("an index USING {}", statement.access_method))
     } else if statement.nulls_not_distinct {
         Some("NULLS NOT DISTINCT".to_string())

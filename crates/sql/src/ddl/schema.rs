@@ -134,6 +134,17 @@ pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult
             Relation::Index(..) | Relation::PrimaryKey(_) => {}
         }
     }
+    let extensions = catalog.extensions();
+    let extensions = extensions.filter(|(_, record)| record.schema == schema);
+    let extensions: Vec<u32> = extensions
+        .map(|(number, record)| {
+            details.push(format!(
+                "extension {} depends on schema {schema}",
+                record.name
+            ));
+            number
+        })
+        .collect();
     let routines = catalog.all_routines();
     let routines = routines.filter(|routine| routine.record.schema == schema);
     let routines: Vec<(RoutineId, String)> = routines
@@ -190,5 +201,8 @@ pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult
     }
     let types: Vec<u32> = types.iter().map(|record| record.id).collect();
     drop_type::release(draft, &types, true, &together, &routines)?;
+    for number in extensions {
+        draft.drop_extension(number);
+    }
     Ok(())
 }

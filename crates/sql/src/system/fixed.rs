@@ -12,6 +12,7 @@ use quintet_base::types::TypeFamily;
 use quintet_base::{SqlType, Value};
 use quintet_ir::Expr;
 use quintet_ir::function;
+use quintet_ir::function::extension::EXTENSIONS;
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
@@ -182,15 +183,47 @@ pub(super) const RELATIONS: &[Definition] = &[
             "extrelocatable",
             "extversion",
         ],
-        rows: |_| {
-            vec![vec![
-                oid(PLPGSQL.0),
-                text("plpgsql"),
-                oid(OWNER),
-                oid(PG_CATALOG),
-                flag(false),
-                text("1.0"),
-            ]]
+        rows: |planner| {
+            let row = |number, name: &str, schema, movable, version: &str| {
+                vec![
+                    oid(number),
+                    text(name),
+                    oid(OWNER),
+                    oid(schema),
+                    flag(movable),
+                    text(version),
+                ]
+            };
+            let catalog = planner.catalog();
+            let schemas = super::schemas(catalog);
+            let number = |schema: &str| {
+                let found = schemas.iter().find(|(_, name)| name == schema);
+                found.map_or(0, |(number, _)| *number)
+            };
+            let mut rows = vec![row(PLPGSQL.0, "plpgsql", PG_CATALOG, false, "1.0")];
+            rows.extend(catalog.extensions().map(|(id, record)| {
+                let known = EXTENSIONS.iter().find(|known| known.name == record.name);
+                let version = known.map_or("", |known| known.version);
+                row(id, &record.name, number(&record.schema), true, version)
+            }));
+            rows
+        },
+    },
+    Definition {
+        name: "pg_available_extensions",
+        columns: &["name", "default_version", "installed_version", "comment"],
+        rows: |planner| {
+            let plpgsql = ("plpgsql", "1.0", PLPGSQL.1);
+            let known = EXTENSIONS
+                .iter()
+                .map(|known| (known.name, known.version, known.comment));
+            let row = |(name, version, comment): (&str, &str, &str)| {
+                let mut made = planner.catalog().extensions();
+                let there = name == plpgsql.0 || made.any(|(_, record)| record.name == name);
+                let installed = if there { text(version) } else { Value::Null };
+                vec![text(name), text(version), installed, text(comment)]
+            };
+            known.chain([plpgsql]).map(row).collect()
         },
     },
 ];
