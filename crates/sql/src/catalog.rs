@@ -13,8 +13,8 @@
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, FIRST_ID, ForeignKeyRecord,
-    OnCommit, RecordKey, RoleRecord, RoutineRecord, SchemaRecord, TableRecord, TypeRecord,
-    ViewRecord,
+    OnCommit, RecordKey, RoleRecord, RoutineRecord, SchemaRecord, TableRecord, TriggerRecord,
+    TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -80,6 +80,9 @@ pub struct Catalog {
     /// Those that users made.
     schemas: BTreeMap<u32, Arc<SchemaRecord>>,
     extensions: BTreeMap<u32, Arc<ExtensionRecord>>,
+    triggers: BTreeMap<u32, Arc<TriggerRecord>>,
+    /// In the order in which they fire, by name.
+    triggers_of: BTreeMap<TableId, Vec<Arc<TriggerRecord>>>,
     types: BTreeMap<u32, Arc<TypeRecord>>,
     divisions: Divisions,
     roles: Arc<Roles>,
@@ -121,6 +124,8 @@ impl Catalog {
             comments: BTreeMap::new(),
             schemas: BTreeMap::new(),
             extensions: BTreeMap::new(),
+            triggers: BTreeMap::new(),
+            triggers_of: BTreeMap::new(),
             types: BTreeMap::new(),
             divisions: Divisions::default(),
             roles: Arc::new(Roles::new()),
@@ -148,6 +153,7 @@ impl Catalog {
         let mut tables = Vec::new();
         let mut divided = BTreeSet::new();
         let mut roles: Option<Roles> = None;
+        let mut triggers_changed = false;
         // Tables last: their defaults name sequences, their columns types.
         for change in changes {
             match (RecordKey::decode(&change.key)?, &change.value) {
@@ -188,6 +194,10 @@ impl Catalog {
                 (RecordKey::Schema(number), value) => {
                     replace(&mut next.schemas, number, value.as_deref())?;
                 }
+                (RecordKey::Trigger(number), value) => {
+                    replace(&mut next.triggers, number, value.as_deref())?;
+                    triggers_changed = true;
+                }
                 (RecordKey::Extension(number), value) => {
                     replace(&mut next.extensions, number, value.as_deref())?;
                 }
@@ -213,6 +223,9 @@ impl Catalog {
         if let Some(mut roles) = roles {
             roles.settle();
             next.roles = Arc::new(roles);
+        }
+        if triggers_changed {
+            next.sort_triggers();
         }
         next.index_names();
         for (id, value) in tables {
@@ -474,6 +487,32 @@ impl Catalog {
     /// All types and domains that users made, oldest first.
     pub(crate) fn user_types(&self) -> impl Iterator<Item = &Arc<TypeRecord>> {
         self.types.values()
+    }
+
+    /// A trigger by its number.
+    pub(crate) fn trigger(&self, number: u32) -> Option<&Arc<TriggerRecord>> {
+        self.triggers.get(&number)
+    }
+
+    /// All triggers, oldest first.
+    pub(crate) fn triggers(&self) -> impl Iterator<Item = &Arc<TriggerRecord>> {
+        self.triggers.values()
+    }
+
+    /// The triggers of a table, by name.
+    pub(crate) fn triggers_of(&self, table: TableId) -> &[Arc<TriggerRecord>] {
+        self.triggers_of.get(&table).map_or(&[], Vec::as_slice)
+    }
+
+    fn sort_triggers(&mut self) {
+        self.triggers_of.clear();
+        for trigger in self.triggers.values() {
+            let all = self.triggers_of.entry(trigger.table).or_default();
+            all.push(Arc::clone(trigger));
+        }
+        for all in self.triggers_of.values_mut() {
+            all.sort_by(|one, other| one.name.cmp(&other.name));
+        }
     }
 
     /// Extensions that users made, with their numbers.

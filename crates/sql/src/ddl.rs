@@ -9,6 +9,7 @@
 //! | here | DROP, TRUNCATE |
 //! | `ddl/rename` | RENAME |
 //! | `ddl/schema`, `ddl/extension` | schemas; extensions |
+//! | `ddl/trigger` | triggers |
 //! | `ddl/view` | views |
 //! | `ddl/user_type`, `ddl/domain`, `ddl/drop_type` | types and domains |
 //! | `ddl/comment` | COMMENT ON |
@@ -43,6 +44,7 @@ mod sequence;
 mod table;
 mod table_as;
 mod temporary;
+mod trigger;
 mod user_type;
 mod view;
 
@@ -67,6 +69,7 @@ use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Object, ObjectKind, Privileges};
 pub(crate) use table_as::select_into;
 pub use temporary::{plan_commit, plan_discard};
+pub(crate) use trigger::{refuse_unfired, release_function};
 
 /// Plans a schema change; `None` if the statement is none.
 pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<Planned>> {
@@ -81,6 +84,7 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::DropStmt(statement) => drop(planner, statement)?,
         NodeEnum::TruncateStmt(statement) => truncate(planner, statement)?,
         NodeEnum::CreateSchemaStmt(statement) => schema::create(planner, statement)?,
+        NodeEnum::CreateTrigStmt(statement) => trigger::create(planner, statement)?,
         NodeEnum::CreateExtensionStmt(statement) => extension::create(planner, statement)?,
         NodeEnum::ViewStmt(statement) => view::create(planner, statement)?,
         NodeEnum::CreateFunctionStmt(statement) => routine::plan_create(planner, statement)?,
@@ -174,6 +178,7 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         }
         ObjectType::ObjectSchema => return schema::drop(planner, statement, cascade),
         ObjectType::ObjectExtension => return extension::drop(planner, statement),
+        ObjectType::ObjectTrigger => return trigger::drop(planner, statement),
         other => return drop_other(planner, statement, other),
     };
     let mut dropped = Vec::new();
@@ -285,7 +290,6 @@ fn required_by_constraint(index: &str, table: &str) -> SqlError {
 fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlResult<Planned> {
     let (tag, word) = match kind {
         ObjectType::ObjectMatview => ("DROP MATERIALIZED VIEW", "materialized view"),
-        ObjectType::ObjectTrigger => ("DROP TRIGGER", "trigger"),
         _ => return Err(SqlError::unsupported("DROP of this kind of object")),
     };
     if !statement.missing_ok {

@@ -6,12 +6,13 @@
 
 use crate::catalog::{Catalog, CatalogChange, Relation};
 use crate::command::{Command, DdlPlan, Planned};
-use crate::ddl::{check_keys, refuse_actions};
+use crate::ddl::{check_keys, refuse_actions, refuse_unfired};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, ForeignKeyRecord, RecordKey,
-    RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TypeRecord, ViewRecord,
+    RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TriggerRecord,
+    TypeRecord, ViewRecord,
 };
 use crate::stored;
 use crate::system;
@@ -213,6 +214,19 @@ impl<'p, 'a> Draft<'p, 'a> {
     pub fn drop_schema(&mut self, number: u32) {
         self.changes
             .push(records::remove(RecordKey::Schema(number)));
+    }
+
+    /// Writes a trigger's record.
+    pub fn put_trigger(&mut self, record: &TriggerRecord) -> SqlResult<()> {
+        let key = RecordKey::Trigger(record.id);
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
+    /// Removes a trigger.
+    pub fn drop_trigger(&mut self, number: u32) {
+        self.changes
+            .push(records::remove(RecordKey::Trigger(number)));
     }
 
     /// Writes the record of a new extension.
@@ -444,6 +458,9 @@ impl<'p, 'a> Draft<'p, 'a> {
         }
         self.drop_spaces(spaces_of(table));
         self.drop_division(table.id);
+        for trigger in self.planner.catalog().triggers_of(table.id) {
+            self.drop_trigger(trigger.id);
+        }
         let keys: Vec<ConstraintId> = (self.planner.catalog().foreign_keys_of(table.id))
             .map(|key| key.id)
             .collect();
@@ -512,6 +529,7 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.forget_comments(&next)?;
         for key in next.foreign_keys() {
             refuse_actions(&next, key)?;
+            refuse_unfired(&next, key)?;
         }
         check_keys(self.planner, &next)?;
         let neighbours = self.neighbours(&next)?;

@@ -74,7 +74,13 @@ impl<'b, 'a> Binder<'b, 'a> {
                 let (place, ty) = self.planner.param_type(param.number, param.location)?;
                 Ok(Expr::Param(place, ty))
             }
-            NodeEnum::ColumnRef(column) => self.column(column),
+            NodeEnum::ColumnRef(column) => match self.column(column) {
+                Ok(found) => Ok(found),
+                Err(error) => match self.row(node)? {
+                    Some(row) => self.record(row),
+                    None => Err(error),
+                },
+            },
             NodeEnum::AExpr(expr) => self.operator(expr),
             NodeEnum::BoolExpr(expr) => self.boolean_operator(expr),
             NodeEnum::FuncCall(call) => self.call(call),
@@ -102,7 +108,10 @@ impl<'b, 'a> Binder<'b, 'a> {
             NodeEnum::SqlvalueFunction(function) => self.value_function(function),
             NodeEnum::SubLink(link) => self.subquery(link),
             NodeEnum::CollateClause(clause) => self.collate(clause),
-            NodeEnum::RowExpr(_) => Err(self.planner.unsupported("a row as a value", place)),
+            NodeEnum::RowExpr(_) => match self.row(node)? {
+                Some(row) => self.record(row),
+                None => Err(self.planner.unsupported("a row as a value", place)),
+            },
             NodeEnum::AIndirection(indirection) => self.subscript(indirection),
             NodeEnum::SetToDefault(_) => Err(self.planner.error(
                 SqlState::SYNTAX_ERROR,
@@ -264,7 +273,15 @@ impl<'b, 'a> Binder<'b, 'a> {
                 None => Ok(made),
             };
         }
-        let expr = self.bind(arg)?;
+        let mut expr = self.bind(arg)?;
+        if let Expr::Call {
+            ty: is @ SqlType::Record,
+            ..
+        } = &mut expr
+        {
+            // A row is its text already.
+            *is = SqlType::Text;
+        }
         let cast = coerce::explicit(self.planner, expr, ty, modifier).map_err(self.planner.at(
             match cast.location {
                 at if at >= 0 && !matches!(inner(arg), Some(NodeEnum::AConst(_))) => at,
@@ -497,8 +514,10 @@ impl<'b, 'a> Binder<'b, 'a> {
             return self.apply("[:]", bounds).map_err(here);
         }
         let mut index = bound(upper, 1)?;
-        if array.ty().is_vector() {
-            // The catalogue's vectors count from 0.
+        let from_zero = self.planner.variables.and_then(|known| known.from_zero);
+        let is_argv = matches!(array, Expr::Param(slot, _) if Some(slot) == from_zero);
+        if array.ty().is_vector() || is_argv {
+            // The catalogue's vectors count from 0, and so do the arguments of a trigger.
             let one = Expr::Const(Value::Int4(1), SqlType::Int4);
             index = self.apply("+", vec![index, one]).map_err(&here)?;
         }

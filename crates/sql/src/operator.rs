@@ -82,6 +82,17 @@ impl Binder<'_, '_> {
             }
             AexprDistinct | AexprNotDistinct => {
                 let negated = expr.kind() == AexprNotDistinct;
+                if may_be_row(left)
+                    && may_be_row(right)
+                    && let Some(left) = self.row(left)?
+                    && let Some(right) = self.row(right)?
+                {
+                    let op = match negated {
+                        true => CompareOp::Eq,
+                        false => CompareOp::Ne,
+                    };
+                    return self.same_rows(op, left, right).map_err(here);
+                }
                 let (left, right) = (self.bind(left)?, self.bind(right)?);
                 let (left, right) = self.same_type(CompareOp::Eq, left, right).map_err(here)?;
                 Ok(Expr::Distinct {

@@ -47,6 +47,7 @@ mod tokens;
 mod tree;
 mod walk;
 
+pub(crate) use header::TRIGGER_VARIABLES;
 pub(crate) use tree::*;
 
 use pg_query::protobuf::CreateFunctionStmt;

@@ -200,6 +200,39 @@ pub(crate) struct ForeignKeyRecord {
     pub validated: bool,
 }
 
+/// A trigger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TriggerRecord {
+    pub id: u32,
+    pub table: TableId,
+    pub name: String,
+    pub function: RoutineId,
+    /// Before the change, not after it.
+    pub before: bool,
+    /// For each row, not once for a statement.
+    pub row: bool,
+    pub insert: bool,
+    pub update: bool,
+    pub delete: bool,
+    /// UPDATE OF: the numbers of the columns; empty: of any.
+    pub columns: Vec<usize>,
+    /// WHEN, as text.
+    pub condition: Option<String>,
+    /// TG_ARGV.
+    pub arguments: Vec<String>,
+    /// CREATE CONSTRAINT TRIGGER, which is never deferred.
+    pub constraint: bool,
+    /// As PostgreSQL's catalogue has it: `O`, `D`, `R`, `A`.
+    pub enabled: char,
+}
+
+impl TriggerRecord {
+    /// Whether it fires at all: `R` waits for a replica's session, and there is none.
+    pub fn is_enabled(&self) -> bool {
+        matches!(self.enabled, 'O' | 'A')
+    }
+}
+
 /// A view. What it uses is what keeps others from going; see `ddl::view`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ViewRecord {
@@ -385,6 +418,7 @@ pub(crate) enum RecordKey {
     Comments(u32),
     Schema(u32),
     Extension(u32),
+    Trigger(u32),
     Type(u32),
     /// How this table is divided.
     Partitioning(TableId),
@@ -406,6 +440,7 @@ impl RecordKey {
             RecordKey::Comments(number) => (6, number),
             RecordKey::Schema(number) => (7, number),
             RecordKey::Extension(number) => (8, number),
+            RecordKey::Trigger(number) => (9, number),
             RecordKey::Type(number) => (16, number),
             RecordKey::Partitioning(id) => (20, id.0),
             RecordKey::Partition(id) => (21, id.0),
@@ -431,6 +466,7 @@ impl RecordKey {
             | RecordKey::ForeignKey(_)
             | RecordKey::Comments(_)
             | RecordKey::Extension(_)
+            | RecordKey::Trigger(_)
             | RecordKey::Partitioning(_)
             | RecordKey::Role(_)
             | RecordKey::Access(_) => return None,
@@ -456,6 +492,7 @@ impl RecordKey {
             (6, _) => Ok(RecordKey::Comments(number)),
             (7, _) => Ok(RecordKey::Schema(number)),
             (8, _) => Ok(RecordKey::Extension(number)),
+            (9, _) => Ok(RecordKey::Trigger(number)),
             (16, _) => Ok(RecordKey::Type(number)),
             (20, _) => Ok(RecordKey::Partitioning(TableId(number))),
             (21, _) => Ok(RecordKey::Partition(TableId(number))),

@@ -20,6 +20,7 @@
 //! | `hold` | statements whose expressions call functions |
 //! | `changes` | WITH queries that change rows |
 //! | `merge` | MERGE |
+//! | `fire` | changes of tables that have triggers |
 //! | `link` | a routine with those it calls, as one program |
 //! | `embed` | texts of SQL inside a routine to expressions and statements |
 //! | `lower` | bodies in PL/pgSQL to steps; `lower/declare` variables, `lower/assign` targets, `lower/raise` messages |
@@ -32,6 +33,7 @@ mod create;
 mod domain;
 mod embed;
 mod explain;
+mod fire;
 mod hold;
 mod link;
 mod lower;
@@ -61,6 +63,7 @@ pub(crate) use call::{
 pub(crate) use changes::{has_changes, plan_changes};
 pub(crate) use create::{find, plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
+pub(crate) use fire::fires;
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
 pub(crate) use signature::{Parameter, Signature, describe};

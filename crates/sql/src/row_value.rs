@@ -2,8 +2,8 @@
 //!
 //! Relies on: `scope`, `variables`, `routine` for calls.  Promises: a row is its fields, bound one by one, so
 //! that nothing below the binder knows rows; a column's name comes before a variable's, and that before a
-//! table's.  Does not: make a row one value: it stands where it is compared, tested, taken apart,
-//! assigned or passed, and is refused elsewhere.
+//! table's.  Does not: make a row one value but for its text, of type record: it stands where it is compared, tested, taken apart,
+//! assigned, passed or shown.
 
 use crate::coerce;
 use crate::expr::{Binder, and};
@@ -11,7 +11,7 @@ use crate::names::{self, inner, required};
 use crate::variables::{Shape, Variables};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{ColumnRef, Node};
-use quintet_base::{SqlError, SqlResult, SqlState, TableId, TypeMod};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod};
 use quintet_ir::{CompareOp, Expr};
 
 /// A row.
@@ -140,6 +140,20 @@ impl Binder<'_, '_> {
             fields: fields.collect(),
             table: table.columns.first().and_then(|c| c.origin).map(|o| o.0),
         }))
+    }
+
+    /// A row as one value of type record: its text.
+    ///
+    /// # Errors
+    /// What settling its fields says.
+    pub(crate) fn record(&self, row: Row) -> SqlResult<Expr> {
+        let fields = row.fields.into_iter();
+        let fields = fields.map(|field| coerce::settle(self.planner, field.expr));
+        let mut record = self.apply("()", fields.collect::<SqlResult<_>>()?)?;
+        if let Expr::Call { ty, .. } = &mut record {
+            *ty = SqlType::Record;
+        }
+        Ok(record)
     }
 
     /// `left = right` of two rows of which one has a type of its own: NULL is like NULL then.

@@ -3,7 +3,7 @@
 //! Relies on: every file that plans a kind.  Promises: a statement that no file plans is 0A000 by
 //! name.  Does not: plan anything itself.
 
-use crate::command::Planned;
+use crate::command::{Command, Planned};
 use crate::planner::Planner;
 use crate::{
     advisory, copy, ddl, delete, feed, insert, output, routine, select, set_config, sleep, update,
@@ -49,9 +49,15 @@ pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Pl
             let plan = without_projection(query.plan, outputs.len());
             planner.run(Statement::Query(plan), outputs, "SELECT")
         }
-        NodeEnum::InsertStmt(statement) => insert::plan_insert(planner, statement),
-        NodeEnum::UpdateStmt(statement) => update::plan_update(planner, statement),
-        NodeEnum::DeleteStmt(statement) => delete::plan_delete(planner, statement),
+        NodeEnum::InsertStmt(statement) => {
+            with_triggers(planner, node, insert::plan_insert(planner, statement)?)
+        }
+        NodeEnum::UpdateStmt(statement) => {
+            with_triggers(planner, node, update::plan_update(planner, statement)?)
+        }
+        NodeEnum::DeleteStmt(statement) => {
+            with_triggers(planner, node, delete::plan_delete(planner, statement)?)
+        }
         NodeEnum::CallStmt(statement) => routine::plan_call(planner, statement),
         NodeEnum::DoStmt(statement) => routine::plan_do(planner, statement),
         NodeEnum::CopyStmt(statement) => copy::plan_copy(planner, statement),
@@ -62,6 +68,20 @@ pub(crate) fn plan_statement(planner: &Planner, node: &NodeEnum) -> SqlResult<Pl
                 None => Err(unsupported(node)),
             },
         },
+    }
+}
+
+/// What a client sends is a routine if it fires triggers.
+fn with_triggers(planner: &Planner, node: &NodeEnum, planned: Planned) -> SqlResult<Planned> {
+    let fires = match &planned.command {
+        Command::Run(procedure) => procedure
+            .statement()
+            .is_some_and(|statement| routine::fires(planner.catalog(), statement)),
+        _ => false,
+    };
+    match fires && planner.variables.is_none() {
+        true => routine::plan_changes(planner, node),
+        false => Ok(planned),
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Variables {
     pub conflict: Conflict,
     /// Slots of variables and parameters that are of a domain, with its number.
     pub domains: BTreeMap<usize, u32>,
+    /// The slot of an array whose first element has the number 0: TG_ARGV.
+    pub from_zero: Option<usize>,
     /// The domain that the routine returns.
     pub result_domain: Option<u32>,
     blocks: Vec<Block>,
@@ -102,6 +104,18 @@ impl Variables {
         for (name, slot) in fields {
             let variable = self.shapes.len();
             self.shapes.push(Shape::Scalar(*slot));
+            self.declare(name, variable);
+        }
+        before
+    }
+
+    /// A block with a row variable for each of these, with its fields, begins; what [`Variables::leave_row`] wants to know.
+    pub fn enter_rows(&mut self, rows: Vec<(&str, Vec<(String, usize)>)>) -> usize {
+        let before = self.shapes.len();
+        self.enter(None);
+        for (name, fields) in rows {
+            let variable = self.shapes.len();
+            self.shapes.push(Shape::Row(fields));
             self.declare(name, variable);
         }
         before

@@ -3,7 +3,7 @@
 //! Relies on: `draft`, `constraint`.  Promises: all commands of one statement take effect together:
 //! rows are rewritten at most once, checks are verified on the rows as they will be.  Accepts and
 //! ignores: storage parameters, STATISTICS, STORAGE, LOGGED, CLUSTER (docs/sql.md).
-//! Does not: triggers, rules, inheritance, row security (0A000).
+//! Does not: rules, inheritance, row security (0A000).
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -24,7 +24,7 @@ mod constraint;
 mod finish;
 
 use super::constraint::Constraints;
-use super::{partition, record_of};
+use super::{partition, record_of, trigger};
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::from::target_table;
@@ -245,6 +245,7 @@ impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
             AtAddIdentity => self.add_identity(command),
             AtValidateConstraint => self.validate_constraint(command),
             AtAlterConstraint => self.alter_constraint(command),
+            other if trigger::switch(self.draft, &self.table, other, &command.name)? => Ok(()),
             other => Err(SqlError::unsupported(format!(
                 "ALTER TABLE … {}",
                 describe(other)
@@ -262,10 +263,6 @@ fn describe(kind: AlterTableType) -> &'static str {
         AtDropExpression | AtSetExpression => "SET or DROP EXPRESSION",
         AtSetAccessMethod => "SET ACCESS METHOD",
         AtSetTableSpace => "SET TABLESPACE",
-        AtEnableTrig | AtEnableAlwaysTrig | AtEnableReplicaTrig | AtDisableTrig
-        | AtEnableTrigAll | AtDisableTrigAll | AtEnableTrigUser | AtDisableTrigUser => {
-            "ENABLE or DISABLE TRIGGER"
-        }
         AtEnableRule | AtEnableAlwaysRule | AtEnableReplicaRule | AtDisableRule => {
             "ENABLE or DISABLE RULE"
         }

@@ -6,6 +6,7 @@
 use super::generated;
 use super::hidden;
 use super::sequence::{next_of, next_value};
+use super::trigger::condition_names;
 use super::user_type::texts_of;
 use super::view::refuse_rename;
 use super::{changed_sequence, record_of};
@@ -17,7 +18,7 @@ use crate::insert::column_number;
 use crate::names::{inner, required};
 use crate::parse;
 use crate::planner::Planner;
-use crate::records::{ForeignKeyRecord, RoutineRecord, SequenceRecord, TableRecord};
+use crate::records::{ForeignKeyRecord, RoutineRecord, SequenceRecord, TableRecord, TriggerRecord};
 use crate::rewrite::same;
 use crate::routine;
 use crate::stored;
@@ -53,6 +54,7 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
     match statement.rename_type() {
         ObjectType::ObjectColumn => column(planner, relation, statement),
         ObjectType::ObjectTabconstraint => constraint(planner, relation, statement),
+        ObjectType::ObjectTrigger => super::trigger::rename(planner, statement),
         ObjectType::ObjectTable => whole(planner, relation, statement, "ALTER TABLE"),
         ObjectType::ObjectIndex => whole(planner, relation, statement, "ALTER INDEX"),
         ObjectType::ObjectSequence => whole(planner, relation, statement, "ALTER SEQUENCE"),
@@ -94,6 +96,17 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
     record.revision += 1;
     let mut draft = Draft::new(planner);
     draft.put_table(&record)?;
+    for trigger in planner.catalog().triggers_of(table.id) {
+        if let Some(text) = &trigger.condition
+            && condition_names(trigger, old)
+        {
+            let condition = Some(hidden::with_name(text, old, new));
+            draft.put_trigger(&TriggerRecord {
+                condition,
+                ..TriggerRecord::clone(trigger)
+            })?;
+        }
+    }
     draft.work(Work::Fence(spaces_of(&table)));
     draft.finish("ALTER TABLE")
 }

@@ -4,7 +4,7 @@
 //! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or RENAME, or drop the schemas that are always there
 //! (0A000).
 
-use super::{drop_table, drop_type, release_sequence, view};
+use super::{drop_table, drop_type, release_function, release_sequence, view};
 use crate::catalog::Relation;
 use crate::command::Planned;
 use crate::draft::Draft;
@@ -183,6 +183,7 @@ pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult
     let together: Vec<TableId> = tables.iter().chain(&views).copied().collect();
     let routines: Vec<RoutineId> = routines.into_iter().map(|(id, _)| id).collect();
     for id in &routines {
+        release_function(draft, *id, &format!("schema {schema}"), true)?;
         draft.drop_routine(*id);
     }
     for id in tables {

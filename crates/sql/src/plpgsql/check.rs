@@ -71,7 +71,7 @@ fn routine(header: &Header, body: &str) -> String {
         Returns::Nothing if header.procedure => {}
         Returns::Nothing => text.push_str(" RETURNS void"),
         Returns::Parameters => {}
-        Returns::Value(_) => text.push_str(" RETURNS int"),
+        Returns::Value(_) | Returns::Trigger => text.push_str(" RETURNS int"),
         Returns::SetOf(_) => text.push_str(" RETURNS SETOF int"),
         Returns::SetOfParameters => {
             let _ = write!(text, " RETURNS SETOF {result}");

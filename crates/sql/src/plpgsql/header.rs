@@ -44,7 +44,11 @@ pub(crate) fn read(statement: &CreateFunctionStmt, text: &str) -> SqlResult<(Hea
             _ => required(None),
         })
         .collect();
-    let parameters = parameters?;
+    let mut parameters = parameters?;
+    let returns = returns(statement, &parameters, text)?;
+    if returns == Returns::Trigger {
+        parameters = of_trigger();
+    }
     let header = Header {
         name: strings(&statement.funcname)
             .into_iter()
@@ -54,10 +58,51 @@ pub(crate) fn read(statement: &CreateFunctionStmt, text: &str) -> SqlResult<(Hea
         replace: statement.replace,
         strict: options.strict,
         volatility: options.volatility,
-        returns: returns(statement, &parameters, text)?,
+        returns,
         parameters,
     };
     Ok((header, options.body))
+}
+
+/// What a trigger function finds, in this order: the rows first.
+pub(crate) const TRIGGER_VARIABLES: [&str; 12] = [
+    "new",
+    "old",
+    "tg_name",
+    "tg_when",
+    "tg_level",
+    "tg_op",
+    "tg_relid",
+    "tg_relname",
+    "tg_table_name",
+    "tg_table_schema",
+    "tg_nargs",
+    "tg_argv",
+];
+
+/// The same as parameters; of their types only counts here which of them are rows.
+fn of_trigger() -> Vec<Parameter> {
+    let text = TypeName {
+        names: vec![crate::tree::string("text")],
+        ..TypeName::default()
+    };
+    let parameter = |(number, name): (usize, &&str)| Parameter {
+        name: Some((*name).to_string()),
+        mode: ParameterMode::In,
+        data_type: match number {
+            0 | 1 => DataType::Record,
+            _ => DataType::Named {
+                text: "text".to_string(),
+                name: Box::new(text.clone()),
+            },
+        },
+        default: None,
+    };
+    TRIGGER_VARIABLES
+        .iter()
+        .enumerate()
+        .map(parameter)
+        .collect()
 }
 
 struct Options {
@@ -205,8 +250,18 @@ fn returns(
     };
     let plain = strings(&name.names);
     match plain.as_slice() {
-        ["trigger" | "event_trigger"] | ["pg_catalog", "trigger" | "event_trigger"] => {
-            return Err(SqlError::unsupported("a trigger function"));
+        ["trigger"] | ["pg_catalog", "trigger"] if parameters.is_empty() && !name.setof => {
+            return Ok(Returns::Trigger);
+        }
+        ["trigger"] | ["pg_catalog", "trigger"] => {
+            return Err(SqlError::new(
+                INVALID_FUNCTION_DEFINITION,
+                "trigger functions cannot have declared arguments",
+            )
+            .hint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead."));
+        }
+        ["event_trigger"] | ["pg_catalog", "event_trigger"] => {
+            return Err(SqlError::unsupported("an event trigger function"));
         }
         ["void"] | ["pg_catalog", "void"] if results == 0 => {
             return Ok(Returns::Nothing);

@@ -43,6 +43,7 @@ impl Display for Header {
             Returns::Parameters => f.write_str(" returns parameters")?,
             Returns::Value(data_type) => write!(f, " returns {data_type}")?,
             Returns::SetOfParameters => f.write_str(" returns set of parameters")?,
+            Returns::Trigger => f.write_str(" returns trigger")?,
             Returns::SetOf(data_type) => write!(f, " returns set of {data_type}")?,
         }
         match self.volatility {

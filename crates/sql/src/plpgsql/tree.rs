@@ -96,6 +96,8 @@ pub(crate) enum Returns {
     SetOfParameters,
     /// Rows.
     SetOf(DataType),
+    /// RETURNS trigger: a row of the table that fires it, or NULL.
+    Trigger,
 }
 
 /// A type as it is written.

@@ -8,6 +8,7 @@
 
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
+use super::fire;
 use super::link::Linker;
 use crate::command::{self, Command};
 use crate::names::{inner, required};
@@ -22,7 +23,7 @@ use pg_query::protobuf::{
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::limits::PARAMETERS_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
-use quintet_ir::routine::{Action, Into, Output, Slot};
+use quintet_ir::routine::{Action, Into, Output, Slot, Step};
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
 use quintet_ir::{Expr, Routine, Statement};
 use std::cell::Cell;
@@ -214,6 +215,7 @@ impl Embedding<'_, '_> {
                 self.plan(source, &node)
             }
             Some(given) => {
+                refuse_calls(&steps)?;
                 self.add(Action::OneState { body: steps });
                 match given {
                     Given::Count(slot) => self.as_many_rows(slot),
@@ -259,7 +261,10 @@ impl Embedding<'_, '_> {
         // The row of a count is returned behind the parts.
         let end = if counts { steps.pop() } else { None };
         match one_state {
-            true => self.add(Action::OneState { body: steps }),
+            true => {
+                refuse_calls(&steps)?;
+                self.add(Action::OneState { body: steps });
+            }
             false => self.steps.extend(steps),
         }
         self.steps.extend(end);
@@ -330,60 +335,122 @@ impl Embedding<'_, '_> {
     /// Keeps the rows that a statement gives in arrays; the query that gives them again.
     fn keep_rows(&mut self, planned: Planned) -> SqlResult<Node> {
         let Planned { statement, columns } = planned;
-        let count = self.variables.hidden(SqlType::Int4);
-        let here = Expr::Param(count, SqlType::Int4);
-        self.add(Action::Assign {
-            slot: count,
-            value: Expr::Const(Value::Int4(0), SqlType::Int4),
-        });
-        let one = Expr::Const(Value::Int4(1), SqlType::Int4);
-        let value = self.apply("+", vec![here.clone(), one])?;
-        let mut keep = vec![Action::Assign { slot: count, value }];
-        let (mut into, mut arrays) = (Vec::new(), Vec::new());
-        for (number, column) in columns.iter().enumerate() {
-            // There are no arrays of arrays: those are kept as text.
-            let kept = match is_array(column.ty) {
-                true => SqlType::Text,
-                false => column.ty,
-            };
-            let Some(array) = kept.array_of() else {
-                let what = format!("type {} RETURNING in a WITH query", column.ty);
-                return Err(SqlError::unsupported(what));
-            };
-            let (slot, element) = (self.variables.hidden(array), self.variables.hidden(kept));
-            self.add(Action::Assign {
-                slot,
-                value: Expr::Const(Value::Null, array),
-            });
-            let value = Expr::Column(number, column.ty);
-            let value = match kept == column.ty {
-                true => value,
-                false => Expr::Cast {
-                    input: Box::new(value),
-                    to: kept,
-                    modifier: TypeMod::NONE,
-                    explicit: true,
-                },
-            };
-            into.push((element, value));
-            keep.push(Action::AssignElement {
-                slot,
-                index: here.clone(),
-                value: Expr::Param(element, kept),
-            });
-            self.variables.numbered.push(Some(slot));
-            arrays.push(self.variables.numbered.len() as i32);
-        }
-        let (_, body) = self.apart(|this| {
-            keep.into_iter().for_each(|action| this.add(action));
-            Ok(())
-        })?;
+        let kept = self.begin_keeping(&columns)?;
+        let elements: Vec<usize> = columns
+            .iter()
+            .map(|column| self.variables.hidden(column.ty))
+            .collect();
+        let places = columns.iter().enumerate();
+        let into = places.map(|(n, column)| (elements[n], Expr::Column(n, column.ty)));
+        let into = into.collect();
+        let row = elements.iter().zip(&columns);
+        let row = row.map(|(slot, column)| Expr::Param(*slot, column.ty));
+        let row = row.collect();
+        let (_, body) = self.apart(|this| this.keep(&kept, row))?;
         self.add(Action::ForRow {
             statement,
             into,
             body,
         });
-        rows_of(&arrays, &columns)
+        kept.rows()
+    }
+
+    /// Arrays for rows of these columns, with none in them.
+    ///
+    /// # Errors
+    /// `0A000` for a column of which there are no arrays.
+    pub(super) fn begin_keeping(&mut self, columns: &[OutputColumn]) -> SqlResult<Kept> {
+        let count = self.variables.hidden(SqlType::Int4);
+        self.add(Action::Assign {
+            slot: count,
+            value: Expr::Const(Value::Int4(0), SqlType::Int4),
+        });
+        let mut kept = Kept {
+            count,
+            slots: Vec::new(),
+            numbers: Vec::new(),
+            columns: columns.to_vec(),
+        };
+        for column in columns {
+            let ty = kept_as(column.ty);
+            let Some(array) = ty.array_of() else {
+                let what = format!("type {} RETURNING in a WITH query", column.ty);
+                return Err(SqlError::unsupported(what));
+            };
+            let slot = self.variables.hidden(array);
+            self.add(Action::Assign {
+                slot,
+                value: Expr::Const(Value::Null, array),
+            });
+            self.variables.numbered.push(Some(slot));
+            kept.slots.push(slot);
+            kept.numbers.push(self.variables.numbered.len() as i32);
+        }
+        Ok(kept)
+    }
+
+    /// Adds a row to those that are kept.
+    pub(super) fn keep(&mut self, kept: &Kept, row: Vec<Expr>) -> SqlResult<()> {
+        let here = Expr::Param(kept.count, SqlType::Int4);
+        let one = Expr::Const(Value::Int4(1), SqlType::Int4);
+        let value = self.apply("+", vec![here.clone(), one])?;
+        self.add(Action::Assign {
+            slot: kept.count,
+            value,
+        });
+        for (slot, value) in kept.slots.iter().zip(row) {
+            let ty = kept_as(value.ty());
+            let value = match ty == value.ty() {
+                true => value,
+                false => Expr::Cast {
+                    input: Box::new(value),
+                    to: ty,
+                    modifier: TypeMod::NONE,
+                    explicit: true,
+                },
+            };
+            self.add(Action::AssignElement {
+                slot: *slot,
+                index: here.clone(),
+                value,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Triggers' functions see what was done before them, which parts of one statement do not.
+fn refuse_calls(steps: &[Step]) -> SqlResult<()> {
+    match fire::calls(steps) {
+        true => Err(SqlError::unsupported(
+            "a WITH query that reads what another one changes, with triggers",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Rows that are kept in arrays, one for each column.
+pub(super) struct Kept {
+    /// The slot (integer) with their number.
+    count: usize,
+    slots: Vec<usize>,
+    /// The numbers by which statements name the arrays.
+    numbers: Vec<i32>,
+    columns: Vec<OutputColumn>,
+}
+
+impl Kept {
+    /// The query that gives them again.
+    pub fn rows(&self) -> SqlResult<Node> {
+        rows_of(&self.numbers, &self.columns)
+    }
+}
+
+/// There are no arrays of arrays: those are kept as text.
+fn kept_as(ty: SqlType) -> SqlType {
+    match is_array(ty) {
+        true => SqlType::Text,
+        false => ty,
     }
 }
 

@@ -8,15 +8,16 @@ use super::matching::{check_schema, default};
 use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use crate::catalog::Catalog;
 use crate::command::Planned;
+use crate::ddl::release_function;
 use crate::draft::Draft;
-use crate::names::{self, inner};
+use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::plpgsql::{self, DataType, ParameterMode, Returns};
 use crate::records::RoutineRecord;
 use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    CreateFunctionStmt, DropStmt, FunctionParameterMode, ObjectType, ObjectWithArgs,
+    CreateFunctionStmt, DropBehavior, DropStmt, FunctionParameterMode, ObjectType, ObjectWithArgs,
 };
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::{Object, ObjectKind, Privileges};
@@ -74,8 +75,10 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         name: name.to_string(),
         text: text.to_string(),
     })?;
-    // Whether it can be called is known now, not at the first call.
-    if !planner.context.user.bodies_unchecked {
+    // Whether it can be called is known now, not at the first call; of a trigger's function only that it can be read.
+    if signature.trigger {
+        plpgsql::read(statement, text)?;
+    } else if !planner.context.user.bodies_unchecked {
         let next = draft.catalog_to_be()?;
         if let Some(stored) = next.routine(id) {
             stored.program_within(&next, planner.named_path())?;
@@ -133,6 +136,9 @@ fn check_parameters(planner: &Planner, signature: &Signature) -> SqlResult<()> {
 /// PostgreSQL.
 fn tell_types(planner: &Planner, statement: &CreateFunctionStmt, text: &str) -> SqlResult<()> {
     let (header, _) = plpgsql::header(statement, text)?;
+    if header.returns == Returns::Trigger {
+        return Ok(());
+    }
     let parameters = header.parameters.iter().map(|given| &given.data_type);
     let result = match &header.returns {
         Returns::Value(ty) | Returns::SetOf(ty) => Some(ty),
@@ -220,6 +226,13 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
         match find(planner, object, what, procedure) {
             Ok(id) => {
                 planner.may_drop(routine_object(id))?;
+                let cascade = statement.behavior() == DropBehavior::DropCascade;
+                let stored = required(planner.catalog().routine(id))?;
+                let what = format!(
+                    "function {}",
+                    stored.signature(planner.catalog())?.describe()
+                );
+                release_function(&mut draft, id, &what, cascade)?;
                 draft.drop_routine(id);
             }
             Err(error) if statement.missing_ok && is_missing(&error) => {

@@ -302,8 +302,14 @@ impl Embedding<'_, '_> {
         self.plan(source, &node)
     }
 
-    /// Plans a statement of a source.
+    /// Plans a statement of a source, with the triggers that it fires.
     pub(super) fn plan(&mut self, source: &str, node: &NodeEnum) -> SqlResult<Planned> {
+        let planned = self.plan_alone(source, node)?;
+        self.fired(planned)
+    }
+
+    /// The same without triggers.
+    pub(super) fn plan_alone(&mut self, source: &str, node: &NodeEnum) -> SqlResult<Planned> {
         let planner = Planner::inside(self.context, source, &self.variables);
         refuse_schema_change(node)?;
         let planned = plan_statement(&planner, node)?;

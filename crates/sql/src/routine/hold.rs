@@ -33,6 +33,28 @@ pub(crate) fn hold(statement: Statement) -> Statement {
     }
 }
 
+/// The same of a statement in which functions may be called.
+pub(super) fn hold_if_calls(statement: Statement) -> Statement {
+    let calls = match &statement {
+        Statement::Query(plan) => calls_in_plan(plan),
+        Statement::Insert(insert) => {
+            calls_in_plan(&insert.source) || any_calls(&insert.values) || calls_later(insert)
+        }
+        Statement::Update(update) => {
+            let assigned = update.assignments.iter().map(|(_, value)| value);
+            calls_in_plan(&update.source)
+                || any_calls(assigned.chain(update.returning.iter().flatten()))
+        }
+        Statement::Delete(delete) => {
+            calls_in_plan(&delete.source) || any_calls(delete.returning.iter().flatten())
+        }
+    };
+    match calls {
+        true => hold(statement),
+        false => statement,
+    }
+}
+
 /// True if a function is called somewhere in the plan.
 fn calls_in_plan(plan: &Plan) -> bool {
     match plan {

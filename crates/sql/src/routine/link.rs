@@ -8,17 +8,25 @@ use super::signature::Signature;
 use super::{lower, query, statement};
 use crate::planner::PlanContext;
 use crate::plpgsql;
-use quintet_base::{RoutineId, SqlError, SqlResult};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
 use quintet_ir::routine::{Action, Output, Step};
 use quintet_ir::statement::OutputColumn;
 use quintet_ir::{Program, Routine};
 use std::collections::BTreeMap;
 
+/// A routine that another one calls.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Linked {
+    Routine(RoutineId),
+    /// The function of the trigger with this number, as its table wants it.
+    Trigger(u32),
+}
+
 /// Numbers of the routines that a program has so far.
 #[derive(Debug, Default)]
 pub(crate) struct Linker {
-    numbers: BTreeMap<RoutineId, usize>,
-    order: Vec<RoutineId>,
+    numbers: BTreeMap<Linked, usize>,
+    order: Vec<Linked>,
     /// Routines made by whoever makes the program, before those of the catalogue.
     own: usize,
     /// The columns that a caller wants of the first routine, which returns record.
@@ -36,12 +44,21 @@ impl Linker {
 
     /// The number of a routine in the program.
     pub fn number(&mut self, id: RoutineId) -> usize {
-        if let Some(number) = self.numbers.get(&id) {
+        self.number_of(Linked::Routine(id))
+    }
+
+    /// The number of a trigger's function in the program.
+    pub fn number_of_trigger(&mut self, trigger: u32) -> usize {
+        self.number_of(Linked::Trigger(trigger))
+    }
+
+    fn number_of(&mut self, what: Linked) -> usize {
+        if let Some(number) = self.numbers.get(&what) {
             return *number;
         }
         let number = self.own + self.order.len();
-        self.numbers.insert(id, number);
-        self.order.push(id);
+        self.numbers.insert(what, number);
+        self.order.push(what);
         number
     }
 
@@ -53,15 +70,24 @@ impl Linker {
     pub fn finish(mut self, own: Vec<Routine>, context: &PlanContext) -> SqlResult<Program> {
         assert_eq!(own.len(), self.own, "numbers begin behind those");
         let mut routines = own;
-        while let Some(&id) = self.order.get(routines.len() - self.own) {
+        while let Some(&what) = self.order.get(routines.len() - self.own) {
             let first = routines.is_empty();
-            routines.push(match compile(id, context, &mut self) {
+            let made = match what {
+                Linked::Routine(id) => compile(id, context, &mut self),
+                Linked::Trigger(id) => compile_trigger(id, context, &mut self),
+            };
+            routines.push(match made {
                 // Who calls it hears of it when the call is reached.
                 Err(error) if !first => failing(error)?,
                 made => made?,
             });
         }
-        let program = Program::of_catalog(routines, self.numbers);
+        let numbers = self.numbers.into_iter();
+        let numbers = numbers.filter_map(|(what, number)| match what {
+            Linked::Routine(id) => Some((id, number)),
+            Linked::Trigger(_) => None,
+        });
+        let program = Program::of_catalog(routines, numbers.collect());
         if cfg!(debug_assertions)
             && let Err(fault) = quintet_ir::validate::program(&program)
         {
@@ -126,6 +152,10 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
         signature.columns = columns.clone();
     }
     let signature = &signature;
+    if signature.trigger {
+        let message = "trigger functions can only be called as triggers";
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
     let statement = statement(&stored.record.text)?;
     match plpgsql::language(&statement).as_deref() {
         Some("sql") => query::routine(signature, &statement, &stored.record.text, context, linker),
@@ -134,4 +164,17 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
             lower::routine(signature, &tree, context, linker)
         }
     }
+}
+
+/// The function of a trigger, for its table.
+fn compile_trigger(id: u32, context: &PlanContext, linker: &mut Linker) -> SqlResult<Routine> {
+    let gone = || SqlError::internal("a trigger that is fired is not in the catalogue");
+    let trigger = context.catalog.trigger(id).ok_or_else(gone)?;
+    let table = context.catalog.table_by_id(trigger.table);
+    let stored = context.catalog.routine(trigger.function);
+    let (table, stored) = table.zip(stored).ok_or_else(gone)?;
+    let signature = stored.signature(context.catalog)?.for_trigger(table);
+    let statement = statement(&stored.record.text)?;
+    let tree = plpgsql::read(&statement, &stored.record.text)?;
+    lower::routine(&signature, &tree, context, linker)
 }

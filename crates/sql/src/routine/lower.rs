@@ -71,6 +71,10 @@ pub(crate) fn routine(
         },
         TypeMod::NONE,
     );
+    if signature.trigger {
+        // Behind the arguments stands only FOUND.
+        variables.from_zero = Some(found - 1);
+    }
     let found_number = signature.parameters.len();
     variables.reshape(found_number, Shape::Scalar(found));
     variables.declare("found", found_number);

@@ -313,21 +313,11 @@ impl About<'_> {
 
     /// The row of the target that is at hand, if it still is what the clause wants.
     fn the_row(&self, clause: &MergeWhenClause) -> Node {
-        let keys = self.keys.iter().zip(&self.values).map(|(key, number)| {
-            let value = node(NodeEnum::ParamRef(ParamRef {
-                number: *number,
-                location: -1,
-            }));
-            let left = boxed(column(&[&self.target, key]));
-            Some(node(NodeEnum::AExpr(Box::new(AExpr {
-                kind: AExprKind::AexprOp as i32,
-                name: vec![string("=")],
-                lexpr: left,
-                rexpr: boxed(value),
-                location: -1,
-                ..AExpr::default()
-            }))))
-        });
+        let keys = self
+            .keys
+            .iter()
+            .zip(&self.values)
+            .map(|(key, number)| Some(equals(column(&[&self.target, key]), *number)));
         // A query in a condition would see what the pairs before have done.
         let conditions = [&self.merge.join_condition, &clause.condition].into_iter();
         let conditions = conditions.map(|condition| {
@@ -401,7 +391,23 @@ fn boxed(node: Node) -> Option<Box<Node>> {
     Some(Box::new(node))
 }
 
-fn column(name: &[&str]) -> Node {
+/// `left = $number`.
+pub(super) fn equals(left: Node, number: i32) -> Node {
+    let value = node(NodeEnum::ParamRef(ParamRef {
+        number,
+        location: -1,
+    }));
+    node(NodeEnum::AExpr(Box::new(AExpr {
+        kind: AExprKind::AexprOp as i32,
+        name: vec![string("=")],
+        lexpr: boxed(left),
+        rexpr: boxed(value),
+        location: -1,
+        ..AExpr::default()
+    })))
+}
+
+pub(super) fn column(name: &[&str]) -> Node {
     node(NodeEnum::ColumnRef(ColumnRef {
         fields: name.iter().map(|part| string(*part)).collect(),
         location: -1,
@@ -437,7 +443,7 @@ fn null_test(value: Node, is_null: bool) -> Node {
     })))
 }
 
-fn all(conditions: impl IntoIterator<Item = Option<Node>>) -> Node {
+pub(super) fn all(conditions: impl IntoIterator<Item = Option<Node>>) -> Node {
     node(NodeEnum::BoolExpr(Box::new(BoolExpr {
         boolop: BoolExprType::AndExpr as i32,
         args: conditions.into_iter().flatten().collect(),

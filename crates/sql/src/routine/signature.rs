@@ -49,6 +49,8 @@ pub(crate) struct Signature {
     pub types: Vec<u32>,
     /// RETURNS record: who calls it says the columns; until then there are none.
     pub record: bool,
+    /// RETURNS trigger. What it takes and gives is known when it is made for a trigger ([`Signature::for_trigger`]).
+    pub trigger: bool,
 }
 
 /// A parameter.
@@ -68,6 +70,11 @@ pub(crate) struct Parameter {
 
 /// What stands for all rows where a type is asked for; no value of a call has it.
 pub(crate) const ROW: SqlType = SqlType::Void;
+
+/// Places in [`plpgsql::TRIGGER_VARIABLES`] of those that are no text.
+pub(crate) const TG_RELID: usize = 6;
+pub(crate) const TG_NARGS: usize = 10;
+pub(crate) const TG_ARGV: usize = 11;
 
 /// What a type in a routine may be.
 pub(crate) enum Resolved {
@@ -128,9 +135,14 @@ impl Signature {
         let (header, _) = plpgsql::header(statement, text)?;
         let planner = Planner::new(context, "", &[]);
         let name = header.name.last().cloned().unwrap_or_default();
-        let mut parameters = Vec::with_capacity(header.parameters.len());
+        let trigger = header.returns == Returns::Trigger;
+        let declared = match trigger {
+            true => &[],
+            false => header.parameters.as_slice(),
+        };
+        let mut parameters = Vec::with_capacity(declared.len());
         let mut types = Vec::new();
-        for parameter in &header.parameters {
+        for parameter in declared {
             let resolved = resolve(&planner, &parameter.data_type).map_err(of_parameter)?;
             types.extend(resolved.user_type());
             let domain = match &resolved {
@@ -218,7 +230,47 @@ impl Signature {
             is_row,
             row,
             record,
+            trigger,
         })
+    }
+
+    /// The same function as it is called for a trigger of a table: it takes the row as it is to be, as it was, and what
+    /// PostgreSQL calls `TG_…`; it gives whether there is a row, and the row.
+    pub fn for_trigger(&self, table: &TableRef) -> Signature {
+        let parameter = |(number, name): (usize, &&str)| {
+            let (ty, row) = match number {
+                0 | 1 => (ROW, Some(TableRef::clone(table))),
+                TG_RELID => (SqlType::Oid, None),
+                TG_NARGS => (SqlType::Int4, None),
+                TG_ARGV => (SqlType::TextArray, None),
+                _ => (SqlType::Text, None),
+            };
+            Parameter {
+                name: Some((*name).to_string()),
+                mode: ParameterMode::In,
+                ty,
+                modifier: TypeMod::NONE,
+                default: None,
+                row,
+                domain: None,
+            }
+        };
+        let columns = table.visible_columns();
+        let columns = columns.map(|(_, known)| column(&known.name, known.ty, known.modifier));
+        Signature {
+            parameters: plpgsql::TRIGGER_VARIABLES
+                .iter()
+                .enumerate()
+                .map(parameter)
+                .collect(),
+            output: Output::Row,
+            columns: [column("", SqlType::Bool, TypeMod::NONE)]
+                .into_iter()
+                .chain(columns)
+                .collect(),
+            is_row: true,
+            ..self.clone()
+        }
     }
 
     /// Types that tell it from others of its name: those of the parameters that take values; for a
@@ -305,6 +357,7 @@ fn result(
         })
         .collect();
     Ok(match &header.returns {
+        Returns::Trigger => (Output::Nothing, false, Vec::new()),
         Returns::Nothing if given.is_empty() => (Output::Nothing, false, Vec::new()),
         Returns::Nothing | Returns::Parameters => (Output::Row, true, given),
         Returns::SetOfParameters => (Output::Rows, true, given),

@@ -462,6 +462,7 @@ fn result_text(routine: &Described) -> Option<String> {
     }
     let one = match (&header.returns, &signature.columns[..]) {
         (Returns::Nothing, _) => "void".to_string(),
+        (Returns::Trigger, _) => "trigger".to_string(),
         (Returns::Value(ty) | Returns::SetOf(ty), _) if signature.is_row || signature.record => {
             let (_, row) = &routine.row_names;
             row.clone().unwrap_or_else(|| ty.to_string())

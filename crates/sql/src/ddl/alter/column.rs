@@ -7,7 +7,7 @@ use super::Change;
 use crate::coerce;
 use crate::ddl::foreign_key::{self, Going};
 use crate::ddl::table::{add_column, default_text};
-use crate::ddl::{generated, hidden, partition, release_sequence, sequence, view};
+use crate::ddl::{generated, hidden, partition, release_sequence, sequence, trigger, view};
 use crate::draft::owned_sequences;
 use crate::expr::Binder;
 use crate::names::inner;
@@ -135,6 +135,10 @@ impl Change<'_, '_, '_> {
             cascade,
             &[],
         )?;
+        // A column that this statement adds has none.
+        if number < self.table.columns.len() {
+            trigger::release_column(self.draft, &self.table, number, cascade)?;
+        }
         let own: Vec<ConstraintId> = (self.planner().catalog().foreign_keys_of(self.record.id))
             .filter(|key| key.columns.contains(&number))
             .map(|key| key.id)

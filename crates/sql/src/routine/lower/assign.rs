@@ -344,6 +344,9 @@ impl Lowering<'_, '_, '_> {
     /// RETURN.
     pub(super) fn returns(&mut self, value: Option<&SqlText>) -> SqlResult<()> {
         let signature = self.signature;
+        if signature.trigger {
+            return self.returns_of_trigger(value);
+        }
         let row = match (signature.output, value) {
             (Output::Nothing, None) | (Output::Rows, None) => Vec::new(),
             // A void function may return what a void function returns.
@@ -371,6 +374,54 @@ impl Lowering<'_, '_, '_> {
                 return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
             }
         };
+        self.at.add(Action::Return(row));
+        Ok(())
+    }
+
+    /// RETURN of a trigger's function: whether there is a row, and the row.
+    fn returns_of_trigger(&mut self, value: Option<&SqlText>) -> SqlResult<()> {
+        let Some(value) = value else {
+            let message = "missing expression at or near \";\"";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        };
+        let text = value.text.trim();
+        let columns = &self.signature.columns[1..];
+        let mut row = Vec::with_capacity(columns.len() + 1);
+        if is_null(value) {
+            row.push(Expr::Const(Value::Bool(false), SqlType::Bool));
+            row.extend(columns.iter().map(|column| Expr::null(column.ty)));
+            self.at.add(Action::Return(row));
+            return Ok(());
+        }
+        let Some(fields) = self.at.row(&value.text)? else {
+            let message =
+                "cannot return non-composite value from function returning composite type";
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+        };
+        if fields.len() != columns.len() {
+            let message =
+                "returned row structure does not match the structure of the triggering table";
+            return Err(
+                SqlError::new(SqlState::DATATYPE_MISMATCH, message).detail(format!(
+                    "Number of returned columns ({}) does not match expected column count ({}).",
+                    fields.len(),
+                    columns.len()
+                )),
+            );
+        }
+        // There is no new row where one is removed, and no old one where one is added.
+        row.push(if text.eq_ignore_ascii_case("new") {
+            self.at
+                .expression("TG_LEVEL = 'ROW' AND TG_OP <> 'DELETE'")?
+        } else if text.eq_ignore_ascii_case("old") {
+            self.at
+                .expression("TG_LEVEL = 'ROW' AND TG_OP <> 'INSERT'")?
+        } else {
+            Expr::Const(Value::Bool(true), SqlType::Bool)
+        });
+        for ((_, value), column) in fields.into_iter().zip(columns) {
+            row.push(self.at.converted(value, column.ty, column.modifier)?);
+        }
         self.at.add(Action::Return(row));
         Ok(())
     }
