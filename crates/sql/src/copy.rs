@@ -70,6 +70,13 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
 fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> SqlResult<CopyFrom> {
     let table = row_target(planner, required(statement.relation.as_ref())?)?;
     planner.need_table(table.relation(), Privileges::INSERT);
+    let triggers = planner.catalog().triggers_of(table.id).iter();
+    let mut triggers = triggers.filter(|trigger| trigger.insert && trigger.is_enabled());
+    if let Some(trigger) = triggers.next() {
+        let what = format!("COPY into a table with trigger \"{}\"", trigger.name);
+        return Err(SqlError::unsupported(what)
+            .hint("INSERT fires triggers; ALTER TABLE … DISABLE TRIGGER lets COPY pass them by."));
+    }
     let mut columns = target_columns(planner, &table, &statement.attlist)?;
     let is_generated = |column: &usize| table.columns[*column].generated.is_some();
     match statement.attlist.is_empty() {

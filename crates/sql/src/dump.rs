@@ -16,10 +16,10 @@
 use crate::catalog::Catalog;
 use crate::partition::{bound_text, key_text};
 use crate::records::{
-    CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, TypeKind, TypeRecord,
-    ViewColumnRecord, ViewRecord,
+    CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, TriggerRecord,
+    TypeKind, TypeRecord, ViewColumnRecord, ViewRecord,
 };
-use crate::system;
+use crate::system::{self, triggers::definition_of};
 use crate::temporary::is_temporary;
 use quintet_base::objects::name_marked;
 use quintet_base::types::format_type;
@@ -194,6 +194,11 @@ impl Catalog {
         for key in self.foreign_keys().filter(|key| lasts(key.child)) {
             add("after", run(), self.foreign_key_text(key)?);
         }
+        for trigger in self.triggers() {
+            for text in self.trigger_texts(trigger)? {
+                add("after", run(), text);
+            }
+        }
         for (number, comments) in self.all_comments() {
             for comment in &comments.entries {
                 let object = self.commented(number, comment);
@@ -204,6 +209,27 @@ impl Catalog {
             }
         }
         Ok(lines)
+    }
+
+    /// What makes a trigger, and switches it off if it is.
+    fn trigger_texts(&self, trigger: &TriggerRecord) -> SqlResult<Vec<String>> {
+        let missing = || SqlError::internal("a trigger of what is not there");
+        let table = self.table_by_id(trigger.table).ok_or_else(missing)?;
+        let function = self.routine(trigger.function).ok_or_else(missing)?;
+        let name = qualified(&table.schema, &table.name);
+        let function = qualified(&function.record.schema, &function.record.name);
+        let condition = trigger.condition.clone();
+        let mut texts = vec![definition_of(trigger, table, &name, &function, condition)];
+        let switched = match trigger.enabled {
+            'O' => None,
+            'D' => Some("DISABLE TRIGGER"),
+            'A' => Some("ENABLE ALWAYS TRIGGER"),
+            _ => Some("ENABLE REPLICA TRIGGER"),
+        };
+        texts.extend(
+            switched.map(|words| format!("ALTER TABLE {name} {words} {}", quoted(&trigger.name))),
+        );
+        Ok(texts)
     }
 
     /// The statement with the names of types that stand in it as numbers.
@@ -265,6 +291,12 @@ impl Catalog {
             let mut schemas = self.own_schemas();
             let schema = schemas.find(|(schema, _)| *schema == number)?;
             return Some(format!("SCHEMA {}", quoted(schema.1)));
+        }
+        if comment.class == system::PG_TRIGGER {
+            let trigger = self.trigger(number)?;
+            let table = self.record(trigger.table)?;
+            let table = qualified(&table.schema, &table.name);
+            return Some(format!("TRIGGER {} ON {table}", quoted(&trigger.name)));
         }
         if comment.class == system::PG_TYPE {
             let record = self.user_type(number)?;

@@ -14,6 +14,7 @@
 //! | `system/constraints` | pg_constraint |
 //! | `system/sequences` | pg_sequence; what is selected from a sequence |
 //! | `system/dependencies` | pg_depend, pg_rewrite |
+//! | `system/triggers` | pg_trigger, and definitions of triggers |
 //! | `system/comments` | pg_description |
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists, information_schema.table_privileges |
@@ -51,6 +52,7 @@ mod row_types;
 mod schema;
 mod sequences;
 mod statistics;
+pub(crate) mod triggers;
 mod type_layout;
 mod types;
 mod views;
@@ -78,6 +80,7 @@ pub(crate) const OWNER: u32 = 10;
 pub(crate) const PG_CLASS: u32 = 1259;
 /// See [`PG_CLASS`].
 pub(crate) const PG_PROC: u32 = 1255;
+pub(crate) const PG_TRIGGER: u32 = 2620;
 /// See [`PG_CLASS`].
 pub(crate) const PG_CONSTRAINT: u32 = 2606;
 /// See [`PG_CLASS`].
@@ -132,6 +135,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             types::RELATIONS,
             views::PG,
             partitions::RELATIONS,
+            triggers::RELATIONS,
         ],
         _ => &[
             views::INFORMATION,
@@ -139,6 +143,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             routines::INFORMATION,
             types::INFORMATION,
             roles::INFORMATION,
+            triggers::INFORMATION,
         ],
     };
     let found = families
@@ -296,6 +301,7 @@ pub(crate) fn is_there(catalog: &Catalog, class: u32, number: u32, column: i32) 
         }
         PG_TYPE => catalog.user_type(number).is_some(),
         PG_PROC => catalog.routine(RoutineId(number)).is_some(),
+        PG_TRIGGER => catalog.trigger(number).is_some(),
         _ => schemas(catalog).iter().any(|(schema, _)| *schema == number),
     }
 }

@@ -124,6 +124,8 @@ asked! {
     "pg_get_viewdef"(Oid, Int4) Text;
     "pg_get_viewdef"(Text) Text;
     "pg_get_viewdef"(Text, Bool) Text;
+    "pg_get_triggerdef"(Oid) Text;
+    "pg_get_triggerdef"(Oid, Bool) Text;
     "pg_get_serial_sequence"(Text, Text) Text;
     "obj_description"(Oid) Text;
     "obj_description"(Oid, Name) Text;
@@ -246,8 +248,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("shobj_description", &[Oid, Name], Text, nothing).stable(),
     new("pg_get_ruledef", &[Oid], Text, nothing).stable(),
     new("pg_get_ruledef", &[Oid, Bool], Text, nothing).stable(),
-    new("pg_get_triggerdef", &[Oid], Text, nothing).stable(),
-    new("pg_get_triggerdef", &[Oid, Bool], Text, nothing).stable(),
     new("pg_get_statisticsobjdef", &[Oid], Text, nothing).stable(),
     new("pg_get_statisticsobjdef_columns", &[Oid], Text, nothing).stable(),
     new("pg_operator_is_visible", &[Oid], Bool, yes).stable(),

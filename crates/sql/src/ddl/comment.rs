@@ -151,6 +151,23 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
             let id = routine::find(planner, named, what, procedure)?;
             whole(system::PG_PROC, id.0)
         }
+        ObjectType::ObjectTrigger => {
+            let (name, table) = match name.as_slice() {
+                [table @ .., name] => (*name, table),
+                [] => ("", &[][..]),
+            };
+            let Relation::Table(table) = relation(planner, table)? else {
+                return Err(SqlError::unsupported("COMMENT ON TRIGGER of no table"));
+            };
+            let mut triggers = planner.catalog().triggers_of(table).iter();
+            match triggers.find(|trigger| trigger.name == name) {
+                Some(trigger) => whole(system::PG_TRIGGER, trigger.id),
+                None => Err(SqlError::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("trigger \"{name}\" for table does not exist"),
+                )),
+            }
+        }
         ObjectType::ObjectSchema => {
             let name = name.last().copied().unwrap_or_default();
             let schemas = system::schemas(planner.catalog());

@@ -60,7 +60,7 @@ struct Class<'a> {
     columns: usize,
     checks: usize,
     indexed: bool,
-    /// Has foreign keys, or is referred to.
+    /// Has foreign keys or triggers, or is referred to.
     referring: bool,
     /// It has partitions, or is an index of what has.
     divided: bool,
@@ -179,7 +179,9 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: numbered(table),
                 checks: table.own_checks().count(),
                 indexed: !all_indexes(table).is_empty(),
-                referring: bound.is_none() && table.references.is_some(),
+                referring: bound.is_none()
+                    && (table.references.is_some()
+                        || !planner.catalog().triggers_of(table.id).is_empty()),
                 divided: divided && parts > 0,
                 bound: bound.as_deref(),
             },

@@ -1,0 +1,268 @@
+//! pg_trigger, `information_schema` about triggers, and their definitions.
+//!
+//! Relies on: the catalogue.  Promises: PostgreSQL's words; a definition creates the trigger again.  Does not: list triggers that
+//! PostgreSQL makes for foreign keys: there are none.
+
+use super::print::{quoted, source};
+use super::{Definition, flag, numbers, oid, short, text};
+use crate::ddl::scope_of_condition;
+use crate::planner::Planner;
+use crate::records::TriggerRecord;
+use quintet_base::Value;
+use quintet_ir::schema::{TableDef, TableRef};
+
+pub(super) const RELATIONS: &[Definition] = &[Definition {
+    name: "pg_trigger",
+    columns: &[
+        "oid",
+        "tgrelid",
+        "tgparentid",
+        "tgname",
+        "tgfoid",
+        "tgtype",
+        "tgenabled",
+        "tgisinternal",
+        "tgconstrrelid",
+        "tgconstrindid",
+        "tgconstraint",
+        "tgdeferrable",
+        "tginitdeferred",
+        "tgnargs",
+        "tgattr",
+        "tgargs",
+        "tgqual",
+    ],
+    rows: triggers,
+}];
+
+pub(super) const INFORMATION: &[Definition] = &[
+    Definition {
+        name: "triggers",
+        columns: &[
+            "trigger_catalog",
+            "trigger_schema",
+            "trigger_name",
+            "event_manipulation",
+            "event_object_catalog",
+            "event_object_schema",
+            "event_object_table",
+            "action_order",
+            "action_condition",
+            "action_statement",
+            "action_orientation",
+            "action_timing",
+        ],
+        rows: by_event,
+    },
+    Definition {
+        name: "triggered_update_columns",
+        columns: &[
+            "trigger_catalog",
+            "trigger_schema",
+            "trigger_name",
+            "event_object_catalog",
+            "event_object_schema",
+            "event_object_table",
+            "event_object_column",
+        ],
+        rows: update_columns,
+    },
+];
+
+/// Bits of `tgtype`.
+const ROW: i16 = 1;
+const BEFORE: i16 = 2;
+const INSERT: i16 = 4;
+const DELETE: i16 = 8;
+const UPDATE: i16 = 16;
+
+fn bits(trigger: &TriggerRecord) -> i16 {
+    let bit = |set: bool, bit: i16| if set { bit } else { 0 };
+    bit(trigger.row, ROW)
+        | bit(trigger.before, BEFORE)
+        | bit(trigger.insert, INSERT)
+        | bit(trigger.delete, DELETE)
+        | bit(trigger.update, UPDATE)
+}
+
+fn triggers(planner: &Planner) -> Vec<Vec<Value>> {
+    let row = |trigger: &TriggerRecord| {
+        let mut given = Vec::new();
+        for argument in &trigger.arguments {
+            given.extend_from_slice(argument.as_bytes());
+            given.push(0);
+        }
+        let condition = trigger.condition.as_ref();
+        vec![
+            oid(trigger.id),
+            oid(trigger.table.0),
+            oid(0),
+            text(&trigger.name),
+            oid(trigger.function.0),
+            Value::Int2(bits(trigger)),
+            text(&trigger.enabled.to_string()),
+            flag(false),
+            oid(0),
+            oid(0),
+            oid(0),
+            flag(false),
+            flag(false),
+            short(trigger.arguments.len()),
+            numbers(&trigger.columns),
+            Value::Bytea(given.into()),
+            condition.map_or(Value::Null, |condition| text(condition)),
+        ]
+    };
+    let triggers = planner.catalog().triggers();
+    triggers.map(|trigger| row(trigger)).collect()
+}
+
+fn timing(trigger: &TriggerRecord) -> &'static str {
+    if trigger.before { "BEFORE" } else { "AFTER" }
+}
+
+fn orientation(trigger: &TriggerRecord) -> &'static str {
+    if trigger.row { "ROW" } else { "STATEMENT" }
+}
+
+fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
+    let catalog = planner.catalog();
+    let mut rows = Vec::new();
+    for trigger in catalog.triggers() {
+        let Some(table) = catalog.table_by_id(trigger.table) else {
+            continue;
+        };
+        let events = [("INSERT", INSERT), ("DELETE", DELETE), ("UPDATE", UPDATE)];
+        for (event, bit) in events {
+            if bits(trigger) & bit == 0 {
+                continue;
+            }
+            let alike = |other: &&std::sync::Arc<TriggerRecord>| {
+                let kinds = bits(other) & (ROW | BEFORE) == bits(trigger) & (ROW | BEFORE);
+                kinds && bits(other) & bit != 0 && other.name <= trigger.name
+            };
+            let order = catalog.triggers_of(table.id).iter().filter(alike).count();
+            let condition = trigger.condition.as_ref();
+            rows.push(vec![
+                text(planner.context.database),
+                text(&table.schema),
+                text(&trigger.name),
+                text(event),
+                text(planner.context.database),
+                text(&table.schema),
+                text(&table.name),
+                Value::Int4(i32::try_from(order).unwrap_or(i32::MAX)),
+                condition.map_or(Value::Null, |text| {
+                    Value::text(&format!("({})", printed(planner, table, text, false)))
+                }),
+                text(&action(trigger, &function_name(planner, trigger))),
+                text(orientation(trigger)),
+                text(timing(trigger)),
+            ]);
+        }
+    }
+    rows
+}
+
+fn update_columns(planner: &Planner) -> Vec<Vec<Value>> {
+    let catalog = planner.catalog();
+    let mut rows = Vec::new();
+    for trigger in catalog.triggers() {
+        let Some(table) = catalog.table_by_id(trigger.table) else {
+            continue;
+        };
+        rows.extend(trigger.columns.iter().map(|number| {
+            vec![
+                text(planner.context.database),
+                text(&table.schema),
+                text(&trigger.name),
+                text(planner.context.database),
+                text(&table.schema),
+                text(&table.name),
+                text(&table.columns[*number].name),
+            ]
+        }));
+    }
+    rows
+}
+
+fn printed(planner: &Planner, table: &TableRef, condition: &str, pretty: bool) -> String {
+    source(planner, &scope_of_condition(table), condition, pretty)
+}
+
+/// A trigger's function, by its name alone if that is found.
+fn function_name(planner: &Planner, trigger: &TriggerRecord) -> String {
+    let function = planner.catalog().routine(trigger.function);
+    function.map_or_else(String::new, |stored| {
+        let name = quoted(&stored.record.name);
+        match planner.path().contains(&stored.record.schema) {
+            true => name,
+            false => format!("{}.{name}", quoted(&stored.record.schema)),
+        }
+    })
+}
+
+/// `EXECUTE FUNCTION name(arguments)`.
+fn action(trigger: &TriggerRecord, function: &str) -> String {
+    let arguments = trigger.arguments.iter();
+    let arguments: Vec<String> = arguments
+        .map(|text| format!("'{}'", text.replace('\'', "''")))
+        .collect();
+    format!("EXECUTE FUNCTION {function}({})", arguments.join(", "))
+}
+
+/// `CREATE TRIGGER …`; `pretty`: the table by its name alone, if that is found.
+pub(super) fn definition(
+    planner: &Planner,
+    trigger: &TriggerRecord,
+    pretty: bool,
+) -> Option<String> {
+    let table = planner.catalog().table_by_id(trigger.table)?;
+    let name = quoted(&table.name);
+    let name = match pretty && planner.path().contains(&table.schema) {
+        true => name,
+        false => format!("{}.{name}", quoted(&table.schema)),
+    };
+    let condition = trigger.condition.as_ref();
+    let condition = condition.map(|text| printed(planner, table, text, pretty));
+    let function = function_name(planner, trigger);
+    Some(definition_of(trigger, table, &name, &function, condition))
+}
+
+/// The same of a table and a function that are called so.
+pub(crate) fn definition_of(
+    trigger: &TriggerRecord,
+    table: &TableDef,
+    table_name: &str,
+    function: &str,
+    condition: Option<String>,
+) -> String {
+    let mut events = Vec::new();
+    if trigger.insert {
+        events.push("INSERT".to_string());
+    }
+    if trigger.delete {
+        events.push("DELETE".to_string());
+    }
+    if trigger.update {
+        let columns = trigger.columns.iter();
+        let columns: Vec<String> = columns.map(|n| quoted(&table.columns[*n].name)).collect();
+        events.push(match columns.is_empty() {
+            true => "UPDATE".to_string(),
+            false => format!("UPDATE OF {}", columns.join(", ")),
+        });
+    }
+    let (kind, deferrable) = match trigger.constraint {
+        true => ("CONSTRAINT ", "NOT DEFERRABLE INITIALLY IMMEDIATE "),
+        false => ("", ""),
+    };
+    let condition = condition.map_or_else(String::new, |text| format!("WHEN ({text}) "));
+    format!(
+        "CREATE {kind}TRIGGER {} {} {} ON {table_name} {deferrable}FOR EACH {} {condition}{}",
+        quoted(&trigger.name),
+        timing(trigger),
+        events.join(" OR "),
+        orientation(trigger),
+        action(trigger, function)
+    )
+}
