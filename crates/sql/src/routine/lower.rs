@@ -441,7 +441,10 @@ impl Lowering<'_, '_, '_> {
                 self.at.add(Action::Return(row_of_parameters(signature)));
             }
             Output::Row => {
-                let message = "control reached end of function without RETURN";
+                let message = match signature.trigger {
+                    true => "control reached end of trigger procedure without RETURN",
+                    false => "control reached end of function without RETURN",
+                };
                 self.fail(SqlState::NO_RETURN_STATEMENT, message);
             }
             Output::Rows | Output::Nothing => {}

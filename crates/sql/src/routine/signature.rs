@@ -294,6 +294,9 @@ impl Signature {
 
     /// `name(types)`, for messages.
     pub fn describe(&self) -> String {
+        if self.trigger {
+            return format!("{}()", self.name);
+        }
         let inputs = self.parameters.iter().filter(|p| p.is_input());
         let names = inputs.map(|parameter| match &parameter.row {
             Some(table) => table.name.clone(),

@@ -78,6 +78,29 @@ pub(super) fn source_of_value(
     printed(planner, scope, source, pretty, true)
 }
 
+/// The same of a condition over rows that are named: a trigger's.
+pub(super) fn source_of_rows(
+    planner: &Planner,
+    scope: &Scope,
+    source: &str,
+    pretty: bool,
+) -> String {
+    let Ok(node) = parse_expression(source) else {
+        return source.to_string();
+    };
+    let printer = Printer {
+        planner,
+        reader: planner,
+        home: None,
+        scope,
+        pretty,
+        qualified: true,
+        value: false,
+    };
+    let printed = printer.print(&node, None);
+    printed.map_or_else(|| source.to_string(), |(text, _)| text)
+}
+
 fn printed(planner: &Planner, scope: &Scope, source: &str, pretty: bool, value: bool) -> String {
     let Ok(node) = parse_expression(source) else {
         return source.to_string();
@@ -374,7 +397,11 @@ impl Printer<'_, '_, '_> {
     fn column(&self, column: &protobuf::ColumnRef) -> Option<String> {
         let parts = names::strings(&column.fields);
         if parts.len() != column.fields.len() {
-            return None;
+            // A whole row: `old.*`.
+            return match parts[..] {
+                [row] if self.qualified => Some(format!("{}.*", quoted(row))),
+                _ => None,
+            };
         }
         if self.value && parts == ["value"] {
             return Some("VALUE".to_string());
@@ -520,6 +547,16 @@ impl Printer<'_, '_, '_> {
                     AexprDistinct => "IS DISTINCT FROM",
                     _ => "IS NOT DISTINCT FROM",
                 };
+                let whole = |node: &Node| match inner(node) {
+                    Some(NodeEnum::ColumnRef(column)) => {
+                        let is_row = names::strings(&column.fields).len() < column.fields.len();
+                        is_row.then(|| self.column(column))?
+                    }
+                    _ => None,
+                };
+                if let (Some(left), Some(right)) = (whole(left), whole(right)) {
+                    return Some(self.wrapped(format!("{left} {words} {right}"), Bond::Operator));
+                }
                 self.binary(words, left, right)
             }
             AexprNullif => {

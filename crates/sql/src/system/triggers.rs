@@ -3,7 +3,7 @@
 //! Relies on: the catalogue.  Promises: PostgreSQL's words; a definition creates the trigger again.  Does not: list triggers that
 //! PostgreSQL makes for foreign keys: there are none.
 
-use super::print::{quoted, source};
+use super::print::{quoted, source_of_rows};
 use super::{Definition, flag, numbers, oid, short, text};
 use crate::ddl::scope_of_condition;
 use crate::planner::Planner;
@@ -152,8 +152,8 @@ fn by_event(planner: &Planner) -> Vec<Vec<Value>> {
                 text(&table.schema),
                 text(&table.name),
                 Value::Int4(i32::try_from(order).unwrap_or(i32::MAX)),
-                condition.map_or(Value::Null, |text| {
-                    Value::text(&format!("({})", printed(planner, table, text, false)))
+                condition.map_or(Value::Null, |condition| {
+                    text(&printed(planner, table, condition, false))
                 }),
                 text(&action(trigger, &function_name(planner, trigger))),
                 text(orientation(trigger)),
@@ -187,7 +187,7 @@ fn update_columns(planner: &Planner) -> Vec<Vec<Value>> {
 }
 
 fn printed(planner: &Planner, table: &TableRef, condition: &str, pretty: bool) -> String {
-    source(planner, &scope_of_condition(table), condition, pretty)
+    source_of_rows(planner, &scope_of_condition(table), condition, pretty)
 }
 
 /// A trigger's function, by its name alone if that is found.
