@@ -302,7 +302,7 @@ impl Embedding<'_, '_> {
             }
             before.push(table.clone());
         }
-        Ok(one_state || others_read(node, &changed))
+        Ok(one_state || queries_read(node, &changed) || others_read(node, &changed))
     }
 
     /// The last step of a client's statement: its rows are the result, or how many rows it has changed is the one
@@ -452,6 +452,20 @@ fn kept_as(ty: SqlType) -> SqlType {
         true => SqlType::Text,
         false => ty,
     }
+}
+
+/// A WITH query that changes nothing reads one of these tables: whoever names it is to see what was there in the beginning, although it
+/// is put in where it is named.
+fn queries_read(node: &NodeEnum, changed: &BTreeSet<String>) -> bool {
+    if changed.is_empty() {
+        return false;
+    }
+    let ctes = with_clause(node).map_or(&[][..], |with| &with.ctes);
+    let mut queries = ctes
+        .iter()
+        .filter_map(common_table)
+        .filter_map(|table| table.ctequery.as_deref().and_then(inner));
+    queries.any(|query| reads(query, changed))
 }
 
 /// What is left of a statement, its WITH queries aside, reads one of these tables.

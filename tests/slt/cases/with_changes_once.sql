@@ -1,0 +1,17 @@
+create table wco_v(id int primary key, nm text);
+create table wco_c(id int primary key references wco_v, doors int);
+insert into wco_v values (1, 'c'), (2, 'd');
+insert into wco_c values (1, 4), (2, 5);
+with t(id) as materialized (select id from wco_c where doors = 4), u1 as (update wco_c set doors = 5 where id in (select id from t) returning id), u2 as (update wco_v set nm = 'zz' where id in (select id from t) returning id) select count(*) from t;
+select * from wco_v order by id;
+select * from wco_c order by id;
+with t as (select id from wco_c where doors = 5), u1 as (update wco_c set doors = doors + 1 where id in (select id from t)) update wco_v set nm = nm || '!' where id in (select id from t);
+select * from wco_v order by id;
+with a as (select id from wco_v), b as (select id from a where id > 0), d as (delete from wco_c where id in (select id from b)), d2 as (delete from wco_v where id in (select id from b) returning id) select (select count(*) from a), (select count(*) from b), (select count(*) from d2);
+select count(*) from wco_v;
+select count(*) from wco_c;
+with moved as (insert into wco_v values (5, 'x') returning id), seen as (select count(*) as n from wco_v) select n, (select count(*) from moved) from seen;
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 3), i as (insert into wco_v select n + 10, 'r' from r returning id) select count(*) from r, wco_v;
+select id from wco_v order by id;
+drop table wco_c;
+drop table wco_v;
