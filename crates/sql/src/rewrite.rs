@@ -172,7 +172,7 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
 }
 
 /// The same of all expressions of a plan; one that locks rows leaves a trace.
-fn is_volatile_plan(plan: &Plan) -> bool {
+pub(crate) fn is_volatile_plan(plan: &Plan) -> bool {
     let mut found = false;
     each_of_plan(plan, &mut |expr, _| found = found || is_volatile(expr));
     each_node(plan, &mut |plan| {

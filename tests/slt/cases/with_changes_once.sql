@@ -15,3 +15,16 @@ with recursive r(n) as (select 1 union all select n + 1 from r where n < 3), i a
 select id from wco_v order by id;
 drop table wco_c;
 drop table wco_v;
+create sequence wco_s;
+create table wco_a(id int, x int);
+create table wco_b(id int, x int);
+with ids as (select nextval('wco_s') as id from generate_series(1,3)), a as (insert into wco_a select id, 1 from ids), b as (insert into wco_b select id, 2 from ids) select count(*), min(id), max(id) from ids;
+select (select array_agg(id order by id) from wco_a) = (select array_agg(id order by id) from wco_b), (select max(id) from wco_a);
+with ids(n) as (with i as (select random() as r) select r from i union all select 2), a as (insert into wco_a select (n * 1000)::int, 9 from ids), b as (insert into wco_b select (n * 1000)::int, 9 from ids) select max(n) from ids;
+select (select array_agg(id order by id) from wco_a) = (select array_agg(id order by id) from wco_b);
+with picked as (select id from wco_a where x = 1 order by id limit 2 for update skip locked), d as (delete from wco_a where id in (select id from picked) returning id), l as (insert into wco_b select id, 7 from picked) select count(*) from picked;
+select count(*) from wco_a where x = 1;
+select id from wco_b where x = 7 order by id;
+drop table wco_a;
+drop table wco_b;
+drop sequence wco_s;

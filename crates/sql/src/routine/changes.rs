@@ -14,6 +14,7 @@ use crate::command::{self, Command};
 use crate::names::{inner, required};
 use crate::parse::parse_expression;
 use crate::planner::Planner;
+use crate::rewrite::is_volatile_plan;
 use crate::tree::{node, string};
 use crate::variables::Variables;
 use pg_query::protobuf::{
@@ -299,10 +300,51 @@ impl Embedding<'_, '_> {
                 // What a view reads is not seen here: any may read the table.
                 changed.extend(catalog.views().map(|view| view.name.clone()));
                 changed.insert(name);
+            } else if let Some(rows) = self.once(source, query, &before, recursive)? {
+                query.ctequery = Some(Box::new(rows));
             }
             before.push(table.clone());
         }
         Ok(one_state || queries_read(node, &changed) || others_read(node, &changed))
+    }
+
+    /// A WITH query that may give other rows each time is asked once, for all who name it: the query of the rows that it gave.
+    fn once(
+        &mut self,
+        source: &str,
+        query: &CommonTableExpr,
+        before: &[Node],
+        recursive: bool,
+    ) -> SqlResult<Option<Node>> {
+        let Some(NodeEnum::SelectStmt(select)) = query.ctequery.as_deref().and_then(inner) else {
+            return Ok(None);
+        };
+        let mut asked = SelectStmt::clone(select);
+        let ctes = match asked.with_clause.take() {
+            // Its own stand behind those that it sees.
+            Some(own) => [before, &own.ctes].concat(),
+            None => before.to_vec(),
+        };
+        if !ctes.is_empty() {
+            asked.with_clause = Some(WithClause {
+                ctes,
+                recursive,
+                location: -1,
+            });
+        }
+        let node = NodeEnum::SelectStmt(Box::new(asked));
+        let known = self.needs.len();
+        // One that names itself, or is wrong, is planned where it stands.
+        let planned = self.plan_alone(source, &node).ok().filter(|planned| {
+            matches!(&planned.statement, Statement::Query(plan) if is_volatile_plan(plan))
+        });
+        match planned {
+            Some(planned) => self.keep_rows(planned).map(Some),
+            None => {
+                self.needs.truncate(known);
+                Ok(None)
+            }
+        }
     }
 
     /// The last step of a client's statement: its rows are the result, or how many rows it has changed is the one
