@@ -291,6 +291,7 @@ fn update(
     match found.map_err(|error| refused(error, context, table))? {
         Found::Row => {}
         Found::Nothing => {
+            context.txn.leave_alone(table.space, key);
             context.txn.note_read(table.space, key);
             return Ok(Some(Done::NOTHING));
         }
@@ -353,6 +354,7 @@ fn delete(
     match found.map_err(|error| refused(error, context, table))? {
         Found::Row => {}
         Found::Nothing => {
+            context.txn.leave_alone(table.space, key);
             context.txn.note_read(table.space, key);
             return Ok(Some(Done::NOTHING));
         }

@@ -235,6 +235,7 @@ impl Scratch {
         match found? {
             Found::Row => {}
             Found::Nothing => {
+                context.txn.leave_alone(table.space, &self.key);
                 context.txn.note_read(table.space, &self.key);
                 return Ok(Some(0));
             }
@@ -275,6 +276,7 @@ impl Scratch {
         });
         let found: SqlResult<bool> = found.map_err(|error| refused(error, context, table))?;
         if !found? {
+            context.txn.leave_alone(table.space, &self.key);
             context.txn.note_read(table.space, &self.key);
             return Ok(Some(0));
         }

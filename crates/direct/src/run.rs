@@ -20,7 +20,7 @@ use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
 use crate::cursor::{Cursor, collect_some};
 use crate::direct::Direct;
 use crate::insert::Written;
-use crate::lock::{known_target, runs_whole};
+use crate::lock::{Target, known_target, runs_whole};
 use crate::references::settle;
 use crate::{insert, update};
 use quintet_base::limits::STATEMENT_RESTARTS_MAX;
@@ -364,7 +364,14 @@ pub(crate) fn run_whole(
             .check_cancel()
             .map_err(Halt::from)
             .and_then(|()| lock_known_target(statement, &mut env))
-            .and_then(|()| run_once(around.direct, statement, &mut env, wanted))
+            .and_then(|target| {
+                let written = run_once(around.direct, statement, &mut env, wanted)?;
+                // What it names is not there, or does not meet its conditions.
+                if let Some(target) = target.filter(|_| written.count == 0) {
+                    env.txn.leave_alone(target.table.space, &target.key);
+                }
+                Ok(written)
+            })
             .and_then(|written| settle(&mut env).map(|()| written));
         let result = result.map_err(|halt| env.halted(halt));
         match result {
@@ -434,12 +441,12 @@ fn run_once(
 /// READ COMMITTED: the row that the statement names is locked before anything is read. The statement
 /// has read nothing, so if the row is newer than the snapshot, a newer snapshot will do. (The
 /// stronger levels keep their snapshot; locking first would only refuse them earlier.)
-fn lock_known_target(statement: &Statement, env: &mut Env<'_>) -> Result<(), Halt> {
+fn lock_known_target(statement: &Statement, env: &mut Env<'_>) -> Result<Option<Target>, Halt> {
     if env.txn.level() != Level::ReadCommitted {
-        return Ok(());
+        return Ok(None);
     }
     let Some(target) = known_target(statement, env)? else {
-        return Ok(());
+        return Ok(None);
     };
     let space = target.table.space;
     loop {
@@ -447,7 +454,7 @@ fn lock_known_target(statement: &Statement, env: &mut Env<'_>) -> Result<(), Hal
             .txn
             .lock(space, &target.key, target.strength, WaitPolicy::Queue)
         {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(Some(target)),
             // The mark of the statement stays good: nothing has been written since.
             Err(Error::Stale) => env.txn.begin_statement(),
             Err(error) => return Err(env.halt(error, &target.table.name)),

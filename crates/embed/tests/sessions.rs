@@ -8,7 +8,7 @@ mod support;
 use quintet_base::{SqlState, Value};
 use quintet_embed::{Client, Database, DatabaseConfig, Progress, TransactionStatus};
 use quintet_rt::{Clock, RealClock, threads};
-use support::{finish, open, reopen, rows, state, tag};
+use support::{finish, open, reopen, rows, state, tag, until_it_waits};
 
 #[test]
 fn rows_come_back_as_written_and_survive_reopening() {
@@ -350,6 +350,53 @@ fn a_row_lock_is_waited_for_in_order_and_nowait_refuses() {
     pause.wait();
     let answers = finish(&mut d);
     assert_eq!(answers[0].text_rows(), [[Some("11".to_string())]]);
+}
+
+/// A row that is not there, or does not meet the conditions beside its key, is kept from nobody; nor is it if the statement runs whole.
+#[test]
+fn nobody_waits_for_a_row_that_a_statement_has_left_alone() {
+    let (_dir, db) = open();
+    let (mut c, mut d) = (db.client().unwrap(), db.client().unwrap());
+    c.query(
+        "create table t (id int primary key, v int, w text);
+         create index on t (w); insert into t values (1, 0, 'a')",
+    )
+    .unwrap();
+    let nothing = [
+        "select * from t where id = 2 for update",
+        "select v from t where id = 2 for share",
+        "update t set v = v + 1 where id = 2",
+        "update t set w = 'x' where id = 2",
+        "delete from t where id = 2",
+        "update t set v = 5 where id = 1 and v = 7",
+        "delete from t where id = 1 and v = 7",
+        "select * from t where id = 1 and v = 7 for update",
+        "delete from t where id = (select 2)",
+    ];
+    for level in ["read committed", "repeatable read", "serializable"] {
+        for statement in nothing {
+            c.query(&format!("begin isolation level {level}")).unwrap();
+            assert!(rows(&mut c, statement).is_empty(), "{statement}");
+            let others = [
+                "insert into t values (2, 0, 'b')",
+                "update t set v = v + 1 where id = 2",
+                "delete from t where id = 2",
+                "update t set v = v where id = 1",
+            ];
+            for other in others {
+                let waits = until_it_waits(&mut d, other).is_some();
+                assert!(!waits, "{level}: {other} waits for {statement}");
+            }
+            c.query("rollback").unwrap();
+        }
+    }
+    // One that the transaction has written to stays its own.
+    c.query("begin; delete from t where id = 1; update t set v = 1 where id = 1")
+        .unwrap();
+    let pause = until_it_waits(&mut d, "update t set v = 3 where id = 1").expect("it waits");
+    c.query("rollback").unwrap();
+    pause.wait();
+    assert_eq!(finish(&mut d)[0].tag, "UPDATE 1");
 }
 
 #[test]

@@ -102,6 +102,8 @@ pub struct Txn {
     pub(crate) never_waits: bool,
     /// Hashes of the rows whose locks it holds or has queued up for; each is owed a release.
     held: Vec<u64>,
+    /// The one that was taken last, if it was not held before; see [`Txn::leave_alone`].
+    taken: Option<u64>,
     /// So many of them are not for rows that will go ahead.
     looked_through: usize,
     /// A row each of those whose end it waits for, before it changes what they go by.
@@ -177,6 +179,7 @@ impl Txn {
             never_waits: false,
             locks_reads: false,
             held: Vec::new(),
+            taken: None,
             looked_through: 0,
             writers: None,
             steady: Vec::new(),

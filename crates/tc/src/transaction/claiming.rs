@@ -2,7 +2,7 @@
 //!
 //! Relies on: `locks` for who holds what and who waits.  Promises: a row that was locked has not changed since the snapshot, or the
 //! transaction is told; after [`Error::Blocked`] it stands in the queue, and does the same again.  Does not: wait, or release
-//! before the transaction ends.
+//! before the transaction ends what was found and is meant ([`Txn::leave_alone`]).
 
 use super::{Lost, Txn};
 use crate::error::{ConflictKind, Error};
@@ -47,6 +47,7 @@ impl Txn {
         see: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, Error> {
         let Place { hash, space, key } = place;
+        self.taken = None;
         if let Some(own) = self.writes.get(hash, space, key) {
             return Ok(see(own));
         }
@@ -103,6 +104,20 @@ impl Txn {
         self.check_unchanged_for_lock(place)
     }
 
+    /// Gives back the lock of a row that was claimed or locked last and turned out not to be there, or not to be meant: nobody
+    /// is to wait for a row that is left alone. Nothing if the transaction held it before, has written to it, or if its reads are locked.
+    pub fn leave_alone(&mut self, space: SpaceId, key: &[u8]) {
+        let Some(taken) = self.taken.take().filter(|_| !self.locks_reads) else {
+            return;
+        };
+        let hash = Place::new(space, key).hash;
+        let is_last = taken == hash && self.held.last() == Some(&hash);
+        if is_last && self.writes.get(hash, space, key).is_none() {
+            self.held.pop();
+            self.shared.locks.release(self.id, hash);
+        }
+    }
+
     fn check_unchanged_for_lock(&self, place: Place<'_>) -> Result<(), Error> {
         match (self.check_unchanged(place), self.level) {
             (Err(Error::Conflict { .. } | Error::SnapshotTooOld), Level::ReadCommitted) => {
@@ -118,8 +133,12 @@ impl Txn {
         strength: Strength,
         policy: WaitPolicy,
     ) -> Result<(), Error> {
+        self.taken = None;
         match self.shared.locks.acquire(self.id, place, strength, policy) {
-            Ok(true) => self.held.push(place.hash),
+            Ok(true) => {
+                self.held.push(place.hash);
+                self.taken = Some(place.hash);
+            }
             Ok(false) => {}
             Err(Error::Blocked(wait)) => {
                 // In the queue from now on; asked again it may be there twice, which release allows.
