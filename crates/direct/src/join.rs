@@ -170,6 +170,8 @@ impl JoinCursor {
                 }
                 env.tick()?;
             }
+            // Of outer rows that meet nothing there may be very many in a row.
+            env.tick()?;
             frame.truncate(width);
             self.width = None;
             if *kind == JoinKind::Left && !self.matched {

@@ -5,7 +5,7 @@
 mod support;
 
 use quintet_base::{Level, Numeric, SqlType, Value};
-use quintet_ir::plan::{KeyBound, Turns};
+use quintet_ir::plan::{JoinKind, KeyBound, Turns};
 use quintet_ir::{Expr, KeyRange, Path, Plan, Statement};
 use std::sync::atomic::Ordering;
 use support::*;
@@ -82,6 +82,23 @@ fn a_recursion_without_end_is_cancelled_and_one_that_grows_is_refused() {
     };
     let error = exec(&direct, recursion(twice)).error();
     assert_eq!(error.state.as_str(), "53200");
+}
+
+/// Goal: a join whose rows meet nothing looks at the time all the same. Method: all pairs of two lists look for a row of a third
+/// one, and there is none for any of them.
+#[test]
+fn pairs_that_meet_nothing_end_when_the_time_is_over() {
+    let direct = engine();
+    let mut txn = direct.begin(Level::ReadCommitted);
+    let list = |from: i32, to: i32| values((from..to).map(|n| vec![Value::Int4(n)]).collect());
+    let pairs = join(list(0, 400), list(0, 400), (1, 1), JoinKind::Inner, None);
+    let on = eq(add(col(0), col(1)), col(2));
+    let none = join(pairs, list(5000, 5002), (2, 1), JoinKind::Inner, Some(on));
+    let mut call = Call::new(&direct, Statement::Query(none.clone()));
+    assert_eq!(call.go(&mut txn).count(), 0);
+    let mut call = Call::new(&direct, Statement::Query(none));
+    call.host.looks_left.set(Some(100));
+    assert_eq!(call.go(&mut txn).error().state.as_str(), "57014");
 }
 
 /// Goal: a sort of which a few rows are wanted keeps few. Method: room for three thousand of a hundred thousand rows,

@@ -357,6 +357,8 @@ pub struct TestHost {
     /// There are none.
     pub no_files: bool,
     pub files: Arc<Files>,
+    /// Its time is over when it was asked so often.
+    pub looks_left: Cell<Option<u32>>,
 }
 
 /// Files of statements: how many were made, and how many are there.
@@ -388,6 +390,11 @@ impl Drop for MemoryFile {
 }
 
 impl Host for TestHost {
+    fn is_overdue(&self) -> bool {
+        let left = self.looks_left.get();
+        self.looks_left.set(left.map(|left| left.saturating_sub(1)));
+        left == Some(0)
+    }
     fn transaction_time(&self) -> i64 {
         0
     }

@@ -30,6 +30,9 @@ const LEAVES_MAX: usize = 10;
 /// Fewer rows than this in all leaves are joined by the rule: any order will do.
 const ROWS_MIN: f64 = 10_000.0;
 
+/// So many values has what nobody knows, if it has so many rows.
+const VALUES_GUESSED: f64 = 200.0;
+
 /// Rows that are kept without a file, about.
 const KEPT_ROWS: f64 = 1_000_000.0;
 
@@ -175,6 +178,12 @@ impl Search {
             let cap = caps.get(&place).copied();
             known.map(|known| known.min(cap.unwrap_or(known)))
         };
+        let guess = |set: Set| {
+            let rows = parts.iter().enumerate();
+            let rows = rows.filter(|(part, _)| set & (1 << part) != 0);
+            let most = rows.map(|(_, part)| part.all).fold(1.0, f64::max);
+            most.min(VALUES_GUESSED)
+        };
         // Those with queries in them are asked of what all of the others have let through.
         let asked = || {
             state
@@ -188,7 +197,7 @@ impl Search {
                 continue;
             };
             if leaves.count_ones() >= 2 {
-                links.push(link(condition, leaves, &set_of, &values));
+                links.push(link(condition, leaves, &set_of, &values, &guess));
             }
         }
         for condition in asked() {
@@ -375,6 +384,7 @@ fn link(
     leaves: Set,
     set_of: &dyn Fn(&Expr) -> Option<Set>,
     values: &dyn Fn(usize) -> Option<f64>,
+    guess: &dyn Fn(Set) -> f64,
 ) -> Link {
     let Expr::Compare {
         op: CompareOp::Eq,
@@ -397,11 +407,15 @@ fn link(
             _ => None,
         })
         .collect();
-    let different = places.iter().filter_map(|&place| values(place));
+    let sides = sides.filter(|(one, other)| one & other == 0 && *one != 0 && *other != 0);
+    let mut different: Vec<f64> = places.iter().filter_map(|&place| values(place)).collect();
+    if let (Some((one, other)), true) = (sides, different.is_empty()) {
+        different.extend([guess(one), guess(other)]);
+    }
     Link {
         leaves,
-        share: 1.0 / different.fold(1.0, f64::max),
-        sides: sides.filter(|(one, other)| one & other == 0 && *one != 0 && *other != 0),
+        share: 1.0 / different.into_iter().fold(1.0, f64::max),
+        sides,
         places,
     }
 }
