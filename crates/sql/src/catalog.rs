@@ -13,8 +13,8 @@
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, FIRST_ID, ForeignKeyRecord,
-    OnCommit, RecordKey, RoleRecord, RoutineRecord, SchemaRecord, TableRecord, TriggerRecord,
-    TypeRecord, ViewRecord,
+    MatviewRecord, OnCommit, RecordKey, RoleRecord, RoutineRecord, SchemaRecord, TableRecord,
+    TriggerRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -80,6 +80,8 @@ pub struct Catalog {
     /// Those that users made.
     schemas: BTreeMap<u32, Arc<SchemaRecord>>,
     extensions: BTreeMap<u32, Arc<ExtensionRecord>>,
+    /// Tables that are materialized views.
+    matviews: BTreeMap<TableId, Arc<MatviewRecord>>,
     triggers: BTreeMap<u32, Arc<TriggerRecord>>,
     /// In the order in which they fire, by name.
     triggers_of: BTreeMap<TableId, Vec<Arc<TriggerRecord>>>,
@@ -124,6 +126,7 @@ impl Catalog {
             comments: BTreeMap::new(),
             schemas: BTreeMap::new(),
             extensions: BTreeMap::new(),
+            matviews: BTreeMap::new(),
             triggers: BTreeMap::new(),
             triggers_of: BTreeMap::new(),
             types: BTreeMap::new(),
@@ -193,6 +196,9 @@ impl Catalog {
                 }
                 (RecordKey::Schema(number), value) => {
                     replace(&mut next.schemas, number, value.as_deref())?;
+                }
+                (RecordKey::Matview(id), value) => {
+                    replace(&mut next.matviews, id, value.as_deref())?;
                 }
                 (RecordKey::Trigger(number), value) => {
                     replace(&mut next.triggers, number, value.as_deref())?;
@@ -456,15 +462,27 @@ impl Catalog {
         &self,
         relation: TableId,
         column: Option<usize>,
-    ) -> impl Iterator<Item = &Arc<ViewRecord>> {
-        let names = move |view: &&Arc<ViewRecord>| {
+    ) -> impl Iterator<Item = &ViewRecord> {
+        let names = move |view: &&ViewRecord| {
             view.uses.iter().any(|(used, columns)| {
                 let part = column.and_then(|_| self.divisions.part(*used));
                 let named = *used == relation || part.is_some_and(|part| part.parent == relation);
                 named && column.is_none_or(|column| columns.contains(&column))
             })
         };
-        self.views().filter(names)
+        let views = self.views().map(|view| &**view);
+        let matviews = self.matviews.values().map(|record| &record.view);
+        views.chain(matviews).filter(names)
+    }
+
+    /// What a table is besides, if it is a materialized view.
+    pub(crate) fn matview(&self, id: TableId) -> Option<&Arc<MatviewRecord>> {
+        self.matviews.get(&id)
+    }
+
+    /// All materialized views, oldest first.
+    pub(crate) fn matviews(&self) -> impl Iterator<Item = &Arc<MatviewRecord>> {
+        self.matviews.values()
     }
 
     /// The comments on the object with this number.

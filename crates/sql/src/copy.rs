@@ -6,6 +6,7 @@
 
 use crate::coerce;
 use crate::command::{Command, CopyFormat, CopyFrom, CopyKind, CopyTo, Planned};
+use crate::ddl::refuse_change;
 use crate::expr::Binder;
 use crate::from::{From, row_target};
 use crate::generated;
@@ -70,6 +71,7 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
 fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> SqlResult<CopyFrom> {
     let table = row_target(planner, required(statement.relation.as_ref())?)?;
     planner.need_table(table.relation(), Privileges::INSERT);
+    refuse_change(planner.context, table.id)?;
     let triggers = planner.catalog().triggers_of(table.id).iter();
     let mut triggers = triggers.filter(|trigger| trigger.insert && trigger.is_enabled());
     if let Some(trigger) = triggers.next() {

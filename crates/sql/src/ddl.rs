@@ -9,7 +9,7 @@
 //! | here | DROP, TRUNCATE |
 //! | `ddl/rename` | RENAME |
 //! | `ddl/schema`, `ddl/extension` | schemas; extensions |
-//! | `ddl/trigger` | triggers |
+//! | `ddl/trigger`, `ddl/matview` | triggers; materialized views |
 //! | `ddl/view` | views |
 //! | `ddl/user_type`, `ddl/domain`, `ddl/drop_type` | types and domains |
 //! | `ddl/comment` | COMMENT ON |
@@ -37,6 +37,7 @@ mod generated;
 mod hidden;
 mod index;
 mod like;
+mod matview;
 mod partition;
 mod rename;
 mod schema;
@@ -61,6 +62,7 @@ use crate::temporary::is_temporary;
 use foreign_key::Going;
 pub(crate) use generated::refuse_actions;
 pub(crate) use index::column_names as index_column_names;
+pub(crate) use matview::{refuse_change, refuse_unpopulated};
 pub(crate) use partition::check_keys;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, Node, ObjectType, TruncateStmt};
@@ -84,6 +86,7 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::DropStmt(statement) => drop(planner, statement)?,
         NodeEnum::TruncateStmt(statement) => truncate(planner, statement)?,
         NodeEnum::CreateSchemaStmt(statement) => schema::create(planner, statement)?,
+        NodeEnum::RefreshMatViewStmt(statement) => matview::refresh(planner, statement)?,
         NodeEnum::CreateTrigStmt(statement) => trigger::create(planner, statement)?,
         NodeEnum::CreateExtensionStmt(statement) => extension::create(planner, statement)?,
         NodeEnum::ViewStmt(statement) => view::create(planner, statement)?,
@@ -170,6 +173,7 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         ObjectType::ObjectIndex => ("DROP INDEX", "index"),
         ObjectType::ObjectSequence => ("DROP SEQUENCE", "sequence"),
         ObjectType::ObjectView => ("DROP VIEW", "view"),
+        ObjectType::ObjectMatview => ("DROP MATERIALIZED VIEW", "materialized view"),
         ObjectType::ObjectFunction | ObjectType::ObjectProcedure | ObjectType::ObjectRoutine => {
             return routine::plan_drop(planner, statement);
         }
@@ -179,7 +183,7 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         ObjectType::ObjectSchema => return schema::drop(planner, statement, cascade),
         ObjectType::ObjectExtension => return extension::drop(planner, statement),
         ObjectType::ObjectTrigger => return trigger::drop(planner, statement),
-        other => return drop_other(planner, statement, other),
+        _ => return Err(SqlError::unsupported("DROP of this kind of object")),
     };
     let mut dropped = Vec::new();
     let together = named_tables(planner, statement);
@@ -209,7 +213,9 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
         }
         dropped.push(found);
         match (found, kind) {
-            (Relation::Table(id), "table") => {
+            (Relation::Table(id), "table" | "materialized view")
+                if planner.catalog().matview(id).is_some() == (kind != "table") =>
+            {
                 planner.may_drop(table_object(id))?;
                 drop_table(&mut draft, id, cascade, &together)?;
             }
@@ -246,6 +252,9 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
                 let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, message);
                 return Err(error.hint(match found {
                     Relation::View(_) => "Use DROP VIEW to remove a view.",
+                    Relation::Table(id) if planner.catalog().matview(id).is_some() => {
+                        "Use DROP MATERIALIZED VIEW to remove a materialized view."
+                    }
                     Relation::Table(_) | Relation::Partition(_) => {
                         "Use DROP TABLE to remove a table."
                     }
@@ -284,28 +293,6 @@ fn required_by_constraint(index: &str, table: &str) -> SqlError {
     .hint(format!(
         "You can drop constraint {index} on table {table} instead."
     ))
-}
-
-/// DROP of what Quintet has none of: fine with IF EXISTS.
-fn drop_other(planner: &Planner, statement: &DropStmt, kind: ObjectType) -> SqlResult<Planned> {
-    let (tag, word) = match kind {
-        ObjectType::ObjectMatview => ("DROP MATERIALIZED VIEW", "materialized view"),
-        _ => return Err(SqlError::unsupported("DROP of this kind of object")),
-    };
-    if !statement.missing_ok {
-        return Err(SqlError::unsupported(tag));
-    }
-    for object in &statement.objects {
-        let name = match inner(object) {
-            Some(NodeEnum::List(list)) => names::strings(&list.items).join("."),
-            Some(NodeEnum::String(string)) => string.sval.clone(),
-            Some(NodeEnum::ObjectWithArgs(object)) => names::strings(&object.objname).join("."),
-            Some(NodeEnum::TypeName(name)) => names::strings(&name.names).join("."),
-            _ => String::new(),
-        };
-        planner.notice(format!("{word} \"{name}\" does not exist, skipping"));
-    }
-    Ok(planner.nothing(tag))
 }
 
 /// Tables that a DROP names.
@@ -437,6 +424,10 @@ fn truncate(planner: &Planner, statement: &TruncateStmt) -> SqlResult<Planned> {
     }
     truncate_together(planner, statement, &mut tables)?;
     for table in &tables {
+        if planner.catalog().matview(table.id).is_some() {
+            let message = format!("\"{}\" is not a table", table.name);
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
         planner.must_have(table_object(table.id), Privileges::TRUNCATE)?;
     }
     parts.retain(|(_, part)| !tables.iter().any(|table| table.id == part.id));

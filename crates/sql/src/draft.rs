@@ -10,8 +10,8 @@ use crate::ddl::{check_keys, refuse_actions, refuse_unfired};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
 use crate::records::{
-    self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, ForeignKeyRecord, RecordKey,
-    RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TriggerRecord,
+    self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, ForeignKeyRecord, MatviewRecord,
+    RecordKey, RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TriggerRecord,
     TypeRecord, ViewRecord,
 };
 use crate::stored;
@@ -214,6 +214,13 @@ impl<'p, 'a> Draft<'p, 'a> {
     pub fn drop_schema(&mut self, number: u32) {
         self.changes
             .push(records::remove(RecordKey::Schema(number)));
+    }
+
+    /// Writes what a table is besides that is a materialized view.
+    pub fn put_matview(&mut self, record: &MatviewRecord) -> SqlResult<()> {
+        let key = RecordKey::Matview(record.view.id);
+        self.changes.push(records::write(key, record)?);
+        Ok(())
     }
 
     /// Writes a trigger's record.
@@ -461,6 +468,10 @@ impl<'p, 'a> Draft<'p, 'a> {
         for trigger in self.planner.catalog().triggers_of(table.id) {
             self.drop_trigger(trigger.id);
         }
+        if self.planner.catalog().matview(table.id).is_some() {
+            let key = RecordKey::Matview(table.id);
+            self.changes.push(records::remove(key));
+        }
         let keys: Vec<ConstraintId> = (self.planner.catalog().foreign_keys_of(table.id))
             .map(|key| key.id)
             .collect();
@@ -530,6 +541,10 @@ impl<'p, 'a> Draft<'p, 'a> {
         for key in next.foreign_keys() {
             refuse_actions(&next, key)?;
             refuse_unfired(&next, key)?;
+            if next.matview(key.parent).is_some() {
+                let message = "referenced relation is not a table";
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
         }
         check_keys(self.planner, &next)?;
         let neighbours = self.neighbours(&next)?;

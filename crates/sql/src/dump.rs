@@ -101,7 +101,8 @@ impl Catalog {
             let text = on_path(path(&record.schema), type_text(record));
             add("before", run(), text);
         }
-        for table in self.lasting_tables() {
+        let is_plain = |table: &&TableRef| self.matview(table.id).is_none();
+        for table in self.lasting_tables().filter(is_plain) {
             let record = self.known(table.id)?;
             let text = on_path(path(&record.schema), self.table_text(record));
             add("before", run(), text);
@@ -117,10 +118,19 @@ impl Catalog {
         for view in self.views_in_order() {
             let columns = list(view.columns.iter().map(|column| &*column.name));
             let name = qualified(&view.schema, &view.name);
-            let text = format!("CREATE VIEW {name} ({columns}) AS {}", view.text);
+            let text = match self.matview(view.id) {
+                None => format!("CREATE VIEW {name} ({columns}) AS {}", view.text),
+                Some(_) => format!(
+                    "CREATE MATERIALIZED VIEW {name} ({columns}) AS {} WITH NO DATA",
+                    view.text
+                ),
+            };
             add("before", run(), on_path(Some(view.path.clone()), text));
+            if self.matview(view.id).is_some_and(|own| own.populated) {
+                add("after", run(), format!("REFRESH MATERIALIZED VIEW {name}"));
+            }
         }
-        for table in self.lasting_tables() {
+        for table in self.lasting_tables().filter(is_plain) {
             let record = self.known(table.id)?;
             let columns = record.columns.iter().enumerate();
             // Generated ones come by themselves.
@@ -249,10 +259,11 @@ impl Catalog {
         self.sequences().filter(|s| !is_temporary(&s.schema))
     }
 
-    /// Each view behind those that it uses.
+    /// Each view, materialized or not, behind those that it uses.
     fn views_in_order(&self) -> Vec<&ViewRecord> {
         let views = self.views().filter(|view| !is_temporary(&view.schema));
         let mut left: Vec<&ViewRecord> = views.map(|view| &**view).collect();
+        left.extend(self.matviews().map(|own| &own.view));
         let mut ordered = Vec::with_capacity(left.len());
         while !left.is_empty() {
             let waits = |view: &&ViewRecord| {
@@ -312,6 +323,7 @@ impl Catalog {
         if let Some(table) = self.record(quintet_base::TableId(number)) {
             let name = qualified(&table.schema, &table.name);
             return Some(match column {
+                None if self.matview(table.id).is_some() => format!("MATERIALIZED VIEW {name}"),
                 None => format!("TABLE {name}"),
                 Some(at) => format!("COLUMN {name}.{}", quoted(&table.columns.get(at)?.name)),
             });

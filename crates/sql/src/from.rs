@@ -12,6 +12,7 @@
 
 use crate::catalog::Relation;
 use crate::coerce;
+use crate::ddl::refuse_change;
 use crate::expr::{Binder, and};
 use crate::function_source::bind_function;
 use crate::join_clause::bind_join;
@@ -326,6 +327,7 @@ pub(crate) fn changed_table(
     }
     let table = row_target(planner, relation)?;
     refuse_only(planner, relation, &table)?;
+    refuse_change(planner.context, table.id)?;
     Ok(table)
 }
 

@@ -7,6 +7,7 @@
 
 use crate::catalog::{Catalog, Relation};
 use crate::command::{Command, Notice, Planned};
+use crate::ddl::refuse_unpopulated;
 use crate::parse::{self, Parsed};
 use crate::rewrite::same;
 use crate::routine::{Calls, StoredRoutine, hold, plan_explain};
@@ -78,6 +79,8 @@ pub(crate) struct Planner<'a> {
     temporary: Option<String>,
     /// Tables and views that names have meant so far, with the places of their columns.
     uses: RefCell<BTreeMap<TableId, BTreeSet<usize>>>,
+    /// Materialized views without rows that views read; who only makes a view of them may.
+    unpopulated: RefCell<Vec<TableId>>,
     /// The statement's own part of it.
     text: &'a str,
     /// Those of the routine that the statement stands in: parameters, all of them decided.
@@ -180,6 +183,7 @@ impl<'a> Planner<'a> {
             unnamed,
             temporary,
             uses: RefCell::default(),
+            unpopulated: RefCell::default(),
             text: source,
             variables: None,
             calls: Calls::default(),
@@ -645,12 +649,36 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// What a planner inside of this one, a view's, reads is read here, too.
+    pub fn reads_as(&self, inside: &Planner) {
+        let mut unpopulated = self.unpopulated.borrow_mut();
+        unpopulated.extend(inside.read_unpopulated());
+    }
+
+    /// Materialized views without rows that were met, here or in views.
+    fn read_unpopulated(&self) -> Vec<TableId> {
+        let uses = self.uses.borrow();
+        let empty = |id: &TableId| {
+            let own = self.catalog().matview(*id);
+            own.is_some_and(|own| !own.populated)
+        };
+        let inside = self.unpopulated.borrow();
+        uses.keys()
+            .copied()
+            .filter(empty)
+            .chain(inside.iter().copied())
+            .collect()
+    }
+
     /// A procedure of one statement.
     pub fn procedure(
         &self,
         statement: Statement,
         result: Vec<OutputColumn>,
     ) -> SqlResult<Procedure> {
+        for used in self.read_unpopulated() {
+            refuse_unpopulated(self.context, used)?;
+        }
         let statement = match self.calls.has_inline() || locks_in_subquery(&statement) {
             true => hold(statement),
             false => statement,

@@ -200,6 +200,15 @@ pub(crate) struct ForeignKeyRecord {
     pub validated: bool,
 }
 
+/// What a table is besides that is a materialized view.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct MatviewRecord {
+    /// Its query; the number is the table's.
+    pub view: ViewRecord,
+    /// It has been filled since it was made or emptied.
+    pub populated: bool,
+}
+
 /// A trigger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TriggerRecord {
@@ -419,6 +428,8 @@ pub(crate) enum RecordKey {
     Schema(u32),
     Extension(u32),
     Trigger(u32),
+    /// Of the table with this number.
+    Matview(TableId),
     Type(u32),
     /// How this table is divided.
     Partitioning(TableId),
@@ -441,6 +452,7 @@ impl RecordKey {
             RecordKey::Schema(number) => (7, number),
             RecordKey::Extension(number) => (8, number),
             RecordKey::Trigger(number) => (9, number),
+            RecordKey::Matview(id) => (10, id.0),
             RecordKey::Type(number) => (16, number),
             RecordKey::Partitioning(id) => (20, id.0),
             RecordKey::Partition(id) => (21, id.0),
@@ -467,6 +479,7 @@ impl RecordKey {
             | RecordKey::Comments(_)
             | RecordKey::Extension(_)
             | RecordKey::Trigger(_)
+            | RecordKey::Matview(_)
             | RecordKey::Partitioning(_)
             | RecordKey::Role(_)
             | RecordKey::Access(_) => return None,
@@ -493,6 +506,7 @@ impl RecordKey {
             (7, _) => Ok(RecordKey::Schema(number)),
             (8, _) => Ok(RecordKey::Extension(number)),
             (9, _) => Ok(RecordKey::Trigger(number)),
+            (10, _) => Ok(RecordKey::Matview(TableId(number))),
             (16, _) => Ok(RecordKey::Type(number)),
             (20, _) => Ok(RecordKey::Partitioning(TableId(number))),
             (21, _) => Ok(RecordKey::Partition(TableId(number))),

@@ -95,6 +95,7 @@ pub(crate) fn bind_view(
     // A place in the view's text says nothing to who uses it.
     let mut planned = planned.map_err(SqlError::nowhere)?;
     planner.calls.take_over(&inside.calls);
+    planner.reads_as(&inside);
     planner.need_view(view.id, inside.take_needs());
     if planned.outputs.len() != view.columns.len() {
         return Err(SqlError::internal(format!(

@@ -70,6 +70,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         ObjectType::ObjectIndex => "ALTER INDEX",
         ObjectType::ObjectSequence => "ALTER SEQUENCE",
         ObjectType::ObjectView => "ALTER VIEW",
+        ObjectType::ObjectMatview => "ALTER MATERIALIZED VIEW",
         _ => return Err(SqlError::unsupported("ALTER of this kind of object")),
     };
     let commands: Vec<&AlterTableCmd> = statement
@@ -108,6 +109,11 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         other => other?,
     };
     planner.must_own_table(table.id)?;
+    if planner.catalog().matview(table.id).is_some() {
+        let message = format!("\"{}\" is a materialized view", table.name);
+        return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
+            .detail("This operation is not supported for materialized views."));
+    }
     let mut draft = Draft::new(planner);
     let record = record_of(planner, &table)?;
     let mut change = Change::of(&mut draft, table, record);

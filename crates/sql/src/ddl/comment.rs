@@ -62,6 +62,7 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
     match kind {
         ObjectType::ObjectTable
         | ObjectType::ObjectView
+        | ObjectType::ObjectMatview
         | ObjectType::ObjectIndex
         | ObjectType::ObjectSequence => {
             let word = match kind {
@@ -75,7 +76,7 @@ fn subject(planner: &Planner, kind: ObjectType, object: &Node) -> SqlResult<Opti
                 (found, kind),
                 (
                     Relation::Table(_) | Relation::Partition(_),
-                    ObjectType::ObjectTable
+                    ObjectType::ObjectTable | ObjectType::ObjectMatview
                 ) | (Relation::View(_), ObjectType::ObjectView)
                     | (Relation::Sequence(_), ObjectType::ObjectSequence)
                     | (

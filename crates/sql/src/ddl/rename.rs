@@ -18,7 +18,9 @@ use crate::insert::column_number;
 use crate::names::{inner, required};
 use crate::parse;
 use crate::planner::Planner;
-use crate::records::{ForeignKeyRecord, RoutineRecord, SequenceRecord, TableRecord, TriggerRecord};
+use crate::records::{
+    ForeignKeyRecord, MatviewRecord, RoutineRecord, SequenceRecord, TableRecord, TriggerRecord,
+};
 use crate::rewrite::same;
 use crate::routine;
 use crate::stored;
@@ -55,6 +57,7 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
         ObjectType::ObjectColumn => column(planner, relation, statement),
         ObjectType::ObjectTabconstraint => constraint(planner, relation, statement),
         ObjectType::ObjectTrigger => super::trigger::rename(planner, statement),
+        ObjectType::ObjectMatview => whole(planner, relation, statement, "ALTER MATERIALIZED VIEW"),
         ObjectType::ObjectTable => whole(planner, relation, statement, "ALTER TABLE"),
         ObjectType::ObjectIndex => whole(planner, relation, statement, "ALTER INDEX"),
         ObjectType::ObjectSequence => whole(planner, relation, statement, "ALTER SEQUENCE"),
@@ -70,6 +73,11 @@ fn column(planner: &Planner, relation: &RangeVar, statement: &RenameStmt) -> Sql
         return column_of_view(planner, id, statement);
     }
     let table = target_table(planner, relation)?;
+    if planner.catalog().matview(table.id).is_some() {
+        return Err(SqlError::unsupported(
+            "renaming a column of a materialized view",
+        ));
+    }
     planner.must_own_table(table.id)?;
     let old = &statement.subname;
     if table.column(old).is_none() {
@@ -387,6 +395,13 @@ fn whole(
         record.name = new;
         draft.put_partition(&record)?;
         return draft.finish(tag);
+    }
+    if let Relation::Table(id) = found
+        && let Some(own) = catalog.matview(id)
+    {
+        let mut own = MatviewRecord::clone(own);
+        own.view.name.clone_from(&new);
+        draft.put_matview(&own)?;
     }
     if let Relation::View(id) = found {
         let mut record = (**required(catalog.view(id))?).clone();

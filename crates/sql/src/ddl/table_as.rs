@@ -1,11 +1,12 @@
 //! CREATE TABLE AS and SELECT INTO.
 //!
 //! Relies on: `select` for the columns, `insert` for the rows.  Promises: the table is made, then filled by an INSERT that is
-//! planned by the schema as it is then, in the same transaction.  Does not: materialized views,
-//! EXECUTE as the query (0A000).
+//! planned by the schema as it is then, in the same transaction.  Does not: EXECUTE as the query
+//! (0A000).
 
 use super::table::{begin, refuse_storage};
-use super::{creation_schema, temporary, there_already};
+use super::{creation_schema, matview, temporary, there_already};
+use crate::catalog::Catalog;
 use crate::command::{Command, Planned};
 use crate::draft::Draft;
 use crate::insert::plan_insert;
@@ -17,13 +18,13 @@ use crate::scope::Output;
 use crate::select::plan_query;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    CreateTableAsStmt, InsertStmt, IntoClause, ObjectType, OverridingKind, SelectStmt,
+    CreateTableAsStmt, InsertStmt, IntoClause, ObjectType, OverridingKind, RangeVar, SelectStmt,
 };
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
 
 pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlResult<Planned> {
     if statement.objtype() == ObjectType::ObjectMatview {
-        return Err(SqlError::unsupported("CREATE MATERIALIZED VIEW"));
+        return matview::create(planner, statement);
     }
     let into = required(statement.into.as_deref())?;
     match statement.query.as_deref().and_then(inner) {
@@ -74,15 +75,35 @@ fn make(
         return draft.finish(TAG);
     }
     let catalog = draft.catalog_to_be()?;
+    let path = planner.context.schema;
+    filling(&mut draft, &catalog, path, (&schema, name), select)?;
+    draft.finish("SELECT")
+}
+
+/// Fills a table, as it will be in this catalogue, with the rows of a query whose bare names are looked for on this search path.
+pub(super) fn filling(
+    draft: &mut Draft,
+    catalog: &Catalog,
+    path: &str,
+    (schema, name): (&str, &str),
+    select: &SelectStmt,
+) -> SqlResult<()> {
+    let planner = draft.planner;
     let context = PlanContext {
-        catalog: &catalog,
+        catalog,
+        schema: path,
         ..*planner.context
     };
     let filling = Planner::new(&context, planner.source(), &[]);
-    let mut target = relation.clone();
-    target.schemaname = schema;
     let insert = InsertStmt {
-        relation: Some(target),
+        relation: Some(RangeVar {
+            schemaname: schema.to_string(),
+            relname: name.to_string(),
+            inh: true,
+            relpersistence: "p".to_string(),
+            location: -1,
+            ..RangeVar::default()
+        }),
         select_stmt: Some(Box::new(parse::wrap(NodeEnum::SelectStmt(Box::new(
             select.clone(),
         ))))),
@@ -93,10 +114,11 @@ fn make(
     if let Command::Run(procedure) = planned.command {
         draft.then(procedure);
     }
-    draft.finish("SELECT")
+    Ok(())
 }
 
-fn columns(outputs: &[Output], names: &[&str]) -> SqlResult<Vec<ColumnRecord>> {
+/// The columns of a table that is made of these outputs.
+pub(super) fn columns(outputs: &[Output], names: &[&str]) -> SqlResult<Vec<ColumnRecord>> {
     if names.len() > outputs.len() {
         let message = "too many column names were specified";
         return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));

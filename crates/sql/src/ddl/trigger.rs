@@ -55,6 +55,11 @@ pub(super) fn create(planner: &Planner, statement: &CreateTrigStmt) -> SqlResult
     if table.id.0 != table.relation().0 {
         return Err(planner.unsupported("a trigger of a single partition", relation.location));
     }
+    if planner.catalog().matview(table.id).is_some() {
+        let message = format!("relation \"{}\" cannot have triggers", table.name);
+        return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
+            .detail("This operation is not supported for materialized views."));
+    }
     if table.is_temporary() {
         return Err(planner.unsupported("a trigger of a temporary table", relation.location));
     }

@@ -5,7 +5,7 @@
 //! Does not: WITH CHECK OPTION, recursive views (0A000).
 
 use super::creation_schema;
-use crate::catalog::Relation;
+use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
@@ -198,12 +198,24 @@ pub(super) fn release(
         .detail(details.join("\n"))
         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
-    let names = found.iter().map(|(_, name)| format!("view {name}"));
+    let catalog = draft.planner.catalog();
+    let names = found.iter().map(|(id, name)| described(catalog, *id, name));
     draft.planner.notice_cascade(&names.collect::<Vec<_>>());
     for (id, _) in found {
-        draft.drop_view(id);
+        match catalog.table_by_id(id) {
+            Some(matview) => draft.drop_table(matview),
+            None => draft.drop_view(id),
+        }
     }
     Ok(())
+}
+
+/// A view, materialized or not, as messages name it.
+fn described(catalog: &Catalog, id: TableId, name: &str) -> String {
+    match catalog.matview(id) {
+        Some(_) => format!("materialized view {name}"),
+        None => format!("view {name}"),
+    }
 }
 
 fn collect(
@@ -221,8 +233,8 @@ fn collect(
             continue;
         }
         found.push((view.id, view.name.clone()));
-        details.push(format!("view {} depends on {what}", view.name));
-        let own = format!("view {}", view.name);
+        let own = described(draft.planner.catalog(), view.id, &view.name);
+        details.push(format!("{own} depends on {what}"));
         collect(draft, &own, view.id, None, together, found, details);
     }
 }

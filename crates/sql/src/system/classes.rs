@@ -66,6 +66,8 @@ struct Class<'a> {
     divided: bool,
     /// Of a partition.
     bound: Option<&'a str>,
+    /// No materialized view that has never been filled.
+    populated: bool,
 }
 
 fn class(planner: &Planner, class: &Class) -> Vec<Value> {
@@ -74,7 +76,7 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
         text(class.name),
         oid(schema_oid(planner, class.schema)),
         oid(match class.kind {
-            "r" | "p" | "v" if class.oid >= crate::records::FIRST_ID => row_type(class.oid),
+            "r" | "p" | "v" | "m" if class.oid >= crate::records::FIRST_ID => row_type(class.oid),
             _ => 0,
         }),
         oid(0),
@@ -100,13 +102,13 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
         text(class.kind),
         short(class.columns),
         short(class.checks),
-        flag(class.kind == "v"),
+        flag(matches!(class.kind, "v" | "m")),
         flag(class.referring),
         flag(class.divided),
         flag(false),
         flag(false),
-        flag(true),
-        text(if matches!(class.kind, "r" | "p") {
+        flag(class.populated),
+        text(if matches!(class.kind, "r" | "p" | "m") {
             "d"
         } else {
             "n"
@@ -139,6 +141,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
         referring: false,
         divided: false,
         bound: None,
+        populated: true,
     };
     let mut rows = Vec::new();
     for layout in layout::all() {
@@ -174,7 +177,12 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 oid: table.relation().0,
                 name: &table.name,
                 schema: &table.schema,
-                kind: if divided { "p" } else { "r" },
+                kind: match planner.catalog().matview(table.id) {
+                    _ if divided => "p",
+                    Some(_) => "m",
+                    None => "r",
+                },
+                populated: (planner.catalog().matview(table.id)).is_none_or(|own| own.populated),
                 access_method: if divided { 0 } else { HEAP },
                 columns: numbered(table),
                 checks: table.own_checks().count(),

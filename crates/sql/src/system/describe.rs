@@ -422,7 +422,12 @@ impl<'c> Known<'c> {
             Value::Oid(number) => *number,
             _ => 0,
         };
-        let view = self.context.catalog.view(TableId(number));
+        let catalog = self.context.catalog;
+        let matview = || catalog.matview(TableId(number)).map(|own| &own.view);
+        let view = catalog
+            .view(TableId(number))
+            .map(|view| &**view)
+            .or_else(matview);
         Ok(view.map(|view| definition(self.context, view, pretty)))
     }
 

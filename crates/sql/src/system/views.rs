@@ -7,6 +7,7 @@ use super::constraints::printed_check;
 use super::indexes::{all_indexes, part_indexes};
 use super::{Definition, Known, flag, text};
 use crate::planner::Planner;
+use crate::records::MatviewRecord;
 use crate::records::TypeRecord;
 use crate::records::ViewRecord;
 use crate::temporary::is_temporary;
@@ -45,8 +46,42 @@ pub(super) const PG: &[Definition] = &[
                     flag(false),
                 ]
             };
-            let all = planner.catalog().tables_and_parts();
-            all.iter().map(row).collect()
+            let catalog = planner.catalog();
+            let all = catalog.tables_and_parts();
+            let all = all
+                .iter()
+                .filter(|table| catalog.matview(table.id).is_none());
+            all.map(row).collect()
+        },
+    },
+    Definition {
+        name: "pg_matviews",
+        columns: &[
+            "schemaname",
+            "matviewname",
+            "matviewowner",
+            "hasindexes",
+            "ispopulated",
+            "definition",
+        ],
+        rows: |planner| {
+            let row = |own: &std::sync::Arc<MatviewRecord>| {
+                let view = &own.view;
+                let table = planner.catalog().table_by_id(view.id);
+                vec![
+                    text(&view.schema),
+                    text(&view.name),
+                    text(&super::roles::owner_of(
+                        planner,
+                        ObjectKind::Table,
+                        view.id.0,
+                    )),
+                    flag(table.is_some_and(|table| !table.indexes.is_empty())),
+                    flag(own.populated),
+                    text(&definition(planner.context, view, false)),
+                ]
+            };
+            planner.catalog().matviews().map(row).collect()
         },
     },
     Definition {
@@ -159,6 +194,7 @@ pub(super) const INFORMATION: &[Definition] = &[
             let tables = tables.iter();
             let tables = tables
                 .filter(|table| is_shown(planner, &table.schema))
+                .filter(|table| planner.catalog().matview(table.id).is_none())
                 .map(row);
             let views = planner.catalog().views();
             let views = views
@@ -302,6 +338,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
     for table in tables
         .iter()
         .filter(|table| is_shown(planner, &table.schema))
+        .filter(|table| planner.catalog().matview(table.id).is_none())
     {
         let record = planner.catalog().record(table.id);
         for (number, column) in table.visible_columns() {
