@@ -470,9 +470,14 @@ impl Catalog {
                 named && column.is_none_or(|column| columns.contains(&column))
             })
         };
+        self.all_views().filter(names)
+    }
+
+    /// All views, then the queries of the materialized ones.
+    pub(crate) fn all_views(&self) -> impl Iterator<Item = &ViewRecord> {
         let views = self.views().map(|view| &**view);
         let matviews = self.matviews.values().map(|record| &record.view);
-        views.chain(matviews).filter(names)
+        views.chain(matviews)
     }
 
     /// What a table is besides, if it is a materialized view.

@@ -164,7 +164,7 @@ fn routine(
             return Err(named_in(what, old, &format!("table \"{}\"", table.name)));
         }
     }
-    if let Some(view) = catalog.views().find(|view| has_word(&view.text, old)) {
+    if let Some(view) = catalog.all_views().find(|view| has_word(&view.text, old)) {
         return Err(named_in(what, old, &format!("view \"{}\"", view.name)));
     }
     for other in catalog.user_types() {

@@ -293,7 +293,7 @@ pub(super) fn texts_of(record: &crate::records::TableRecord) -> impl Iterator<It
 fn refuse_in_text(draft: &Draft, old: &str, what: &str) -> SqlResult<()> {
     let planner = draft.planner;
     let named = |place: String| SqlError::unsupported(format!("renaming {what}, named in {place}"));
-    let mut views = planner.catalog().views();
+    let mut views = planner.catalog().all_views();
     if let Some(view) = views.find(|view| view.text.contains(old)) {
         return Err(named(format!("view \"{}\"", view.name)));
     }

@@ -56,7 +56,7 @@ fn rule_number(view: TableId) -> u32 {
 
 /// The queries of views, as the rules that they are in PostgreSQL.
 fn rules(planner: &Planner) -> Vec<Vec<Value>> {
-    let row = |view: &Arc<ViewRecord>| {
+    let row = |view: &ViewRecord| {
         vec![
             oid(rule_number(view.id)),
             text("_RETURN"),
@@ -68,7 +68,7 @@ fn rules(planner: &Planner) -> Vec<Vec<Value>> {
             text(&view.text),
         ]
     };
-    planner.catalog().views().map(row).collect()
+    planner.catalog().all_views().map(row).collect()
 }
 
 /// Sequences and the columns that own them; defaults, the columns they are of and the sequences they ask; views and what they name.
@@ -120,7 +120,7 @@ fn dependencies(planner: &Planner) -> Vec<Vec<Value>> {
         rows.push(depends(own_class, own.parent, "P"));
         rows.push(depends(PG_CLASS, own.part.id.0, "S"));
     }
-    for view in planner.catalog().views() {
+    for view in planner.catalog().all_views() {
         let depends = |relation: TableId, column: i32, kind: &str| {
             vec![
                 oid(PG_REWRITE),
