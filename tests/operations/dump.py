@@ -70,6 +70,19 @@ insert into spread select 'k' || g, 1 from generate_series(1, 20) g;
 create table listed (k char(2), n int) partition by list (k);
 create table listed_1 partition of listed for values in ('a', 'b''', null);
 insert into listed values ('a', 1), ('b''', 2), (null, 3);
+create table watched (id int primary key, n int, times int default 0);
+create function other.count_up() returns trigger language plpgsql as $$ begin new.times := old.times + tg_argv[0]::int; return new; end $$;
+create function other.never() returns trigger language plpgsql as $$ begin raise exception 'never'; end $$;
+create trigger counts before update of n on watched for each row when (old.n is distinct from new.n)
+    execute function other.count_up('10');
+create trigger never after insert on watched execute function other.never();
+alter table watched disable trigger never;
+insert into watched values (1, 1), (2, 2);
+comment on trigger counts on watched is 'by ten';
+create materialized view other.many as select loud, n from loudest;
+create unique index many_loud on other.many (loud);
+create materialized view never_filled as select id, n from watched with no data;
+comment on materialized view other.many is 'kept';
 comment on table measured_old is 'before';
 comment on table book is 'it''s a book';
 comment on column book.title is 'its title';
@@ -103,6 +116,15 @@ def behaves(s):
     with s.connect() as c:
         equal(c.execute("select loud, n from loudest").fetchall(), [("a;b!", 1)])
         equal(c.execute("select other.twice(4)").fetchone(), (8,))
+        equal(c.execute("select loud, n from other.many").fetchall(), [("a;b!", 1)])
+        equal(state(c, "select * from never_filled"), "55000")
+        c.execute("update watched set n = n; update watched set n = 5 where id = 1; insert into watched values (3)")
+        equal(c.execute("select id, times from watched order by id").fetchall(), [(1, 10), (2, 0), (3, 0)])
+        c.execute("refresh materialized view concurrently other.many; refresh materialized view never_filled")
+        equal(c.execute("select count(*) from never_filled").fetchone(), (3,))
+        about = "select obj_description(oid, 'pg_trigger') from pg_trigger where tgname = 'counts'"
+        equal(c.execute(about).fetchone(), ("by ten",))
+        equal(c.execute("select obj_description('other.many'::regclass, 'pg_class')").fetchone(), ("kept",))
         about = "select obj_description('book'::regclass, 'pg_class'), col_description('book'::regclass, 3)"
         equal(c.execute(about).fetchone(), ("it's a book", "its title"))
         equal(c.execute("select id from other.felt order by m").fetchall(), [(1,), (3,), (2,)])
