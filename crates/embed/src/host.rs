@@ -8,7 +8,7 @@ use crate::database::Schema;
 use crate::settings::Settings;
 use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_direct::Direct;
 use quintet_ir::schema::SequenceDef;
 use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState, Spill};
@@ -133,11 +133,10 @@ impl SessionHost {
     }
 
     fn sequence(&self, id: SequenceId) -> SqlResult<&SequenceDef> {
-        self.schema
-            .catalog
-            .sequence_by_id(id)
+        let known = self.schema.catalog.sequence_by_id(id);
+        known
             .map(|sequence| &**sequence)
-            .ok_or_else(|| SqlError::new(SqlState::UNDEFINED_TABLE, "the sequence was dropped"))
+            .ok_or_else(|| no_sequence(id, &self.settings.format))
     }
 
     /// Sequences of temporary schemas are the session's own.
@@ -150,6 +149,19 @@ impl SessionHost {
         }
         Ok(())
     }
+}
+
+/// What to say of a number that no sequence has: it was dropped, or is another relation's.
+pub(crate) fn no_sequence(id: SequenceId, format: &FormatContext) -> SqlError {
+    let name = format.objects.name(SqlType::RegClass, id.0);
+    if name == "-" || name == id.0.to_string() {
+        let message = format!("could not open relation with OID {}", id.0);
+        return SqlError::new(SqlState::UNDEFINED_TABLE, message);
+    }
+    SqlError::new(
+        SqlState::WRONG_OBJECT_TYPE,
+        format!("\"{name}\" is not a sequence"),
+    )
 }
 
 impl quintet_ir::Host for SessionHost {

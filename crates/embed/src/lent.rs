@@ -6,10 +6,10 @@
 //! Does not: change the session; what it has to remember comes back with the answer.
 
 use crate::database::Schema;
-use crate::host::SessionHost;
+use crate::host::{SessionHost, no_sequence};
 use crate::settings::Settings;
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState};
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult};
 use quintet_direct::Direct;
 use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState};
 use quintet_rt::Clock;
@@ -193,8 +193,8 @@ impl quintet_ir::Host for LentHost {
             catalog.allow_any(role, object, Privileges::USAGE | Privileges::UPDATE)?;
         }
         let known = catalog.sequence_by_id(sequence);
-        let dropped = || SqlError::new(SqlState::UNDEFINED_TABLE, "the sequence was dropped");
-        let value = self.engine().nextval(known.ok_or_else(dropped)?)?;
+        let missing = || no_sequence(sequence, &self.facts.settings.format);
+        let value = self.engine().nextval(known.ok_or_else(missing)?)?;
         self.given.borrow_mut().push((sequence, value));
         Ok(value)
     }

@@ -129,6 +129,32 @@ fn format_type(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
         return Ok(Value::Null);
     };
     let modifier = args[1]
+/// The sequence of a `regclass`; who is asked for it says whether it is one.
+fn sequence_of(arg: &Value) -> SequenceId {
+    match arg {
+        Value::Oid(number) => SequenceId(*number),
+        _ => SequenceId(0),
+    }
+}
+
+fn next_value(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    host.nextval(sequence_of(args[0])).map(Value::Int8)
+}
+
+fn current_value(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    host.currval(sequence_of(args[0])).map(Value::Int8)
+}
+
+fn set_value(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let is_called = args.get(2).and_then(|called| called.as_bool());
+    host.setval(
+        sequence_of(args[0]),
+        int(args[1]),
+        is_called.unwrap_or(true),
+    )
+    .map(Value::Int8)
+}
+
         .as_i64()
         .map_or(TypeMod::NONE, |m| TypeMod(m as i32));
     Ok(match (SqlType::from_oid(oid), oid) {
@@ -199,3 +225,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("pg_encoding_to_char", &[Int4], Name, encoding_name).stable(),
     new("pg_client_encoding", &[], Name, client_encoding).stable(),
 ];
+    new("nextval", &[RegClass], Int8, next_value).volatile(),
+    new("currval", &[RegClass], Int8, current_value).volatile(),
+    new("setval", &[RegClass, Int8], Int8, set_value).volatile(),
+    new("setval", &[RegClass, Int8, Bool], Int8, set_value).volatile(),
