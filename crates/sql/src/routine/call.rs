@@ -707,13 +707,59 @@ fn calls_routine(planner: &Planner, select: &SelectStmt) -> bool {
     })
 }
 
-/// Whether some node of a tree is such. The parser's own walk does not go into elements and fields.
+/// Whether some node of a tree is such.
 pub(crate) fn any_node(node: &NodeEnum, is_such: &dyn Fn(&NodeRef) -> bool) -> bool {
     node.nodes().iter().any(|(node, ..)| {
-        let inside = match node {
-            NodeRef::AIndirection(part) => part.arg.as_deref().and_then(inner),
-            _ => None,
-        };
-        is_such(node) || inside.is_some_and(|inside| any_node(inside, is_such))
+        is_such(node)
+            || passed_over(node)
+                .into_iter()
+                .filter_map(inner)
+                .any(|inside| any_node(inside, is_such))
     })
+}
+
+/// The parts of a node that the parser's own walk does not go into.
+fn passed_over<'n>(node: &NodeRef<'n>) -> Vec<&'n Node> {
+    let mut lists: Vec<&[Node]> = Vec::new();
+    let mut single: Vec<&Option<Box<Node>>> = Vec::new();
+    let mut returned = None;
+    match *node {
+        NodeRef::SelectStmt(select) => {
+            lists.extend([&select.values_lists[..], &select.distinct_clause]);
+            single.extend([&select.limit_count, &select.limit_offset]);
+        }
+        NodeRef::InsertStmt(change) => returned = change.returning_clause.as_ref(),
+        NodeRef::UpdateStmt(change) => returned = change.returning_clause.as_ref(),
+        NodeRef::DeleteStmt(change) => returned = change.returning_clause.as_ref(),
+        NodeRef::MergeWhenClause(clause) => {
+            lists.extend([&clause.target_list[..], &clause.values]);
+            single.push(&clause.condition);
+        }
+        NodeRef::OnConflictClause(clause) => {
+            lists.push(&clause.target_list);
+            single.push(&clause.where_clause);
+        }
+        NodeRef::AIndirection(part) => {
+            lists.push(&part.indirection);
+            single.push(&part.arg);
+        }
+        NodeRef::AIndices(part) => single.extend([&part.lidx, &part.uidx]),
+        NodeRef::AArrayExpr(array) => lists.push(&array.elements),
+        NodeRef::CaseExpr(case) => single.push(&case.arg),
+        NodeRef::CollateClause(collated) => single.push(&collated.arg),
+        NodeRef::FuncCall(call) => {
+            lists.push(&call.agg_order);
+            single.push(&call.agg_filter);
+            if let Some(over) = &call.over {
+                lists.extend([&over.partition_clause[..], &over.order_clause]);
+            }
+        }
+        NodeRef::MultiAssignRef(part) => single.push(&part.source),
+        NodeRef::NamedArgExpr(named) => single.push(&named.arg),
+        NodeRef::SubLink(link) => single.push(&link.testexpr),
+        _ => {}
+    }
+    lists.extend(returned.map(|clause| &clause.exprs[..]));
+    let single = single.into_iter().filter_map(|part| part.as_deref());
+    lists.into_iter().flatten().chain(single).collect()
 }
