@@ -665,16 +665,16 @@ pub(crate) fn name_of(
 fn object_name(table: &str, middle: &str, suffix: &str) -> String {
     let separators = 1 + usize::from(!middle.is_empty());
     let room = NAME_BYTES_MAX.saturating_sub(suffix.len() + separators);
-    let (mut table, mut middle) = (table, middle);
-    while table.len() + middle.len() > room {
-        let longer = if table.len() > middle.len() {
-            &mut table
-        } else {
-            &mut middle
-        };
-        let end = longer.char_indices().next_back().map_or(0, |(at, _)| at);
-        *longer = &longer[..end];
+    let (mut first, mut second) = (table.len(), middle.len());
+    while first + second > room {
+        match first > second {
+            true => first -= 1,
+            false => second -= 1,
+        }
     }
+    // A character is not cut.
+    let table = &table[..table.floor_char_boundary(first)];
+    let middle = &middle[..middle.floor_char_boundary(second)];
     match middle {
         "" => format!("{table}_{suffix}"),
         middle => format!("{table}_{middle}_{suffix}"),
@@ -693,5 +693,8 @@ mod tests {
         let name = object_name(&long, "column", "idx");
         assert_eq!(name.len(), NAME_BYTES_MAX);
         assert!(name.ends_with("_column_idx"), "{name}");
+        let wide = "ü".repeat(40);
+        let name = object_name(&wide, "a", "key");
+        assert_eq!(name, format!("{}_a_key", "ü".repeat(28)));
     }
 }

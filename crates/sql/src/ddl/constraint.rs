@@ -7,7 +7,7 @@ use super::foreign_key;
 use super::table::refuse_constraint_clauses;
 use super::words;
 use crate::coerce;
-use crate::draft::Draft;
+use crate::draft::{Draft, name_of};
 use crate::expr::Binder;
 use crate::names::{self, required};
 use crate::parse::expression_text;
@@ -292,15 +292,11 @@ fn check(draft: &Draft, record: &mut TableRecord, constraint: &Constraint) -> Sq
     used.dedup();
     let is_taken = |record: &TableRecord, name: &str| draft.has_constraint(record, name);
     let name = if constraint.conname.is_empty() {
-        let base = match used[..] {
-            [column] => format!("{}_{}_check", record.name, record.columns[column].name),
-            _ => format!("{}_check", record.name),
+        let column = match used[..] {
+            [column] => record.columns[column].name.as_str(),
+            _ => "",
         };
-        let numbered = (1..).map(|n| format!("{base}{n}"));
-        std::iter::once(base.clone())
-            .chain(numbered)
-            .find(|name| !is_taken(record, name))
-            .unwrap_or(base)
+        name_of(&record.name, column, "check", |name| is_taken(record, name))
     } else {
         if is_taken(record, &constraint.conname) {
             let message = format!(

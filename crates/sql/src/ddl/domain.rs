@@ -9,7 +9,7 @@ use super::user_type::{as_relation, begin, type_object};
 use super::{generated, record_of};
 use crate::command::Planned;
 use crate::domain;
-use crate::draft::{Draft, spaces_of};
+use crate::draft::{Draft, name_of, spaces_of};
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
 use crate::parse::expression_text;
@@ -108,12 +108,7 @@ fn check(
     coerce::boolean(planner, bound, "CHECK").map_err(planner.at(names::location(node)))?;
     let is_taken = |name: &str| domain.checks.iter().any(|check| check.name == name);
     let own = match constraint.conname.as_str() {
-        "" => {
-            let base = format!("{name}_check");
-            let numbered = (1..).map(|number| format!("{base}{number}"));
-            let mut names = std::iter::once(base.clone()).chain(numbered);
-            names.find(|name| !is_taken(name)).unwrap_or(base)
-        }
+        "" => name_of(name, "", "check", |name| is_taken(name)),
         own if is_taken(own) => {
             let message = format!("constraint \"{own}\" for domain \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));

@@ -1,0 +1,13 @@
+create table schema_authorwithlongcolumn(id int, field_with_very_looooooong_name int check (field_with_very_looooooong_name > 0), unique(field_with_very_looooooong_name), sr serial primary key, other_field_with_very_looooooong_name int references schema_authorwithlongcolumn);
+create index on schema_authorwithlongcolumn(field_with_very_looooooong_name,other_field_with_very_looooooong_name);
+create index on schema_authorwithlongcolumn((field_with_very_looooooong_name+1));
+alter table schema_authorwithlongcolumn add check(id>0),add check(id>1), add very_long_name_of_a_column_that_needs_so_muchspace serial;
+select conname from pg_constraint where conrelid='schema_authorwithlongcolumn'::regclass order by 1;
+select relname from pg_class where relname like 'schema_auth%' order by 1;
+drop table schema_authorwithlongcolumn;
+create table "äöüßäöüßäöüßäöüßäöüßäöüß"("ÄÖÜÄÖÜÄÖÜÄÖÜÄÖÜ" int unique, "xÄÖÜÄÖÜÄÖÜÄÖÜÄÖÜ" int check("xÄÖÜÄÖÜÄÖÜÄÖÜÄÖÜ">1), a int references "äöüßäöüßäöüßäöüßäöüßäöüß"("ÄÖÜÄÖÜÄÖÜÄÖÜÄÖÜ"));
+select conname from pg_constraint where conrelid='äöüßäöüßäöüßäöüßäöüßäöüß'::regclass order by 1;
+drop table "äöüßäöüßäöüßäöüßäöüßäöüß";
+create domain very_long_domain_name_indeed_it_is_too_long_for_a_constraint as int check(value>0);
+select conname from pg_constraint where conname like 'very_long_dom%';
+drop domain very_long_domain_name_indeed_it_is_too_long_for_a_constraint;
