@@ -1,8 +1,8 @@
 //! Function calls: built-ins, aggregates, sequences, and the words that are functions.
 //!
 //! Relies on: `ir::function` and `ir::aggregate` for what exists.  Promises: a name is looked up
-//! as PostgreSQL does: aggregates, functions, then a type's name as a cast; sequences are found
-//! when the statement is planned.  Does not: run anything.
+//! as PostgreSQL does: aggregates, functions, then a type's name as a cast; sequences that
+//! constants name are found when the statement is planned.  Does not: run anything.
 
 use crate::catalog::Relation;
 use crate::coerce;
@@ -364,11 +364,19 @@ impl Binder<'_, '_> {
         location: i32,
     ) -> SqlResult<Option<Expr>> {
         let here = self.planner.at(location);
+        let known = match (name, args) {
+            ("nextval" | "currval", [sequence]) => self.sequence(sequence)?,
+            ("setval", [sequence, _] | [sequence, _, _]) => self.sequence(sequence)?,
+            _ => None,
+        };
+        // Any other is found when the call is evaluated: these are also functions.
+        let Some(sequence) = known else {
+            return Ok(None);
+        };
         Ok(Some(match (name, args) {
-            ("nextval", [sequence]) => Expr::NextVal(self.sequence(sequence)?),
-            ("currval", [sequence]) => Expr::CurrVal(self.sequence(sequence)?),
-            ("setval", [sequence, value, rest @ ..]) if rest.len() < 2 => {
-                let sequence = self.sequence(sequence)?;
+            ("nextval", _) => Expr::NextVal(sequence),
+            ("currval", _) => Expr::CurrVal(sequence),
+            (_, [_, value, rest @ ..]) => {
                 let value = coerce::implicit(self.planner, self.bind(value)?, SqlType::Int8)
                     .map_err(&here)?;
                 let is_called = match rest.first() {
@@ -386,12 +394,14 @@ impl Binder<'_, '_> {
         }))
     }
 
-    /// The sequence that a constant names.
-    fn sequence(&self, node: &Node) -> SqlResult<SequenceId> {
+    /// The sequence that a constant names; `None` if no constant does.
+    fn sequence(&self, node: &Node) -> SqlResult<Option<SequenceId>> {
         let location = names::location(node);
-        let text = self.constant_name(node)?;
+        let Some(text) = self.constant_name(node)? else {
+            return Ok(None);
+        };
         match self.find_relation(&text, location)? {
-            Relation::Sequence(id) => Ok(id),
+            Relation::Sequence(id) => Ok(Some(id)),
             _ => Err(self.planner.error(
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("\"{text}\" is not a sequence"),
@@ -400,20 +410,29 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// The text of a name that must be known when the statement is planned.
-    fn constant_name(&self, node: &Node) -> SqlResult<String> {
+    /// The text of a name, if it is known when the statement is planned.
+    fn constant_name(&self, node: &Node) -> SqlResult<Option<String>> {
         // `'name'::regclass` stands for the name.
         let node = match inner(node) {
             Some(NodeEnum::TypeCast(cast)) => cast.arg.as_deref().unwrap_or(node),
             _ => node,
         };
-        match self.bind(node)? {
-            Expr::Const(Value::Text(text), _) => Ok(text.to_string()),
-            _ => Err(self.planner.unsupported(
-                "a relation's name that is not a constant",
-                names::location(node),
-            )),
+        let is_literal = matches!(
+            inner(node),
+            Some(NodeEnum::AConst(_) | NodeEnum::TypeCast(_))
+        );
+        if !is_literal {
+            return Ok(None);
         }
+        Ok(match self.bind(node)? {
+            // A number is an object's own.
+            Expr::Const(Value::Text(text), _)
+                if !text.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                Some(text.to_string())
+            }
+            _ => None,
+        })
     }
 
     fn find_relation(&self, text: &str, location: i32) -> SqlResult<Relation> {
