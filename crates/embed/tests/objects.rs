@@ -211,3 +211,51 @@ fn discard_sequences_forgets_what_they_gave() {
     assert_eq!(state(&mut c, "select currval('s')"), expected);
     assert_eq!(rows(&mut c, "select nextval('s')"), ["2"]);
 }
+
+/// Names may begin with the database's own, as dbt writes them; another's is refused.
+#[test]
+fn names_begin_with_the_databases_own() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let own = rows(&mut c, "select current_database()").remove(0);
+    c.query(&format!(
+        "create schema s; create table \"{own}\".s.t (a int); create index i on \"{own}\".s.t (a);
+         create view \"{own}\".s.v as select \"{own}\".s.t.a from \"{own}\".s.t;
+         create type \"{own}\".s.e as enum ('x'); create domain \"{own}\".s.d as int;
+         create function \"{own}\".s.f(a int) returns int language sql as 'select a + 1';
+         comment on table \"{own}\".s.t is 'one'; comment on column \"{own}\".s.t.a is 'two';
+         insert into \"{own}\".s.t values (1)"
+    ))
+    .unwrap();
+    let query = format!(
+        "select \"{own}\".s.t.*, \"{own}\".s.f(\"{own}\".s.t.a), \"{own}\".pg_catalog.upper('a'), 'x'::\"{own}\".s.e,
+             3::\"{own}\".pg_catalog.int4, g
+         from \"{own}\".s.t, \"{own}\".pg_catalog.generate_series(5, 5) g"
+    );
+    assert_eq!(rows(&mut c, &query), ["1|2|A|x|3|5"]);
+    assert_eq!(
+        rows(
+            &mut c,
+            "select obj_description('s.t'::regclass), col_description('s.t'::regclass, 1)"
+        ),
+        ["one|two"]
+    );
+    for other in [
+        "select other.s.t.a from s.t",
+        "select other.s.t.* from s.t",
+        "select other.s.f(1)",
+        "select 1::other.s.d",
+        "drop table if exists other.s.t",
+        "comment on table other.s.t is 'x'",
+        "select * from other.s.t",
+    ] {
+        let refused = state(&mut c, other);
+        assert_eq!(refused, SqlState::FEATURE_NOT_SUPPORTED, "{other}");
+    }
+    c.query(&format!(
+        "drop view if exists \"{own}\".s.v cascade; drop index \"{own}\".s.i; drop function \"{own}\".s.f(int);
+         drop type \"{own}\".s.e; drop domain \"{own}\".s.d; drop table if exists \"{own}\".s.t cascade;
+         drop schema s"
+    ))
+    .unwrap();
+}

@@ -9,6 +9,7 @@ use crate::coerce;
 use crate::domain;
 use crate::expr::{AGGREGATE_BASE, Binder};
 use crate::names::{self, inner, required};
+use crate::planner::Planner;
 use crate::rewrite::same;
 use crate::routine::check_schema;
 use crate::system::descriptions;
@@ -31,6 +32,9 @@ impl Binder<'_, '_> {
     pub(crate) fn call(&self, call: &FuncCall) -> SqlResult<Expr> {
         let location = call.location;
         let here = self.planner.at(location);
+        if let Some(plain) = plain_call(self.planner, call)? {
+            return self.call(&plain);
+        }
         let Some(name) = names::built_in(&call.funcname) else {
             if let Some(expr) = self.routine_call(call)? {
                 return Ok(expr);
@@ -491,6 +495,25 @@ fn is_ordered(function: AggregateFunction) -> bool {
         function,
         ArrayAgg | StringAgg | JsonAgg | JsonbAgg | JsonObjectAgg | JsonbObjectAgg
     )
+}
+
+/// The call without what says nothing, if it has such: the database's own name.
+///
+/// # Errors
+/// `0A000` for another database's.
+pub(crate) fn plain_call(planner: &Planner, call: &FuncCall) -> SqlResult<Option<FuncCall>> {
+    let [_, local @ ..] = &call.funcname[..] else {
+        return Ok(None);
+    };
+    if local.len() != 2 {
+        return Ok(None);
+    }
+    let name = names::strings(&call.funcname);
+    planner.local(&name, 2).map_err(planner.at(call.location))?;
+    Ok(Some(FuncCall {
+        funcname: local.to_vec(),
+        ..call.clone()
+    }))
 }
 
 /// A call's arguments, if one has a name.

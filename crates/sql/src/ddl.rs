@@ -125,9 +125,7 @@ fn creation_schema<'n>(
     planner: &'n Planner,
     relation: &'n pg_query::protobuf::RangeVar,
 ) -> SqlResult<&'n str> {
-    if !relation.catalogname.is_empty() && relation.catalogname != planner.context.database {
-        return Err(planner.unsupported("a reference to another database", relation.location));
-    }
+    planner.refuse_elsewhere(relation)?;
     let schema = match relation.schemaname.as_str() {
         "" if relation.relpersistence == "t" => "pg_temp",
         "" => planner.schema().map_err(planner.at(relation.location))?,
@@ -189,10 +187,10 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
     let together = named_tables(planner, statement);
     for object in &statement.objects {
         let name = names::strings(names::list(object).unwrap_or_default());
-        let (schema, name) = match name[..] {
+        let (schema, name) = match *planner.local_relation(&name)? {
             [name] => (None, name),
             [schema, name] => (Some(schema), name),
-            _ => return Err(planner.unsupported("a reference to another database", -1)),
+            _ => return Err(improper_name(&name)),
         };
         let Some(found) = planner.find_relation(schema, name) else {
             if statement.missing_ok {
@@ -269,6 +267,15 @@ fn drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Planned> {
     draft.finish(tag)
 }
 
+/// A name of too many parts.
+fn improper_name(name: &[&str]) -> SqlError {
+    let message = format!(
+        "improper relation name (too many dotted names): {}",
+        name.join(".")
+    );
+    SqlError::new(SqlState::SYNTAX_ERROR, message)
+}
+
 fn table_object(id: TableId) -> Object {
     Object {
         kind: ObjectKind::Table,
@@ -299,7 +306,7 @@ fn required_by_constraint(index: &str, table: &str) -> SqlError {
 fn named_tables(planner: &Planner, statement: &DropStmt) -> Vec<TableId> {
     let found = statement.objects.iter().filter_map(|object| {
         let name = names::strings(names::list(object).unwrap_or_default());
-        let (schema, name) = match name[..] {
+        let (schema, name) = match *planner.local_relation(&name).ok()? {
             [name] => (None, name),
             [schema, name] => (Some(schema), name),
             _ => return None,

@@ -286,9 +286,7 @@ fn no_relation(planner: &Planner, relation: &RangeVar) -> SqlError {
 /// # Errors
 /// `0A000` for another database.
 pub(crate) fn find_named(planner: &Planner, relation: &RangeVar) -> SqlResult<Option<Relation>> {
-    if !relation.catalogname.is_empty() && relation.catalogname != planner.context.database {
-        return Err(planner.unsupported("a reference to another database", relation.location));
-    }
+    planner.refuse_elsewhere(relation)?;
     let schema = match relation.schemaname.as_str() {
         "" => None,
         schema if schema == "pg_temp" || is_temporary(schema) => Some(schema),

@@ -4,6 +4,7 @@
 //! stands to their left, and so do functions of the catalogue; any other function is one row, inlined; several in ROWS FROM
 //! stand side by side.  Does not: functions of several columns in ROWS FROM, WITH ORDINALITY of functions of the catalogue (0A000).
 
+use crate::call::plain_call;
 use crate::coerce;
 use crate::expr::Binder;
 use crate::from::{From, Source, alias_or, rename_columns, starting_at};
@@ -13,6 +14,7 @@ use crate::routine::{Matched, callee, callee_of_record, is_routine, matched};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
 use crate::set_source::{add_json_rows, add_set};
 use crate::sets::side_by_side as side_by_side_sets;
+use crate::tree;
 use crate::types;
 use crate::unnest::side_by_side;
 use pg_query::NodeEnum;
@@ -40,6 +42,12 @@ pub(crate) fn bind_function(
         .unwrap_or(function);
     let mut from = starting_at(start);
     let binder = Binder::new(planner, lateral, "functions in FROM");
+    let plain = match inner(node) {
+        Some(NodeEnum::FuncCall(call)) => plain_call(planner, call)?,
+        _ => None,
+    };
+    let plain = plain.map(|call| tree::node(NodeEnum::FuncCall(Box::new(call))));
+    let node = plain.as_ref().unwrap_or(node);
     if let Some(NodeEnum::FuncCall(call)) = inner(node)
         && !names::built_in(&call.funcname).is_some_and(is_known)
         && is_routine(planner, call)

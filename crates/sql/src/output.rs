@@ -81,7 +81,10 @@ fn expand_star(
             location,
         }
     };
-    let (schema, table) = match qualifier {
+    let all = [qualifier, &["*"]].concat();
+    let here = binder.planner.at(location);
+    let local = binder.planner.local(&all, 3).map_err(here)?;
+    let (schema, table) = match &local[..local.len() - 1] {
         [] if binder.scope.tables.is_empty() => {
             return Err(binder.planner.error(
                 SqlState::SYNTAX_ERROR,
@@ -96,9 +99,7 @@ fn expand_star(
         [table] => (None, *table),
         [schema, table] => (Some(*schema), *table),
         _ => {
-            return Err(binder
-                .planner
-                .unsupported("a reference to another database", location));
+            return Err(binder.planner.unsupported("a name of five parts", location));
         }
     };
     let table = binder

@@ -15,6 +15,7 @@ use crate::scope::{Scope, ScopeColumn};
 use crate::sizes::Sizes;
 use crate::temporary::{is_temporary, schema_of};
 use crate::variables::Variables;
+use pg_query::protobuf::RangeVar;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits};
 use quintet_ir::expressions::{each_node, each_of_statement, subqueries};
@@ -261,6 +262,48 @@ impl<'a> Planner<'a> {
             SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
         })?;
         Ok(own)
+    }
+
+    /// A name that may have the database's in front of `most` parts, without it.
+    ///
+    /// # Errors
+    /// `0A000` for another database's.
+    pub fn local<'s, 'n>(&self, name: &'s [&'n str], most: usize) -> SqlResult<&'s [&'n str]> {
+        match name {
+            [database, rest @ ..] if rest.len() == most => match *database {
+                own if own == self.context.database => Ok(rest),
+                _ => Err(elsewhere(&name.join("."))),
+            },
+            _ => Ok(name),
+        }
+    }
+
+    /// The same for a relation's name.
+    ///
+    /// # Errors
+    /// As [`Planner::local`].
+    pub fn local_relation<'s, 'n>(&self, name: &'s [&'n str]) -> SqlResult<&'s [&'n str]> {
+        let quoted = || elsewhere(&format!("\"{}\"", name.join(".")));
+        self.local(name, 2).map_err(|_| quoted())
+    }
+
+    /// Refuses a relation of another database.
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub fn refuse_elsewhere(&self, relation: &RangeVar) -> SqlResult<()> {
+        let RangeVar {
+            catalogname,
+            schemaname,
+            relname,
+            location,
+            ..
+        } = relation;
+        if catalogname.is_empty() || catalogname == self.context.database {
+            return Ok(());
+        }
+        let name = format!("\"{catalogname}.{schemaname}.{relname}\"");
+        Err(self.at(*location)(elsewhere(&name)))
     }
 
     /// What a relation's name stands for; a bare one is looked for along the search path.
@@ -706,6 +749,12 @@ impl<'a> Planner<'a> {
             needs: no_needs(),
         }
     }
+}
+
+/// A name leads into another database.
+fn elsewhere(name: &str) -> SqlError {
+    let message = format!("cross-database references are not implemented: {name}");
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 
 /// Of a statement that asks for nothing that is anybody's; whoever plans the whole fills them in.

@@ -242,6 +242,7 @@ impl Scope {
         location: i32,
     ) -> SqlResult<&ScopeColumn> {
         let undefined = |message| Err(planner.error(SqlState::UNDEFINED_COLUMN, message, location));
+        let name = planner.local(name, 3).map_err(planner.at(location))?;
         let (schema, table, column) = match name {
             [column] => {
                 let found = self.find(planner, column, location)?;

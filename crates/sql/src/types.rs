@@ -126,7 +126,7 @@ fn made_by_user<'a>(
 
 /// The name without `pg_catalog`.
 pub(crate) fn plain_name(planner: &Planner, name: &TypeName) -> SqlResult<String> {
-    match names::strings(&name.names).as_slice() {
+    match planner.local(&names::strings(&name.names), 2)? {
         [name] | ["pg_catalog", name] => Ok((*name).to_string()),
         names => {
             let message = format!("type \"{}\" does not exist", names.join("."));

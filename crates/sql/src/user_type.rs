@@ -165,7 +165,7 @@ impl<'a> Planner<'a> {
     /// # Errors
     /// `42704` if there is none.
     pub fn type_of_name(&self, name: &[&str]) -> SqlResult<&'a Arc<TypeRecord>> {
-        let found = match name {
+        let found = match self.local(name, 2)? {
             [name] => self.find_type(None, name),
             [schema, name] => self.find_type(Some(schema), name),
             _ => None,

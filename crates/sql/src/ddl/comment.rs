@@ -201,10 +201,10 @@ fn words(object: &Node) -> Vec<String> {
 }
 
 fn relation(planner: &Planner, name: &[&str]) -> SqlResult<Relation> {
-    let (schema, name) = match name {
+    let (schema, name) = match planner.local_relation(name)? {
         [name] => (None, *name),
         [schema, name] => (Some(*schema), *name),
-        _ => return Err(planner.unsupported("a reference to another database", -1)),
+        _ => return Err(super::improper_name(name)),
     };
     planner.find_relation(schema, name).ok_or_else(|| {
         let shown = match schema {

@@ -35,12 +35,14 @@ pub(super) fn type_object(number: u32) -> Object {
 
 /// A type's name as that of a relation would be.
 pub(super) fn as_relation(name: &[Node]) -> SqlResult<RangeVar> {
-    let (schema, name) = match names::strings(name)[..] {
-        [name] => ("", name),
-        [schema, name] => (schema, name),
-        _ => return Err(SqlError::unsupported("a reference to another database")),
+    let (database, schema, name) = match names::strings(name)[..] {
+        [name] => ("", "", name),
+        [schema, name] => ("", schema, name),
+        [database, schema, name] => (database, schema, name),
+        _ => return Err(SqlError::unsupported("a name of four parts")),
     };
     Ok(RangeVar {
+        catalogname: database.to_string(),
         schemaname: schema.to_string(),
         relname: name.to_string(),
         location: -1,

@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// CREATE [OR REPLACE] PROCEDURE or FUNCTION.
 pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> SqlResult<Planned> {
     let name = names::strings(&statement.funcname);
-    let (schema, name) = match name.as_slice() {
+    let (schema, name) = match planner.local(&name, 2)? {
         [name] => (planner.schema()?, *name),
         [schema, name] => (*schema, *name),
         _ => return Err(SqlError::unsupported("a reference to another database")),
@@ -280,7 +280,7 @@ pub(crate) fn find(
     procedure: Option<bool>,
 ) -> SqlResult<RoutineId> {
     let name = names::strings(&object.objname);
-    let (schema, name) = match name.as_slice() {
+    let (schema, name) = match planner.local(&name, 2)? {
         [name] => (None, *name),
         [schema, name] => (Some(*schema), *name),
         _ => return Err(SqlError::unsupported("a reference to another database")),

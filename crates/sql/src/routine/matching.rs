@@ -75,14 +75,15 @@ pub(crate) fn is_routine(planner: &Planner, call: &FuncCall) -> bool {
 
 /// The routines that a call may mean by its name.
 pub(crate) fn named<'a>(planner: &Planner<'a>, call: &FuncCall) -> Vec<&'a Arc<StoredRoutine>> {
-    let Some((schema, name)) = parts(call) else {
+    let Some((schema, name)) = parts(planner, call) else {
         return Vec::new();
     };
     planner.find_routines(schema, name)
 }
 
-fn parts(call: &FuncCall) -> Option<(Option<&str>, &str)> {
-    match crate::names::strings(&call.funcname).as_slice() {
+fn parts<'c>(planner: &Planner, call: &'c FuncCall) -> Option<(Option<&'c str>, &'c str)> {
+    let name = crate::names::strings(&call.funcname);
+    match planner.local(&name, 2).ok()? {
         [name] => Some((None, name)),
         [schema, name] => Some((Some(schema), name)),
         _ => None,
@@ -105,7 +106,7 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     if call.func_variadic {
         return Err(here(SqlError::unsupported("VARIADIC")));
     }
-    let Some((schema, name)) = parts(call) else {
+    let Some((schema, name)) = parts(planner, call) else {
         return Err(here(SqlError::unsupported(
             "a reference to another database",
         )));
