@@ -194,7 +194,7 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
         SqlType::Record => {
             return Err(SqlError::unsupported("input of anonymous composite types"));
         }
-        SqlType::Void => return Err(SqlError::unsupported("input of type void")),
+        SqlType::Void => Value::text(""),
         _ => match ty.element() {
             Some(element) => Value::Array(Box::new(array::read(element, text, context)?)),
             None => return Err(SqlError::internal(format!("no input function for {ty}"))),

@@ -497,23 +497,30 @@ fn is_ordered(function: AggregateFunction) -> bool {
     )
 }
 
-/// The call without what says nothing, if it has such: the database's own name.
+/// The call without what says nothing, if it has such: the database's own name, and parameters that a client
+/// has declared void, as JDBC does for what the function gives back.
 ///
 /// # Errors
 /// `0A000` for another database's.
 pub(crate) fn plain_call(planner: &Planner, call: &FuncCall) -> SqlResult<Option<FuncCall>> {
-    let [_, local @ ..] = &call.funcname[..] else {
-        return Ok(None);
-    };
-    if local.len() != 2 {
-        return Ok(None);
+    let mut plain = None;
+    if let [_, _, _] = call.funcname[..] {
+        let name = names::strings(&call.funcname);
+        planner.local(&name, 2).map_err(planner.at(call.location))?;
+        plain.get_or_insert_with(|| call.clone()).funcname.remove(0);
     }
-    let name = names::strings(&call.funcname);
-    planner.local(&name, 2).map_err(planner.at(call.location))?;
-    Ok(Some(FuncCall {
-        funcname: local.to_vec(),
-        ..call.clone()
-    }))
+    let is_void = |node: &Node| match inner(node) {
+        Some(NodeEnum::ParamRef(param)) if planner.variables.is_none() => {
+            let place = usize::try_from(param.number - 1);
+            place.is_ok_and(|place| planner.declared(place) == SqlType::Void)
+        }
+        _ => false,
+    };
+    if !call.agg_within_group && call.args.iter().any(is_void) {
+        let plain = plain.get_or_insert_with(|| call.clone());
+        plain.args.retain(|node| !is_void(node));
+    }
+    Ok(plain)
 }
 
 /// A call's arguments, if one has a name.

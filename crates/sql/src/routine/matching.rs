@@ -5,6 +5,7 @@
 
 use super::StoredRoutine;
 use super::signature::{Parameter, ROW, Signature};
+use crate::call::plain_call;
 use crate::coerce;
 use crate::expr::Binder;
 use crate::names::{inner, required};
@@ -103,6 +104,12 @@ pub(crate) fn matched(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlR
 fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Matched> {
     let planner = binder.planner;
     let here = planner.at(call.location);
+    let plain = match procedure {
+        // CALL names its OUT arguments.
+        true => None,
+        false => plain_call(planner, call)?,
+    };
+    let call = plain.as_ref().unwrap_or(call);
     if call.func_variadic {
         return Err(here(SqlError::unsupported("VARIADIC")));
     }
@@ -133,7 +140,12 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
             },
         });
     }
-    let types: Vec<SqlType> = given.iter().map(|given| given.value.ty()).collect();
+    let types = given.iter().map(|given| match given.value.ty() {
+        // JDBC's word for an OUT argument.
+        SqlType::Void if procedure => SqlType::Unknown,
+        ty => ty,
+    });
+    let types: Vec<SqlType> = types.collect();
     let mut candidates = Vec::new();
     for stored in planner.find_routines(schema, name) {
         let signature = stored.signature(planner.catalog())?;

@@ -1,0 +1,18 @@
+create function void_add(a int, b int) returns int language sql as 'select a+b';
+create function void_out(a int, out b int) language plpgsql as 'begin b := a+1; end';
+prepare p1(void,int,int) as select * from void_add($1,$2,$3) as result;
+execute p1(null,1,2);
+execute p1('',1,2);
+prepare p2(void,int,int) as select void_add($1,$2,$3), upper('a');
+execute p2(null,1,2);
+prepare p3(int,void) as select * from void_out($1,$2) as result;
+execute p3(1,null);
+prepare p4(void,text) as select * from upper($1,$2) as result;
+execute p4(null,'a');
+prepare p5(void,int) as select coalesce($1,$2);
+deallocate p1;
+deallocate p2;
+deallocate p3;
+deallocate p4;
+drop function void_add(int,int);
+drop function void_out(int);
