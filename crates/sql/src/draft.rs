@@ -125,9 +125,13 @@ impl<'p, 'a> Draft<'p, 'a> {
         name
     }
 
-    /// Writes a table's record.
+    /// Writes a table's record, in the place of one that this change has written before: that may name what is gone
+    /// meanwhile.
     pub fn put_table(&mut self, record: &TableRecord) -> SqlResult<()> {
-        self.changes.push(records::write_table(record)?);
+        let new = records::write_table(record)?;
+        let is_old = |change: &CatalogChange| change.key == new.key && change.value.is_some();
+        self.changes.retain(|change| !is_old(change));
+        self.changes.push(new);
         Ok(())
     }
 
