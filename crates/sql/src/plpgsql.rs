@@ -5,7 +5,7 @@
 //! to shadowed names; every statement and every piece of SQL knows the line and byte of the body
 //! that it begins at; what PL/pgSQL has and Quintet lacks is 0A000 with its line; a text that the
 //! parser and this module read differently is an error, never a guess.  Does not: look at SQL,
-//! expressions or the catalogue: texts stay texts, types stay names.
+//! expressions or the catalogue, but to ask which types are enums and domains: texts stay texts, types stay names.
 //!
 //! ```text
 //! CREATE FUNCTION --header--> Header, text of the body
@@ -48,20 +48,25 @@ mod tree;
 mod walk;
 
 pub(crate) use header::TRIGGER_VARIABLES;
+pub(crate) use tokens::Single;
 pub(crate) use tree::*;
 
 use pg_query::protobuf::CreateFunctionStmt;
 use quintet_base::{SqlError, SqlResult};
 
 /// The tree of a routine. `text` is what the statement was parsed from: errors have their
-/// position in it if the body stands there as it is.
+/// position in it if the body stands there as it is. `single`: which names are those of enums and domains.
 ///
 /// # Errors
 /// `0A000` for what Quintet lacks, `42601` and its relatives for what is no PL/pgSQL, `54001` for
 /// too deep a nesting.
-pub(crate) fn read(statement: &CreateFunctionStmt, text: &str) -> SqlResult<Routine> {
+pub(crate) fn read(
+    statement: &CreateFunctionStmt,
+    text: &str,
+    single: Single,
+) -> SqlResult<Routine> {
     let (header, source) = header::read(statement, text)?;
-    let body = body(&header, &source).map_err(|failure| failure.in_text(&source, text))?;
+    let body = body(&header, &source, single).map_err(|failure| failure.in_text(&source, text))?;
     Ok(Routine {
         header,
         source,
@@ -90,8 +95,8 @@ pub(crate) fn data_type(name: &pg_query::protobuf::TypeName) -> SqlResult<DataTy
     header::of_name(name)
 }
 
-fn body(header: &Header, source: &str) -> Result<Body, Failure> {
-    let tokens = tokens::Tokens::of(source)?;
+fn body(header: &Header, source: &str, single: Single) -> Result<Body, Failure> {
+    let tokens = tokens::Tokens::of(source, single)?;
     let sections = declare::sections(&tokens)?;
     let answer = check::check(header, &tokens, &sections)?;
     read::body(header, &tokens, sections, &answer)

@@ -44,7 +44,7 @@ mod signature;
 
 use crate::catalog::Catalog;
 use crate::parse;
-use crate::planner::{PlanContext, Who};
+use crate::planner::{PlanContext, Planner, Who};
 use crate::plpgsql::{self, Header};
 use crate::records::RoutineRecord;
 use crate::system::print::quoted;
@@ -67,6 +67,15 @@ pub(crate) use fire::fires;
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
 pub(crate) use signature::{Parameter, Signature, describe};
+
+/// Which names are those of types with a single value, though no type of PostgreSQL's has them: enums and domains.
+fn single_types(context: &PlanContext) -> impl Fn(&[&str]) -> bool {
+    let planner = Planner::new(context, "", &[]);
+    move |name| {
+        let found = planner.type_of_name(name);
+        found.is_ok_and(|record| record.fields().is_none())
+    }
+}
 
 /// A routine in the catalogue. What it becomes is made when somebody asks.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ pub(crate) fn check(
     sections: &Sections,
 ) -> Result<Value, Failure> {
     let whole = declare::plain(tokens, sections, tokens.source.len());
-    match parse::parse_plpgsql(&routine(header, &whole))? {
+    match parse::parse_plpgsql(&routine(header, tokens, &whole))? {
         Ok(answer) => Ok(answer),
         Err(message) => {
             let offset = place(header, tokens, sections, &message)?;
@@ -39,7 +39,7 @@ pub(crate) fn check(
 }
 
 /// The routine with types that the parser knows.
-fn routine(header: &Header, body: &str) -> String {
+fn routine(header: &Header, tokens: &Tokens, body: &str) -> String {
     let kind = if header.procedure {
         "PROCEDURE"
     } else {
@@ -55,7 +55,7 @@ fn routine(header: &Header, body: &str) -> String {
             ParameterMode::InOut => "INOUT",
         };
         let name = parameter.name.as_deref().map(quoted).unwrap_or_default();
-        let data_type = plain_type(declare::has_fields(&parameter.data_type));
+        let data_type = plain_type(declare::has_fields(tokens, &parameter.data_type));
         let _ = write!(text, "{comma}{mode} {name} {data_type}");
     }
     text.push(')');
@@ -64,7 +64,7 @@ fn routine(header: &Header, body: &str) -> String {
         .iter()
         .filter(|parameter| parameter.mode.is_result());
     let result = match (results.next(), results.next()) {
-        (Some(one), None) => plain_type(declare::has_fields(&one.data_type)),
+        (Some(one), None) => plain_type(declare::has_fields(tokens, &one.data_type)),
         _ => "record",
     };
     match &header.returns {
@@ -141,7 +141,7 @@ fn place(
         let stops_in = |count: usize| -> SqlResult<bool> {
             let end = if count == 0 { 0 } else { tokens.end(count - 1) };
             let beginning = declare::plain(tokens, sections, end) + tail;
-            let answer = parse::parse_plpgsql(&routine(header, &beginning))?;
+            let answer = parse::parse_plpgsql(&routine(header, tokens, &beginning))?;
             Ok(answer.is_err_and(|other| other == message))
         };
         if !stops_in(high)? {

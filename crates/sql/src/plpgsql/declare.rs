@@ -292,7 +292,7 @@ fn data_type(
         return Ok(None);
     };
     // A scalar type or array of any keeps its text as written.
-    let fields = !is_scalar(&name);
+    let fields = !is_scalar(tokens, &name);
     match header::of_name(&name) {
         Ok(DataType::Named { name, .. }) => {
             let text = written.to_string();
@@ -303,25 +303,27 @@ fn data_type(
     }
 }
 
-/// True for types that PostgreSQL has and arrays; the others are tables' as far as one can tell.
-fn is_scalar(name: &TypeName) -> bool {
+/// True for types that PostgreSQL has, enums, domains and arrays; the others are tables' as far as one can tell.
+fn is_scalar(tokens: &Tokens, name: &TypeName) -> bool {
     if !name.array_bounds.is_empty() {
         return true;
     }
-    match strings(&name.names).as_slice() {
+    let parts = strings(&name.names);
+    let is_known = match parts.as_slice() {
         [name] | ["pg_catalog", name] => {
             // A record has fields, though expressions know it as a type.
             let known = SqlType::from_name(name).filter(|ty| *ty != SqlType::Record);
             known.is_some() || types::is_foreign(name)
         }
         _ => false,
-    }
+    };
+    is_known || (tokens.single)(&parts)
 }
 
 /// True if a parameter of this type has fields.
-pub(crate) fn has_fields(data_type: &DataType) -> bool {
+pub(crate) fn has_fields(tokens: &Tokens, data_type: &DataType) -> bool {
     match data_type {
-        DataType::Named { name, .. } => !is_scalar(name),
+        DataType::Named { name, .. } => !is_scalar(tokens, name),
         DataType::TypeOf { .. } => false,
         DataType::RowOf { .. } | DataType::Record => true,
     }

@@ -8,7 +8,7 @@ use quintet_base::{SqlError, SqlResult};
 
 /// The body of a statement whose text ends with it.
 pub(crate) fn body(text: &str) -> SqlResult<String> {
-    let tokens = Tokens::of(text)?;
+    let tokens = Tokens::of(text, &|_| false)?;
     let mut at = 0;
     loop {
         at = tokens.find_outside(at, &["return", "begin"]);

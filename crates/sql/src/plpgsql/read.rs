@@ -39,7 +39,7 @@ pub(crate) fn body(
             None => format!("${}", number + 1),
         };
         let mut variable = variable(&name, 0, VariableKind::Parameter(number));
-        variable.fields = has_fields(&parameter.data_type);
+        variable.fields = has_fields(tokens, &parameter.data_type);
         walk.claim(variable)?;
     }
     walk.claim(variable("found", 0, VariableKind::Found))?;

@@ -16,7 +16,7 @@ pub(super) fn routine(text: &str) -> SqlResult<Routine> {
     let Some(NodeEnum::CreateFunctionStmt(statement)) = parsed[0].node() else {
         panic!("no CREATE FUNCTION: {text}");
     };
-    read(statement, parsed[0].source())
+    read(statement, parsed[0].source(), &|_| false)
 }
 
 fn outcome(text: &str) -> String {

@@ -10,22 +10,31 @@ use quintet_base::SqlResult;
 /// The longest name: PostgreSQL cuts longer ones.
 const NAME_BYTES_MAX: usize = 63;
 
+/// Whether the parts of a name are those of an enum or a domain.
+pub(crate) type Single<'a> = &'a dyn Fn(&[&str]) -> bool;
+
 /// The words of a body.
 pub(crate) struct Tokens<'a> {
     /// The body.
     pub source: &'a str,
+    /// Says of names that are no types of PostgreSQL's whether they are types with a single value.
+    pub single: Single<'a>,
     places: Vec<(usize, usize)>,
 }
 
 impl<'a> Tokens<'a> {
     /// Takes a body apart.
-    pub(crate) fn of(source: &'a str) -> SqlResult<Tokens<'a>> {
+    pub(crate) fn of(source: &'a str, single: Single<'a>) -> SqlResult<Tokens<'a>> {
         let mut places = parse::scan(source)?;
         places.retain(|&(start, end)| {
             let text = source.get(start..end).unwrap_or_default();
             !text.starts_with("--") && !text.starts_with("/*")
         });
-        Ok(Tokens { source, places })
+        Ok(Tokens {
+            source,
+            single,
+            places,
+        })
     }
 
     /// How many there are.

@@ -6,6 +6,7 @@
 use super::link::Linker;
 use super::lower;
 use super::signature::Signature;
+use super::single_types;
 use crate::command::{Command, Planned};
 use crate::names::{inner, option_text};
 use crate::planner::Planner;
@@ -25,7 +26,7 @@ pub(crate) fn plan_do(planner: &Planner, statement: &DoStmt) -> SqlResult<Planne
     let block = as_procedure(statement)?;
     let text = planner.statement_text();
     let signature = Signature::of(RoutineId(0), &block, text, planner.context)?;
-    let tree = plpgsql::read(&block, text)?;
+    let tree = plpgsql::read(&block, text, &single_types(planner.context))?;
     let mut linker = Linker::behind(1);
     let first = lower::routine(&signature, &tree, planner.context, &mut linker)?;
     let program = linker.finish(vec![first], planner.context)?;

@@ -6,6 +6,7 @@
 
 use super::matching::{check_schema, default};
 use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
+use super::single_types;
 use crate::catalog::Catalog;
 use crate::command::Planned;
 use crate::ddl::release_function;
@@ -29,7 +30,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     let (schema, name) = match planner.local(&name, 2)? {
         [name] => (planner.schema()?, *name),
         [schema, name] => (*schema, *name),
-        _ => return Err(SqlError::unsupported("a reference to another database")),
+        _ => return Err(SqlError::unsupported("a name of four parts")),
     };
     if is_temporary(schema) || schema == "pg_temp" {
         return Err(SqlError::unsupported("a temporary function"));
@@ -77,7 +78,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     })?;
     // Whether it can be called is known now, not at the first call; of a trigger's function only that it can be read.
     if signature.trigger {
-        plpgsql::read(statement, text)?;
+        plpgsql::read(statement, text, &single_types(planner.context))?;
     } else if !planner.context.user.bodies_unchecked {
         let next = draft.catalog_to_be()?;
         if let Some(stored) = next.routine(id) {
@@ -283,7 +284,7 @@ pub(crate) fn find(
     let (schema, name) = match planner.local(&name, 2)? {
         [name] => (None, *name),
         [schema, name] => (Some(*schema), *name),
-        _ => return Err(SqlError::unsupported("a reference to another database")),
+        _ => return Err(SqlError::unsupported("a name of four parts")),
     };
     check_schema(planner, schema)?;
     let catalog = planner.catalog();

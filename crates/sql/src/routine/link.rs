@@ -5,7 +5,7 @@
 //! between programs.
 
 use super::signature::Signature;
-use super::{lower, query, statement};
+use super::{lower, query, single_types, statement};
 use crate::planner::PlanContext;
 use crate::plpgsql;
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
@@ -160,7 +160,7 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
     match plpgsql::language(&statement).as_deref() {
         Some("sql") => query::routine(signature, &statement, &stored.record.text, context, linker),
         _ => {
-            let tree = plpgsql::read(&statement, &stored.record.text)?;
+            let tree = plpgsql::read(&statement, &stored.record.text, &single_types(context))?;
             lower::routine(signature, &tree, context, linker)
         }
     }
@@ -175,6 +175,6 @@ fn compile_trigger(id: u32, context: &PlanContext, linker: &mut Linker) -> SqlRe
     let (table, stored) = table.zip(stored).ok_or_else(gone)?;
     let signature = stored.signature(context.catalog)?.for_trigger(table);
     let statement = statement(&stored.record.text)?;
-    let tree = plpgsql::read(&statement, &stored.record.text)?;
+    let tree = plpgsql::read(&statement, &stored.record.text, &single_types(context))?;
     lower::routine(&signature, &tree, context, linker)
 }

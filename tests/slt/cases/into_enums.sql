@@ -1,0 +1,18 @@
+create type into_e as enum('todo','done');
+create domain into_d as int check(value>0);
+create table into_t(id int, s into_e, d into_d);
+do $$ declare a into_e; b int; begin select 'done'::into_e,1 into a,b; insert into into_t values(b,a,2); end $$;
+select * from into_t;
+do $$ declare a into_d; b int; begin select 3,1 into a,b; insert into into_t values(b,null,a); end $$;
+do $$ declare a into_d; b int; begin select -3,1 into a,b; end $$;
+do $$ declare a into_e; b int; c int; begin for a,b,c in select s,id,d::int from into_t order by d loop update into_t set id=c*10 where d=c; end loop; end $$;
+select * from into_t order by id;
+create function into_f(out a into_e, out b into_d) language plpgsql as $$ begin select s,d into strict a,b from into_t where s is not null; end $$;
+select * from into_f();
+do $$ declare a into_e; b a%type; c int; begin insert into into_t values(7,'todo',4) returning s,s,id into a,b,c; update into_t set s='done' where s=b and id=c; end $$;
+select * from into_t order by id;
+do $$ declare a into_t; b int; begin select 1,2,3 into a,b; end $$;
+drop function into_f();
+drop table into_t;
+drop domain into_d;
+drop type into_e;
