@@ -19,6 +19,9 @@ pub enum Level {
     Serializable,
 }
 
+/// What READ COMMITTED is called where it was asked for so.
+const UNCOMMITTED: &str = "read uncommitted";
+
 impl Level {
     /// All levels on offer, weakest first.
     pub const ALL: [Level; 3] = [Level::ReadCommitted, Level::Snapshot, Level::Serializable];
@@ -29,6 +32,21 @@ impl Level {
             Level::ReadCommitted => "read committed",
             Level::Snapshot => "repeatable read",
             Level::Serializable => "serializable",
+        }
+    }
+
+    /// Whether a text that is a level is READ UNCOMMITTED, which runs as READ COMMITTED and keeps its name.
+    pub fn is_uncommitted(text: &str) -> bool {
+        let plain = |c: char| if matches!(c, '_' | '-') { ' ' } else { c };
+        let name: String = text.trim().chars().map(plain).collect();
+        name.eq_ignore_ascii_case(UNCOMMITTED)
+    }
+
+    /// As `SHOW transaction_isolation` prints it, where READ UNCOMMITTED was asked for or not.
+    pub fn shown_name(self, uncommitted: bool) -> &'static str {
+        match self {
+            Level::ReadCommitted if uncommitted => UNCOMMITTED,
+            level => level.sql_name(),
         }
     }
 
@@ -55,7 +73,7 @@ impl Level {
             })
             .collect();
         match name.as_str() {
-            "read committed" | "read uncommitted" => Ok(Level::ReadCommitted),
+            "read committed" | UNCOMMITTED => Ok(Level::ReadCommitted),
             "repeatable read" | "snapshot" => Ok(Level::Snapshot),
             "serializable" => Ok(Level::Serializable),
             "mav" | "monotonic atomic view" | "psi" => Err(SqlError::unsupported(format!(

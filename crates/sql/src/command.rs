@@ -220,6 +220,8 @@ pub enum Way {
 pub struct TransactionModes {
     /// ISOLATION LEVEL.
     pub level: Option<Level>,
+    /// It was READ UNCOMMITTED.
+    pub uncommitted: bool,
     /// READ ONLY / READ WRITE.
     pub read_only: Option<bool>,
     /// DEFERRABLE.

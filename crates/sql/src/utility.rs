@@ -247,7 +247,10 @@ fn modes(nodes: &[Node]) -> SqlResult<TransactionModes> {
             .unwrap_or_default();
         let is_on = !matches!(text.as_str(), "" | "0" | "false");
         match option.defname.as_str() {
-            "transaction_isolation" => modes.level = Some(Level::parse(&text)?),
+            "transaction_isolation" => {
+                modes.level = Some(Level::parse(&text)?);
+                modes.uncommitted = Level::is_uncommitted(&text);
+            }
             "transaction_read_only" => modes.read_only = Some(is_on),
             "transaction_deferrable" => modes.deferrable = Some(is_on),
             other => return Err(SqlError::unsupported(format!("transaction mode {other}"))),

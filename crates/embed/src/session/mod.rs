@@ -169,6 +169,8 @@ pub struct Session {
     mode: Mode,
     txn: Option<Txn>,
     level: Level,
+    /// The level was asked for as READ UNCOMMITTED.
+    uncommitted: bool,
     savepoints: Vec<Savepoint>,
     /// The schema as this transaction has changed it.
     changed_schema: Option<Arc<Schema>>,
@@ -286,6 +288,7 @@ impl Session {
             mode: Mode::Idle,
             txn: None,
             level,
+            uncommitted: false,
             savepoints: Vec::new(),
             changed_schema: None,
             past: None,

@@ -14,11 +14,11 @@ impl Session {
     pub(super) fn show(&self, name: &str) -> SqlResult<String> {
         Ok(match name {
             "transaction_isolation" | "transaction isolation level" if self.mode != Mode::Idle => {
-                self.level.sql_name().to_string()
+                self.level.shown_name(self.uncommitted).to_string()
             }
             "transaction_isolation" | "transaction isolation level" => {
-                let level = self.host.settings.often().level;
-                level.sql_name().to_string()
+                let often = self.host.settings.often();
+                often.level.shown_name(often.uncommitted).to_string()
             }
             "transaction_read_only" => (if self.host.read_only { "on" } else { "off" }).to_string(),
             _ => self.host.settings.show(name)?.to_string(),
@@ -55,6 +55,7 @@ impl Session {
             ("transaction_isolation", Some(value)) => {
                 return self.set_modes(TransactionModes {
                     level: Some(Level::parse(value)?),
+                    uncommitted: Level::is_uncommitted(value),
                     ..TransactionModes::default()
                 });
             }
@@ -76,7 +77,8 @@ impl Session {
         self.remember_settings();
         let settings = &mut self.host.settings;
         if let Some(level) = modes.level {
-            settings.set("default_transaction_isolation", Some(level.sql_name()))?;
+            let name = level.shown_name(modes.uncommitted);
+            settings.set("default_transaction_isolation", Some(name))?;
         }
         let on_off = |on: bool| Some(if on { "on" } else { "off" });
         if let Some(read_only) = modes.read_only {

@@ -43,7 +43,7 @@ impl Session {
             self.mode = Mode::Implicit;
             self.host.transaction_time = now;
             let often = self.host.settings.often();
-            self.level = often.level;
+            (self.level, self.uncommitted) = (often.level, often.uncommitted);
             self.host.read_only = often.read_only;
         }
     }
@@ -118,6 +118,9 @@ impl Session {
                 ));
             }
             self.level = level;
+        }
+        if modes.level.is_some() {
+            self.uncommitted = modes.uncommitted;
         }
         if let Some(read_only) = modes.read_only {
             if self.host.read_only && !read_only && self.txn.is_some() {
@@ -207,7 +210,7 @@ impl Session {
         if chain {
             self.only_in_block("COMMIT AND CHAIN")?;
         }
-        let (level, read_only) = (self.level, self.host.read_only);
+        let begun = self.modes();
         let tag = match self.mode {
             Mode::Failed => {
                 self.rollback();
@@ -224,7 +227,7 @@ impl Session {
                 if let Some(pause) = self.commit()? {
                     if self.pending.is_some() {
                         if chain {
-                            self.chain(level, read_only);
+                            self.chain(begun);
                         }
                         portal.state = PortalState::Committing(Some("COMMIT".into()));
                     }
@@ -234,7 +237,7 @@ impl Session {
             }
         };
         if chain {
-            self.chain(level, read_only);
+            self.chain(begun);
         }
         self.finish(portal, Some(tag.into()))
     }
@@ -250,20 +253,24 @@ impl Session {
                 "there is no transaction in progress",
             );
         }
-        let (level, read_only) = (self.level, self.host.read_only);
+        let begun = self.modes();
         self.rollback();
         if chain {
-            self.chain(level, read_only);
+            self.chain(begun);
         }
         Ok(())
     }
 
     /// Begins the next block like the last one.
-    fn chain(&mut self, level: Level, read_only: bool) {
+    fn chain(&mut self, modes: (Level, bool, bool)) {
         self.enter_statement();
         self.mode = Mode::Explicit;
-        self.level = level;
-        self.host.read_only = read_only;
+        (self.level, self.uncommitted, self.host.read_only) = modes;
+    }
+
+    /// What the next block is to have of this one.
+    fn modes(&self) -> (Level, bool, bool) {
+        (self.level, self.uncommitted, self.host.read_only)
     }
 
     /// Others may ask whose commit it was that they have lost to.

@@ -27,6 +27,8 @@ pub(crate) struct Held {
 pub(crate) struct Often {
     /// `default_transaction_isolation`.
     pub level: Level,
+    /// It is called READ UNCOMMITTED.
+    pub uncommitted: bool,
     /// `default_transaction_read_only`.
     pub read_only: bool,
     /// `quintet.group_reads`; where nobody has said anything, reads are announced.
@@ -43,6 +45,7 @@ impl Often {
             level: level
                 .and_then(|level| Level::parse(level).ok())
                 .unwrap_or_default(),
+            uncommitted: level.is_some_and(Level::is_uncommitted),
             read_only: read_only == Some("on"),
             reads_ahead: group_reads.is_none_or(|value| value == "on"),
             answers_early: synchronous == Some("off"),

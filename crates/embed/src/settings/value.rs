@@ -103,7 +103,10 @@ impl Settings {
                 }
                 Ok(value.to_string())
             }
-            Kind::Level => Ok(Level::parse(value)?.sql_name().to_string()),
+            Kind::Level => {
+                let uncommitted = Level::is_uncommitted(value);
+                Ok(Level::parse(value)?.shown_name(uncommitted).to_string())
+            }
             Kind::Zone => {
                 self.format.zone = TimeZone::parse(value)?;
                 Ok(value.to_string())
