@@ -7,10 +7,12 @@
 //! Two intervals compare as if months had 30 days and days 24 hours, so that `1 month` equals
 //! `30 days` although they print differently.
 
+mod style;
 mod text;
 
 pub(crate) use text::write_clock;
 
+pub use style::{IntervalStyle, write_in_style};
 pub use text::{format_interval, parse_interval, parse_interval_in, write_interval};
 
 use crate::datetime::{

@@ -13,7 +13,7 @@ mod float;
 
 use crate::datetime::{self, DateOrder, TimeZone};
 use crate::error::{SqlError, SqlResult, SqlState};
-use crate::interval;
+use crate::interval::{self, IntervalStyle};
 use crate::json::{self, Json};
 use crate::limits::IDENTIFIER_BYTES_MAX;
 use crate::numeric::Numeric;
@@ -29,6 +29,8 @@ pub struct FormatContext {
     pub zone: TimeZone,
     /// In which order the parts of dates are read that do not begin with the year.
     pub date_order: DateOrder,
+    /// How intervals print.
+    pub interval_style: IntervalStyle,
     /// Above 0: floats print the shortest digits that read back; else 15 (or 6) and this many.
     pub extra_float_digits: i32,
     /// What objects of the catalogue are called.
@@ -40,6 +42,7 @@ impl Default for FormatContext {
         FormatContext {
             zone: TimeZone::utc(),
             date_order: DateOrder::default(),
+            interval_style: IntervalStyle::default(),
             extra_float_digits: 1,
             objects: ObjectNames::default(),
         }
@@ -89,7 +92,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         }
         Value::Array(v) if ty.is_vector() => array::write_vector(v, context, out),
         Value::Array(v) => array::write(v, context, out),
-        Value::Interval(v) => interval::write_interval(*v, out),
+        Value::Interval(v) => interval::write_in_style(*v, context.interval_style, out),
         Value::Time(v) => datetime::write_time(*v, out),
         Value::TimeTz(v) => datetime::write_timetz(*v, out),
         Value::Jsonb(v) => write!(out, "{v}").expect("a Vec takes everything"),

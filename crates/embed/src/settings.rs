@@ -26,7 +26,7 @@ use quintet_base::text_format::FormatContext;
 use quintet_base::{Durability, RoleId, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
 use quintet_sql::{KEPT_SETTINGS, KeptSetting, kept_setting};
-use value::{MESSAGES, invalid, parse_bool, parse_kilobytes};
+use value::{MESSAGES, invalid, parse_bool, parse_kilobytes, read_milliseconds};
 
 /// Said of settings that are kept for clients (`sql::KEPT_SETTINGS`).
 const STEERS_NOTHING: &str = "Kept for clients that set it; it steers nothing here.";
@@ -338,7 +338,7 @@ impl Settings {
     /// A time limit in milliseconds; `None` if there is none.
     pub fn milliseconds(&self, name: &str) -> Option<u64> {
         self.get(name)
-            .and_then(|value| value.parse().ok())
+            .and_then(read_milliseconds)
             .filter(|ms| *ms > 0)
     }
 }

@@ -130,7 +130,7 @@ pub fn is_immutable(from: SqlType, to: SqlType) -> bool {
         return true;
     }
     let is_text = |ty: SqlType| matches!(ty.family(), TypeFamily::Text | TypeFamily::Unknown);
-    let prints_by_setting = matches!(from, Float4 | Float8) && is_text(to);
+    let prints_by_setting = matches!(from, Float4 | Float8 | Interval) && is_text(to);
     let named = |ty: SqlType| ty.is_named_oid() || ty.is_enum();
     let names = (named(from) && is_text(to)) || (is_text(from) && named(to));
     let by_zone = |ty: SqlType| matches!(ty, TimestampTz | TimeTz);

@@ -2,7 +2,7 @@
 //!
 //! Relies on: nothing but the parts.  Promises: reads `1 year 2 mons -3 days 04:05:06.7`, the
 //! forms with words (`2 weeks ago`, `@ 1 minute`), SQL's `1-2 3 4:05:06` and ISO 8601's
-//! `P1Y2M3DT4H5M6S`; prints IntervalStyle `postgres`.  Does not: print the other styles.
+//! `P1Y2M3DT4H5M6S`; prints IntervalStyle `postgres`.  Does not: print the other styles (`style`).
 //!
 //! A text is read from its end: a unit stands behind its number, and a number before a time of
 //! day is days.
@@ -506,6 +506,11 @@ pub(crate) fn write_clock(micros: u64, out: &mut Vec<u8>) {
         seconds % 60
     )
     .expect("a Vec takes everything");
+    write_fraction(micros, out);
+}
+
+/// Appends as many digits of a second's fraction as there are.
+pub(super) fn write_fraction(micros: u64, out: &mut Vec<u8>) {
     let fraction = micros % MICROS_PER_SECOND as u64;
     if fraction != 0 {
         let digits = format!("{fraction:06}");

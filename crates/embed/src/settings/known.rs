@@ -28,6 +28,8 @@ pub(super) enum Kind {
     Zone,
     /// `ISO` with any field order.
     DateStyle,
+    /// How intervals print.
+    IntervalStyle,
     /// on/off/local/remote_*.
     SynchronousCommit,
     /// direct, chain, queue, auto or locking.
@@ -181,7 +183,7 @@ pub(super) const KNOWN: &[Known] = &[
     known(
         "intervalstyle",
         "postgres",
-        Kind::Only,
+        Kind::IntervalStyle,
         Some("IntervalStyle"),
         "Format of intervals.",
     ),

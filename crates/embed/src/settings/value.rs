@@ -7,6 +7,7 @@ use super::Settings;
 use super::known::{Kind, Known};
 use crate::history::AsOf;
 use quintet_base::datetime::{DateOrder, TimeZone};
+use quintet_base::interval::IntervalStyle;
 use quintet_base::{Level, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
 
@@ -42,7 +43,20 @@ impl Settings {
                 "off"
             }
             .to_string()),
-            Kind::Milliseconds => Ok(parse_milliseconds(value).ok_or_else(invalid)?.to_string()),
+            Kind::Milliseconds => {
+                let milliseconds = milliseconds(name, value)?;
+                let range = 0..=i64::from(i32::MAX);
+                if !range.contains(&milliseconds) {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!(
+                            "{milliseconds} ms is outside the valid range for parameter \"{name}\" (0 .. {})",
+                            i32::MAX
+                        ),
+                    ));
+                }
+                Ok(show_milliseconds(milliseconds))
+            }
             Kind::Memory => {
                 let kilobytes = parse_kilobytes(value).ok_or_else(invalid)?;
                 if !(WORK_MEM_KB_MIN..=WORK_MEM_KB_MAX).contains(&kilobytes) {
@@ -133,6 +147,16 @@ impl Settings {
                 self.format.date_order = order;
                 Ok(format!("ISO, {name}"))
             }
+            Kind::IntervalStyle => {
+                let style = |style: &IntervalStyle| style.name().eq_ignore_ascii_case(value);
+                let found = IntervalStyle::ALL.into_iter().find(style);
+                self.format.interval_style = found.ok_or_else(|| {
+                    invalid().hint(
+                        "Available values: postgres, postgres_verbose, sql_standard, iso_8601.",
+                    )
+                })?;
+                Ok(self.format.interval_style.name().into())
+            }
             Kind::SynchronousCommit => match value.to_ascii_lowercase().as_str() {
                 "on" | "true" | "yes" | "1" | "local" | "remote_write" | "remote_apply" => {
                     Ok("on".into())
@@ -176,17 +200,56 @@ fn number_and_unit(text: &str) -> Option<(u64, &str)> {
     Some((text[..digits].parse().ok()?, text[digits..].trim()))
 }
 
-fn parse_milliseconds(text: &str) -> Option<u64> {
-    let (number, unit) = number_and_unit(text)?;
-    let factor = match unit {
-        "" | "ms" => 1,
-        "s" => 1000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
+/// Units of time in which milliseconds are written, the largest first.
+const TIMES: [(i64, &str); 4] = [
+    (86_400_000, "d"),
+    (3_600_000, "h"),
+    (60_000, "min"),
+    (1000, "s"),
+];
+
+/// A number of milliseconds with a unit, or without one; fractions are rounded, in the next smaller unit first.
+fn milliseconds(name: &str, text: &str) -> SqlResult<i64> {
+    let trimmed = text.trim();
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
+    let end = trimmed.find(|c| !is_number(c)).unwrap_or(trimmed.len());
+    let (number, unit) = (&trimmed[..end], trimmed[end..].trim());
+    let number: f64 = number.parse().map_err(|_| invalid(name, text))?;
+    let known = TIMES.iter().find(|(_, known)| *known == unit);
+    let milliseconds = match (known, unit) {
+        (Some((factor, _)), _) => {
+            let smaller = TIMES.iter().find(|(other, _)| other < factor);
+            let smaller = smaller.map_or(1, |(smaller, _)| *smaller) as f64;
+            (number * *factor as f64 / smaller).round_ties_even() * smaller
+        }
+        (None, "" | "ms") => number.round_ties_even(),
+        (None, "us") => (number / 1000.0).round_ties_even(),
+        _ => {
+            let hint = "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \"h\", and \"d\".";
+            return Err(invalid(name, text).hint(hint));
+        }
     };
-    number.checked_mul(factor)
+    if milliseconds.abs() > f64::from(i32::MAX) + 1.0 {
+        return Err(invalid(name, text).hint("Value exceeds integer range."));
+    }
+    Ok(milliseconds as i64)
+}
+
+/// In the largest unit that is exact, as SHOW has it.
+fn show_milliseconds(milliseconds: i64) -> String {
+    let exact = TIMES.iter().find(|(factor, _)| milliseconds % factor == 0);
+    match (milliseconds, exact) {
+        (0, _) => "0".to_string(),
+        (_, Some((factor, unit))) => format!("{}{unit}", milliseconds / factor),
+        (_, None) => format!("{milliseconds}ms"),
+    }
+}
+
+/// What such a value says.
+pub(super) fn read_milliseconds(shown: &str) -> Option<u64> {
+    let (number, unit) = number_and_unit(shown)?;
+    let factor = TIMES.iter().find(|(_, known)| *known == unit);
+    number.checked_mul(factor.map_or(1, |(factor, _)| *factor as u64))
 }
 
 /// `64MB`, or a number of kilobytes.

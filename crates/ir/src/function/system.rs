@@ -101,34 +101,34 @@ fn notify(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(""))
 }
 
+/// A setting in the unit that it is counted in: kilobytes or milliseconds.
+fn setting_number(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    const UNITS: [(&str, i64); 7] = [
+        ("s", 1000),
+        ("min", 60_000),
+        ("h", 3_600_000),
+        ("d", 86_400_000),
+        ("MB", 1 << 10),
+        ("GB", 1 << 20),
+        ("TB", 1 << 30),
+    ];
+    let Some(shown) = host.setting(str(args[0])) else {
+        return Ok(Value::Null);
+    };
+    let end = shown.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = shown.split_at(end.unwrap_or(shown.len()));
+    let factor = UNITS.iter().find(|(known, _)| *known == unit);
+    let factor = factor.map_or(1, |(_, factor)| *factor);
+    Ok(match number.parse::<i64>() {
+        Ok(number) => Value::text((number * factor).to_string()),
+        Err(_) => Value::text(&shown),
+    })
+}
+
 fn last_value(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     host.lastval().map(Value::Int8)
 }
 
-fn sequence_last_value(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    let Value::Oid(number) = args[0] else {
-        return Ok(Value::Null);
-    };
-    let state = host.sequence_state(SequenceId(*number))?;
-    Ok(match state.is_called {
-        true => Value::Int8(state.last),
-        false => Value::Null,
-    })
-}
-
-fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Int4(host.process_id()))
-}
-
-fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Bool(false))
-}
-
-fn format_type(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
-    let Value::Oid(oid) = *args[0] else {
-        return Ok(Value::Null);
-    };
-    let modifier = args[1]
 /// The sequence of a `regclass`; who is asked for it says whether it is one.
 fn sequence_of(arg: &Value) -> SequenceId {
     match arg {
@@ -155,6 +155,30 @@ fn set_value(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     .map(Value::Int8)
 }
 
+fn sequence_last_value(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let Value::Oid(number) = args[0] else {
+        return Ok(Value::Null);
+    };
+    let state = host.sequence_state(SequenceId(*number))?;
+    Ok(match state.is_called {
+        true => Value::Int8(state.last),
+        false => Value::Null,
+    })
+}
+
+fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Int4(host.process_id()))
+}
+
+fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(false))
+}
+
+fn format_type(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    let Value::Oid(oid) = *args[0] else {
+        return Ok(Value::Null);
+    };
+    let modifier = args[1]
         .as_i64()
         .map_or(TypeMod::NONE, |m| TypeMod(m as i32));
     Ok(match (SqlType::from_oid(oid), oid) {
@@ -202,6 +226,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("current_schemas", &[Bool], NameArray, schemas).stable(),
     new("current_setting", &[Text], Text, setting).stable(),
     new("current_setting", &[Text, Bool], Text, setting).stable(),
+    new("[setting]", &[Text], Text, setting_number).stable(),
     new("set_config", &[Text, Text, Bool], Text, set_config)
         .volatile()
         .lenient(),
@@ -210,6 +235,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .lenient(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),
     new("lastval", &[], Int8, last_value).volatile(),
+    new("nextval", &[RegClass], Int8, next_value).volatile(),
+    new("currval", &[RegClass], Int8, current_value).volatile(),
+    new("setval", &[RegClass, Int8], Int8, set_value).volatile(),
+    new("setval", &[RegClass, Int8, Bool], Int8, set_value).volatile(),
     new(
         "pg_sequence_last_value",
         &[RegClass],
@@ -225,7 +254,3 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("pg_encoding_to_char", &[Int4], Name, encoding_name).stable(),
     new("pg_client_encoding", &[], Name, client_encoding).stable(),
 ];
-    new("nextval", &[RegClass], Int8, next_value).volatile(),
-    new("currval", &[RegClass], Int8, current_value).volatile(),
-    new("setval", &[RegClass, Int8], Int8, set_value).volatile(),
-    new("setval", &[RegClass, Int8, Bool], Int8, set_value).volatile(),

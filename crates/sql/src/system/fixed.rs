@@ -437,17 +437,33 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// What a setting counts, if it is shown with units.
+fn unit(name: &str) -> Option<&'static str> {
+    match name {
+        "idle_in_transaction_session_timeout" | "lock_timeout" | "statement_timeout" => Some("ms"),
+        "work_mem" => Some("kB"),
+        _ => None,
+    }
+}
+
 /// The rows of `pg_settings`: values are asked of the session when the statement runs.
 pub(super) fn settings(layout: &Layout) -> Vec<Vec<Expr>> {
     let row = |&(name, category, kind): &(&str, &str, &str)| {
         let value = || {
             let constant = |value, ty| Expr::Const(value, ty);
-            let args = vec![
+            let mut args = vec![
                 constant(text(name), SqlType::Text),
                 constant(flag(true), SqlType::Bool),
             ];
             let types = [SqlType::Text, SqlType::Bool];
-            match function::resolve("current_setting", &types) {
+            let found = match unit(name) {
+                None => function::resolve("current_setting", &types),
+                Some(_) => {
+                    args.truncate(1);
+                    function::resolve("[setting]", &types[..1])
+                }
+            };
+            match found {
                 Ok(found) => Expr::Call {
                     function: found.function,
                     args,
@@ -463,6 +479,10 @@ pub(super) fn settings(layout: &Layout) -> Vec<Vec<Expr>> {
                 "max_index_keys" => Expr::Const(text("32"), column.ty),
                 "max_identifier_length" => Expr::Const(text("63"), column.ty),
                 _ => value(),
+            },
+            "unit" => match unit(name) {
+                Some(unit) => Expr::Const(text(unit), column.ty),
+                None => Expr::Const(Value::Null, column.ty),
             },
             "category" => Expr::Const(text(category), column.ty),
             "vartype" => Expr::Const(text(kind), column.ty),
