@@ -225,6 +225,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         math::FUNCTIONS,
         json::make::FUNCTIONS,
         system::FUNCTIONS,
+        array::OF_VECTORS,
         catalog::FUNCTIONS,
         catalog::ASKED,
         catalog::NAMED,

@@ -136,7 +136,13 @@ impl Binder<'_, '_> {
         if let ([_], Some(known)) = (args.as_slice(), descriptions(self.planner, name)) {
             return self.described(args.swap_remove(0), known).map_err(here);
         }
-        self.apply(name, args).map_err(here)
+        let of_vector = name == "array_position" && args.first().is_some_and(|a| a.ty().is_vector());
+        let found = self.apply(name, args).map_err(&here)?;
+        if !of_vector {
+            return Ok(found);
+        }
+        let one = Expr::Const(Value::Int4(1), SqlType::Int4);
+        self.apply("-", vec![found, one]).map_err(here)
     }
 
     /// What is asked of an enum as a whole; `None` if nothing is.

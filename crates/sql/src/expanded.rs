@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! SELECT (f(k)).n FROM t          =>  SELECT e.n FROM t, LATERAL unnest(k) WITH ORDINALITY AS e(x, n)
-//! SELECT unnest(k), generate_subscripts(k, d)     =>  SELECT e.x, CASE WHEN d = 1 THEN e.n END
+//! SELECT unnest(k), generate_subscripts(k, d)     =>  SELECT e.x, CASE WHEN d = 1 THEN e.n - 1 + array_lower(k, 1) END
 //! SELECT (s.c).x FROM (SELECT f(k) AS c …) AS s   =>  SELECT s."c.x" FROM (SELECT e.x AS "c.x", e.n AS "c.n" …) AS s
 //! ```
 
@@ -112,13 +112,13 @@ fn subscripted(select: &SelectStmt) -> Option<Node> {
 fn side_by_side(select: &mut SelectStmt) -> Option<Node> {
     let array = subscripted(select)?;
     for item in &mut select.target_list {
-        let dimension = call_in(item, "generate_subscripts", 2).map(|call| call.args[1].clone());
+        let counted = call_in(item, "generate_subscripts", 2).map(|call| call.args.clone());
         let is_unnest = call_in(item, "unnest", 1).is_some();
         let Some(NodeEnum::ResTarget(target)) = item.node.as_mut() else {
             continue;
         };
-        let value = match dimension {
-            Some(dimension) => in_dimension(dimension),
+        let value = match counted {
+            Some(arguments) => in_dimension(&array, arguments[1].clone()),
             None if is_unnest => column_of(ALIAS, "x"),
             None => continue,
         };
@@ -135,29 +135,43 @@ fn side_by_side(select: &mut SelectStmt) -> Option<Node> {
     Some(array)
 }
 
-/// `CASE WHEN dimension = 1 THEN n END`: arrays have one dimension.
-fn in_dimension(dimension: Node) -> Node {
-    let one = AConst {
-        val: Some(a_const::Val::Ival(Integer { ival: 1 })),
+/// `CASE WHEN dimension = 1 THEN n - 1 + array_lower(array, 1) END`: arrays have one dimension, but not all count from 1.
+fn in_dimension(array: &Node, dimension: Node) -> Node {
+    let first = FuncCall {
+        funcname: vec![string("array_lower".to_string())],
+        args: vec![array.clone(), one()],
         location: -1,
         ..Default::default()
     };
-    let equal = AExpr {
-        kind: AExprKind::AexprOp as i32,
-        name: vec![string("=".to_string())],
-        lexpr: Some(Box::new(dimension)),
-        rexpr: Some(Box::new(node(NodeEnum::AConst(one)))),
-        location: -1,
-        ..Default::default()
-    };
+    let before = operator("-", as_integer(column_of(ALIAS, "n")), one());
+    let place = operator("+", before, node(NodeEnum::FuncCall(Box::new(first))));
     let when = CaseWhen {
-        expr: Some(Box::new(node(NodeEnum::AExpr(Box::new(equal))))),
-        result: Some(Box::new(as_integer(column_of(ALIAS, "n")))),
+        expr: Some(Box::new(operator("=", dimension, one()))),
+        result: Some(Box::new(place)),
         location: -1,
         ..Default::default()
     };
     node(NodeEnum::CaseExpr(Box::new(CaseExpr {
         args: vec![node(NodeEnum::CaseWhen(Box::new(when)))],
+        location: -1,
+        ..Default::default()
+    })))
+}
+
+fn one() -> Node {
+    node(NodeEnum::AConst(AConst {
+        val: Some(a_const::Val::Ival(Integer { ival: 1 })),
+        location: -1,
+        ..Default::default()
+    }))
+}
+
+fn operator(name: &str, left: Node, right: Node) -> Node {
+    node(NodeEnum::AExpr(Box::new(AExpr {
+        kind: AExprKind::AexprOp as i32,
+        name: vec![string(name.to_string())],
+        lexpr: Some(Box::new(left)),
+        rexpr: Some(Box::new(right)),
         location: -1,
         ..Default::default()
     })))

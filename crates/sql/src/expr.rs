@@ -480,21 +480,33 @@ impl<'b, 'a> Binder<'b, 'a> {
         };
         let array = self.bind(node)?;
         let here = self.planner.at(place);
+        // The catalogue's vectors count from 0, and so do the arguments of a trigger.
+        let from_zero = self.planner.variables.and_then(|known| known.from_zero);
+        let is_argv = matches!(array, Expr::Param(slot, _) if Some(slot) == from_zero);
+        let counts_from_zero = array.ty().is_vector() || is_argv;
+        let from_one = |index: Expr| {
+            let one = Expr::Const(Value::Int4(1), SqlType::Int4);
+            self.apply("+", vec![index, one]).map_err(&here)
+        };
         let bound = |node: Option<&Node>, without: i32| match node {
             None => Ok(Expr::Const(Value::Int4(without), SqlType::Int4)),
             Some(node) => {
                 let index = self.bind(node)?;
-                coerce::convert(self.planner, index, SqlType::Int4, CastContext::Assignment)
-                    .map_err(&here)
+                let index =
+                    coerce::convert(self.planner, index, SqlType::Int4, CastContext::Assignment)
+                        .map_err(&here)?;
+                match counts_from_zero {
+                    true => from_one(index),
+                    false => Ok(index),
+                }
             }
         };
         let (lower, upper) = (indices.lidx.as_deref(), indices.uidx.as_deref());
         if array.ty() == SqlType::Name && !indices.is_slice {
             // The catalogue's names count from 0.
-            let one = || Expr::Const(Value::Int4(1), SqlType::Int4);
-            let place = bound(upper, 0)?;
-            let place = self.apply("+", vec![place, one()]).map_err(&here)?;
-            let letter = self.apply("substr", vec![array, place, one()]);
+            let place = from_one(bound(upper, 0)?)?;
+            let one = Expr::Const(Value::Int4(1), SqlType::Int4);
+            let letter = self.apply("substr", vec![array, place, one]);
             let explicit = CastContext::Explicit;
             return letter
                 .and_then(|letter| {
@@ -513,14 +525,7 @@ impl<'b, 'a> Binder<'b, 'a> {
             let bounds = vec![array, bound(lower, 1)?, bound(upper, i32::MAX)?];
             return self.apply("[:]", bounds).map_err(here);
         }
-        let mut index = bound(upper, 1)?;
-        let from_zero = self.planner.variables.and_then(|known| known.from_zero);
-        let is_argv = matches!(array, Expr::Param(slot, _) if Some(slot) == from_zero);
-        if array.ty().is_vector() || is_argv {
-            // The catalogue's vectors count from 0, and so do the arguments of a trigger.
-            let one = Expr::Const(Value::Int4(1), SqlType::Int4);
-            index = self.apply("+", vec![index, one]).map_err(&here)?;
-        }
+        let index = bound(upper, 1)?;
         self.apply("[]", vec![array, index]).map_err(here)
     }
 

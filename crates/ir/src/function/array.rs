@@ -2,7 +2,7 @@
 //!
 //! Relies on: `cast::common_type` for the element type that all arguments share.  Promises: the
 //! result's type follows the arguments'.  Does not: have arrays of more than one dimension, or of
-//! other lower bounds than 1.
+//! other lower bounds than 1, but for the catalogue's vectors, which count from 0 wherever their type is known.
 
 use super::text::count;
 use super::{
@@ -496,6 +496,48 @@ static FUNCTIONS: &[Polymorphic] = &[
     poly("&&", &[Whole, Whole], BOOL, overlaps),
 ];
 
+fn first_of_vector(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match int(args[1]) {
+        1 => Value::Int4(0),
+        _ => Value::Null,
+    })
+}
+
+fn length_of_vector(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    Ok(match int(args[1]) {
+        1 => count(array(args[0]).values.len()),
+        _ => Value::Null,
+    })
+}
+
+fn last_of_vector(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    Ok(match length_of_vector(args, host)? {
+        Value::Int4(length) => Value::Int4(length - 1),
+        other => other,
+    })
+}
+
+fn bounds_of_vector(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    let length = array(args[0]).values.len() as i64;
+    Ok(Value::text(format!("[0:{}]", length - 1)))
+}
+
+/// The functions that tell of bounds, for the catalogue's vectors: they count from 0, and have a dimension
+/// even without elements.
+pub(super) static OF_VECTORS: &[Function] = &[
+    new("array_lower", &[INT2S, INT4], INT4, first_of_vector),
+    new("array_lower", &[OIDS, INT4], INT4, first_of_vector),
+    new("array_upper", &[INT2S, INT4], INT4, last_of_vector),
+    new("array_upper", &[OIDS, INT4], INT4, last_of_vector),
+    new("array_length", &[INT2S, INT4], INT4, length_of_vector),
+    new("array_length", &[OIDS, INT4], INT4, length_of_vector),
+    new("array_dims", &[INT2S], SqlType::Text, bounds_of_vector),
+    new("array_dims", &[OIDS], SqlType::Text, bounds_of_vector),
+];
+const INT2S: SqlType = SqlType::Int2Vector;
+const OIDS: SqlType = SqlType::OidVector;
+const INT4: SqlType = SqlType::Int4;
+
 /// True if some array function has this name.
 pub(super) fn has(name: &str) -> bool {
     FUNCTIONS.iter().any(|f| f.function.name == name)
@@ -506,6 +548,10 @@ pub(super) fn resolve(name: &str, args: &[SqlType]) -> Option<SqlResult<Resolved
     let no_array = args.iter().all(|ty| ty.element().is_none());
     let shared = super::is_operator(name) || name == "width_bucket";
     if shared && no_array || !has(name) {
+        return None;
+    }
+    let of_vector = args.first().is_some_and(|ty| ty.is_vector());
+    if of_vector && OF_VECTORS.iter().any(|f| f.name == name) {
         return None;
     }
     let mut fitting = FUNCTIONS

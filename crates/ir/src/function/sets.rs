@@ -14,8 +14,8 @@ use super::{
 use crate::eval::Host;
 use quintet_base::SequenceId;
 use quintet_base::SqlType::{
-    self, Bool, Int4, Int4Array, Int8, Int8Array, InternalChar, Interval as Span, Json as Plain,
-    JsonArray, Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Oid, Record, RecordArray,
+    self, Bool, Int2Vector, Int4, Int4Array, Int8, Int8Array, InternalChar, Interval as Span, Json as Plain,
+    JsonArray, Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Oid, OidVector, Record, RecordArray,
     RegClass, RegClassArray, Text, TextArray, Timestamp, TimestampArray, TimestampTz,
     TimestampTzArray, Unknown,
 };
@@ -287,6 +287,15 @@ fn plain_keys(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 }
 
 fn subscripts(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    places_from(1, args)
+}
+
+/// The same of the catalogue's vectors.
+fn subscripts_of_vector(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+    places_from(0, args)
+}
+
+fn places_from(first: i32, args: &[&Value]) -> SqlResult<Value> {
     let Value::Array(given) = args[0] else {
         wrong_type(args[0])
     };
@@ -295,7 +304,7 @@ fn subscripts(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
         1 => given.values.len() as i32,
         _ => 0,
     };
-    let mut places: Vec<Value> = (1..=length).map(Value::Int4).collect();
+    let mut places: Vec<Value> = (first..first + length).map(Value::Int4).collect();
     if backwards {
         places.reverse();
     }
@@ -596,6 +605,42 @@ static SETS: &[SetFunction] = &[
         &[("", Int4)],
     ),
     set(
+        new(
+            "generate_subscripts",
+            &[Int2Vector, Int4],
+            Int4Array,
+            subscripts_of_vector,
+        ),
+        &[("", Int4)],
+    ),
+    set(
+        new(
+            "generate_subscripts",
+            &[Int2Vector, Int4, Bool],
+            Int4Array,
+            subscripts_of_vector,
+        ),
+        &[("", Int4)],
+    ),
+    set(
+        new(
+            "generate_subscripts",
+            &[OidVector, Int4],
+            Int4Array,
+            subscripts_of_vector,
+        ),
+        &[("", Int4)],
+    ),
+    set(
+        new(
+            "generate_subscripts",
+            &[OidVector, Int4, Bool],
+            Int4Array,
+            subscripts_of_vector,
+        ),
+        &[("", Int4)],
+    ),
+    set(
         new("generate_series", &[Int4, Int4], Int4Array, integers),
         &[("", Int4)],
     ),
@@ -717,10 +762,14 @@ pub fn resolve_set(name: &str, args: &[SqlType]) -> Option<SqlResult<ResolvedSet
     if !SETS.iter().any(|set| set.function.name == name) {
         return None;
     }
-    let candidates: Vec<&'static SetFunction> = SETS
-        .iter()
-        .filter(|set| set.function.name == name && set.function.signature().takes(args.len()))
-        .collect();
+    // Nothing else becomes a vector by itself.
+    let is_vector = |ty: Option<&SqlType>| ty.is_some_and(|ty| ty.is_vector());
+    let fits = |set: &&'static SetFunction| {
+        set.function.name == name
+            && set.function.signature().takes(args.len())
+            && is_vector(set.function.args.first()) == is_vector(args.first())
+    };
+    let candidates: Vec<&'static SetFunction> = SETS.iter().filter(fits).collect();
     let signatures: Vec<Signature> = candidates
         .iter()
         .map(|set| set.function.signature())
