@@ -16,7 +16,7 @@
 //! json        UTF-8                         jsonb                01, then UTF-8
 //! enum        u32 place in rows; clients see the label's UTF-8
 //! array       i32 dimensions (0 or 1), i32 1 if a NULL is inside, u32 element OID,
-//!             with 1 dimension: i32 elements, i32 lower bound (1);
+//!             with 1 dimension: i32 elements, i32 lower bound (1, of vectors 0);
 //!             per element: i32 length (-1 is NULL) and that many bytes
 //! ```
 
@@ -90,6 +90,15 @@ pub fn write_told(value: &Value, context: &FormatContext, out: &mut Vec<u8>) {
     }
 }
 
+/// The same for a value whose type says more than it does itself ([`SqlType::is_told_by_type`]).
+pub fn write_typed(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<u8>) {
+    match value {
+        Value::Text(text) if ty == SqlType::InternalChar && text.is_empty() => out.push(0),
+        Value::Array(array) if ty.is_vector() => write_vector(array, out),
+        value => write_told(value, context, out),
+    }
+}
+
 /// Reads what a client sent; see [`write_told`].
 ///
 /// # Errors
@@ -114,6 +123,17 @@ fn write_array(array: &Array, out: &mut Vec<u8>) {
     write_elements(array, out, &write);
 }
 
+/// One of the catalogue's vectors: it counts from 0, and has a dimension even if it is empty.
+fn write_vector(vector: &Array, out: &mut Vec<u8>) {
+    let mut put = |v: i32| out.extend_from_slice(&v.to_be_bytes());
+    put(1);
+    put(0);
+    put(vector.element.oid() as i32);
+    put(vector.values.len() as i32);
+    put(0);
+    write_each(vector, out, &write);
+}
+
 fn write_elements(array: &Array, out: &mut Vec<u8>, write: &dyn Fn(&Value, &mut Vec<u8>)) {
     let mut put = |v: i32| out.extend_from_slice(&v.to_be_bytes());
     let has_null = array.values.iter().any(Value::is_null);
@@ -125,6 +145,10 @@ fn write_elements(array: &Array, out: &mut Vec<u8>, write: &dyn Fn(&Value, &mut 
     }
     put(array.values.len() as i32);
     put(1);
+    write_each(array, out, write);
+}
+
+fn write_each(array: &Array, out: &mut Vec<u8>, write: &dyn Fn(&Value, &mut Vec<u8>)) {
     for value in &array.values {
         if value.is_null() {
             out.extend_from_slice(&(-1i32).to_be_bytes());
@@ -374,7 +398,8 @@ fn read_elements(
             if count < 0 {
                 return Err(invalid(ty));
             }
-            if lower_bound != 1 && count > 0 {
+            let is_known = lower_bound == 1 || (ty.is_vector() && lower_bound == 0);
+            if !is_known && count > 0 {
                 return Err(SqlError::unsupported("an array with a lower bound but 1"));
             }
             // The count is not trusted with memory: each element must bring its length first.

@@ -348,6 +348,11 @@ impl SqlType {
         matches!(self, SqlType::Int2Vector | SqlType::OidVector)
     }
 
+    /// True where clients see more than a value says: names for numbers, vectors, a `"char"` that is none.
+    pub fn is_told_by_type(self) -> bool {
+        self.is_named_oid() || self.is_vector() || self == SqlType::InternalChar
+    }
+
     /// True for int2, int4, int8, float4, float8, numeric.
     pub fn is_numeric(self) -> bool {
         use SqlType::*;

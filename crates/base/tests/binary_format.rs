@@ -5,7 +5,8 @@
 mod values;
 
 use proptest::prelude::*;
-use quintet_base::binary_format::{read, utf8, write};
+use quintet_base::binary_format::{read, utf8, write, write_typed};
+use quintet_base::text_format::FormatContext;
 use quintet_base::{Array, Numeric, SqlState, SqlType, Value};
 
 fn bytes(value: &Value) -> Vec<u8> {
@@ -255,4 +256,22 @@ proptest! {
             let _ = read(ty, &damaged);
         }
     }
+}
+
+#[test]
+fn what_only_the_type_tells_is_written() {
+    let context = FormatContext::default();
+    let written = |value: &Value, ty| {
+        let mut out = Vec::new();
+        write_typed(value, ty, &context, &mut out);
+        out
+    };
+    assert_eq!(written(&Value::text(""), SqlType::InternalChar), [0]);
+    assert_eq!(written(&Value::text("p"), SqlType::InternalChar), b"p");
+    let values = vec![Value::Int2(7)];
+    let element = SqlType::Int2;
+    let vector = Value::Array(Box::new(Array { element, values }));
+    let bytes = written(&vector, SqlType::Int2Vector);
+    assert_eq!(bytes[16..20], [0; 4]);
+    assert_eq!(read(SqlType::Int2Vector, &bytes).unwrap(), vector);
 }

@@ -127,9 +127,8 @@ impl RowSink for Rows<'_> {
     }
 
     fn typed(&mut self, columns: &[OutputColumn]) {
-        let by_type = |ty: SqlType| ty.is_named_oid() || ty.is_vector();
         let places = columns.iter().map(|column| column.ty).enumerate();
-        self.typed = places.filter(|(_, ty)| by_type(*ty)).collect();
+        self.typed = places.filter(|(_, ty)| ty.is_told_by_type()).collect();
     }
 
     fn row(&mut self, values: &[Value]) -> SqlResult<Flow> {

@@ -342,14 +342,14 @@ pub(super) fn write_row(row: &[Value], copy: &CopyTo, format: &FormatContext, ou
     let options = &copy.format;
     if options.kind == CopyKind::Binary {
         out.extend_from_slice(&(row.len() as i16).to_be_bytes());
-        for value in row {
+        for (value, column) in row.iter().zip(&copy.columns) {
             if value.is_null() {
                 out.extend_from_slice(&(-1i32).to_be_bytes());
                 continue;
             }
             let at = out.len();
             out.extend_from_slice(&[0; 4]);
-            binary_format::write_told(value, format, out);
+            binary_format::write_typed(value, column.ty, format, out);
             let length = (out.len() - at - 4) as i32;
             out[at..at + 4].copy_from_slice(&length.to_be_bytes());
         }

@@ -263,6 +263,5 @@ pub(super) fn are_alike(now: &[OutputColumn], before: &[OutputColumn]) -> bool {
 
 /// See [`Prepared::typed`].
 pub(super) fn are_typed(columns: &[OutputColumn]) -> bool {
-    let by_type = |ty: SqlType| ty.is_named_oid() || ty.is_vector();
-    columns.iter().any(|column| by_type(column.ty))
+    columns.iter().any(|column| column.ty.is_told_by_type())
 }

@@ -251,7 +251,7 @@ pub fn typed_row(
         out.extend_from_slice(&[0; 4]);
         match format(i) {
             Format::Text => text_format::write(value, ty(i, value), context, out),
-            Format::Binary => binary_format::write_told(value, context, out),
+            Format::Binary => binary_format::write_typed(value, ty(i, value), context, out),
         }
         let length = (out.len() - start - 4) as u32;
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
