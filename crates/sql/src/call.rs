@@ -134,7 +134,9 @@ impl Binder<'_, '_> {
             return cast.map_err(here);
         }
         if let ([_], Some(known)) = (args.as_slice(), descriptions(self.planner, name)) {
-            return self.described(args.swap_remove(0), known).map_err(here);
+            return self
+                .described(name, args.swap_remove(0), known)
+                .map_err(here);
         }
         let of_vector = name == "array_position" && args.first().is_some_and(|a| a.ty().is_vector());
         let found = self.apply(name, args).map_err(&here)?;
@@ -209,8 +211,18 @@ impl Binder<'_, '_> {
     }
 
     /// What a function says of a routine by its number, as the catalogue is now; plans do not outlive it.
-    fn described(&self, number: Expr, known: Vec<(u32, String)>) -> SqlResult<Expr> {
+    fn described(
+        &self,
+        name: &str,
+        number: Expr,
+        known: Vec<(u32, String)>,
+    ) -> SqlResult<Expr> {
         let number = coerce::implicit(self.planner, number, SqlType::Oid)?;
+        // What is built in is asked for when the statement runs.
+        let otherwise = match is_function_name(name) {
+            true => Some(Box::new(self.apply(name, vec![number.clone()])?)),
+            false => None,
+        };
         let branches = known.into_iter().map(|(oid, text)| {
             let is_it = Expr::Compare {
                 op: CompareOp::Eq,
@@ -221,11 +233,12 @@ impl Binder<'_, '_> {
             (is_it, Expr::Const(Value::text(&text), SqlType::Text))
         });
         let branches: Vec<(Expr, Expr)> = branches.collect();
-        Ok(match branches.is_empty() {
-            true => Expr::null(SqlType::Text),
-            false => Expr::Case {
+        Ok(match (branches.is_empty(), otherwise) {
+            (true, None) => Expr::null(SqlType::Text),
+            (true, Some(otherwise)) => *otherwise,
+            (false, otherwise) => Expr::Case {
                 branches,
-                otherwise: None,
+                otherwise,
                 ty: SqlType::Text,
             },
         })

@@ -18,6 +18,7 @@
 //! | `system/comments` | pg_description |
 //! | `system/fixed` | pg_namespace, pg_type, pg_am, pg_database, pg_roles, pg_collation, pg_settings |
 //! | `system/roles` | pg_roles, pg_user, pg_authid, pg_auth_members; owners and access lists, information_schema.table_privileges |
+//! | `system/functions`, `functions.txt`, `casts.txt` | what is built in of pg_proc; pg_cast |
 //! | `system/routines` | pg_proc, pg_language, information_schema.routines and parameters |
 //! | `system/types` | pg_type, pg_enum, domains; attributes of composite types |
 //! | `system/statistics` | pg_stat_…, without figures |
@@ -29,6 +30,8 @@
 //! | `system/partitions` | pg_inherits, pg_partitioned_table, and what functions say of partitions |
 //! | `system/operator_classes` | pg_opclass and what goes with it |
 //! | `system/row_types` | types of rows, for those that list types |
+//! | `system/pseudo_types` | types that only declarations of functions have |
+//! | `system/type_functions` | which functions read and write a type's values |
 //! | `system/type_layout` | what several of them say of a type's values |
 //! | `system/print` | expressions as PostgreSQL prints them |
 
@@ -39,6 +42,7 @@ mod constraints;
 mod dependencies;
 mod describe;
 mod fixed;
+mod functions;
 mod indexes;
 mod inquiry;
 mod layout;
@@ -46,6 +50,7 @@ mod live;
 mod operator_classes;
 mod partitions;
 pub(crate) mod print;
+mod pseudo_types;
 mod roles;
 mod routines;
 mod row_types;
@@ -53,6 +58,7 @@ mod schema;
 mod sequences;
 mod statistics;
 pub(crate) mod triggers;
+mod type_functions;
 mod type_layout;
 mod types;
 mod views;
@@ -130,6 +136,7 @@ pub(crate) fn relation(planner: &Planner, schema: &str, name: &str) -> Option<Sy
             fixed::RELATIONS,
             roles::RELATIONS,
             routines::RELATIONS,
+            functions::RELATIONS,
             statistics::RELATIONS,
             operator_classes::RELATIONS,
             types::RELATIONS,
@@ -347,7 +354,7 @@ fn numbers(columns: &[usize]) -> Value {
 /// What a type is called in `pg_type`.
 fn type_name(ty: SqlType) -> String {
     use SqlType::*;
-    if let Some(element) = ty.element() {
+    if let Some(element) = ty.element().filter(|_| !ty.is_vector()) {
         return format!("_{}", type_name(element));
     }
     match ty {

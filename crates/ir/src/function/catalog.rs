@@ -127,6 +127,9 @@ asked! {
     "pg_get_triggerdef"(Oid) Text;
     "pg_get_triggerdef"(Oid, Bool) Text;
     "pg_get_serial_sequence"(Text, Text) Text;
+    "pg_get_function_arguments"(Oid) Text;
+    "pg_get_function_identity_arguments"(Oid) Text;
+    "pg_get_function_result"(Oid) Text;
     "obj_description"(Oid) Text;
     "obj_description"(Oid, Name) Text;
     "col_description"(Oid, Int4) Text;

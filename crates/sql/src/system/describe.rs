@@ -5,8 +5,10 @@
 
 use super::constraints::{check_oid, printed_check};
 use super::indexes::{all_indexes, part_index};
+use super::functions;
 use super::layout;
 use super::print::{key_text, quoted};
+use super::pseudo_types;
 use super::row_types::{array_type, relation_of, row_type, with_rows};
 use crate::call::split_name;
 use crate::dump::clauses_of;
@@ -72,13 +74,27 @@ impl<'c> Known<'c> {
                         let name = self.shown(&self.relation(relation)?);
                         Some(if is_array { name + "[]" } else { name })
                     }
-                    None => self.planner().shown_type_number(number),
+                    None => match pseudo_types::name(number) {
+                        Some(name) => Some(quoted(name)),
+                        None => self.planner().shown_type_number(number),
+                    },
                 },
             },
             SqlType::RegNamespace => self.schema_name(number).map(|name| quoted(&name)),
             SqlType::RegRole => {
                 let role = self.context.catalog.roles().get(RoleId(number));
                 role.map(|role| quoted(&role.name))
+            }
+            SqlType::RegProc | SqlType::RegProcedure
+                if let Some(function) = functions::with_number(number) =>
+            {
+                Some(match kind {
+                    SqlType::RegProcedure => function.signature(),
+                    _ if function.shares_its_name() => {
+                        format!("pg_catalog.{}", quoted(function.name))
+                    }
+                    _ => quoted(function.name),
+                })
             }
             SqlType::RegProc | SqlType::RegProcedure => {
                 let mut routines = self.context.catalog.all_routines();
@@ -226,28 +242,33 @@ impl<'c> Known<'c> {
         let Some(NodeEnum::TypeCast(cast)) = node.node.as_ref() else {
             return Err(unknown());
         };
-        let name = cast.type_name.as_ref().ok_or_else(unknown)?;
+        let type_name = cast.type_name.as_ref().ok_or_else(unknown)?;
         let planner = self.planner();
-        if let Some(record) = planner.user_type_of(name) {
-            return Ok(match name.array_bounds.len() {
+        if let Some(record) = planner.user_type_of(type_name) {
+            return Ok(match type_name.array_bounds.len() {
                 0 => record.id,
                 _ => record.array_number(),
             });
         }
-        let named = names::strings(&name.names);
+        let named = names::strings(&type_name.names);
         let of_rows = match named[..] {
             [name] => planner.find_relation(None, name),
             [schema, name] => planner.find_relation(Some(schema), name),
             _ => None,
         };
         if let Some(relation) = of_rows.and_then(with_rows) {
-            return Ok(match name.array_bounds.len() {
+            return Ok(match type_name.array_bounds.len() {
                 0 => row_type(relation),
                 _ => array_type(relation),
             });
         }
+        if let ([name] | ["pg_catalog", name], []) = (&named[..], &type_name.array_bounds[..])
+            && let Some(number) = pseudo_types::number(name)
+        {
+            return Ok(number);
+        }
         // What PostgreSQL has and Quintet lacks has no number here.
-        let (ty, _) = types::resolve(&planner, name).map_err(|_| unknown())?;
+        let (ty, _) = types::resolve(&planner, type_name).map_err(|_| unknown())?;
         Ok(ty.oid())
     }
 
@@ -259,7 +280,13 @@ impl<'c> Known<'c> {
         let (schema, name) = split_name(named);
         let catalog = self.context.catalog;
         let planner = self.planner();
-        let mut found = planner.find_routines(schema.as_deref(), &name);
+        let is_system = matches!(schema.as_deref(), None | Some("pg_catalog"));
+        let built_in = functions::named(&name).filter(|_| is_system);
+        let mut built_in: Vec<_> = built_in.collect();
+        let mut found = match schema.as_deref() {
+            Some("pg_catalog") => Vec::new(),
+            schema => planner.find_routines(schema, &name),
+        };
         if with_arguments {
             let types = arguments
                 .split(',')
@@ -267,6 +294,11 @@ impl<'c> Known<'c> {
                 .filter(|ty| !ty.is_empty());
             let types: SqlResult<Vec<u32>> = types.map(|ty| self.type_number(ty)).collect();
             let types = types?;
+            // What is built in comes first on the path.
+            if let Some(function) = built_in.iter().find(|f| f.arguments == types) {
+                return Ok(function.number);
+            }
+            built_in.clear();
             found.retain(|routine| {
                 let signature = routine.signature(catalog);
                 signature.is_ok_and(|signature| {
@@ -277,9 +309,10 @@ impl<'c> Known<'c> {
                 })
             });
         }
-        match found[..] {
-            [one] => Ok(one.record.id.0),
-            [] => Err(none("function", text)),
+        match (&built_in[..], &found[..]) {
+            ([], [one]) => Ok(one.record.id.0),
+            ([one], []) if !one.shares_its_name() => Ok(one.number),
+            ([], []) => Err(none("function", text)),
             _ => Err(SqlError::new(
                 SqlState::AMBIGUOUS_FUNCTION,
                 format!("more than one function named \"{text}\""),
@@ -337,6 +370,14 @@ impl<'c> Known<'c> {
                     None => Value::Null,
                 },
             },
+            "pg_get_function_arguments"
+            | "pg_get_function_identity_arguments"
+            | "pg_get_function_result" => text(
+                functions::with_number(number(0)).and_then(|built_in| built_in.described(function)),
+            ),
+            "pg_function_is_visible" if functions::with_number(number(0)).is_some() => {
+                Value::Bool(true)
+            }
             "pg_function_is_visible" => {
                 let mut routines = self.context.catalog.all_routines();
                 match routines.find(|routine| routine.record.id.0 == number(0)) {

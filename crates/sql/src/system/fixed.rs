@@ -4,6 +4,7 @@
 //! clients know by heart.  Does not: list types that Quintet lacks.
 
 use super::layout::Layout;
+use super::type_functions::{self, functions};
 use super::type_layout::{alignment_of, collation_of, storage_of};
 use super::{DATABASE, Definition, OWNER, PG_CATALOG, flag, oid, text, type_name};
 use crate::kept_settings::KEPT_SETTINGS;
@@ -54,12 +55,21 @@ pub(super) const RELATIONS: &[Definition] = &[
             "typstorage",
             "typdefault",
             "typdefaultbin",
+            "typinput",
+            "typoutput",
+            "typreceive",
+            "typsend",
+            "typmodin",
+            "typmodout",
+            "typanalyze",
+            "typsubscript",
         ],
         rows: |planner| {
             let mut rows = types(planner);
-            // What is kept of an expression is its text.
             for row in &mut rows {
+                // What is kept of an expression is its text.
                 row.extend(row.last().cloned());
+                row.extend(functions_of(row));
             }
             rows
         },
@@ -258,6 +268,23 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
     }
 }
 
+/// The functions that read and write the values of the type that a row of `pg_type` is about.
+fn functions_of(row: &[Value]) -> [Value; 8] {
+    let number = |value: &Value| match value {
+        Value::Oid(number) => *number,
+        _ => 0,
+    };
+    let [own, _, _, _, _, _, kind, _, _, _, _, _, element, _, _, base, ..] = row else {
+        return [const { Value::Oid(0) }; 8];
+    };
+    functions(&type_functions::Described {
+        number: number(own),
+        kind: kind.as_str().unwrap_or_default(),
+        element: number(element),
+        base: number(base),
+    })
+}
+
 fn types(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |ty: SqlType| {
         let (category, preferred) = category(ty);
@@ -293,7 +320,8 @@ fn types(planner: &Planner) -> Vec<Vec<Value>> {
     };
     let made = super::types::types(planner);
     let rows = super::row_types::types(planner);
-    all_types().map(row).chain(made).chain(rows).collect()
+    let built_in = all_types().map(row).chain(super::pseudo_types::types());
+    built_in.chain(made).chain(rows).collect()
 }
 
 /// Settings that clients look for, with what PostgreSQL says of their kind.

@@ -4,7 +4,8 @@
 //! name that is not there is an error, a number is NULL.  Does not: know privileges on columns: a column has its table's.
 
 use super::describe::{Known, shown_name};
-use super::routines::LANGUAGES;
+use super::functions;
+use super::routines::{LANGUAGES, OTHER_LANGUAGES};
 use super::{DATABASE, layout};
 use crate::call::split_name;
 use crate::role::{THE_DATABASE, no_role};
@@ -309,6 +310,9 @@ impl Known<'_> {
             Some(object) if object.kind == ObjectKind::Routine => {
                 Ok(Some(self.has_any(question.who, object, &asked)))
             }
+            _ if functions::with_number(routine).is_some() => {
+                Ok(Some(self.for_all(question.who, &asked)))
+            }
             _ => Ok(None),
         }
     }
@@ -330,11 +334,9 @@ impl Known<'_> {
     }
 
     fn language_privilege(&self, question: &Question) -> SqlResult<Option<bool>> {
-        // Everybody may use these, too, though only superusers make routines in them.
-        const OTHERS: [(&str, u32); 2] = [("internal", 12), ("c", 13)];
         let name = text(question.object);
         let wanted = number(question.object);
-        let mut known = LANGUAGES.iter().chain(&OTHERS);
+        let mut known = LANGUAGES.iter().chain(&OTHER_LANGUAGES);
         let is_there = known.any(|(known, oid)| match wanted {
             Some(number) => number == *oid,
             None => *known == name,

@@ -1,8 +1,9 @@
 //! Relations about procedures and functions, and what describes one in words.
 //!
-//! Relies on: the catalogue.  Promises: one row per routine of the users', one per language they may be written
-//! in.  Does not: list built-in functions; a routine whose types have gone is left out until they are back.
+//! Relies on: the catalogue, `functions` for what is built in.  Promises: one row per routine of the users', one per
+//! language.  Does not: list a routine whose types have gone until they are back.
 
+use super::functions::{self, BuiltIn};
 use super::print::quoted;
 use super::row_types::row_type;
 use super::{Definition, OWNER, flag, oid, schema_oid, short, text};
@@ -24,6 +25,14 @@ const RECORD: u32 = 2249;
 
 /// Languages with their numbers.
 pub(super) const LANGUAGES: [(&str, u32); 2] = [("sql", 14), ("plpgsql", 13_545)];
+/// Those of what is built in: users cannot write in them.
+pub(super) const OTHER_LANGUAGES: [(&str, u32); 2] = [("internal", 12), ("c", 13)];
+
+/// The number of a language, 0 if there is none.
+pub(super) fn language_number(name: &str) -> u32 {
+    let mut all = LANGUAGES.iter().chain(&OTHER_LANGUAGES);
+    all.find(|known| known.0 == name).map_or(0, |known| known.1)
+}
 
 pub(super) const RELATIONS: &[Definition] = &[
     Definition {
@@ -61,16 +70,16 @@ pub(super) const RELATIONS: &[Definition] = &[
         name: "pg_language",
         columns: &["oid", "lanname", "lanowner", "lanispl", "lanpltrusted"],
         rows: |_| {
-            let row = |(name, number): (&str, u32)| {
+            let row = |&(name, number): &(&str, u32)| {
                 vec![
                     oid(number),
                     text(name),
                     oid(OWNER),
-                    flag(name != "sql"),
-                    flag(true),
+                    flag(name == "plpgsql"),
+                    flag(matches!(name, "sql" | "plpgsql")),
                 ]
             };
-            LANGUAGES.map(row).into()
+            OTHER_LANGUAGES.iter().chain(&LANGUAGES).map(row).collect()
         },
     },
 ];
@@ -164,7 +173,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             Volatility::Volatile => "v",
         };
         let set = signature.output == Output::Rows;
-        let language = LANGUAGES.iter().find(|known| known.0 == language);
+        let language = language_number(&language);
         let type_of = |p: &Parameter| {
             let own = p
                 .row
@@ -209,7 +218,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             text(&stored.record.name),
             oid(schema_oid(planner, &stored.record.schema)),
             oid(OWNER),
-            oid(language.map_or(0, |known| known.1)),
+            oid(language),
             Value::Float4(100.0),
             Value::Float4(if set { 1000.0 } else { 0.0 }),
             oid(0),
@@ -237,7 +246,8 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             Value::Null,
         ]
     };
-    described(planner).into_iter().map(row).collect()
+    let built_in = functions::all().iter().map(BuiltIn::row);
+    built_in.chain(described(planner).into_iter().map(row)).collect()
 }
 
 /// Types that users made, and rows of tables, with the routines that are declared with them.
