@@ -57,6 +57,7 @@ impl ObjectNames {
         const NONE: u32 = 0;
         let known = self.0.as_ref();
         match number {
+            NONE if matches!(kind, SqlType::RegOper | SqlType::RegOperator) => "0".to_string(),
             NONE => "-".to_string(),
             number => known
                 .and_then(|objects| objects.name(kind, number))

@@ -93,6 +93,10 @@ pub enum SqlType {
     Enum(u32),
     /// An array of values of that enum; its own number is the next one.
     EnumArray(u32),
+    /// A number of an operator, by its symbol alone.
+    RegOper,
+    /// The same with its arguments.
+    RegOperator,
 }
 
 /// How text of several types compares and which operators a type has.
@@ -183,6 +187,8 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (UuidArray, 2951, "uuid[]", None),
         (RegProc, 24, "regproc", None),
         (RegProcedure, 2202, "regprocedure", None),
+        (RegOper, 2203, "regoper", None),
+        (RegOperator, 2204, "regoperator", None),
         (RegClass, 2205, "regclass", Some(RegClassArray)),
         (RegType, 2206, "regtype", Some(RegTypeArray)),
         (RegNamespace, 4089, "regnamespace", None),
@@ -259,6 +265,8 @@ impl SqlType {
             "regtype" => RegType,
             "regproc" => RegProc,
             "regprocedure" => RegProcedure,
+            "regoper" => RegOper,
+            "regoperator" => RegOperator,
             "regnamespace" => RegNamespace,
             "regrole" => RegRole,
             "int2vector" => Int2Vector,
@@ -294,7 +302,7 @@ impl SqlType {
             Bool | InternalChar => 1,
             Int2 => 2,
             Int4 | Float4 | Date | Oid | Void | Enum(_) => 4,
-            RegClass | RegType | RegProc | RegProcedure | RegNamespace | RegRole => 4,
+            _ if self.is_named_oid() => 4,
             Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
             TimeTz => 12,
             Uuid | Interval => 16,
@@ -310,9 +318,7 @@ impl SqlType {
         match self {
             Bool => TypeFamily::Boolean,
             Int2 | Int4 | Int8 | Oid => TypeFamily::Integer,
-            RegClass | RegType | RegProc | RegProcedure | RegNamespace | RegRole => {
-                TypeFamily::Integer
-            }
+            _ if self.is_named_oid() => TypeFamily::Integer,
             Float4 | Float8 => TypeFamily::Float,
             Numeric => TypeFamily::Exact,
             Text | Varchar | Bpchar | Name | InternalChar => TypeFamily::Text,
@@ -334,7 +340,14 @@ impl SqlType {
         use SqlType::*;
         matches!(
             self,
-            RegClass | RegType | RegProc | RegProcedure | RegNamespace | RegRole
+            RegClass
+                | RegType
+                | RegProc
+                | RegProcedure
+                | RegOper
+                | RegOperator
+                | RegNamespace
+                | RegRole
         )
     }
 

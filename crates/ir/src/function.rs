@@ -16,6 +16,7 @@
 //! | `encoding` | bytes as text, quoting, digests |
 //! | `extension` | what PostgreSQL's extensions `pgcrypto` and `uuid-ossp` bring |
 //! | `format` | format() |
+//! | `hash` | hashtext |
 //! | `like`, `pattern` | LIKE; regular expressions |
 //! | `record` | rows as text |
 //! | `domain` | what a value of a domain must be |
@@ -43,6 +44,7 @@ mod encoding;
 pub mod extension;
 pub(crate) mod float;
 mod format;
+mod hash;
 pub(crate) mod json;
 pub mod json_rows;
 mod keywords;
@@ -213,6 +215,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         encoding::FUNCTIONS,
         extension::FUNCTIONS,
         format::FUNCTIONS,
+        hash::FUNCTIONS,
         like::FUNCTIONS,
         pattern::FUNCTIONS,
         quantified::FUNCTIONS,

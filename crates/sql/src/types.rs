@@ -28,7 +28,6 @@ const FOREIGN: &[&str] = &[
     "path",
     "point",
     "polygon",
-    "regoper",
     "tsquery",
     "tsrange",
     "tsvector",

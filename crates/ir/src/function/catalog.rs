@@ -6,7 +6,7 @@
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{
-    Bool, Int4, Int4Array, Int8, InternalChar, Name, Numeric as Decimal, Oid, RegClass,
+    Bool, Int4, Int4Array, Int8, InternalChar, Name, Numeric as Decimal, Oid, OidVector, RegClass,
     RegNamespace, RegProc, RegProcedure, RegRole, RegType, Text, TextArray, Unknown,
 };
 use quintet_base::value::Array;
@@ -144,6 +144,9 @@ asked! {
     "pg_table_size"(RegClass) Int8;
     "pg_indexes_size"(RegClass) Int8;
     "pg_total_relation_size"(RegClass) Int8;
+    "pg_database_size"(Oid) Int8;
+    "pg_database_size"(Name) Int8;
+    "oidvectortypes"(OidVector) Text;
     "pg_relation_is_publishable"(RegClass) Bool;
     "pg_get_partkeydef"(Oid) Text;
     "pg_get_partition_constraintdef"(Oid) Text;

@@ -35,6 +35,8 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::RegType, "regtype"),
     (SqlType::RegProc, "regproc"),
     (SqlType::RegProcedure, "regprocedure"),
+    (SqlType::RegOper, "regoper"),
+    (SqlType::RegOperator, "regoperator"),
     (SqlType::RegNamespace, "regnamespace"),
     (SqlType::RegRole, "regrole"),
     (SqlType::Int2Vector, "int2vector"),

@@ -147,6 +147,10 @@ impl<'c> Known<'c> {
                 let found = self.context.catalog.roles().named(&name);
                 found.map(|role| role.0).ok_or_else(|| none("role", &name))
             }
+            SqlType::RegOper | SqlType::RegOperator => Err(SqlError::new(
+                SqlState::UNDEFINED_FUNCTION,
+                format!("operator does not exist: {text}"),
+            )),
             _ => self.routine_number(text, kind == SqlType::RegProcedure),
         }
     }
@@ -393,6 +397,20 @@ impl<'c> Known<'c> {
                     None => Value::Null,
                 }
             }
+            "pg_database_size" => self.database_size(arguments[0])?,
+            "oidvectortypes" => {
+                let Value::Array(types) = arguments[0] else {
+                    return Ok(Value::Null);
+                };
+                let name = |value: &Value| match value {
+                    Value::Oid(number) => self
+                        .name(SqlType::RegType, *number)
+                        .unwrap_or_else(|| "???".to_string()),
+                    _ => String::new(),
+                };
+                let names: Vec<String> = types.values.iter().map(name).collect();
+                named(names.join(", "))
+            }
             "pg_get_expr" => text(self.expression(arguments[0], number(1), yes(2))),
             "pg_get_viewdef" => text(self.view(arguments[0], yes(1))?),
             "obj_description" => {
@@ -445,6 +463,19 @@ impl<'c> Known<'c> {
                 },
             },
         })
+    }
+
+    /// Of the one database that there is; see the file's header.
+    fn database_size(&self, of: &Value) -> SqlResult<Value> {
+        match of {
+            Value::Text(name) if &**name == self.context.database => Ok(Value::Int8(0)),
+            Value::Text(name) => Err(SqlError::new(
+                SqlState::UNDEFINED_DATABASE,
+                format!("database \"{name}\" does not exist"),
+            )),
+            Value::Oid(super::DATABASE) => Ok(Value::Int8(0)),
+            _ => Ok(Value::Null),
+        }
     }
 
     /// An expression of the catalogue about a table, as it is kept there or in the shorter form.
