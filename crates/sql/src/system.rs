@@ -352,7 +352,7 @@ fn numbers(columns: &[usize]) -> Value {
 }
 
 /// What a type is called in `pg_type`.
-fn type_name(ty: SqlType) -> String {
+pub(crate) fn type_name(ty: SqlType) -> String {
     use SqlType::*;
     if let Some(element) = ty.element().filter(|_| !ty.is_vector()) {
         return format!("_{}", type_name(element));

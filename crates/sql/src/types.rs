@@ -6,7 +6,10 @@
 use crate::names;
 use crate::planner::Planner;
 use crate::records::{TypeKind, TypeRecord};
-use pg_query::protobuf::TypeName;
+use crate::system::type_name;
+use crate::tree::{node, string};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{Integer, TypeName};
 use quintet_base::{SqlResult, SqlState, SqlType, TypeMod, interval};
 use std::sync::Arc;
 
@@ -77,6 +80,9 @@ pub(crate) fn resolve_any<'a>(planner: &Planner<'a>, name: &TypeName) -> SqlResu
         if let Some(record) = planner.user_type_of(name) {
             return made_by_user(planner, name, record);
         }
+        if let Some(array) = array_by_name(planner, name) {
+            return resolve_any(planner, &array);
+        }
         let text = text?;
         if is_foreign(&text) {
             return Err(planner.unsupported(format!("type {text}"), location));
@@ -94,6 +100,29 @@ pub(crate) fn resolve_any<'a>(planner: &Planner<'a>, name: &TypeName) -> SqlResu
         },
         _ => Err(planner.unsupported("an array of several dimensions", location)),
     }
+}
+
+/// What a name that nothing else has means as the catalogue's name of an array type: `_int4` for `int4[]`.
+pub(crate) fn array_by_name(planner: &Planner, name: &TypeName) -> Option<TypeName> {
+    let (last, before) = name.names.split_last()?;
+    let element = names::string(last)?.strip_prefix('_')?;
+    let mut array = name.clone();
+    array.names = before.to_vec();
+    array.names.push(string(element.to_string()));
+    // The words of SQL are no names of the catalogue.
+    let built_in = || {
+        let ty = SqlType::from_name(element)?;
+        (type_name(ty) == element).then_some(())?;
+        plain_name(planner, &array).ok()
+    };
+    if planner.user_type_of(&array).is_none() {
+        built_in()?;
+    }
+    // An array of arrays is of the same type.
+    if array.array_bounds.is_empty() {
+        array.array_bounds.push(node(NodeEnum::Integer(Integer { ival: -1 })));
+    }
+    Some(array)
 }
 
 fn made_by_user<'a>(

@@ -254,6 +254,11 @@ impl<'c> Known<'c> {
                 _ => record.array_number(),
             });
         }
+        if let Some(record) = types::array_by_name(&planner, type_name)
+            .and_then(|element| planner.user_type_of(&element))
+        {
+            return Ok(record.array_number());
+        }
         let named = names::strings(&type_name.names);
         let of_rows = match named[..] {
             [name] => planner.find_relation(None, name),
@@ -265,6 +270,16 @@ impl<'c> Known<'c> {
                 0 => row_type(relation),
                 _ => array_type(relation),
             });
+        }
+        let of_array = match named[..] {
+            [name] => planner.find_relation(None, name.strip_prefix('_').unwrap_or_default()),
+            [schema, name] => {
+                planner.find_relation(Some(schema), name.strip_prefix('_').unwrap_or_default())
+            }
+            _ => None,
+        };
+        if let Some(relation) = of_array.and_then(with_rows) {
+            return Ok(array_type(relation));
         }
         if let ([name] | ["pg_catalog", name], []) = (&named[..], &type_name.array_bounds[..])
             && let Some(number) = pseudo_types::number(name)
