@@ -163,30 +163,39 @@ impl Catalog {
                 let directions = record.directions(index.id);
                 let predicate = record.predicate(index.id);
                 let asked = &index.columns[usize::from(predicate.is_some())..];
+                let shown = record.shown(index.id).cloned().unwrap_or_default();
                 let columns = asked.iter().enumerate().map(|(place, &at)| {
-                    let words = match directions.get(place) {
-                        Some((true, true)) => " DESC",
-                        Some((true, false)) => " DESC NULLS LAST",
-                        Some((false, true)) => " NULLS FIRST",
-                        _ => "",
-                    };
+                    let mut classes = shown.classes.iter();
+                    let class = classes.find(|(of, _)| *of == place);
+                    let class = class.map_or_else(run, |(_, class)| format!(" {}", quoted(class)));
+                    let words = directions.get(place).copied().unwrap_or_default();
+                    let words = class + system::direction_words(words);
                     let key = match record.generated(at).filter(|_| record.is_hidden(at)) {
                         Some(source) => format!("({source})"),
                         None => quoted(&record.columns[at].name),
                     };
-                    key + words
+                    key + &words
                 });
                 let columns = columns.collect::<Vec<_>>().join(", ");
                 let own = quoted(&index.name);
+                let method = shown.method.iter().map(|method| format!("USING {method} "));
+                let method: String = method.collect();
+                let included = shown.included.iter().map(|at| &*record.columns[*at].name);
+                let included = match shown.included.is_empty() {
+                    true => run(),
+                    false => format!(" INCLUDE ({})", list(included)),
+                };
                 let rows = predicate.map_or_else(run, |text| format!(" WHERE {text}"));
                 let text = match (index.constraint, index.unique) {
                     (true, _) => {
                         format!("ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE ({columns})")
                     }
                     (false, true) => {
-                        format!("CREATE UNIQUE INDEX {own} ON {name} ({columns}){rows}")
+                        format!("CREATE UNIQUE INDEX {own} ON {name} ({columns}){included}{rows}")
                     }
-                    (false, false) => format!("CREATE INDEX {own} ON {name} ({columns}){rows}"),
+                    (false, false) => {
+                        format!("CREATE INDEX {own} ON {name} {method}({columns}){included}{rows}")
+                    }
                 };
                 add("after", run(), text);
             }

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 4 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 `unvalidated`), of sequences 2 (1 lacks `counter`) |
+//! | | | byte 0: version: 1, of tables 5 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`), of sequences 2 (1 lacks `counter`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -28,8 +28,10 @@ use serde::{Deserialize, Serialize};
 const VERSION: u8 = 1;
 /// Version of a sequence's record: since it has a `counter`.
 const SEQUENCE_VERSION: u8 = 2;
-/// Version of a table's record: since its `more` has `unvalidated`.
-const TABLE_VERSION: u8 = 4;
+/// Version of a table's record: since its `more` has `shown` and `collations`.
+const TABLE_VERSION: u8 = 5;
+/// Version of a table's record since its `more` has `unvalidated`.
+const UNVALIDATED_VERSION: u8 = 4;
 /// Version of a table's record since its `more` has `domains` and `hidden`.
 const HIDDEN_VERSION: u8 = 3;
 /// Version of a table's record since it has `more`.
@@ -73,8 +75,26 @@ pub(crate) struct TableMore {
     pub hidden: HiddenRecord,
     /// Of a temporary table. Records of version 3 end behind it.
     pub on_commit: OnCommit,
-    /// Names of checks that rows from before them may fail.
+    /// Names of checks that rows from before them may fail. Records of version 4 end behind it.
     pub unvalidated: Vec<String>,
+    /// Indexes that were asked for with more than is done about them.
+    pub shown: Vec<(IndexId, ShownRecord)>,
+    /// Columns with a collation of their own, by PostgreSQL's number: all of them compare bytes.
+    pub collations: Vec<(usize, u32)>,
+}
+
+/// What [`TableMore`] has had since version 5.
+type LastAdded = (Vec<(IndexId, ShownRecord)>, Vec<(usize, u32)>);
+
+/// What an index was asked for with that changes nothing: it is kept to be shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ShownRecord {
+    /// USING, if it is not btree.
+    pub method: Option<String>,
+    /// Columns of INCLUDE.
+    pub included: Vec<usize>,
+    /// Operator classes that are not the types' own, by places in the key as it was asked for.
+    pub classes: Vec<(usize, String)>,
 }
 
 /// What a commit of its session does to a temporary table.
@@ -566,13 +586,20 @@ pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
         [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [UNVALIDATED_VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&LastAdded::default()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
         [HIDDEN_VERSION, body @ ..] => {
-            let added = postcard::to_allocvec(&Vec::<String>::new()).map_err(SqlError::internal)?;
+            type Added = (Vec<String>, LastAdded);
+            let added = postcard::to_allocvec(&Added::default()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }
         [MORE_VERSION, body @ ..] => {
-            type Added = (Vec<(usize, u32)>, HiddenRecord, OnCommit, Vec<String>);
+            type Domains = Vec<(usize, u32)>;
+            type Added = (Domains, HiddenRecord, OnCommit, Vec<String>, LastAdded);
             let added = postcard::to_allocvec(&Added::default()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
@@ -633,6 +660,19 @@ impl TableRecord {
             .find(|(other, _)| *other == index);
         found.map_or(&[], |(_, directions)| directions)
     }
+
+    /// What an index was asked for with beyond its key, if anything.
+    pub fn shown(&self, index: IndexId) -> Option<&ShownRecord> {
+        let found = self.more.shown.iter().find(|(other, _)| *other == index);
+        found.map(|(_, shown)| shown)
+    }
+
+    /// True if an index has the column in its key or along with it.
+    pub fn is_indexed_by(&self, index: &IndexRecord, column: usize) -> bool {
+        let shown = self.shown(index.id);
+        index.columns.contains(&column)
+            || shown.is_some_and(|shown| shown.included.contains(&column))
+    }
 }
 
 /// The change that removes a record.
@@ -672,13 +712,16 @@ mod tests {
         };
         let value = write_table(&record).unwrap().value.unwrap();
         assert_eq!(read_table(&value).unwrap(), record);
-        let mut third = value[..value.len() - 1].to_vec();
+        let mut fourth = value[..value.len() - 2].to_vec();
+        fourth[0] = UNVALIDATED_VERSION;
+        assert_eq!(read_table(&fourth).unwrap(), record);
+        let mut third = value[..value.len() - 3].to_vec();
         third[0] = HIDDEN_VERSION;
         assert_eq!(read_table(&third).unwrap(), record);
-        let mut second = value[..value.len() - 5].to_vec();
+        let mut second = value[..value.len() - 7].to_vec();
         second[0] = MORE_VERSION;
         assert_eq!(read_table(&second).unwrap(), record);
-        let mut first = value[..value.len() - 7].to_vec();
+        let mut first = value[..value.len() - 9].to_vec();
         first[0] = VERSION;
         assert_eq!(read_table(&first).unwrap(), record);
         assert!(read_table(&first[..4]).is_err());

@@ -11,6 +11,7 @@
 //! | `system/classes` | pg_class |
 //! | `system/attributes` | pg_attribute, pg_attrdef |
 //! | `system/indexes` | pg_index |
+//! | `system/index_properties` | what indexes can do, as functions say it |
 //! | `system/constraints` | pg_constraint |
 //! | `system/sequences` | pg_sequence; what is selected from a sequence |
 //! | `system/dependencies` | pg_depend, pg_rewrite |
@@ -43,6 +44,7 @@ mod dependencies;
 mod describe;
 mod fixed;
 mod functions;
+mod index_properties;
 mod indexes;
 mod inquiry;
 mod layout;
@@ -64,6 +66,8 @@ mod types;
 mod views;
 
 pub use describe::Known;
+pub(crate) use describe::direction_words;
+pub(crate) use operator_classes::{ClassFor, class_for};
 pub(crate) use routines::descriptions;
 pub(crate) use sequences::{SEQUENCE_COLUMNS, of_sequence};
 

@@ -144,6 +144,9 @@ asked! {
     "pg_table_size"(RegClass) Int8;
     "pg_indexes_size"(RegClass) Int8;
     "pg_total_relation_size"(RegClass) Int8;
+    "pg_index_column_has_property"(RegClass, Int4, Text) Bool;
+    "pg_index_has_property"(RegClass, Text) Bool;
+    "pg_indexam_has_property"(Oid, Text) Bool;
     "pg_database_size"(Oid) Int8;
     "pg_database_size"(Name) Int8;
     "oidvectortypes"(OidVector) Text;

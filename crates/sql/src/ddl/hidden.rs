@@ -108,6 +108,7 @@ fn column(
 /// Forgets what a record says of an index that is gone.
 pub(super) fn forget(record: &mut TableRecord, index: &IndexRecord) {
     record.more.directions.retain(|(id, _)| *id != index.id);
+    record.more.shown.retain(|(id, _)| *id != index.id);
     record
         .more
         .hidden

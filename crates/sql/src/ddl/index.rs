@@ -1,8 +1,8 @@
 //! CREATE INDEX, and the removal of an index.
 //!
 //! Relies on: `draft`.  Promises: the index is filled before the change is seen.  Accepts and
-//! ignores: CONCURRENTLY, USING hash, INCLUDE (a row is read whole anyway), storage parameters, the pattern operator
-//! classes (text compares by bytes here anyway). DESC and NULLS FIRST are kept and shown; entries ascend, and are read in either
+//! ignores: CONCURRENTLY, storage parameters. Keeps and shows: USING hash and brin (all are ordered), INCLUDE (a row is
+//! read whole anyway), operator classes (text compares by bytes here anyway), DESC and NULLS FIRST: entries ascend, and are read in either
 //! direction.  Indexes over expressions, and partial ones, are over hidden columns (`hidden`).
 
 use super::constraint::refuse_key_type;
@@ -17,7 +17,8 @@ use crate::from::target_table;
 use crate::names::{self, inner, required};
 use crate::output::figure_name;
 use crate::planner::Planner;
-use crate::records::{IndexRecord, TableRecord};
+use crate::records::{IndexRecord, ShownRecord, TableRecord};
+use crate::system::{ClassFor, class_for};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{IndexElem, IndexStmt};
 use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
@@ -32,11 +33,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     }
     let table = target_table(planner, relation)?;
     planner.must_own_table(table.id)?;
-    for node in &statement.index_including_params {
-        if let Some(NodeEnum::IndexElem(element)) = inner(node) {
-            column_of(&table, element)?;
-        }
-    }
+    let included = included(&table, statement)?;
     let what = if !matches!(
         statement.access_method.as_str(),
         "" | "btree" | "hash" | "brin"
@@ -52,6 +49,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     if let Some(what) = what {
         return Err(planner.unsupported(what, relation.location));
     }
+    refuse_of_hash(statement)?;
     let mut draft = Draft::new(planner);
     let mut record = record_of(planner, &table)?;
     let mut columns = Vec::with_capacity(statement.index_params.len());
@@ -75,6 +73,15 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     }
     for &column in &columns {
         refuse_key_type(planner, &record, column, relation.location)?;
+    }
+    let shown = ShownRecord {
+        method: Some(statement.access_method.clone())
+            .filter(|method| !matches!(&**method, "" | "btree")),
+        classes: classes(&record, &columns, statement)?,
+        included,
+    };
+    for &column in &shown.included {
+        names.push(free_name(table.columns[column].name.clone(), &names));
     }
     let name = if statement.idxname.is_empty() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -102,6 +109,9 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     if directions.iter().any(|asked| *asked != (false, false)) {
         record.more.directions.push((id, directions));
     }
+    if shown != ShownRecord::default() {
+        record.more.shown.push((id, shown));
+    }
     record.indexes.push(IndexRecord {
         id,
         name,
@@ -116,6 +126,88 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     let index = table.indexes.len() - 1;
     draft.work(Work::BuildIndex { table, index });
     draft.finish(TAG)
+}
+
+/// The columns that the rows of an index have along with its key.
+fn included(table: &TableDef, statement: &IndexStmt) -> SqlResult<Vec<usize>> {
+    let elements = statement.index_including_params.iter();
+    let elements = elements.filter_map(|node| match inner(node) {
+        Some(NodeEnum::IndexElem(element)) => Some(&**element),
+        _ => None,
+    });
+    let one = |element: &IndexElem| {
+        if element.expr.is_some() {
+            return Err(SqlError::unsupported("an expression in included columns"));
+        }
+        if direction(element.ordering(), element.nulls_ordering()) != (false, false) {
+            return Err(SqlError::new(
+                SqlState::INVALID_OBJECT_DEFINITION,
+                "including column does not support ASC/DESC options",
+            ));
+        }
+        column_of(table, element)
+    };
+    elements.map(one).collect()
+}
+
+/// What PostgreSQL's hash indexes cannot do is refused in its words, so that what is shown can be made there.
+fn refuse_of_hash(statement: &IndexStmt) -> SqlResult<()> {
+    if !matches!(&*statement.access_method, "hash" | "brin") {
+        return Ok(());
+    }
+    let is_hash = statement.access_method == "hash";
+    let ordered = statement.index_params.iter().any(|node| {
+        matches!(inner(node), Some(NodeEnum::IndexElem(element))
+            if direction(element.ordering(), element.nulls_ordering()) != (false, false))
+    });
+    let what = if statement.unique {
+        "unique indexes"
+    } else if !statement.index_including_params.is_empty() {
+        "included columns"
+    } else if is_hash && statement.index_params.len() > 1 {
+        "multicolumn indexes"
+    } else if ordered {
+        "ASC/DESC options"
+    } else {
+        return Ok(());
+    };
+    let method = &statement.access_method;
+    Err(SqlError::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        format!("access method \"{method}\" does not support {what}"),
+    ))
+}
+
+/// The operator classes that are not the own ones of the columns' types, by places in the key.
+fn classes(
+    record: &TableRecord,
+    columns: &[usize],
+    statement: &IndexStmt,
+) -> SqlResult<Vec<(usize, String)>> {
+    let mut named = Vec::new();
+    for (place, (node, &column)) in statement.index_params.iter().zip(columns).enumerate() {
+        let Some(NodeEnum::IndexElem(element)) = inner(node) else {
+            continue;
+        };
+        let Some(name) = names::strings(&element.opclass).last().copied() else {
+            continue;
+        };
+        let ty = record.columns[column].ty;
+        match class_for(&statement.access_method, name, ty) {
+            ClassFor::Own => {}
+            ClassFor::Other => named.push((place, name.to_string())),
+            ClassFor::AnotherType => {
+                return Err(SqlError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!("operator class \"{name}\" does not accept data type {ty}"),
+                ));
+            }
+            ClassFor::Unknown => {
+                return Err(SqlError::unsupported(format!("operator class {name}")));
+            }
+        }
+    }
+    Ok(named)
 }
 
 /// A column's name in an index, with a number behind it if another has it.
@@ -143,6 +235,10 @@ pub(crate) fn column_names(record: &TableRecord, index: &IndexRecord) -> Vec<Str
         };
         names.push(free_name(name, &names));
     }
+    let shown = record.shown(index.id);
+    for &column in shown.iter().flat_map(|shown| &shown.included) {
+        names.push(free_name(record.columns[column].name.clone(), &names));
+    }
     names
 }
 
@@ -158,18 +254,12 @@ fn refuse_element(element: &IndexElem) -> SqlResult<()> {
     let what = if !element.opclassopts.is_empty() {
         "an operator class with parameters".to_string()
     } else {
-        let class = names::strings(&element.opclass).join(".");
         let collation = names::strings(&element.collation)
             .last()
             .copied()
             .unwrap_or("C")
             .to_string();
-        if !matches!(
-            &*class,
-            "" | "text_pattern_ops" | "varchar_pattern_ops" | "bpchar_pattern_ops"
-        ) {
-            format!("operator class {class}")
-        } else if !matches!(&*collation, "C" | "POSIX" | "default" | "ucs_basic") {
+        if !matches!(&*collation, "C" | "POSIX" | "default" | "ucs_basic") {
             format!("collation \"{collation}\"")
         } else {
             return Ok(());

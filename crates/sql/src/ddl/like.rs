@@ -340,6 +340,13 @@ fn indexes(
         let directions = directions.to_vec();
         record.more.directions.push((new.id, directions));
     }
+    if let Some(shown) = like.other.shown(index.id) {
+        let mut shown = shown.clone();
+        for column in &mut shown.included {
+            *column = like.places[column];
+        }
+        record.more.shown.push((new.id, shown));
+    }
     comments.copy_whole(draft, index.id.0, new.id.0);
     record.indexes.push(new);
     Ok(())

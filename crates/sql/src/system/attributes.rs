@@ -4,7 +4,7 @@
 //! included, hidden ones not.  Does not: describe types (`types`, `physical`).
 
 use super::constraints::printed_check;
-use super::indexes::{all_indexes, part_indexes};
+use super::indexes::{all_indexes, part_indexes, shape_of};
 use super::sequences::SEQUENCE_COLUMNS;
 use super::type_layout::{alignment_of, collation_of, storage_of};
 use super::types::domain_of;
@@ -111,6 +111,8 @@ fn plain(relation: u32, name: &str, ty: SqlType, number: usize, not_null: bool) 
 const ATTRIBUTE_TYPE: usize = 2;
 /// See [`ATTRIBUTE_TYPE`].
 const ATTRIBUTE_MODIFIER: usize = 7;
+/// See [`ATTRIBUTE_TYPE`].
+const ATTRIBUTE_COLLATION: usize = 17;
 
 /// How many columns of a table have a number: up to the last one that is not an index's own.
 pub(super) fn numbered(table: &TableDef) -> usize {
@@ -178,27 +180,12 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
             continue;
         }
         for (index, _, columns, ..) in all_indexes(table) {
-            let names = index_names(planner.catalog(), table, index);
-            rows.extend(columns.iter().zip(1..).map(|(&column, number)| {
-                let column = &table.columns[column];
-                let name = names.get(number - 1).unwrap_or(&column.name);
-                attribute(&Attribute {
-                    modifier: column.modifier,
-                    ..plain(index, name, column.ty, number, false)
-                })
-            }));
+            rows.extend(of_index(planner, table, (index, index), columns));
         }
     }
     for own in part_indexes(planner.catalog()) {
-        let names = index_names(planner.catalog(), own.table, own.parent);
-        rows.extend(own.columns.iter().zip(1..).map(|(&column, number)| {
-            let column = &own.table.columns[column];
-            let name = names.get(number - 1).unwrap_or(&column.name);
-            attribute(&Attribute {
-                modifier: column.modifier,
-                ..plain(own.number, name, column.ty, number, false)
-            })
-        }));
+        let numbers = (own.number, own.parent);
+        rows.extend(of_index(planner, own.table, numbers, own.columns));
     }
     for view in planner.catalog().views() {
         rows.extend(view.columns.iter().zip(1..).map(|(column, number)| {
@@ -217,6 +204,32 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
         );
     }
     rows
+}
+
+/// Columns of an index, by its number and the one of what it belongs to.
+fn of_index(
+    planner: &Planner,
+    table: &TableDef,
+    (own, whole): (u32, u32),
+    keys: &[usize],
+) -> Vec<Vec<Value>> {
+    let names = index_names(planner.catalog(), table, whole);
+    let shape = shape_of(planner.catalog(), table, whole, keys);
+    let all = shape.keys.iter().chain(&shape.included).zip(1..);
+    let row = |(&column, number): (&usize, usize)| {
+        let column = &table.columns[column];
+        let name = names.get(number - 1).unwrap_or(&column.name);
+        let mut row = attribute(&Attribute {
+            modifier: column.modifier,
+            ..plain(own, name, column.ty, number, false)
+        });
+        // What is stored along is not compared.
+        if number > keys.len() {
+            row[ATTRIBUTE_COLLATION] = oid(0);
+        }
+        row
+    };
+    all.map(row).collect()
 }
 
 /// What the columns of a secondary index are called; none of other indexes.

@@ -4,7 +4,7 @@
 //! mean it.  Does not: count rows or pages.
 
 use super::attributes::numbered;
-use super::indexes::{all_indexes, part_indexes};
+use super::indexes::{all_indexes, part_indexes, shape_of};
 use super::row_types::row_type;
 use super::sequences::SEQUENCE_COLUMNS;
 use super::{Definition, OWNER, flag, layout, oid, partitions, schema_oid, short, text};
@@ -128,7 +128,6 @@ const CLASS_IS_PARTITION: usize = 26;
 
 fn classes(planner: &Planner) -> Vec<Vec<Value>> {
     const HEAP: u32 = 2;
-    const BTREE: u32 = 403;
     let plain = Class {
         oid: 0,
         name: "",
@@ -195,6 +194,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
             },
         ));
         for (number, name, columns, ..) in indexes {
+            let shape = shape_of(planner.catalog(), table, number, columns);
             rows.push(class(
                 planner,
                 &Class {
@@ -202,8 +202,8 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                     name,
                     schema: &table.schema,
                     kind: if divided { "I" } else { "i" },
-                    access_method: BTREE,
-                    columns: columns.len(),
+                    access_method: shape.method,
+                    columns: shape.width(),
                     divided: divided && parts > 0,
                     ..plain
                 },
@@ -211,6 +211,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
         }
     }
     for own in part_indexes(planner.catalog()) {
+        let shape = shape_of(planner.catalog(), own.table, own.parent, own.columns);
         let mut row = class(
             planner,
             &Class {
@@ -218,8 +219,8 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 name: &own.name,
                 schema: &own.part.schema,
                 kind: "i",
-                access_method: BTREE,
-                columns: own.columns.len(),
+                access_method: shape.method,
+                columns: shape.width(),
                 ..plain
             },
         );

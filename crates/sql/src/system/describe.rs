@@ -4,7 +4,8 @@
 //! what is not there: that is NULL.  Sizes are not known (0 of what exists): rows of all tables share their files.
 
 use super::constraints::{check_oid, printed_check};
-use super::indexes::{all_indexes, part_index};
+use super::index_properties::method_name;
+use super::indexes::{all_indexes, part_index, shape_of};
 use super::functions;
 use super::layout;
 use super::print::{key_text, quoted};
@@ -472,6 +473,9 @@ impl<'c> Known<'c> {
             }
             function => match self.of_partitions(function, number(0)) {
                 Some(answer) => answer,
+                None if function.starts_with("pg_index") => {
+                    self.property(function, arguments).unwrap_or(Value::Null)
+                }
                 None => match self.inquire(function, arguments) {
                     Some(answer) => answer?,
                     None => Value::Null,
@@ -575,23 +579,19 @@ impl<'c> Known<'c> {
                     .iter()
                     .map(|&c| key_text(&planner, table, c, pretty));
                 let mut names: Vec<String> = keys.collect();
+                let shape = shape_of(self.context.catalog, table, number, columns);
+                let included = column_names(table, &shape.included);
                 if column > 0 {
-                    return Some(names.get(column - 1).cloned().unwrap_or_default());
+                    let mut all = names.into_iter().chain(included);
+                    return Some(all.nth(column - 1).unwrap_or_default());
                 }
                 let record = self.context.catalog.record(table.id);
-                let known = record.and_then(|record| {
-                    let mut all = record.more.directions.iter();
-                    all.find(|(id, _)| id.0 == number)
-                });
-                if let Some((_, directions)) = known {
-                    for (name, direction) in names.iter_mut().zip(directions) {
-                        *name += match direction {
-                            (true, true) => " DESC",
-                            (true, false) => " DESC NULLS LAST",
-                            (false, true) => " NULLS FIRST",
-                            (false, false) => "",
-                        };
+                let words = shape.classes.iter().zip(&shape.directions);
+                for (name, ((_, class), direction)) in names.iter_mut().zip(words) {
+                    if let Some(class) = class {
+                        *name += &format!(" {}", quoted(class));
                     }
+                    *name += direction_words(*direction);
                 }
                 let table_name = match &own {
                     Some(own) => Named {
@@ -621,10 +621,15 @@ impl<'c> Known<'c> {
                     let text = record.predicate(quintet_base::IndexId(number))?;
                     Some(printed_check(&planner, table, text, pretty))
                 });
+                let included = match included.is_empty() {
+                    true => String::new(),
+                    false => format!(" INCLUDE ({})", included.join(", ")),
+                };
                 return Some(format!(
-                    "CREATE {}INDEX {} ON {only}{on} USING btree ({}){}",
+                    "CREATE {}INDEX {} ON {only}{on} USING {} ({}){included}{}",
                     if unique { "UNIQUE " } else { "" },
                     quoted(name),
+                    method_name(shape.method),
                     names.join(", "),
                     predicate.map_or_else(String::new, |text| format!(" WHERE {text}"))
                 ));
@@ -695,6 +700,16 @@ impl<'c> Known<'c> {
         );
         text += &clauses_of(key, &column_names(child, &key.set).join(", "));
         Some(text)
+    }
+}
+
+/// What stands behind a column of an index that descends, or has NULLs at the other end.
+pub(crate) fn direction_words(direction: (bool, bool)) -> &'static str {
+    match direction {
+        (true, true) => " DESC",
+        (true, false) => " DESC NULLS LAST",
+        (false, true) => " NULLS FIRST",
+        (false, false) => "",
     }
 }
 

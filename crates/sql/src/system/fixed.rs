@@ -3,6 +3,7 @@
 //! Relies on: `base::types` for what types there are.  Promises: numbers as PostgreSQL's, which
 //! clients know by heart.  Does not: list types that Quintet lacks.
 
+use super::index_properties::{BRIN, BTREE, HASH};
 use super::layout::Layout;
 use super::type_functions::{self, functions};
 use super::type_layout::{alignment_of, collation_of, storage_of};
@@ -80,7 +81,9 @@ pub(super) const RELATIONS: &[Definition] = &[
         rows: |_| {
             vec![
                 vec![oid(2), text("heap"), text("t")],
-                vec![oid(403), text("btree"), text("i")],
+                vec![oid(BTREE), text("btree"), text("i")],
+                vec![oid(HASH), text("hash"), text("i")],
+                vec![oid(BRIN), text("brin"), text("i")],
             ]
         },
     },

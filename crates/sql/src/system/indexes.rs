@@ -5,7 +5,8 @@
 //! Does not: keep such an index; it is the whole table's.
 
 use super::attributes::index_names;
-use super::operator_classes::class_of;
+use super::index_properties::method;
+use super::operator_classes::{class_named, class_of};
 use super::type_layout::collation_of;
 use super::{Definition, flag, oid, primary_key_oid, print, short};
 use crate::catalog::Catalog;
@@ -13,7 +14,7 @@ use crate::draft::name_of;
 use crate::partition::PartitionRecord;
 use crate::planner::Planner;
 use quintet_base::value::Array;
-use quintet_base::{SqlType, Value};
+use quintet_base::{IndexId, SqlType, Value};
 use quintet_ir::schema::{TableDef, TableRef};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -136,14 +137,74 @@ pub(super) fn part_indexes(catalog: &Catalog) -> Vec<PartIndex<'_>> {
     all
 }
 
-/// A number for each column of an index.
-fn of_columns(table: &TableDef, columns: &[usize], number: fn(SqlType) -> u32) -> Value {
-    let numbers = columns
-        .iter()
-        .map(|&column| Value::Oid(number(table.columns[column].ty)));
+/// An index as PostgreSQL shows it.
+pub(super) struct IndexShape {
+    pub method: u32,
+    /// The columns of the key.
+    pub keys: Vec<usize>,
+    pub included: Vec<usize>,
+    /// For each of the key's columns, whether it descends and whether NULLs come first.
+    pub directions: Vec<(bool, bool)>,
+    /// For each of the key's columns, its operator class, and its name if it is not the type's own.
+    pub classes: Vec<(u32, Option<String>)>,
+}
+
+impl IndexShape {
+    /// How many columns it has.
+    pub fn width(&self) -> usize {
+        self.keys.len() + self.included.len()
+    }
+}
+
+/// The index with this number, if it is one of a table or a partition.
+pub(super) fn shape(catalog: &Catalog, number: u32) -> Option<IndexShape> {
+    let number = part_index(catalog, number).map_or(number, |own| own.parent);
+    catalog.tables().find_map(|table| {
+        let mut all = all_indexes(table).into_iter();
+        let (.., keys, _, _) = all.find(|index| index.0 == number)?;
+        Some(shape_of(catalog, table, number, keys))
+    })
+}
+
+/// The index of a table with this number and these columns in its key.
+pub(super) fn shape_of(
+    catalog: &Catalog,
+    table: &TableDef,
+    number: u32,
+    keys: &[usize],
+) -> IndexShape {
+    let id = IndexId(number);
+    let record = catalog.record(table.id);
+    let shown = record.and_then(|record| record.shown(id));
+    let method = method(shown.and_then(|shown| shown.method.as_deref()));
+    let directions = record.map_or(&[][..], |record| record.directions(id));
+    let class = |place: usize, ty: SqlType| {
+        let named = shown.and_then(|shown| {
+            let mut all = shown.classes.iter();
+            all.find(|(at, _)| *at == place)
+        });
+        match named {
+            Some((_, name)) => (class_named(method, name), Some(name.clone())),
+            None => (class_of(method, ty), None),
+        }
+    };
+    let types = keys.iter().map(|&column| table.columns[column].ty);
+    IndexShape {
+        method,
+        keys: keys.to_vec(),
+        included: shown.map_or(Vec::new(), |shown| shown.included.clone()),
+        directions: match directions {
+            [] => vec![(false, false); keys.len()],
+            given => given.to_vec(),
+        },
+        classes: types.enumerate().map(|(place, ty)| class(place, ty)).collect(),
+    }
+}
+
+fn oids(numbers: impl Iterator<Item = u32>) -> Value {
     Value::Array(Box::new(Array {
         element: SqlType::Oid,
-        values: numbers.collect(),
+        values: numbers.map(Value::Oid).collect(),
     }))
 }
 
@@ -171,10 +232,11 @@ fn index(
     columns: &[usize],
     (unique, primary): (bool, bool),
 ) -> Vec<Value> {
+    let shape = shape_of(planner.catalog(), table, number, columns);
     vec![
         oid(number),
         oid(table.id.0),
-        short(columns.len()),
+        short(shape.width()),
         short(columns.len()),
         flag(unique),
         flag(false),
@@ -186,48 +248,35 @@ fn index(
         flag(true),
         flag(true),
         flag(false),
-        key_numbers(table, columns),
-        of_columns(table, columns, collation_of),
-        of_columns(table, columns, class_of),
-        options(planner, table, number, columns),
+        key_numbers(table, &shape),
+        oids(columns.iter().map(|&column| collation_of(table.columns[column].ty))),
+        oids(shape.classes.iter().map(|(class, _)| *class)),
+        options(&shape),
         print::index_expressions(planner, table, number),
         print::index_predicate(planner, table, number),
     ]
 }
 
 /// The numbers of an index's columns, 0 for expressions.
-fn key_numbers(table: &TableDef, columns: &[usize]) -> Value {
+fn key_numbers(table: &TableDef, shape: &IndexShape) -> Value {
     let number = |&column: &usize| match table.columns[column].hidden {
         true => Value::Int2(0),
         false => Value::Int2(column as i16 + 1),
     };
+    let all = shape.keys.iter().chain(&shape.included);
     Value::Array(Box::new(Array {
         element: SqlType::Int2,
-        values: columns.iter().map(number).collect(),
+        values: all.map(number).collect(),
     }))
 }
 
 /// `indoption`: 1 for a column that descends, 2 for NULLs that come first.
-fn options(planner: &Planner, table: &TableDef, index: u32, columns: &[usize]) -> Value {
-    let record = planner.catalog().record(table.id);
-    let known = record.and_then(|record| {
-        let mut all = record.more.directions.iter();
-        all.find(|(id, _)| id.0 == index)
-    });
-    let Some((_, directions)) = known else {
-        return same(SqlType::Int2, Value::Int2(0), columns);
-    };
+fn options(shape: &IndexShape) -> Value {
     let bits = |&(descending, nulls_first): &(bool, bool)| {
         Value::Int2(i16::from(descending) | (i16::from(nulls_first) << 1))
     };
     Value::Array(Box::new(Array {
         element: SqlType::Int2,
-        values: directions.iter().map(bits).collect(),
+        values: shape.directions.iter().map(bits).collect(),
     }))
-}
-
-/// The same value for each of the columns.
-fn same(element: SqlType, value: Value, columns: &[usize]) -> Value {
-    let values = vec![value; columns.len()];
-    Value::Array(Box::new(Array { element, values }))
 }

@@ -1,17 +1,17 @@
-//! Operator classes of ordered indexes: by which order a type's values are kept.
+//! Operator classes of indexes: by which order a type's values would be kept in PostgreSQL.
 //!
 //! Relies on: PostgreSQL's fixed numbers.  Promises: the classes of the types that there are, and for each column of an
-//! index the one it has.  Does not: list operators, families or functions; `*_pattern_ops` may be asked for and are the same
-//! order, so an index shows its type's own class.
+//! index the one it has.  Does not: list operators, families or functions, or have more than one order: `*_pattern_ops` may
+//! be asked for and are shown, and are the same.
 
+use super::index_properties::{BRIN, BTREE, HASH, method};
 use super::{Definition, OWNER, PG_CATALOG, flag, oid, text};
 use quintet_base::SqlType;
 
-/// btree.
-const METHOD: u32 = 403;
+type Class = (u32, &'static str, u32, u32, bool, u32);
 
 /// Number, name, family, the type it is for, whether it is the type's own, and the type that is kept if it is another.
-const CLASSES: &[(u32, &str, u32, u32, bool, u32)] = &[
+const ORDERED: &[Class] = &[
     (1978, "int4_ops", 1976, 23, true, 0),
     (1979, "int2_ops", 1976, 21, true, 0),
     (1981, "oid_ops", 1989, 26, true, 0),
@@ -42,6 +42,69 @@ const CLASSES: &[(u32, &str, u32, u32, bool, u32)] = &[
     (10_088, "jsonb_ops", 4033, 3802, true, 0),
 ];
 
+const HASHED: &[Class] = &[
+    (10_001, "array_ops", 627, 2277, true, 0),
+    (10_005, "bpchar_ops", 427, 1042, true, 0),
+    (10_008, "char_ops", 431, 18, true, 0),
+    (10_011, "date_ops", 435, 1082, true, 0),
+    (10_013, "float4_ops", 1971, 700, true, 0),
+    (10_014, "float8_ops", 1971, 701, true, 0),
+    (10_019, "int2_ops", 1977, 21, true, 0),
+    (10_020, "int4_ops", 1977, 23, true, 0),
+    (10_021, "int8_ops", 1977, 20, true, 0),
+    (10_023, "interval_ops", 1983, 1186, true, 0),
+    (10_029, "name_ops", 1995, 19, true, 0),
+    (10_030, "numeric_ops", 1998, 1700, true, 0),
+    (10_031, "oid_ops", 1990, 26, true, 0),
+    (10_033, "oidvector_ops", 1992, 30, true, 0),
+    (10_035, "record_ops", 6194, 2249, true, 0),
+    (10_037, "text_ops", 1995, 25, true, 0),
+    (10_039, "time_ops", 1997, 1083, true, 0),
+    (10_040, "timestamptz_ops", 1999, 1184, true, 0),
+    (10_042, "timetz_ops", 2001, 1266, true, 0),
+    (10_045, "varchar_ops", 1995, 25, false, 0),
+    (10_046, "timestamp_ops", 2040, 1114, true, 0),
+    (10_048, "bool_ops", 2222, 16, true, 0),
+    (10_049, "bytea_ops", 2223, 17, true, 0),
+    (10_056, "text_pattern_ops", 2229, 25, false, 0),
+    (10_057, "varchar_pattern_ops", 2229, 25, false, 0),
+    (10_058, "bpchar_pattern_ops", 2231, 1042, false, 0),
+    (10_066, "uuid_ops", 2969, 2950, true, 0),
+    (10_070, "enum_ops", 3523, 3500, true, 0),
+    (10_089, "jsonb_ops", 4034, 3802, true, 0),
+];
+const OF_RANGES: &[Class] = &[
+    (10_092, "bytea_minmax_ops", 4064, 17, true, 17),
+    (10_094, "char_minmax_ops", 4062, 18, true, 18),
+    (10_096, "name_minmax_ops", 4065, 19, true, 19),
+    (10_098, "int8_minmax_ops", 4054, 20, true, 20),
+    (10_101, "int2_minmax_ops", 4054, 21, true, 21),
+    (10_104, "int4_minmax_ops", 4054, 23, true, 23),
+    (10_107, "text_minmax_ops", 4056, 25, true, 25),
+    (10_109, "oid_minmax_ops", 4068, 26, true, 26),
+    (10_115, "float4_minmax_ops", 4070, 700, true, 700),
+    (10_118, "float8_minmax_ops", 4070, 701, true, 701),
+    (10_131, "bpchar_minmax_ops", 4076, 1042, true, 1042),
+    (10_133, "time_minmax_ops", 4077, 1083, true, 1083),
+    (10_136, "date_minmax_ops", 4059, 1082, true, 1082),
+    (10_139, "timestamp_minmax_ops", 4059, 1114, true, 1114),
+    (10_142, "timestamptz_minmax_ops", 4059, 1184, true, 1184),
+    (10_145, "interval_minmax_ops", 4078, 1186, true, 1186),
+    (10_148, "timetz_minmax_ops", 4058, 1266, true, 1266),
+    (10_153, "numeric_minmax_ops", 4055, 1700, true, 1700),
+    (10_156, "uuid_minmax_ops", 4081, 2950, true, 2950),
+];
+
+/// The classes of a method.
+fn classes(method: u32) -> &'static [Class] {
+    match method {
+        BTREE => ORDERED,
+        HASH => HASHED,
+        BRIN => OF_RANGES,
+        _ => &[],
+    }
+}
+
 pub(super) const RELATIONS: &[Definition] = &[Definition {
     name: "pg_opclass",
     columns: &[
@@ -56,10 +119,10 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
         "opckeytype",
     ],
     rows: |_| {
-        let row = |&(number, name, family, ty, own, kept): &(u32, &str, u32, u32, bool, u32)| {
+        let row = |method: u32, &(number, name, family, ty, own, kept): &Class| {
             vec![
                 oid(number),
-                oid(METHOD),
+                oid(method),
                 text(name),
                 oid(PG_CATALOG),
                 oid(OWNER),
@@ -69,20 +132,57 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
                 oid(kept),
             ]
         };
-        CLASSES.iter().map(row).collect()
+        let of_method = |method| classes(method).iter().map(move |class| row(method, class));
+        [BTREE, HASH, BRIN].into_iter().flat_map(of_method).collect()
     },
 }];
 
-/// The class of an index's column of this type.
-pub(super) fn class_of(ty: SqlType) -> u32 {
+/// The type by which a method's own class of a type is found.
+fn wanted(method: u32, ty: SqlType) -> u32 {
     const ANY_ARRAY: u32 = 2277;
     const ANY_ENUM: u32 = 3500;
-    let wanted = match ty {
+    match ty {
         SqlType::Varchar => SqlType::Text.oid(),
-        SqlType::Enum(_) => ANY_ENUM,
+        SqlType::Enum(_) if method != BRIN => ANY_ENUM,
         ty if ty.element().is_some() && !ty.is_vector() => ANY_ARRAY,
         ty => ty.oid(),
-    };
-    let own = CLASSES.iter().find(|class| class.3 == wanted && class.4);
+    }
+}
+
+/// The class of an index's column of this type.
+pub(super) fn class_of(method: u32, ty: SqlType) -> u32 {
+    let wanted = wanted(method, ty);
+    let mut all = classes(method).iter();
+    let own = all.find(|class| class.3 == wanted && class.4);
     own.map_or(0, |class| class.0)
+}
+
+/// The class of a method with this name.
+pub(super) fn class_named(method: u32, name: &str) -> u32 {
+    let mut all = classes(method).iter();
+    all.find(|class| class.1 == name).map_or(0, |class| class.0)
+}
+
+/// What a class that somebody names is for a column.
+pub(crate) enum ClassFor {
+    /// The one that it has anyway.
+    Own,
+    /// Another that takes its type.
+    Other,
+    /// One of another type.
+    AnotherType,
+    /// Nobody knows it.
+    Unknown,
+}
+
+/// The class with this name of a method, for a column of this type.
+pub(crate) fn class_for(method_name: &str, name: &str, ty: SqlType) -> ClassFor {
+    let method = method(Some(method_name));
+    let mut named = classes(method).iter();
+    match named.find(|class| class.1 == name) {
+        None => ClassFor::Unknown,
+        Some(class) if class.3 != wanted(method, ty) => ClassFor::AnotherType,
+        Some(class) if class.4 => ClassFor::Own,
+        Some(_) => ClassFor::Other,
+    }
 }

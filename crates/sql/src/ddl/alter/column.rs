@@ -165,13 +165,11 @@ impl Change<'_, '_, '_> {
         let made_of = generated::made_of(&self.table, number);
         let mut over = hidden::among(&self.record, &made_of);
         over.push(number);
-        let (gone, kept) = self
-            .record
-            .indexes
-            .drain(..)
-            .partition(|index| index.columns.iter().any(|column| over.contains(column)));
+        let all = std::mem::take(&mut self.record.indexes);
+        let has = |index: &IndexRecord, column: &usize| self.record.is_indexed_by(index, *column);
+        let (gone, kept): (Vec<IndexRecord>, _) =
+            (all.into_iter()).partition(|index| over.iter().any(|column| has(index, column)));
         self.record.indexes = kept;
-        let gone: Vec<IndexRecord> = gone;
         for index in gone {
             hidden::forget(&mut self.record, &index);
             self.draft.free_name(&index.name);

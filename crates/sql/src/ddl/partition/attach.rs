@@ -375,6 +375,7 @@ fn own_record(
         *own = draft.make_name(schema, name, &[], "pkey");
     }
     let mut directions = std::mem::take(&mut record.more.directions);
+    let mut shown = std::mem::take(&mut record.more.shown);
     for index in &mut record.indexes {
         let columns = index.columns.iter();
         let columns: Vec<&str> = columns.map(|c| record.columns[*c].name.as_str()).collect();
@@ -387,8 +388,12 @@ fn own_record(
         {
             *known = fresh;
         }
+        for (known, _) in shown.iter_mut().filter(|(known, _)| *known == index.id) {
+            *known = fresh;
+        }
         index.id = fresh;
     }
     record.more.directions = directions;
+    record.more.shown = shown;
     Ok(record)
 }
