@@ -339,6 +339,7 @@ mod tests {
             min,
             max,
             cycle,
+            cache: 1,
             owned_by: None,
         }
     }

@@ -179,6 +179,8 @@ pub struct SequenceDef {
     pub max: i64,
     /// Starts over at the end instead of failing.
     pub cycle: bool,
+    /// What CACHE said: kept to be shown.
+    pub cache: i64,
     /// The column that owns it (SERIAL, identity), dropped together.
     pub owned_by: Option<(TableId, usize)>,
 }

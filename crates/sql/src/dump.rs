@@ -560,6 +560,9 @@ fn options(sequence: &SequenceDef) -> String {
         " START WITH {} INCREMENT BY {} MINVALUE {} MAXVALUE {}",
         sequence.start, sequence.increment, sequence.min, sequence.max
     );
+    if sequence.cache > 1 {
+        text += &format!(" CACHE {}", sequence.cache);
+    }
     if sequence.cycle {
         text += " CYCLE";
     }

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 5 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`), of sequences 2 (1 lacks `counter`) |
+//! | | | byte 0: version: 1, of tables 5 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`), of sequences 3 (1 lacks `counter`, 2 `cache`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -26,8 +26,10 @@ use serde::{Deserialize, Serialize};
 
 /// Version of every record written now, but those of tables and sequences.
 const VERSION: u8 = 1;
-/// Version of a sequence's record: since it has a `counter`.
-const SEQUENCE_VERSION: u8 = 2;
+/// Version of a sequence's record: since it has a `cache`.
+const SEQUENCE_VERSION: u8 = 3;
+/// Version of a sequence's record since it has a `counter`.
+const COUNTER_VERSION: u8 = 2;
 /// Version of a table's record: since its `more` has `shown` and `collations`.
 const TABLE_VERSION: u8 = 5;
 /// Version of a table's record since its `more` has `unvalidated`.
@@ -181,9 +183,14 @@ pub(crate) struct SequenceRecord {
     pub max: i64,
     pub cycle: bool,
     pub owned_by: Option<(TableId, usize)>,
-    /// The last field: records of version 1 end before it. None: its own number.
+    /// None: its own number. Records of version 1 end before it, of version 2 behind it.
     pub counter: Option<SequenceId>,
+    /// What CACHE said.
+    pub cache: i64,
 }
+
+/// What CACHE says where nobody says it.
+const CACHE: i64 = 1;
 
 /// A procedure or function: the statement that created it says all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -572,9 +579,15 @@ pub(crate) fn read_sequence(value: &[u8]) -> SqlResult<SequenceRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
         [SEQUENCE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [COUNTER_VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&CACHE).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
         [VERSION, body @ ..] => {
-            let none = postcard::to_allocvec(&None::<SequenceId>).map_err(SqlError::internal)?;
-            let whole = [body, &none].concat();
+            let added = (None::<SequenceId>, CACHE);
+            let added = postcard::to_allocvec(&added).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }
         other => read(other),
@@ -741,6 +754,7 @@ mod tests {
             cycle: false,
             owned_by: Some((TableId(3), 1)),
             counter: Some(SequenceId(9)),
+            cache: 1,
         };
         let change = write_sequence(&record).unwrap();
         assert_eq!(
@@ -749,13 +763,17 @@ mod tests {
         );
         let value = change.value.unwrap();
         assert_eq!(read_sequence(&value).unwrap(), record);
-        // Without a counter of its own it ended one byte before, and was of the first version.
+        let mut second = value[..value.len() - 1].to_vec();
+        second[0] = COUNTER_VERSION;
+        assert_eq!(read_sequence(&second).unwrap(), record);
+        // Without a counter of its own it ended two bytes before, and was of the first version.
         let mut first = write_sequence(&SequenceRecord {
             counter: None,
             ..record.clone()
         });
         let first = first.as_mut().unwrap().value.as_mut().unwrap();
-        (first[0], _) = (VERSION, first.pop());
+        first.truncate(first.len() - 2);
+        first[0] = VERSION;
         assert_eq!(
             read_sequence(first).unwrap(),
             SequenceRecord {

@@ -34,6 +34,7 @@ pub(crate) fn sequence(record: SequenceRecord) -> SequenceDef {
         min: record.min,
         max: record.max,
         cycle: record.cycle,
+        cache: record.cache,
         owned_by: record.owned_by,
     }
 }
@@ -52,6 +53,7 @@ pub(crate) fn sequence_record(sequence: &SequenceDef) -> SequenceRecord {
         cycle: sequence.cycle,
         owned_by: sequence.owned_by,
         counter: Some(sequence.counter).filter(|counter| *counter != sequence.id),
+        cache: sequence.cache,
     }
 }
 

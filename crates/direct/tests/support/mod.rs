@@ -170,6 +170,7 @@ pub fn sequence(number: u32) -> SequenceDef {
         min: 1,
         max: i64::MAX,
         cycle: false,
+        cache: 1,
         owned_by: None,
     }
 }

@@ -1,7 +1,7 @@
 //! Sequences: CREATE, ALTER, and those that come with a column.
 //!
-//! Relies on: `draft`.  Promises: PostgreSQL's defaults and bounds for each type.  Accepts and
-//! ignores: CACHE (docs/sql.md).  Does not: count.
+//! Relies on: `draft`.  Promises: PostgreSQL's defaults and bounds for each type.  Keeps CACHE to
+//! be shown (docs/sql.md).  Does not: count.
 
 use super::hidden::quoted_always;
 use super::{changed_sequence, creation_schema, there_already};
@@ -28,6 +28,7 @@ struct Options {
     min: Option<Option<i64>>,
     max: Option<Option<i64>>,
     cycle: Option<bool>,
+    cache: Option<i64>,
     /// `Some(None)`: RESTART without a value.
     restart: Option<Option<i64>>,
     /// `Some(None)`: OWNED BY NONE.
@@ -80,8 +81,9 @@ fn read(planner: &Planner, nodes: &[Node]) -> SqlResult<Options> {
             }
             "restart" => options.restart = Some(number()?),
             "cache" => {
-                if number()?.is_some_and(|n| n < 1) {
-                    return Err(invalid("CACHE must be greater than zero".to_string()));
+                options.cache = number()?;
+                if let Some(cache @ ..1) = options.cache {
+                    return Err(invalid(format!("CACHE ({cache}) must be greater than zero")));
                 }
             }
             "owned_by" => {
@@ -192,6 +194,7 @@ fn define(sequence: &mut SequenceDef, options: &Options, new: bool) -> SqlResult
     if let Some(cycle) = options.cycle {
         sequence.cycle = cycle;
     }
+    sequence.cache = options.cache.unwrap_or(sequence.cache);
     Ok(())
 }
 
@@ -207,6 +210,7 @@ fn blank(id: SequenceId, schema: &str, name: String, ty: SqlType) -> SequenceDef
         min: 1,
         max: i64::MAX,
         cycle: false,
+        cache: 1,
         owned_by: None,
     }
 }

@@ -71,7 +71,7 @@ fn sequences(planner: &Planner) -> Vec<Vec<Value>> {
             Value::Int8(sequence.increment),
             Value::Int8(sequence.max),
             Value::Int8(sequence.min),
-            Value::Int8(1),
+            Value::Int8(sequence.cache),
             flag(sequence.cycle),
         ]
     };

@@ -134,7 +134,7 @@ pub(super) const PG: &[Definition] = &[
                     Value::Int8(sequence.max),
                     Value::Int8(sequence.increment),
                     flag(sequence.cycle),
-                    Value::Int8(1),
+                    Value::Int8(sequence.cache),
                     // Of which it is: asked for when the statement runs.
                     Value::Oid(sequence.id.0),
                 ]
