@@ -138,7 +138,8 @@ impl Binder<'_, '_> {
                 .described(name, args.swap_remove(0), known)
                 .map_err(here);
         }
-        let of_vector = name == "array_position" && args.first().is_some_and(|a| a.ty().is_vector());
+        let of_vector =
+            name == "array_position" && args.first().is_some_and(|a| a.ty().is_vector());
         let found = self.apply(name, args).map_err(&here)?;
         if !of_vector {
             return Ok(found);
@@ -211,12 +212,7 @@ impl Binder<'_, '_> {
     }
 
     /// What a function says of a routine by its number, as the catalogue is now; plans do not outlive it.
-    fn described(
-        &self,
-        name: &str,
-        number: Expr,
-        known: Vec<(u32, String)>,
-    ) -> SqlResult<Expr> {
+    fn described(&self, name: &str, number: Expr, known: Vec<(u32, String)>) -> SqlResult<Expr> {
         let number = coerce::implicit(self.planner, number, SqlType::Oid)?;
         // What is built in is asked for when the statement runs.
         let otherwise = match is_function_name(name) {

@@ -120,7 +120,9 @@ pub(crate) fn array_by_name(planner: &Planner, name: &TypeName) -> Option<TypeNa
     }
     // An array of arrays is of the same type.
     if array.array_bounds.is_empty() {
-        array.array_bounds.push(node(NodeEnum::Integer(Integer { ival: -1 })));
+        array
+            .array_bounds
+            .push(node(NodeEnum::Integer(Integer { ival: -1 })));
     }
     Some(array)
 }

@@ -70,9 +70,7 @@ fn of_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
 
 fn extended(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let [_, high, low] = hash(str(args[0]).as_bytes(), int(args[1]) as u64);
-    Ok(Value::Int8(
-        (u64::from(high) << 32 | u64::from(low)) as i64,
-    ))
+    Ok(Value::Int8((u64::from(high) << 32 | u64::from(low)) as i64))
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[

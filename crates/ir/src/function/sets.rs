@@ -14,10 +14,10 @@ use super::{
 use crate::eval::Host;
 use quintet_base::SequenceId;
 use quintet_base::SqlType::{
-    self, Bool, Int2Vector, Int4, Int4Array, Int8, Int8Array, InternalChar, Interval as Span, Json as Plain,
-    JsonArray, Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Oid, OidVector, Record, RecordArray,
-    RegClass, RegClassArray, Text, TextArray, Timestamp, TimestampArray, TimestampTz,
-    TimestampTzArray, Unknown,
+    self, Bool, Int2Vector, Int4, Int4Array, Int8, Int8Array, InternalChar, Interval as Span,
+    Json as Plain, JsonArray, Jsonb, JsonbArray, Numeric as Decimal, NumericArray, Oid, OidVector,
+    Record, RecordArray, RegClass, RegClassArray, Text, TextArray, Timestamp, TimestampArray,
+    TimestampTz, TimestampTzArray, Unknown,
 };
 use quintet_base::json::{Kind, parse};
 use quintet_base::value::Array;

@@ -83,7 +83,9 @@ fn read(planner: &Planner, nodes: &[Node]) -> SqlResult<Options> {
             "cache" => {
                 options.cache = number()?;
                 if let Some(cache @ ..1) = options.cache {
-                    return Err(invalid(format!("CACHE ({cache}) must be greater than zero")));
+                    return Err(invalid(format!(
+                        "CACHE ({cache}) must be greater than zero"
+                    )));
                 }
             }
             "owned_by" => {

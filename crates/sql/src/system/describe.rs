@@ -4,9 +4,9 @@
 //! what is not there: that is NULL.  Sizes are not known (0 of what exists): rows of all tables share their files.
 
 use super::constraints::{check_oid, printed_check};
+use super::functions;
 use super::index_properties::method_name;
 use super::indexes::{all_indexes, part_index, shape_of};
-use super::functions;
 use super::layout;
 use super::print::{key_text, quoted};
 use super::pseudo_types;

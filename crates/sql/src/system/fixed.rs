@@ -277,7 +277,26 @@ fn functions_of(row: &[Value]) -> [Value; 8] {
         Value::Oid(number) => *number,
         _ => 0,
     };
-    let [own, _, _, _, _, _, kind, _, _, _, _, _, element, _, _, base, ..] = row else {
+    let [
+        own,
+        _,
+        _,
+        _,
+        _,
+        _,
+        kind,
+        _,
+        _,
+        _,
+        _,
+        _,
+        element,
+        _,
+        _,
+        base,
+        ..,
+    ] = row
+    else {
         return [const { Value::Oid(0) }; 8];
     };
     functions(&type_functions::Described {

@@ -109,7 +109,9 @@ pub(super) fn with_number(number: u32) -> Option<&'static BuiltIn> {
 
 /// Those with this name.
 pub(super) fn named(name: &str) -> impl Iterator<Item = &'static BuiltIn> {
-    FUNCTIONS.iter().filter(move |function| function.name == name)
+    FUNCTIONS
+        .iter()
+        .filter(move |function| function.name == name)
 }
 
 fn type_name(number: u32) -> String {
@@ -129,7 +131,9 @@ fn array(element: SqlType, values: impl Iterator<Item = Value>) -> Value {
 
 impl BuiltIn {
     fn is(&self, letter: char) -> bool {
-        self.letters.get(3..).is_some_and(|rest| rest.contains(letter))
+        self.letters
+            .get(3..)
+            .is_some_and(|rest| rest.contains(letter))
     }
 
     fn letter(&self, place: usize) -> &'static str {
@@ -154,7 +158,11 @@ impl BuiltIn {
             text(self.name),
             oid(PG_CATALOG),
             oid(OWNER),
-            oid(language_number(if self.is('q') { "sql" } else { "internal" })),
+            oid(language_number(if self.is('q') {
+                "sql"
+            } else {
+                "internal"
+            })),
             Value::Float4(self.cost),
             Value::Float4(self.rows),
             oid(self.variadic),
@@ -176,7 +184,9 @@ impl BuiltIn {
             array(SqlType::Oid, self.all.iter().map(|ty| oid(*ty))),
             array(
                 SqlType::Text,
-                self.modes.chars().map(|mode| text(mode.encode_utf8(&mut [0; 4]))),
+                self.modes
+                    .chars()
+                    .map(|mode| text(mode.encode_utf8(&mut [0; 4]))),
             ),
             text(self.source),
             Value::Null,
@@ -202,7 +212,11 @@ impl BuiltIn {
         };
         let mode = |place: usize| self.modes.chars().nth(place).unwrap_or('i');
         types.iter().enumerate().map(move |(place, &ty)| {
-            let name = self.names.get(place).copied().filter(|name| !name.is_empty());
+            let name = self
+                .names
+                .get(place)
+                .copied()
+                .filter(|name| !name.is_empty());
             (mode(place), name, ty)
         })
     }

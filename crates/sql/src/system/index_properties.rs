@@ -46,7 +46,9 @@ impl Known<'_> {
             "pg_indexam_has_property" => of_method(number(0), &word),
             "pg_index_has_property" => shape().and_then(|shape| of_index(shape.method, &word)),
             "pg_index_column_has_property" => {
-                let column = arguments[1].as_i64().and_then(|n| usize::try_from(n - 1).ok());
+                let column = arguments[1]
+                    .as_i64()
+                    .and_then(|n| usize::try_from(n - 1).ok());
                 shape().and_then(|shape| of_column(&shape, column?, &word))
             }
             _ => return None,

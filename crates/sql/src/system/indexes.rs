@@ -197,7 +197,10 @@ pub(super) fn shape_of(
             [] => vec![(false, false); keys.len()],
             given => given.to_vec(),
         },
-        classes: types.enumerate().map(|(place, ty)| class(place, ty)).collect(),
+        classes: types
+            .enumerate()
+            .map(|(place, ty)| class(place, ty))
+            .collect(),
     }
 }
 
@@ -249,7 +252,11 @@ fn index(
         flag(true),
         flag(false),
         key_numbers(table, &shape),
-        oids(columns.iter().map(|&column| collation_of(table.columns[column].ty))),
+        oids(
+            columns
+                .iter()
+                .map(|&column| collation_of(table.columns[column].ty)),
+        ),
         oids(shape.classes.iter().map(|(class, _)| *class)),
         options(&shape),
         print::index_expressions(planner, table, number),

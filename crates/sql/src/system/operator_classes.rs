@@ -133,7 +133,10 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
             ]
         };
         let of_method = |method| classes(method).iter().map(move |class| row(method, class));
-        [BTREE, HASH, BRIN].into_iter().flat_map(of_method).collect()
+        [BTREE, HASH, BRIN]
+            .into_iter()
+            .flat_map(of_method)
+            .collect()
     },
 }];
 

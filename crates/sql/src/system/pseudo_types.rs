@@ -26,7 +26,11 @@ const CSTRINGS: u32 = 1263;
 /// What the type with this number is called.
 pub(super) fn name(number: u32) -> Option<&'static str> {
     let found = ALL.iter().find(|known| known.0 == number)?;
-    Some(if number == CSTRINGS { "cstring[]" } else { found.1 })
+    Some(if number == CSTRINGS {
+        "cstring[]"
+    } else {
+        found.1
+    })
 }
 
 /// The number of the type with this name.

@@ -247,7 +247,9 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         ]
     };
     let built_in = functions::all().iter().map(BuiltIn::row);
-    built_in.chain(described(planner).into_iter().map(row)).collect()
+    built_in
+        .chain(described(planner).into_iter().map(row))
+        .collect()
 }
 
 /// Types that users made, and rows of tables, with the routines that are declared with them.
