@@ -221,6 +221,11 @@ impl Lexer<'_> {
                 return None;
             }
         }
+        // The sequence that a literal names is found when the statement is planned.
+        let sequences: [&[u8]; 3] = [b"nextval", b"currval", b"setval"];
+        if sequences.iter().any(|name| word.eq_ignore_ascii_case(name)) {
+            return None;
+        }
         // Numbers in DISTINCT ON and in sets to group by are places, too; they are not common.
         let places: [&[u8]; 3] = [b"rollup", b"cube", b"sets"];
         if places.iter().any(|name| word.eq_ignore_ascii_case(name))
@@ -467,6 +472,7 @@ mod tests {
             "SELECT .5",
             "SELECT 1..2",
             "SELECT 5and",
+            "SELECT nextval('s')",
             "WITH a AS (SELECT 1) SELECT 2",
         ] {
             assert_eq!(normalize(text), None, "{text}");

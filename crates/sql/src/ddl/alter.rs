@@ -38,6 +38,7 @@ use pg_query::protobuf::{AlterTableCmd, AlterTableStmt, AlterTableType, DropBeha
 use quintet_base::{ConstraintId, SpaceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::Expr;
 use quintet_ir::schema::TableRef;
+use std::collections::BTreeSet;
 
 /// What the commands so far ask for.
 struct Change<'d, 'p, 'a> {
@@ -47,6 +48,8 @@ struct Change<'d, 'p, 'a> {
     /// Values of columns that are not just copied, when rows are rewritten.
     values: Vec<(usize, Expr)>,
     rewrite: bool,
+    /// Hidden columns of indexes that are made of columns with another type.
+    remade: BTreeSet<usize>,
     /// Columns that an UPDATE gives their defaults when the change is done: SERIAL, identity, generated.
     fill: Vec<usize>,
     constraints: Constraints,
@@ -177,6 +180,7 @@ impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
             record,
             values: Vec::new(),
             rewrite: false,
+            remade: BTreeSet::new(),
             fill: Vec::new(),
             constraints: Constraints::default(),
             domains: false,

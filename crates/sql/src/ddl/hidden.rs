@@ -17,7 +17,7 @@ use super::table::new_place;
 use crate::coerce;
 use crate::expr::Binder;
 use crate::names;
-use crate::parse::expression_text;
+use crate::parse::{expression_text, parse_expression};
 use crate::planner::Planner;
 use crate::records::{ColumnRecord, IndexRecord, TableRecord};
 use crate::rewrite::same;
@@ -103,6 +103,39 @@ fn column(
     stored::generated(planner, &scope, &text, &record.columns[number])?;
     record.more.generated.push((number, text));
     Ok(number)
+}
+
+/// A hidden column whose expression names columns that have other types now: of which type it is itself.
+///
+/// # Errors
+/// What binding says; `42P17` if it is not immutable any more.
+pub(super) fn read_anew(
+    planner: &Planner,
+    before: &TableRef,
+    record: &mut TableRecord,
+    number: usize,
+) -> SqlResult<()> {
+    let mut text = record.generated(number).unwrap_or_default().to_string();
+    let is_first = |index: &&IndexRecord| index.columns.first() == Some(&number);
+    let mut partial = record.more.hidden.predicates.iter();
+    let is_predicate = partial.any(|(id, _)| {
+        let index = record.indexes.iter().find(|index| index.id == *id);
+        index.as_ref().is_some_and(is_first)
+    });
+    if !is_predicate {
+        // As PostgreSQL keeps it, with the conversions that it had until now.
+        text = index_key(planner, &Scope::of_table(before), &text, false);
+        for (_, kept) in (record.more.generated.iter_mut()).filter(|(of, _)| *of == number) {
+            kept.clone_from(&text);
+        }
+    }
+    let node = parse_expression(&text)?;
+    let scope = super::constraint::scope_of(record);
+    let bound = Binder::new(planner, &scope, "index expressions").bind(&node)?;
+    let bound = coerce::settle(planner, bound)?;
+    must_be_immutable(&bound, "expression")?;
+    record.columns[number].ty = bound.ty();
+    Ok(())
 }
 
 /// Forgets what a record says of an index that is gone.

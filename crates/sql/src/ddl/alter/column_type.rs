@@ -1,8 +1,8 @@
 //! ALTER TABLE: columns of another type.
 //!
 //! Relies on: `coerce` for the values, which are written again with the rows.  Promises: what refers to a column, or is made of
-//! it, means the same afterwards, or the change is refused.  Does not: change what an index's expression, a generated column or a
-//! view names (0A000, as PostgreSQL's or with a hint).
+//! it, means the same afterwards, or the change is refused; an index's expression is read anew, and may be of another type then.
+//! Does not: change what a generated column or a view names (0A000, as PostgreSQL).
 
 use super::Change;
 use crate::ddl::constraint::scope_of;
@@ -37,13 +37,9 @@ impl Change<'_, '_, '_> {
         }
         let old = column.clone();
         let made_of = generated::made_of(&self.table, number);
-        if !hidden::among(&self.record, &made_of).is_empty() {
-            return Err(SqlError::unsupported(
-                "changing the type of a column that an index's expression or predicate names",
-            )
-            .hint("Drop the index first, and make it again."));
-        }
-        if let Some(&made) = made_of.first() {
+        let of_indexes = hidden::among(&self.record, &made_of);
+        let mut shown = made_of.iter().filter(|made| !of_indexes.contains(made));
+        if let Some(&made) = shown.next() {
             return Err(SqlError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "cannot alter type of a column used by a generated column",
@@ -92,6 +88,7 @@ impl Change<'_, '_, '_> {
             }
         };
         self.values.push((number, value));
+        self.remade.extend(of_indexes);
         self.rewrite = true;
         let domains = &mut self.record.more.domains;
         domains.retain(|(other, _)| *other != number);

@@ -4,11 +4,12 @@
 
 use super::Change;
 use crate::command::Command;
-use crate::ddl::{constraint, generated};
+use crate::ddl::{constraint, generated, hidden};
 use crate::draft::spaces_of;
 use crate::insert::default_of;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
+use crate::rewrite::transform;
 use crate::update::plan_update;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{RangeVar, ResTarget, SetToDefault, UpdateStmt};
@@ -21,6 +22,11 @@ use std::mem::take;
 impl Change<'_, '_, '_> {
     pub(super) fn finish(mut self) -> SqlResult<()> {
         generated::check(self.planner(), &self.record)?;
+        self.remade
+            .retain(|number| !self.record.columns[*number].dropped);
+        for &number in &self.remade {
+            hidden::read_anew(self.draft.planner, &self.table, &mut self.record, number)?;
+        }
         let added = constraint::apply(self.draft, &mut self.record, &self.constraints)?;
         if !self.fill.is_empty() && (added.primary_key || !added.indexes.is_empty()) {
             // They would be built before the column has its values.
@@ -96,7 +102,7 @@ impl Change<'_, '_, '_> {
 
     /// The columns of a rewritten row over the old row's frame.
     fn row_values(&self, to: &TableRef) -> Vec<Expr> {
-        let value = |(number, column): (usize, &ColumnDef)| {
+        let plain = |(number, column): (usize, &ColumnDef)| {
             if column.dropped {
                 return Expr::null(column.ty);
             }
@@ -107,6 +113,15 @@ impl Change<'_, '_, '_> {
                 Some(old) => Expr::Column(number, old.ty),
                 None => default_of(column),
             }
+        };
+        let value = |(number, column): (usize, &ColumnDef)| match &column.generated {
+            Some(made) if self.remade.contains(&number) => {
+                transform(made, &mut |part| match part {
+                    Expr::Column(of, _) => Some(plain((*of, to.columns.get(*of)?))),
+                    _ => None,
+                })
+            }
+            _ => plain((number, column)),
         };
         to.columns.iter().enumerate().map(value).collect()
     }
