@@ -259,3 +259,74 @@ fn names_begin_with_the_databases_own() {
     ))
     .unwrap();
 }
+
+/// What test suites do between tests: everything in `public` goes with the schema, which can be made anew. Goal: until then
+/// bare names mean nothing, also after reopening.
+#[test]
+fn the_schema_public_can_be_dropped_and_made_anew() {
+    let (dir, db) = open();
+    let mut c = db.client().unwrap();
+    c.query(
+        "create table one (id serial primary key); create view v as select * from one; create sequence q;
+         create type e as enum ('x'); create function f() returns int language sql as 'select 1';
+         create schema s; create table s.t (a e, b int references one, c int default nextval('q'), d int)",
+    )
+    .unwrap();
+    let refused = state(&mut c, "drop schema public");
+    assert_eq!(refused, SqlState::DEPENDENT_OBJECTS_STILL_EXIST);
+    c.query(
+        "begin; drop schema public cascade; create schema public; create table u (a int); rollback",
+    )
+    .unwrap();
+    assert_eq!(rows(&mut c, "select count(*) from v"), ["0"]);
+    c.query("drop schema if exists public cascade").unwrap();
+    c.query("drop schema if exists public cascade").unwrap();
+    let look = |c: &mut Client| {
+        assert_eq!(rows(c, "select current_schema() is null"), ["t"]);
+        let state_of = |c: &mut Client, text| state(c, text);
+        assert_eq!(
+            state_of(c, "create table t (a int)"),
+            SqlState::INVALID_SCHEMA_NAME
+        );
+        assert_eq!(
+            state_of(c, "create table public.t (a int)"),
+            SqlState::INVALID_SCHEMA_NAME
+        );
+        assert_eq!(state_of(c, "select * from one"), SqlState::UNDEFINED_TABLE);
+        assert_eq!(
+            state_of(c, "drop schema public"),
+            SqlState::INVALID_SCHEMA_NAME
+        );
+        let columns = "select string_agg(attname, ',') from pg_attribute
+            where attrelid = 's.t'::regclass and attnum > 0 and not attisdropped";
+        assert_eq!(rows(c, columns), ["b,c,d"]);
+        assert_eq!(
+            rows(
+                c,
+                "select count(*) from pg_namespace where nspname = 'public'"
+            ),
+            ["0"]
+        );
+    };
+    look(&mut c);
+    drop(c);
+    db.close().unwrap();
+    drop(db);
+    let db = reopen(&dir);
+    let mut c = db.client().unwrap();
+    look(&mut c);
+    c.query("create schema public; create table t (a int); insert into public.t values (7)")
+        .unwrap();
+    assert_eq!(
+        rows(&mut c, "select current_schema(), a from t"),
+        ["public|7"]
+    );
+    let refused = state(&mut c, "create schema public");
+    assert_eq!(refused, SqlState::DUPLICATE_SCHEMA);
+    // It belongs to who made it, and to nobody else.
+    c.query("create role r; set role r").unwrap();
+    let refused = state(&mut c, "create table u (a int)");
+    assert_ne!(refused, SqlState::SUCCESSFUL_COMPLETION);
+    c.query("reset role; grant all on schema public to public; set role r; create table u (a int)")
+        .unwrap();
+}

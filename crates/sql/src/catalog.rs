@@ -20,6 +20,7 @@ use crate::references;
 use crate::role::{Access, Roles};
 use crate::routine::StoredRoutine;
 use crate::stored;
+use crate::system;
 use quintet_base::objects::name_marked;
 use quintet_base::{ConstraintId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::Program;
@@ -549,13 +550,22 @@ impl Catalog {
     pub(crate) fn own_schemas(&self) -> impl Iterator<Item = (u32, &str)> {
         self.schemas
             .iter()
-            .map(move |(number, record)| (*number, record.name.as_str()))
+            .filter(|(number, _)| **number != system::PUBLIC)
+            .map(|(number, record)| (*number, record.name.as_str()))
+    }
+
+    /// False while the schema `public` is dropped: that is what a record of it says, since it is there without one.
+    pub(crate) fn has_public(&self) -> bool {
+        !self.schemas.contains_key(&system::PUBLIC)
     }
 
     /// True if there is a schema of this name.
     pub(crate) fn has_schema(&self, name: &str) -> bool {
-        matches!(name, "public" | "pg_catalog" | "information_schema")
-            || self.own_schemas().any(|(_, own)| own == name)
+        match name {
+            "public" => self.has_public(),
+            "pg_catalog" | "information_schema" => true,
+            name => self.own_schemas().any(|(_, own)| own == name),
+        }
     }
 
     /// The relations of a schema, by name.

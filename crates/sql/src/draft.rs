@@ -227,6 +227,19 @@ impl<'p, 'a> Draft<'p, 'a> {
         Ok(())
     }
 
+    /// Removes the schema `public`, which is there without a record.
+    pub fn drop_public(&mut self) -> SqlResult<()> {
+        // Who may do what there begins anew with the schema.
+        let key = RecordKey::Access(system::PUBLIC);
+        self.changes.push(records::remove(key));
+        self.put_schema(system::PUBLIC, "")
+    }
+
+    /// Makes the schema `public` anew.
+    pub fn restore_public(&mut self) {
+        self.drop_schema(system::PUBLIC);
+    }
+
     /// Writes a trigger's record.
     pub fn put_trigger(&mut self, record: &TriggerRecord) -> SqlResult<()> {
         let key = RecordKey::Trigger(record.id);

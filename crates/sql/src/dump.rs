@@ -72,6 +72,9 @@ impl Catalog {
             });
         };
         let run = String::new;
+        if !self.has_public() {
+            add("before", run(), "DROP SCHEMA public".to_string());
+        }
         for (_, name) in self.own_schemas().filter(|(_, name)| !is_temporary(name)) {
             add("before", run(), format!("CREATE SCHEMA {}", quoted(name)));
         }

@@ -241,9 +241,11 @@ pub(crate) fn primary_key_oid(table: TableId) -> u32 {
 pub(crate) fn schemas(catalog: &Catalog) -> Vec<(u32, String)> {
     let mut schemas = vec![
         (PG_CATALOG, "pg_catalog".to_string()),
-        (PUBLIC, "public".to_string()),
         (INFORMATION_SCHEMA, "information_schema".to_string()),
     ];
+    if catalog.has_public() {
+        schemas.insert(1, (PUBLIC, "public".to_string()));
+    }
     let own = catalog.own_schemas();
     schemas.extend(own.map(|(number, name)| (number, name.to_string())));
     schemas

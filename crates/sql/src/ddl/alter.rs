@@ -133,7 +133,10 @@ pub(super) fn drop_columns(draft: &mut Draft, table: TableId, names: &[String]) 
     let Some(table) = planner.catalog().table_by_id(table).cloned() else {
         return Ok(());
     };
-    let record = record_of(planner, &table)?;
+    let record = match draft.changed_table(table.id)? {
+        Some(record) => record,
+        None => record_of(planner, &table)?,
+    };
     let mut change = Change::of(draft, table, record);
     for name in names {
         // One that is made of another has gone with it.

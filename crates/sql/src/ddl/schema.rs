@@ -1,7 +1,7 @@
 //! CREATE SCHEMA, DROP SCHEMA.
 //!
 //! Relies on: `draft`, the other files of `ddl` for what goes with a schema.  Promises: a schema that holds something
-//! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or RENAME, or drop the schemas that are always there
+//! goes with CASCADE only.  Does not: elements in CREATE SCHEMA, or RENAME, or drop the system's schemas
 //! (0A000).
 
 use super::{drop_table, drop_type, release_function, release_sequence, view};
@@ -12,6 +12,7 @@ use crate::names::{self, inner};
 use crate::planner::Planner;
 use crate::records::TypeRecord;
 use crate::role::{Access, THE_DATABASE, role_named};
+use crate::system::PUBLIC;
 use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreateSchemaStmt, DropStmt};
@@ -55,22 +56,35 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
         return Ok(planner.nothing(TAG));
     }
     let mut draft = Draft::new(planner);
-    let number = draft.id();
-    draft.put_schema(number, name)?;
-    if owner != user {
+    let number = match name {
+        "public" => {
+            draft.restore_public();
+            PUBLIC
+        }
+        name => {
+            let number = draft.id();
+            draft.put_schema(number, name)?;
+            number
+        }
+    };
+    // What was made with the database is owned, and open, otherwise.
+    if owner != user || number == PUBLIC {
         let access = Access { owner, acl: None };
         draft.put_access(&access.record(number))?;
     }
     draft.finish(TAG)
 }
 
-/// The number of a schema that a user made.
+/// The number of a schema that can be dropped.
 fn own(planner: &Planner, name: &str) -> SqlResult<u32> {
     if is_temporary(name) {
         return Err(
             SqlError::unsupported("a change of a schema of temporary tables")
                 .hint("DISCARD TEMP drops what is in it."),
         );
+    }
+    if name == "public" && planner.catalog().has_public() {
+        return Ok(PUBLIC);
     }
     let mut schemas = planner.catalog().own_schemas();
     if let Some((number, _)) = schemas.find(|(_, own)| *own == name) {
@@ -102,7 +116,10 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt, cascade: bool) -> Sq
         };
         planner.must_own(planner.schema_object(name))?;
         empty(&mut draft, name, cascade)?;
-        draft.drop_schema(number);
+        match number {
+            PUBLIC => draft.drop_public()?,
+            number => draft.drop_schema(number),
+        }
     }
     draft.finish("DROP SCHEMA")
 }

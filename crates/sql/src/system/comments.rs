@@ -40,7 +40,7 @@ pub(super) fn of_the_first(
         (extension, PG_EXTENSION, said),
         (PUBLIC, PG_NAMESPACE, "standard public schema"),
     ];
-    let others = context.catalog.comments(PUBLIC).is_some();
+    let others = context.catalog.comments(PUBLIC).is_some() || !context.catalog.has_public();
     first
         .into_iter()
         .filter(move |(number, ..)| *number != PUBLIC || !others)
