@@ -357,8 +357,24 @@ fn report(out: &mut Vec<u8>, kind: u8, severity: &str, error: &SqlError) {
             }
         }
     }
+    if let Some(routine) = routine(error) {
+        field(b'R', routine);
+    }
     out.push(0);
     end(out, at);
+}
+
+/// The function of PostgreSQL's that reports such an error, where clients look at its name.
+fn routine(error: &SqlError) -> Option<&'static str> {
+    match error.state {
+        SqlState::UNIQUE_VIOLATION => Some("_bt_check_unique"),
+        SqlState::FEATURE_NOT_SUPPORTED
+            if error.message == "cached plan must not change result type" =>
+        {
+            Some("RevalidateCachedQuery")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -464,6 +480,10 @@ mod tests {
         let expected =
             b"E\0\0\0\x37SERROR\0VERROR\0C42601\0Mno\0Dd\0Hh\0P12\0ss\0tt\0cc\0nn\0dy\0\0";
         check(|out| error(out, Severity::Error, &full), expected);
+        let stale = SqlError::unsupported("x").message("cached plan must not change result type");
+        let mut out = Vec::new();
+        error(&mut out, Severity::Error, &stale);
+        assert!(out.ends_with(b"\0RRevalidateCachedQuery\0\0"));
         let look = Notice {
             severity: "NOTICE",
             message: SqlError::new(SqlState::WARNING, "m"),
