@@ -206,10 +206,11 @@ fn modifier(planner: &Planner, name: &TypeName, ty: SqlType) -> SqlResult<TypeMo
         }
         (
             SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::TimeTz,
-            &[digits @ 0..=6],
-        ) => Ok(TypeMod(digits)),
+            &[digits],
+        ) => digits_of_second(planner, ty, digits, location).map(TypeMod),
         (SqlType::Interval, &[parts]) => Ok(interval::modifier(parts, None)),
-        (SqlType::Interval, &[parts, digits @ 0..=6]) => {
+        (SqlType::Interval, &[parts, digits]) => {
+            let digits = digits_of_second(planner, ty, digits, location)?;
             Ok(interval::modifier(parts, Some(digits)))
         }
         _ => Err(planner.error(
@@ -218,4 +219,26 @@ fn modifier(planner: &Planner, name: &TypeName, ty: SqlType) -> SqlResult<TypeMo
             location,
         )),
     }
+}
+
+/// The digits of a second that a type keeps: with a warning as many as there are, if more are asked for.
+fn digits_of_second(planner: &Planner, ty: SqlType, digits: i32, location: i32) -> SqlResult<i32> {
+    const DIGITS_MAX: i32 = 6;
+    let (word, zone) = match ty {
+        SqlType::Timestamp => ("TIMESTAMP", ""),
+        SqlType::TimestampTz => ("TIMESTAMP", " WITH TIME ZONE"),
+        SqlType::Time => ("TIME", ""),
+        SqlType::TimeTz => ("TIME", " WITH TIME ZONE"),
+        _ => ("INTERVAL", ""),
+    };
+    let what = format!("{word}({digits}){zone} precision");
+    if digits < 0 {
+        let message = format!("{what} must not be negative");
+        return Err(planner.error(SqlState::INVALID_PARAMETER_VALUE, message, location));
+    }
+    if digits > DIGITS_MAX {
+        let message = format!("{what} reduced to maximum allowed, {DIGITS_MAX}");
+        planner.warning(SqlState::INVALID_PARAMETER_VALUE, message);
+    }
+    Ok(digits.min(DIGITS_MAX))
 }

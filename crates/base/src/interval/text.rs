@@ -368,7 +368,8 @@ fn read_words(tokens: &[Token], parts: i32) -> Result<Interval, Refusal> {
                     None => default_unit(parts),
                 };
                 sum.add(count, of)?;
-                unit = Some(of);
+                // What stands before hours without a unit are days.
+                unit = Some(if of == Unit::Hour { Unit::Day } else { of });
                 is_empty = false;
             }
             Token::Clock(negative, text) => {
