@@ -330,3 +330,28 @@ fn the_schema_public_can_be_dropped_and_made_anew() {
     c.query("reset role; grant all on schema public to public; set role r; create table u (a int)")
         .unwrap();
 }
+
+/// FORCE_QUOTE quotes values, but neither NULL nor the names in the first line.
+#[test]
+fn copy_quotes_the_columns_that_it_is_told_to() {
+    let (_dir, db) = open();
+    let mut c = db.client().unwrap();
+    let mut copied = |options: &str| {
+        let query = "select 1 as a, 'x\"y' as b, null as c";
+        let text = format!("copy ({query}) to stdout with (format csv, {options})");
+        let answers = c.query(&text).unwrap();
+        String::from_utf8(answers[0].copied.clone()).unwrap()
+    };
+    assert_eq!(copied("force_quote *"), "\"1\",\"x\"\"y\",\n");
+    assert_eq!(
+        copied("header, force_quote (c, a)"),
+        "a,b,c\n\"1\",\"x\"\"y\",\n"
+    );
+    let refused = state(
+        &mut c,
+        "copy (select 1 as a) to stdout with (format csv, force_quote (b))",
+    );
+    assert_eq!(refused, SqlState::UNDEFINED_COLUMN);
+    let refused = state(&mut c, "copy (select 1 as a) to stdout (force_quote *)");
+    assert_eq!(refused, SqlState::FEATURE_NOT_SUPPORTED);
+}

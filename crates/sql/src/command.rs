@@ -299,6 +299,8 @@ pub struct CopyTo {
     pub columns: Vec<OutputColumn>,
     /// The format.
     pub format: CopyFormat,
+    /// Columns whose values CSV quotes, whatever they are.
+    pub quoted: Vec<usize>,
 }
 
 /// How COPY writes rows.

@@ -22,7 +22,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{CopyStmt, DefElem, Node};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::plan::Plan;
-use quintet_ir::statement::{Body, Insert, Procedure};
+use quintet_ir::statement::{Body, Insert, OutputColumn, Procedure};
 use quintet_ir::{Expr, Privileges, Statement};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
     if statement.where_clause.is_some() {
         return Err(SqlError::unsupported("COPY … WHERE"));
     }
-    let format = read_format(planner, &statement.options, statement.is_from)?;
+    let (format, quoted) = read_format(planner, &statement.options, statement.is_from)?;
     if statement.is_from {
         let copy = plan_from(planner, statement, format)?;
         return Ok(planner.command(Command::CopyFrom(copy), TAG));
@@ -62,6 +62,7 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
     let query = planner.procedure(Statement::Query(plan), columns.clone())?;
     let copy = CopyTo {
         query: Arc::new(query),
+        quoted: places(quoted, &columns)?,
         columns,
         format,
     };
@@ -163,9 +164,20 @@ struct Options {
     header: Option<bool>,
     quote: Option<String>,
     escape: Option<String>,
+    quoted: Option<Quoted>,
 }
 
-fn read_format(planner: &Planner, nodes: &[Node], from: bool) -> SqlResult<CopyFormat> {
+/// FORCE_QUOTE.
+enum Quoted {
+    All,
+    Columns(Vec<String>),
+}
+
+fn read_format(
+    planner: &Planner,
+    nodes: &[Node],
+    from: bool,
+) -> SqlResult<(CopyFormat, Option<Quoted>)> {
     let mut options = Options::default();
     for node in nodes {
         let Some(NodeEnum::DefElem(option)) = inner(node) else {
@@ -187,6 +199,12 @@ fn read_format(planner: &Planner, nodes: &[Node], from: bool) -> SqlResult<CopyF
     }
     if kind != CopyKind::Csv && options.escape.is_some() {
         return invalid("COPY escape available only in CSV mode");
+    }
+    if kind != CopyKind::Csv && options.quoted.is_some() {
+        return invalid("COPY force quote available only in CSV mode");
+    }
+    if from && options.quoted.is_some() {
+        return invalid("COPY force quote only available using COPY TO");
     }
     let csv = kind == CopyKind::Csv;
     let delimiter = one_byte(
@@ -231,14 +249,32 @@ fn read_format(planner: &Planner, nodes: &[Node], from: bool) -> SqlResult<CopyF
             "COPY delimiter and quote must be different",
         ));
     }
-    Ok(CopyFormat {
+    let format = CopyFormat {
         kind,
         delimiter,
         null,
         header: options.header.unwrap_or(false),
         quote,
         escape,
-    })
+    };
+    Ok((format, options.quoted))
+}
+
+/// The places of the columns that FORCE_QUOTE names.
+fn places(quoted: Option<Quoted>, columns: &[OutputColumn]) -> SqlResult<Vec<usize>> {
+    let names = match quoted {
+        None => return Ok(Vec::new()),
+        Some(Quoted::All) => return Ok((0..columns.len()).collect()),
+        Some(Quoted::Columns(names)) => names,
+    };
+    let place = |name: &String| {
+        let found = columns.iter().position(|column| column.name == *name);
+        found.ok_or_else(|| {
+            let message = format!("column \"{name}\" does not exist");
+            SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+        })
+    };
+    names.iter().map(place).collect()
 }
 
 fn one_byte(text: Option<String>, default: u8, what: &str) -> SqlResult<u8> {
@@ -322,8 +358,30 @@ fn read_option(
             Some("utf8" | "utf-8" | "unicode") => Ok(()),
             _ => Err(planner.unsupported("COPY with an encoding other than UTF8", option.location)),
         },
-        "force_quote" | "force_not_null" | "force_null" | "on_error" | "log_verbosity"
-        | "reject_limit" | "default" => {
+        "force_quote" => {
+            if into.quoted.is_some() {
+                return Err(twice());
+            }
+            into.quoted = Some(match option.arg.as_deref().and_then(inner) {
+                Some(NodeEnum::AStar(_)) => Quoted::All,
+                Some(NodeEnum::List(list)) => {
+                    let columns = names::strings(&list.items).into_iter();
+                    Quoted::Columns(columns.map(str::to_string).collect())
+                }
+                _ => {
+                    let message =
+                        format!("argument to option \"{name}\" must be a list of column names");
+                    return Err(planner.error(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        message,
+                        option.location,
+                    ));
+                }
+            });
+            Ok(())
+        }
+        "force_not_null" | "force_null" | "on_error" | "log_verbosity" | "reject_limit"
+        | "default" => {
             let _ = from;
             Err(planner.unsupported(
                 format!("COPY option {}", name.to_uppercase()),

@@ -282,8 +282,13 @@ impl Session {
                     .iter()
                     .map(|column| Value::text(&column.name))
                     .collect();
+                // FORCE_QUOTE is about values.
+                let plain = CopyTo {
+                    quoted: Vec::new(),
+                    ..copy.clone()
+                };
                 let mut line = Vec::new();
-                write_row(&names, copy, &FormatContext::default(), &mut line);
+                write_row(&names, &plain, &FormatContext::default(), &mut line);
                 sink.copy_data(&line);
             }
             CopyKind::Text | CopyKind::Csv => {}
@@ -376,7 +381,7 @@ pub(super) fn write_row(row: &[Value], copy: &CopyTo, format: &FormatContext, ou
         };
         text_format::write(value, ty, format, &mut text);
         match options.kind {
-            CopyKind::Csv => write_csv(&text, options, out),
+            CopyKind::Csv => write_csv(&text, options, copy.quoted.contains(&i), out),
             CopyKind::Text | CopyKind::Binary => write_escaped(&text, options.delimiter, out),
         }
     }
@@ -399,12 +404,17 @@ fn write_escaped(text: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     }
 }
 
-fn write_csv(text: &[u8], options: &quintet_sql::command::CopyFormat, out: &mut Vec<u8>) {
+fn write_csv(
+    text: &[u8],
+    options: &quintet_sql::command::CopyFormat,
+    quoted: bool,
+    out: &mut Vec<u8>,
+) {
     let special = |byte: &u8| {
         *byte == options.delimiter || *byte == options.quote || *byte == b'\n' || *byte == b'\r'
     };
     // What would read back as NULL or as the end mark is quoted, too.
-    if text != options.null.as_bytes() && text != b"\\." && !text.iter().any(special) {
+    if !quoted && text != options.null.as_bytes() && text != b"\\." && !text.iter().any(special) {
         out.extend_from_slice(text);
         return;
     }
