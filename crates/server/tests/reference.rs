@@ -122,6 +122,7 @@ proptest! {
         prop_assert!(bytes.is_empty());
         let mut expected = vec![(b'S', "ERROR".to_string()), (b'V', "ERROR".into()), (b'C', "23505".into()), (b'M', message)];
         expected.extend(hint.map(|hint| (b'H', hint)));
+        expected.push((b'R', "_bt_check_unique".into()));
         prop_assert_eq!(read.fields, expected);
     }
 
