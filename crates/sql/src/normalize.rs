@@ -15,9 +15,11 @@
 //! A number that is an item of an ORDER BY or GROUP BY list stays: it is a place in the select list,
 //! not a value.
 
+use crate::names;
 use crate::parse::Parsed;
-use pg_query::NodeEnum;
+use crate::routine::any_node;
 use pg_query::protobuf::{Node, SelectStmt};
+use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{Numeric, SqlType, Str, Value};
 
 /// A statement with its literals taken out.
@@ -73,8 +75,11 @@ pub fn normalize(text: &str) -> Option<Normalized> {
 }
 
 /// False if planning the normalized text could mean something else than the original: a parameter
-/// where a place in the select list was.
+/// where a place in the select list was, or a sequence's name, which is looked up when the statement is planned.
 pub(crate) fn may_be_normalized(parsed: &Parsed) -> bool {
+    if parsed.node().is_some_and(names_sequence) {
+        return false;
+    }
     match parsed.node() {
         Some(NodeEnum::SelectStmt(select)) => {
             no_ordinals(select) && !makes_table(select) && !crate::set_config::is_set_config(select)
@@ -82,6 +87,24 @@ pub(crate) fn may_be_normalized(parsed: &Parsed) -> bool {
         Some(NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_)) => true,
         _ => false,
     }
+}
+
+fn names_sequence(statement: &NodeEnum) -> bool {
+    let is_param = |node: &Node| match &node.node {
+        Some(NodeEnum::TypeCast(cast)) => matches!(
+            cast.arg.as_deref().and_then(|arg| arg.node.as_ref()),
+            Some(NodeEnum::ParamRef(_))
+        ),
+        other => matches!(other, Some(NodeEnum::ParamRef(_))),
+    };
+    any_node(statement, &|node| match node {
+        NodeRef::FuncCall(call) => {
+            let name = names::built_in(&call.funcname);
+            matches!(name, Some("nextval" | "currval" | "setval"))
+                && call.args.first().is_some_and(is_param)
+        }
+        _ => false,
+    })
 }
 
 /// True for SELECT … INTO: its literals give columns their types.
