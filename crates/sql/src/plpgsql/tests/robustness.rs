@@ -85,7 +85,7 @@ fn is_no_bug(text: &str) -> Result<(), TestCaseError> {
     if let Ok(parsed) = crate::parse::parse(text)
         && let [one] = parsed.as_slice()
         && let Some(pg_query::NodeEnum::CreateFunctionStmt(statement)) = one.node()
-        && let Err(error) = read(statement, one.source())
+        && let Err(error) = read(statement, one.source(), &|_| false)
     {
         prop_assert_ne!(
             error.state,
