@@ -199,7 +199,18 @@ impl Session {
         if plan.changes.is_empty() && plan.work.is_empty() {
             return Ok(None);
         }
-        if let Some(pause) = self.do_work(plan)? {
+        let catalog = schema.catalog.apply(&plan.changes)?;
+        let changed = Arc::new(Schema {
+            catalog,
+            timestamp: Timestamp::MAX,
+            revision: self.db.next_revision(),
+            classes: Levels::default(),
+        });
+        // Rows that are written anew may draw numbers of a sequence that comes with the change.
+        let before = std::mem::replace(&mut self.host.schema, Arc::clone(&changed));
+        let done = self.do_work(plan);
+        self.host.schema = before;
+        if let Some(pause) = done? {
             return Ok(Some(pause));
         }
         let names = schema.catalog_names();
@@ -227,13 +238,7 @@ impl Session {
         for (key, value) in left.map_err(|error| translate(error, level, &names))? {
             put(crate::past::PAST_SPACE, &key, value.as_deref())?;
         }
-        let catalog = schema.catalog.apply(&plan.changes)?;
-        self.changed_schema = Some(Arc::new(Schema {
-            catalog,
-            timestamp: Timestamp::MAX,
-            revision: self.db.next_revision(),
-            classes: Levels::default(),
-        }));
+        self.changed_schema = Some(changed);
         Ok(None)
     }
 

@@ -29,11 +29,16 @@ impl Change<'_, '_, '_> {
         }
         let added = constraint::apply(self.draft, &mut self.record, &self.constraints)?;
         if !self.fill.is_empty() && (added.primary_key || !added.indexes.is_empty()) {
-            // They would be built before the column has its values.
-            return Err(SqlError::unsupported(
-                "adding a SERIAL, identity or generated column together with a key",
-            )
-            .hint("Add the column first, then the key."));
+            // They would be built before the column has its values; rows that are written anew have them.
+            let generated = &self.record.more.generated;
+            if (self.fill.iter()).any(|column| generated.iter().any(|(other, _)| other == column)) {
+                return Err(
+                    SqlError::unsupported("adding a generated column together with a key")
+                        .hint("Add the column first, then the key."),
+                );
+            }
+            self.fill.clear();
+            self.rewrite = true;
         }
         self.rewrite |= added.primary_key;
         self.not_null.extend(&added.not_null);
