@@ -6,7 +6,7 @@
 use super::functions::{self, BuiltIn};
 use super::print::quoted;
 use super::row_types::row_type;
-use super::{Definition, OWNER, flag, oid, schema_oid, short, text};
+use super::{Definition, OWNER, flag, oid, schema_oid, short, text, type_name};
 use crate::names::inner;
 use crate::parse;
 use crate::planner::Planner;
@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// PostgreSQL's number of the pseudotype `record`.
 const RECORD: u32 = 2249;
+/// The same of `trigger`.
+const TRIGGER: u32 = 2279;
 
 /// Languages with their numbers.
 pub(super) const LANGUAGES: [(&str, u32); 2] = [("sql", 14), ("plpgsql", 13_545)];
@@ -96,6 +98,9 @@ pub(super) const INFORMATION: &[Definition] = &[
             "routine_name",
             "routine_type",
             "data_type",
+            "type_udt_catalog",
+            "type_udt_schema",
+            "type_udt_name",
             "routine_body",
             "routine_definition",
             "external_language",
@@ -204,15 +209,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         let names = names.map(|p| text(p.name.as_deref().unwrap_or_default()));
         let named = signature.parameters.iter().any(|p| p.name.is_some());
         let array = |element, values| Value::Array(Box::new(Array { element, values }));
-        let result = match (&signature.columns[..], signature.is_row || signature.record) {
-            (_, true) => match &signature.row {
-                Some(row) => number_of_row(planner, row),
-                None => RECORD,
-            },
-            ([], _) => SqlType::Void.oid(),
-            ([_], false) if signature.procedure => RECORD,
-            ([column, ..], false) => signature.result_domain.unwrap_or(column.ty.oid()),
-        };
+        let result = result_number(planner, &header, &signature);
         vec![
             oid(stored.record.id.0),
             text(&stored.record.name),
@@ -252,6 +249,45 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         .collect()
 }
 
+/// The number of the type that a routine gives.
+fn result_number(planner: &Planner, header: &Header, signature: &Signature) -> u32 {
+    if matches!(header.returns, Returns::Trigger) {
+        return TRIGGER;
+    }
+    match (&signature.columns[..], signature.is_row || signature.record) {
+        (_, true) => match &signature.row {
+            Some(row) => number_of_row(planner, row),
+            None => RECORD,
+        },
+        ([], _) => SqlType::Void.oid(),
+        ([_], false) if signature.procedure => RECORD,
+        ([column, ..], false) => signature.result_domain.unwrap_or(column.ty.oid()),
+    }
+}
+
+/// Schema and name in `pg_type` of what a routine gives, and what the standard calls it.
+fn result_place(planner: &Planner, routine: &Described) -> [Value; 3] {
+    let Described {
+        header, signature, ..
+    } = routine;
+    let place = |schema: &str, name: &str, word: &str| [text(schema), text(name), text(word)];
+    let number = result_number(planner, header, signature);
+    if number == TRIGGER {
+        return place("pg_catalog", "trigger", "trigger");
+    }
+    if let Some(ty) = SqlType::from_oid(number) {
+        return place("pg_catalog", &type_name(ty), &super::schema::data_type(ty));
+    }
+    const OTHER: &str = "USER-DEFINED";
+    let catalog = planner.catalog();
+    match (catalog.type_with(number), &signature.row) {
+        (Some(record), _) if record.id == number => place(&record.schema, &record.name, OTHER),
+        (Some(record), _) => place(&record.schema, &format!("_{}", record.name), "ARRAY"),
+        (None, Some(row)) => place(&row.schema, &row.name, OTHER),
+        (None, None) => [Value::Null, Value::Null, Value::Null],
+    }
+}
+
 /// Types that users made, and rows of tables, with the routines that are declared with them.
 pub(super) fn types_of_routines(planner: &Planner) -> Vec<(u32, u32)> {
     let catalog = planner.catalog();
@@ -284,7 +320,10 @@ fn number_of_row(planner: &Planner, table: &TableRef) -> u32 {
 
 fn listed(planner: &Planner) -> Vec<Vec<Value>> {
     let row = |routine: Described| {
-        let result = result_text(&routine);
+        let [udt_schema, udt_name, data_type] = match routine.signature.procedure {
+            true => [Value::Null, Value::Null, Value::Null],
+            false => result_place(planner, &routine),
+        };
         let Described {
             stored,
             signature,
@@ -309,10 +348,13 @@ fn listed(planner: &Planner) -> Vec<Vec<Value>> {
             schema(),
             name(),
             text(kind),
-            match &result {
-                Some(result) => text(result.trim_start_matches("SETOF ")),
-                None => Value::Null,
+            data_type,
+            match &udt_name {
+                Value::Null => Value::Null,
+                _ => text(planner.context.database),
             },
+            udt_schema,
+            udt_name,
             text(if language == "sql" { "SQL" } else { "EXTERNAL" }),
             text(&body),
             text(&language.to_ascii_uppercase()),

@@ -5,7 +5,7 @@
 
 use super::constraints::printed_check;
 use super::indexes::{all_indexes, part_indexes};
-use super::{Definition, Known, flag, text};
+use super::{Definition, Known, flag, layout, text};
 use crate::planner::Planner;
 use crate::records::MatviewRecord;
 use crate::records::TypeRecord;
@@ -200,7 +200,21 @@ pub(super) const INFORMATION: &[Definition] = &[
             let views = views
                 .filter(|view| is_shown(planner, &view.schema))
                 .map(view);
-            tables.chain(views).collect()
+            let system = layout::all().map(|layout| {
+                let (word, changes) = match layout.kind {
+                    "r" => ("BASE TABLE", "YES"),
+                    _ => ("VIEW", "NO"),
+                };
+                vec![
+                    text(planner.context.database),
+                    text(layout.schema),
+                    text(layout.name),
+                    text(word),
+                    text(changes),
+                    text("NO"),
+                ]
+            });
+            tables.chain(views).chain(system).collect()
         },
     },
     Definition {
@@ -229,7 +243,19 @@ pub(super) const INFORMATION: &[Definition] = &[
                 row.resize(10, text("NO"));
                 row
             };
-            planner.catalog().views().map(row).collect()
+            // How they are made is no query.
+            let system = layout::all().filter(|layout| layout.kind == "v").map(|layout| {
+                let mut row = vec![
+                    text(planner.context.database),
+                    text(layout.schema),
+                    text(layout.name),
+                    Value::Null,
+                    text("NONE"),
+                ];
+                row.resize(10, text("NO"));
+                row
+            });
+            planner.catalog().views().map(row).chain(system).collect()
         },
     },
     Definition {
@@ -259,6 +285,11 @@ pub(super) const INFORMATION: &[Definition] = &[
             "is_self_referencing",
             "is_identity",
             "identity_generation",
+            "identity_start",
+            "identity_increment",
+            "identity_maximum",
+            "identity_minimum",
+            "identity_cycle",
             "is_generated",
             "generation_expression",
             "is_updatable",
@@ -323,6 +354,8 @@ struct Listed<'a> {
     generated: Value,
     not_null: bool,
     identity: Option<Identity>,
+    /// What counts for an identity column.
+    sequence: Option<&'a SequenceDef>,
     domain: Option<&'a TypeRecord>,
     updatable: bool,
 }
@@ -369,6 +402,11 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                         .and_then(|record| record.domain())
                         .is_some_and(|domain| domain.not_null),
                 identity: column.identity,
+                sequence: column.identity.and_then(|_| {
+                    let mut all = planner.catalog().sequences();
+                    let own = all.find(|sequence| sequence.owned_by == Some((table.id, number)));
+                    own.map(|sequence| &**sequence)
+                }),
                 domain: super::types::domain_of(planner, table.id, number),
                 updatable: true,
             };
@@ -388,8 +426,29 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                 generated: Value::Null,
                 not_null: false,
                 identity: None,
+                sequence: None,
                 domain: None,
                 updatable: false,
+            };
+            rows.push(column_row(planner, &listed));
+        }
+    }
+    for layout in layout::all() {
+        for (column, position) in layout.columns.iter().zip(1..) {
+            let listed = Listed {
+                schema: layout.schema,
+                relation: layout.name,
+                name: column.name,
+                position,
+                ty: column.ty,
+                modifier: column.modifier,
+                default: Value::Null,
+                generated: Value::Null,
+                not_null: column.not_null,
+                identity: None,
+                sequence: None,
+                domain: None,
+                updatable: layout.kind == "r",
             };
             rows.push(column_row(planner, &listed));
         }
@@ -445,6 +504,10 @@ pub(super) fn measures(ty: SqlType, modifier: TypeMod) -> Vec<Value> {
 fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
     let yes_or_no = |yes: bool| text(if yes { "YES" } else { "NO" });
     let (schema, name) = super::types::place_of(planner, column.ty);
+    let counts = |number: fn(&SequenceDef) -> i64| match column.sequence {
+        Some(sequence) => text(&number(sequence).to_string()),
+        None => Value::Null,
+    };
     let of_domain = |word: &str| column.domain.map_or(Value::Null, |_| text(word));
     let mut row = vec![
         text(planner.context.database),
@@ -472,6 +535,11 @@ fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
             Some(Identity::ByDefault) => text("BY DEFAULT"),
             None => Value::Null,
         },
+        counts(|sequence| sequence.start),
+        counts(|sequence| sequence.increment),
+        counts(|sequence| sequence.max),
+        counts(|sequence| sequence.min),
+        yes_or_no(column.sequence.is_some_and(|sequence| sequence.cycle)),
         text(match column.generated {
             Value::Null => "NEVER",
             _ => "ALWAYS",
