@@ -16,6 +16,7 @@
 //! no record of its own but must have an OID.
 
 use crate::catalog::CatalogChange;
+use crate::system::collation_of;
 use quintet_base::{
     ConstraintId, IndexId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState,
     SqlType, TableId, TypeMod,
@@ -672,6 +673,21 @@ impl TableRecord {
             .iter()
             .find(|(other, _)| *other == index);
         found.map_or(&[], |(_, directions)| directions)
+    }
+
+    /// The collation of a column: its own, or its type's; 0 if it has none.
+    pub fn collation(&self, column: usize) -> u32 {
+        let mut all = self.more.collations.iter();
+        let own = all.find(|(other, _)| *other == column);
+        own.map_or_else(|| collation_of(self.columns[column].ty), |(_, own)| *own)
+    }
+
+    /// Gives a column a collation; `None`: its type's.
+    pub fn set_collation(&mut self, column: usize, collation: Option<u32>) {
+        self.more.collations.retain(|(other, _)| *other != column);
+        let ty = self.columns[column].ty;
+        let own = collation.filter(|collation| *collation != collation_of(ty));
+        self.more.collations.extend(own.map(|own| (column, own)));
     }
 
     /// What an index was asked for with beyond its key, if anything.

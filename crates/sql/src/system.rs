@@ -68,6 +68,7 @@ mod views;
 pub use describe::Known;
 pub(crate) use describe::direction_words;
 pub(crate) use operator_classes::{ClassFor, class_for};
+pub(crate) use type_layout::{COLLATIONS, collation_of};
 pub(crate) use routines::descriptions;
 pub(crate) use sequences::{SEQUENCE_COLUMNS, of_sequence};
 

@@ -106,6 +106,7 @@ pub(super) fn columns(
             record.more.domains.push((place, domain));
         }
         record.columns.push(new);
+        record.set_collation(place, Some(like.other.collation(number)));
         like.places.insert(number, place);
     }
     Ok(like)

@@ -14,6 +14,7 @@ use crate::names::{self, inner, required};
 use crate::parse::expression_text;
 use crate::planner::Planner;
 use crate::records::{ColumnRecord, OnCommit, TableMore, TableRecord};
+use crate::system::{COLLATIONS, collation_of};
 use crate::scope::Scope;
 use crate::types;
 use pg_query::NodeEnum;
@@ -176,9 +177,6 @@ pub(super) fn add_column(
         return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, column.location));
     }
     let number = new_place(record)?;
-    if let Some(clause) = column.coll_clause.as_deref() {
-        check_collation(planner, &names::strings(&clause.collname), clause.location)?;
-    }
     let type_name = required(column.type_name.as_ref())?;
     let serial = match types::plain_name(planner, type_name)
         .unwrap_or_default()
@@ -197,6 +195,7 @@ pub(super) fn add_column(
         let message = format!("column \"{name}\" has pseudo-type {ty}");
         return Err(planner.error(SqlState::INVALID_TABLE_DEFINITION, message, column.location));
     }
+    let collation = collation(planner, column, ty)?;
     if let Some(domain) = domain {
         record.more.domains.push((number, domain.id));
     }
@@ -246,7 +245,31 @@ pub(super) fn add_column(
         }
     }
     record.columns.push(new);
+    record.set_collation(number, collation);
     Ok(())
+}
+
+/// The collation that a column's definition asks for, if it does.
+///
+/// # Errors
+/// `42804` if its type has none, `0A000` for one that does not compare bytes.
+pub(super) fn collation(
+    planner: &Planner,
+    column: &ColumnDef,
+    ty: SqlType,
+) -> SqlResult<Option<u32>> {
+    let Some(clause) = column.coll_clause.as_deref() else {
+        return Ok(None);
+    };
+    let name = names::strings(&clause.collname);
+    check_collation(planner, &name, clause.location)?;
+    if collation_of(ty) == 0 {
+        let message = format!("collations are not supported by type {ty}");
+        return Err(planner.error(SqlState::DATATYPE_MISMATCH, message, clause.location));
+    }
+    let mut known = COLLATIONS.iter();
+    let found = known.find(|(_, known)| Some(known) == name.last());
+    Ok(found.map(|(number, _)| *number))
 }
 
 /// What a column's constraints have said of it so far.

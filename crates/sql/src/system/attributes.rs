@@ -170,6 +170,7 @@ fn attributes(planner: &Planner) -> Vec<Vec<Value>> {
                     column.not_null,
                 )
             });
+            row[ATTRIBUTE_COLLATION] = oid(record.map_or(0, |record| record.collation(number)));
             if let Some(domain) = domain_of(planner, table.id, number) {
                 row[ATTRIBUTE_TYPE] = oid(domain.id);
                 row[ATTRIBUTE_MODIFIER] = Value::Int4(-1);
@@ -224,9 +225,8 @@ fn of_index(
             ..plain(own, name, column.ty, number, false)
         });
         // What is stored along is not compared.
-        if number > keys.len() {
-            row[ATTRIBUTE_COLLATION] = oid(0);
-        }
+        let collation = shape.collations.get(number - 1).copied();
+        row[ATTRIBUTE_COLLATION] = oid(collation.unwrap_or(0));
         row
     };
     all.map(row).collect()

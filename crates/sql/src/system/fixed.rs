@@ -6,7 +6,7 @@
 use super::index_properties::{BRIN, BTREE, HASH};
 use super::layout::Layout;
 use super::type_functions::{self, functions};
-use super::type_layout::{alignment_of, collation_of, storage_of};
+use super::type_layout::{COLLATIONS, alignment_of, collation_of, storage_of};
 use super::{DATABASE, Definition, OWNER, PG_CATALOG, flag, oid, text, type_name};
 use crate::kept_settings::KEPT_SETTINGS;
 use crate::planner::Planner;
@@ -164,10 +164,10 @@ pub(super) const RELATIONS: &[Definition] = &[
             "collctype",
         ],
         rows: |_| {
-            let row = |(number, name, provider): (u32, &str, &str)| {
-                let own = match provider {
-                    "c" => text(name),
-                    _ => Value::Null,
+            let row = |(number, name): (u32, &str)| {
+                let (provider, own) = match name {
+                    "default" => ("d", Value::Null),
+                    name => ("c", text(name)),
                 };
                 vec![
                     oid(number),
@@ -181,9 +181,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                     own,
                 ]
             };
-            [(100, "default", "d"), (950, "C", "c"), (951, "POSIX", "c")]
-                .map(row)
-                .into()
+            COLLATIONS.map(row).into()
         },
     },
     Definition {

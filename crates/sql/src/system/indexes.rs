@@ -7,7 +7,6 @@
 use super::attributes::index_names;
 use super::index_properties::method;
 use super::operator_classes::{class_named, class_of};
-use super::type_layout::collation_of;
 use super::{Definition, flag, oid, primary_key_oid, print, short};
 use crate::catalog::Catalog;
 use crate::draft::name_of;
@@ -147,6 +146,8 @@ pub(super) struct IndexShape {
     pub directions: Vec<(bool, bool)>,
     /// For each of the key's columns, its operator class, and its name if it is not the type's own.
     pub classes: Vec<(u32, Option<String>)>,
+    /// For each of the key's columns, its collation.
+    pub collations: Vec<u32>,
 }
 
 impl IndexShape {
@@ -188,6 +189,7 @@ pub(super) fn shape_of(
             None => (class_of(method, ty), None),
         }
     };
+    let collation = |column: usize| record.map_or(0, |record| record.collation(column));
     let types = keys.iter().map(|&column| table.columns[column].ty);
     IndexShape {
         method,
@@ -197,10 +199,8 @@ pub(super) fn shape_of(
             [] => vec![(false, false); keys.len()],
             given => given.to_vec(),
         },
-        classes: types
-            .enumerate()
-            .map(|(place, ty)| class(place, ty))
-            .collect(),
+        collations: keys.iter().map(|&column| collation(column)).collect(),
+        classes: types.enumerate().map(|(place, ty)| class(place, ty)).collect(),
     }
 }
 
@@ -252,11 +252,7 @@ fn index(
         flag(true),
         flag(false),
         key_numbers(table, &shape),
-        oids(
-            columns
-                .iter()
-                .map(|&column| collation_of(table.columns[column].ty)),
-        ),
+        oids(shape.collations.iter().copied()),
         oids(shape.classes.iter().map(|(class, _)| *class)),
         options(&shape),
         print::index_expressions(planner, table, number),

@@ -4,8 +4,11 @@
 
 use quintet_base::SqlType;
 
+/// Collations by their numbers and names. All of them compare bytes.
+pub(crate) const COLLATIONS: [(u32, &str); 3] = [(100, "default"), (950, "C"), (951, "POSIX")];
+
 /// The collation that values of a type have: PostgreSQL's number of `default`, or of `C` for names.
-pub(super) fn collation_of(ty: SqlType) -> u32 {
+pub(crate) fn collation_of(ty: SqlType) -> u32 {
     match ty.element().unwrap_or(ty) {
         SqlType::Text | SqlType::Varchar | SqlType::Bpchar => 100,
         SqlType::Name => 950,

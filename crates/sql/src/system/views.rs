@@ -5,6 +5,7 @@
 
 use super::constraints::printed_check;
 use super::indexes::{all_indexes, part_indexes};
+use super::type_layout::{COLLATIONS, collation_of};
 use super::{Definition, Known, flag, layout, text};
 use crate::planner::Planner;
 use crate::records::MatviewRecord;
@@ -275,6 +276,9 @@ pub(super) const INFORMATION: &[Definition] = &[
             "numeric_precision_radix",
             "numeric_scale",
             "datetime_precision",
+            "collation_catalog",
+            "collation_schema",
+            "collation_name",
             "domain_catalog",
             "domain_schema",
             "domain_name",
@@ -357,6 +361,7 @@ struct Listed<'a> {
     /// What counts for an identity column.
     sequence: Option<&'a SequenceDef>,
     domain: Option<&'a TypeRecord>,
+    collation: u32,
     updatable: bool,
 }
 
@@ -408,6 +413,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                     own.map(|sequence| &**sequence)
                 }),
                 domain: super::types::domain_of(planner, table.id, number),
+                collation: record.map_or(0, |record| record.collation(number)),
                 updatable: true,
             };
             rows.push(column_row(planner, &listed));
@@ -428,6 +434,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                 identity: None,
                 sequence: None,
                 domain: None,
+                collation: collation_of(column.ty),
                 updatable: false,
             };
             rows.push(column_row(planner, &listed));
@@ -448,6 +455,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                 identity: None,
                 sequence: None,
                 domain: None,
+                collation: collation_of(column.ty),
                 updatable: layout.kind == "r",
             };
             rows.push(column_row(planner, &listed));
@@ -520,6 +528,13 @@ fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
         text(&super::schema::data_type(column.ty)),
     ];
     row.extend(measures(column.ty, column.modifier));
+    // The usual one is not told.
+    let mut collations = COLLATIONS.iter().filter(|(_, name)| *name != "default");
+    let of_collation = |(_, name): &(u32, &str)| {
+        [planner.context.database, "pg_catalog", name].map(text)
+    };
+    let collation = collations.find(|(number, _)| *number == column.collation);
+    row.extend(collation.map_or([const { Value::Null }; 3], of_collation));
     row.extend([
         of_domain(planner.context.database),
         of_domain(column.domain.map_or("", |domain| &domain.schema)),

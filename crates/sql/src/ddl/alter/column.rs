@@ -211,6 +211,7 @@ impl Change<'_, '_, '_> {
             .more
             .domains
             .retain(|(other, _)| *other != number);
+        self.record.set_collation(number, None);
         let column = &mut self.record.columns[number];
         column.dropped = true;
         column.missing = None;

@@ -6,7 +6,7 @@
 
 use super::Change;
 use crate::ddl::constraint::scope_of;
-use crate::ddl::table::default_text;
+use crate::ddl::table::{collation, default_text};
 use crate::ddl::{generated, hidden, partition, view};
 use crate::expr::Binder;
 use crate::names::{self, inner, required};
@@ -28,11 +28,13 @@ impl Change<'_, '_, '_> {
         let type_name = required(definition.type_name.as_ref())?;
         let (ty, modifier, domain) = types::resolve_any(self.planner(), type_name)?;
         let domain = domain.map(|domain| domain.id);
+        let collation = collation(self.planner(), definition, ty)?;
         let column = &self.record.columns[number];
         if (column.ty, column.modifier) == (ty, modifier)
             && definition.raw_default.is_none()
             && domain == self.record.domain(number)
         {
+            self.record.set_collation(number, collation);
             return Ok(());
         }
         let old = column.clone();
@@ -98,6 +100,8 @@ impl Change<'_, '_, '_> {
         column.ty = ty;
         column.modifier = modifier;
         column.missing = None;
+        self.record.set_collation(number, collation);
+        let column = &self.record.columns[number];
         if let Some(text) = column.default.clone() {
             let node = parse_expression(&text)?;
             let column = column.clone();
