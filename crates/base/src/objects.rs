@@ -168,6 +168,11 @@ fn mark_label(value: EnumValue) -> String {
     format!("{MARK}{}.{}{MARK}", value.ty, value.place)
 }
 
+/// Whether [`name_marked`] may find something in a text.
+pub fn is_marked(text: &str) -> bool {
+    text.contains(MARK)
+}
+
 /// The number of a type, and the place of a label of it.
 fn read_mark(inside: &str) -> Option<(u32, Option<u32>)> {
     match inside.split_once('.') {

@@ -75,6 +75,7 @@ pub(crate) use sequences::{SEQUENCE_COLUMNS, of_sequence};
 use crate::catalog::Catalog;
 use crate::planner::Planner;
 use layout::Layout;
+use quintet_base::objects::is_marked;
 use quintet_base::{RoutineId, SequenceId, SqlType, TableId, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::plan::Plan;
@@ -201,7 +202,7 @@ fn rows_of(planner: &Planner, layout: &Layout, definition: &Definition) -> Vec<V
         definition.name
     );
     let named = |value: Value| match value {
-        Value::Text(text) => Value::text(planner.with_type_names(text.to_string())),
+        Value::Text(text) if is_marked(&text) => Value::text(planner.with_type_names(text.to_string())),
         value => value,
     };
     let row = |mut given: Vec<Value>| {
