@@ -425,7 +425,9 @@ impl Catalog {
         if let Some((_, own)) = collations.find(|(of, _)| *of == at) {
             let mut known = system::COLLATIONS.iter();
             let name = known.find(|(number, _)| number == own);
-            text += &name.map_or_else(String::new, |(_, name)| format!(" COLLATE {}", quoted(name)));
+            text += &name.map_or_else(String::new, |(_, name)| {
+                format!(" COLLATE {}", quoted(name))
+            });
         }
         if let Some(source) = record.generated(at) {
             text += &format!(" GENERATED ALWAYS AS ({source}) STORED");

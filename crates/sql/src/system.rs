@@ -68,9 +68,9 @@ mod views;
 pub use describe::Known;
 pub(crate) use describe::direction_words;
 pub(crate) use operator_classes::{ClassFor, class_for};
-pub(crate) use type_layout::{COLLATIONS, collation_of};
 pub(crate) use routines::descriptions;
 pub(crate) use sequences::{SEQUENCE_COLUMNS, of_sequence};
+pub(crate) use type_layout::{COLLATIONS, collation_of};
 
 use crate::catalog::Catalog;
 use crate::planner::Planner;
@@ -202,7 +202,9 @@ fn rows_of(planner: &Planner, layout: &Layout, definition: &Definition) -> Vec<V
         definition.name
     );
     let named = |value: Value| match value {
-        Value::Text(text) if is_marked(&text) => Value::text(planner.with_type_names(text.to_string())),
+        Value::Text(text) if is_marked(&text) => {
+            Value::text(planner.with_type_names(text.to_string()))
+        }
         value => value,
     };
     let row = |mut given: Vec<Value>| {

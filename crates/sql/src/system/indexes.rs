@@ -200,7 +200,10 @@ pub(super) fn shape_of(
             given => given.to_vec(),
         },
         collations: keys.iter().map(|&column| collation(column)).collect(),
-        classes: types.enumerate().map(|(place, ty)| class(place, ty)).collect(),
+        classes: types
+            .enumerate()
+            .map(|(place, ty)| class(place, ty))
+            .collect(),
     }
 }
 

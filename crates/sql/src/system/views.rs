@@ -245,17 +245,19 @@ pub(super) const INFORMATION: &[Definition] = &[
                 row
             };
             // How they are made is no query.
-            let system = layout::all().filter(|layout| layout.kind == "v").map(|layout| {
-                let mut row = vec![
-                    text(planner.context.database),
-                    text(layout.schema),
-                    text(layout.name),
-                    Value::Null,
-                    text("NONE"),
-                ];
-                row.resize(10, text("NO"));
-                row
-            });
+            let system = layout::all()
+                .filter(|layout| layout.kind == "v")
+                .map(|layout| {
+                    let mut row = vec![
+                        text(planner.context.database),
+                        text(layout.schema),
+                        text(layout.name),
+                        Value::Null,
+                        text("NONE"),
+                    ];
+                    row.resize(10, text("NO"));
+                    row
+                });
             planner.catalog().views().map(row).chain(system).collect()
         },
     },
@@ -530,9 +532,8 @@ fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
     row.extend(measures(column.ty, column.modifier));
     // The usual one is not told.
     let mut collations = COLLATIONS.iter().filter(|(_, name)| *name != "default");
-    let of_collation = |(_, name): &(u32, &str)| {
-        [planner.context.database, "pg_catalog", name].map(text)
-    };
+    let of_collation =
+        |(_, name): &(u32, &str)| [planner.context.database, "pg_catalog", name].map(text);
     let collation = collations.find(|(number, _)| *number == column.collation);
     row.extend(collation.map_or([const { Value::Null }; 3], of_collation));
     row.extend([
