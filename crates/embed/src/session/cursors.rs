@@ -6,6 +6,7 @@
 
 use super::planning::{Prepared, are_typed};
 use super::portal::{Portal, PortalState, no_portal, portal_is_there};
+use super::portals::ShownCursor;
 use super::{Mode, Session};
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::limits::HELD_BYTES_MAX;
@@ -93,7 +94,8 @@ impl Session {
             true => self.declare_whole(portal, cursor),
             false => {
                 let made = self.cursor_of(portal, &cursor.name, &cursor.query)?;
-                self.portals.put(&cursor.name, made);
+                let shown = self.shown_cursor(portal, cursor);
+                self.portals.declare(&cursor.name, made, shown);
                 Ok(None)
             }
         }
@@ -127,8 +129,20 @@ impl Session {
             false => PortalState::Rows(rows.rows),
         };
         (cursor.rows, cursor.told, cursor.held) = (0, 0, wanted.hold);
-        self.portals.put(&wanted.name, cursor);
+        let shown = self.shown_cursor(portal, wanted);
+        self.portals.declare(&wanted.name, cursor, shown);
         Ok(None)
+    }
+
+    /// What `pg_cursors` says of a cursor that a portal declares.
+    fn shown_cursor(&self, portal: &Portal, cursor: &Declare) -> ShownCursor {
+        let sent = portal.text.as_deref();
+        ShownCursor {
+            text: sent.unwrap_or(portal.prepared.text()).to_string(),
+            hold: cursor.hold,
+            scroll: cursor.scroll,
+            at: self.host.transaction_time,
+        }
     }
 
     /// A portal for a cursor's query.

@@ -244,7 +244,7 @@ impl Session {
                 return self.fetch(portal, (name, *way, *discard), sink);
             }
             Command::Close(Some(name)) => {
-                if self.portals.take(name).is_none() {
+                if !self.portals.close(name) {
                     return Err(no_portal(name));
                 }
             }

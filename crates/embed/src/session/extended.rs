@@ -251,8 +251,9 @@ impl Session {
             self.note_error(error);
         }
         let over = matches!(result, Ok(Step::Done(_)) | Err(_)) && self.ends != ends;
-        if !over {
-            self.portals.put_back(name, taken);
+        match over {
+            true => self.portals.forget(&name),
+            false => self.portals.put_back(name, taken),
         }
         result
     }
@@ -265,7 +266,7 @@ impl Session {
 
     /// Forgets a portal; an unknown name is fine.
     pub fn close_portal(&mut self, name: &str) {
-        self.portals.take(name);
+        self.portals.close(name);
     }
 
     /// What a statement returns, looking through EXECUTE and FETCH.

@@ -6,6 +6,7 @@
 
 use super::Session;
 use super::activity::{Asker, records};
+use super::portals::CursorNames;
 use super::prepared::PreparedNames;
 use crate::channels::Ear;
 use crate::database::{Inner, Schema};
@@ -20,6 +21,7 @@ struct SessionObjects {
     db: Weak<Inner>,
     ear: Arc<Ear>,
     prepared: PreparedNames,
+    cursors: CursorNames,
     schema: Arc<Schema>,
     path: String,
     user: Who,
@@ -67,6 +69,9 @@ impl Objects for SessionObjects {
         if (function, asked) == ("live()", Some("pg_prepared_statements")) {
             return Ok(records(self.prepared.rows()));
         }
+        if (function, asked) == ("live()", Some("pg_cursors")) {
+            return Ok(records(self.cursors.rows()));
+        }
         if let Some(db) = self.db.upgrade() {
             if function == "pg_listening_channels" {
                 let names = db.channels.of(&self.ear).into_iter().map(Value::text);
@@ -100,6 +105,7 @@ impl Session {
             db: Arc::downgrade(&self.db),
             ear: Arc::clone(&self.ear),
             prepared: self.prepared.clone(),
+            cursors: self.portals.cursors.clone(),
             schema: Arc::clone(&self.host.schema),
             path: self.host.settings.path().to_string(),
             user: self.host.who(),

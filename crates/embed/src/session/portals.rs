@@ -1,11 +1,45 @@
 //! The portals of a session by name.
 //!
 //! Relies on: nothing.  Promises: the unnamed one, which almost every statement of a client is run by, is found without a
-//! look into a map.  Does not: know what a name may mean (`extended`, `cursors`).
+//! look into a map; cursors are listed as long as they are there.  Does not: know what a name may mean (`extended`, `cursors`).
 
 use super::portal::Portal;
 use foldhash::fast::RandomState;
-use std::collections::HashMap;
+use parking_lot::Mutex;
+use quintet_base::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A cursor that DECLARE has made, as `pg_cursors` shows it.
+pub(super) struct ShownCursor {
+    /// As it was sent.
+    pub text: String,
+    pub hold: bool,
+    pub scroll: bool,
+    /// When it was made.
+    pub at: i64,
+}
+
+/// The cursors of a session by name. Shared with what names the session's objects.
+#[derive(Clone, Default)]
+pub(super) struct CursorNames(Arc<Mutex<BTreeMap<String, ShownCursor>>>);
+
+impl CursorNames {
+    /// In the order of the relation's columns.
+    pub fn rows(&self) -> Vec<Vec<Value>> {
+        let row = |(name, shown): (&String, &ShownCursor)| {
+            vec![
+                Value::text(name),
+                Value::text(&shown.text),
+                Value::Bool(shown.hold),
+                Value::Bool(false),
+                Value::Bool(shown.scroll),
+                Value::TimestampTz(shown.at),
+            ]
+        };
+        self.0.lock().iter().map(row).collect()
+    }
+}
 
 /// See the module.
 #[derive(Default)]
@@ -13,6 +47,8 @@ pub(super) struct Portals {
     /// That of the name "".
     unnamed: Option<Portal>,
     named: HashMap<String, Portal, RandomState>,
+    /// Those of `named` that are cursors.
+    pub cursors: CursorNames,
 }
 
 impl Portals {
@@ -45,6 +81,26 @@ impl Portals {
         }
     }
 
+    /// Puts a cursor's portal in its place.
+    pub fn declare(&mut self, name: &str, portal: Portal, shown: ShownCursor) {
+        self.put(name, portal);
+        self.cursors.0.lock().insert(name.to_string(), shown);
+    }
+
+    /// Forgets a portal; false if there is none.
+    pub fn close(&mut self, name: &str) -> bool {
+        let found = self.take(name);
+        self.forget(name);
+        found.is_some()
+    }
+
+    /// What was taken out does not come back.
+    pub fn forget(&mut self, name: &str) {
+        if !name.is_empty() {
+            self.cursors.0.lock().remove(name);
+        }
+    }
+
     /// Takes a portal out, with its name.
     pub fn take(&mut self, name: &str) -> Option<(String, Portal)> {
         match name {
@@ -74,6 +130,7 @@ impl Portals {
     pub fn clear(&mut self) {
         self.unnamed = None;
         self.named.clear();
+        self.cursors.0.lock().clear();
     }
 
     /// Forgets those that are not to be kept.
@@ -81,6 +138,8 @@ impl Portals {
         self.unnamed.take_if(|portal| !kept(portal));
         if !self.named.is_empty() {
             self.named.retain(|_, portal| kept(portal));
+            let mut cursors = self.cursors.0.lock();
+            cursors.retain(|name, _| self.named.contains_key(name));
         }
     }
 }

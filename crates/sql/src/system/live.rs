@@ -11,10 +11,11 @@ use quintet_ir::function::Function;
 use quintet_ir::function::sets::{LIVE_ROWS, RECORD_FIELD};
 use quintet_ir::plan::Plan;
 
-const LIVE: [&str; 6] = [
+const LIVE: [&str; 7] = [
     "pg_stat_activity",
     "pg_stat_database",
     "pg_prepared_statements",
+    "pg_cursors",
     "pg_locks",
     "quintet_waits",
     "quintet_contention",
