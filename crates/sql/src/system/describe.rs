@@ -75,10 +75,8 @@ impl<'c> Known<'c> {
                         let name = self.shown(&self.relation(relation)?);
                         Some(if is_array { name + "[]" } else { name })
                     }
-                    None => match pseudo_types::name(number) {
-                        Some(name) => Some(quoted(name)),
-                        None => self.planner().shown_type_number(number),
-                    },
+                    None => pseudo_types::shown(number)
+                        .or_else(|| self.planner().shown_type_number(number)),
                 },
             },
             SqlType::RegNamespace => self.schema_name(number).map(|name| quoted(&name)),

@@ -253,6 +253,7 @@ fn all_types() -> impl Iterator<Item = SqlType> {
 /// PostgreSQL's category of a type, and whether the category prefers it.
 pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
     match ty.family() {
+        TypeFamily::Array if ty == SqlType::RecordArray => ("P", false),
         TypeFamily::Array => ("A", false),
         TypeFamily::Boolean => ("B", true),
         TypeFamily::DateTime => ("D", ty == SqlType::TimestampTz),

@@ -117,7 +117,7 @@ pub(super) fn named(name: &str) -> impl Iterator<Item = &'static BuiltIn> {
 fn type_name(number: u32) -> String {
     match SqlType::from_oid(number) {
         Some(ty) => format_type(ty, TypeMod::NONE),
-        None => pseudo_types::name(number).map_or_else(|| number.to_string(), quoted),
+        None => pseudo_types::shown(number).unwrap_or_else(|| number.to_string()),
     }
 }
 

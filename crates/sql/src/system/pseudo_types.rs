@@ -2,6 +2,7 @@
 //!
 //! Relies on: nothing.  Promises: PostgreSQL's numbers.  Does not: let a column or an expression be of one (42704, 0A000).
 
+use super::print::quoted;
 use super::{OWNER, PG_CATALOG, flag, oid, text};
 use quintet_base::Value;
 
@@ -23,13 +24,12 @@ const ALL: [(u32, &str, i16); 12] = [
 const CSTRING: u32 = 2275;
 const CSTRINGS: u32 = 1263;
 
-/// What the type with this number is called.
-pub(super) fn name(number: u32) -> Option<&'static str> {
+/// What the type with this number is called, as `format_type` prints it.
+pub(super) fn shown(number: u32) -> Option<String> {
     let found = ALL.iter().find(|known| known.0 == number)?;
-    Some(if number == CSTRINGS {
-        "cstring[]"
-    } else {
-        found.1
+    Some(match number {
+        CSTRINGS => "cstring[]".to_string(),
+        _ => quoted(found.1),
     })
 }
 

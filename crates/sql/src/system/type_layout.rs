@@ -27,12 +27,15 @@ pub(super) fn storage_of(ty: SqlType) -> &'static str {
 
 /// How PostgreSQL would align values of a type.
 pub(super) fn alignment_of(ty: SqlType) -> &'static str {
+    let by_eight = |ty: SqlType| match ty {
+        SqlType::Record => true,
+        ty => matches!(ty.type_len(), 8 | 12 | 16) && ty != SqlType::Uuid,
+    };
     match ty.type_len() {
         1 => "c",
         2 => "s",
-        8 | 16 if ty != SqlType::Uuid => "d",
-        _ if matches!(ty, SqlType::Name | SqlType::Uuid) => "c",
-        _ if ty.element().is_some_and(|element| element.type_len() == 8) => "d",
+        _ if matches!(ty, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
+        _ if by_eight(ty.element().unwrap_or(ty)) => "d",
         _ => "i",
     }
 }
