@@ -14,8 +14,9 @@
 //!   for each row that was kept:  AFTER … ROW
 //!   AFTER … STATEMENT
 //! ```
-//! ON CONFLICT DO UPDATE is an INSERT that does nothing about a conflict; where there was one, the row in the way is locked and
-//! updated as an UPDATE would be, and if it has gone meanwhile the INSERT is tried again.
+//! `fire/upsert` has ON CONFLICT DO UPDATE.
+
+mod upsert;
 
 use super::changes::Kept;
 use super::embed::{Embedding, Planned};
@@ -34,12 +35,11 @@ use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
 use quintet_ir::plan::{LockStrength, LockTarget, LockWait, Plan};
 use quintet_ir::routine::{Action, Into, Step};
 use quintet_ir::schema::TableRef;
-use quintet_ir::statement::{
-    Arbiter, ConflictAction, Delete, Insert, OnConflict, OutputColumn, Update,
-};
+use quintet_ir::statement::{ConflictAction, Delete, Insert, OnConflict, OutputColumn, Update};
 use quintet_ir::window::{WindowCall, WindowFrame, WindowFunction};
 use quintet_ir::{Expr, Statement};
 use std::sync::Arc;
+use upsert::Clause;
 
 /// What happens to a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +84,16 @@ struct Behind {
     /// Rows for AFTER … ROW: of an INSERT, of an UPDATE or a DELETE.
     added: Option<Kept>,
     changed: Option<Kept>,
+}
+
+/// What a change of one row came to.
+struct Changed {
+    /// The slot (bigint) with the number of rows changed: 0 or 1.
+    count: usize,
+    /// Slots of the row as it is then; none of one that was removed.
+    row: Vec<usize>,
+    /// Slots of what RETURNING gives, with their types.
+    returned: Vec<(usize, SqlType)>,
 }
 
 /// True if a statement fires triggers.
@@ -366,7 +376,7 @@ impl Embedding<'_, '_> {
             true => visible.iter().map(|(_, ty)| Expr::null(*ty)).collect(),
             false => params(slots, &visible),
         };
-        let given = trigger.arguments.iter().map(|text| Value::text(text));
+        let given = trigger.arguments.iter().map(Value::text);
         let given = Array {
             element: SqlType::Text,
             values: given.collect(),
@@ -468,15 +478,15 @@ impl Embedding<'_, '_> {
         Ok(())
     }
 
-    /// Runs a change of one row whose RETURNING begins with the row as it is then; the slot that says how many rows it has changed, and
-    /// those of what the statement returns.
+    /// Runs a change of one row whose RETURNING begins with the row as it is then, for these slots, and goes on with what the
+    /// statement asks for.
     fn run_one(
         &mut self,
         statement: Statement,
-        row: &[usize],
+        row: Vec<usize>,
         returned: &[Expr],
         visible: &[(usize, SqlType)],
-    ) -> (usize, Vec<(usize, SqlType)>) {
+    ) -> Changed {
         let mut targets: Vec<(usize, Expr)> = Vec::new();
         let kept = row.iter().zip(visible).enumerate();
         targets.extend(kept.map(|(n, (slot, (_, ty)))| (*slot, Expr::Column(n, *ty))));
@@ -495,9 +505,13 @@ impl Embedding<'_, '_> {
                 silent: false,
             },
         });
-        let changed = self.variables.hidden(SqlType::Int8);
-        self.add(Action::RowCount { slot: changed });
-        (changed, slots)
+        let count = self.variables.hidden(SqlType::Int8);
+        self.add(Action::RowCount { slot: count });
+        Changed {
+            count,
+            row,
+            returned: slots,
+        }
     }
 
     /// The condition that a slot of a number of rows is 0.
@@ -540,17 +554,17 @@ impl Embedding<'_, '_> {
                             filter,
                         },
                 }) => {
-                    let update = (assignments.as_slice(), filter.as_ref());
-                    this.upsert(firing, &insert, *arbiter, update, &seen, behind)
+                    let clause = Clause {
+                        arbiter: *arbiter,
+                        assignments,
+                        filter: filter.as_ref(),
+                    };
+                    this.upsert(firing, &insert, clause, &seen, behind)
                 }
                 _ => {
-                    let (changed, returned, row) = this.insert_row(firing, &insert, &seen)?;
-                    let seen = Seen {
-                        new: row,
-                        old: Vec::new(),
-                    };
-                    this.next_if_none(changed)?;
-                    this.behind(Event::Insert, firing, &seen, behind, &returned)
+                    let added = this.insert_row(firing, &insert, &seen)?;
+                    this.next_if_none(added.count)?;
+                    this.added(firing, behind, added)
                 }
             }
         })?;
@@ -580,14 +594,17 @@ impl Embedding<'_, '_> {
             .collect()
     }
 
-    /// Inserts the row at hand, unless there is a conflict that is to be passed over: as [`Embedding::run_one`], and the slots of the row as
-    /// it is then.
-    fn insert_row(
-        &mut self,
-        firing: &Firing,
-        insert: &Insert,
-        seen: &Seen,
-    ) -> SqlResult<(usize, Vec<(usize, SqlType)>, Vec<usize>)> {
+    /// What is done when a row was added.
+    fn added(&mut self, firing: &Firing, behind: &Behind, added: Changed) -> SqlResult<()> {
+        let seen = Seen {
+            new: added.row,
+            old: Vec::new(),
+        };
+        self.behind(Event::Insert, firing, &seen, behind, &added.returned)
+    }
+
+    /// Inserts the row at hand, unless there is a conflict that is to be passed over.
+    fn insert_row(&mut self, firing: &Firing, insert: &Insert, seen: &Seen) -> SqlResult<Changed> {
         let visible = firing.visible();
         let table = &firing.table;
         let mut values: Vec<Expr> = table.columns.iter().map(default_of).collect();
@@ -614,162 +631,7 @@ impl Embedding<'_, '_> {
         });
         // If there is a conflict the row proposed is still asked for.
         let row = self.row_slots(&visible);
-        let (changed, returned) = self.run_one(statement, &row, &asked, &visible);
-        Ok((changed, returned, row))
-    }
-
-    /// INSERT … ON CONFLICT DO UPDATE of one row; see the module.
-    fn upsert(
-        &mut self,
-        firing: &Firing,
-        insert: &Insert,
-        arbiter: Arbiter,
-        (assignments, filter): (&[(usize, Expr)], Option<&Expr>),
-        seen: &Seen,
-        behind: &Behind,
-    ) -> SqlResult<()> {
-        let table = &firing.table;
-        let visible = firing.visible();
-        let key = match arbiter {
-            Arbiter::Primary => table.key_columns(),
-            Arbiter::Index(number) => table.indexes[number].columns.clone(),
-        };
-        if key.iter().any(|n| table.columns[*n].hidden) {
-            let what = "ON CONFLICT DO UPDATE by a partial index or one over an expression, of a table with triggers";
-            return Err(SqlError::unsupported(what));
-        }
-        let slot_of = |slots: &[usize], number: usize| {
-            let place = visible.iter().position(|(n, _)| *n == number)?;
-            slots.get(place).copied()
-        };
-        let done = self.variables.hidden(SqlType::Bool);
-        self.add(Action::Assign {
-            slot: done,
-            value: boolean(false),
-        });
-        let (_, attempt) = self.apart(|this| {
-            let (changed, returned, row) = this.insert_row(firing, insert, seen)?;
-            let there = this.is_none(changed)?;
-            let added = Seen {
-                new: row,
-                old: Vec::new(),
-            };
-            let (_, mut added) =
-                this.apart(|this| this.behind(Event::Insert, firing, &added, behind, &returned))?;
-            added.push(this.step(Action::Exit {
-                depth: 0,
-                when: None,
-            }));
-            this.add(Action::If {
-                branches: vec![(there, Vec::new())],
-                otherwise: added,
-            });
-            // The row in the way.
-            let found: Vec<(usize, usize)> = key
-                .iter()
-                .filter_map(|n| Some((*n, slot_of(&seen.new, *n)?)))
-                .collect();
-            let source = this.rows_by(table, &found)?;
-            let old = this.row_slots(&visible);
-            let keys: Vec<usize> = table.key_columns();
-            let key_slots: Vec<usize> = keys
-                .iter()
-                .map(|n| this.variables.hidden(table.frame_type(*n)))
-                .collect();
-            let mut exprs: Vec<Expr> = visible
-                .iter()
-                .map(|(n, ty)| Expr::Column(*n, *ty))
-                .collect();
-            exprs.extend(keys.iter().map(|n| Expr::Column(*n, table.frame_type(*n))));
-            let types: Vec<SqlType> = exprs.iter().map(Expr::ty).collect();
-            let places = old.iter().chain(&key_slots).zip(types).enumerate();
-            let into = places.map(|(n, (slot, ty))| (*slot, Expr::Column(n, ty)));
-            let into = into.collect();
-            let query = Plan::Project {
-                input: Box::new(locked(table, source)),
-                exprs,
-            };
-            let (_, body) = this.apart(|this| {
-                this.add(Action::Assign {
-                    slot: done,
-                    value: boolean(true),
-                });
-                let width = table.frame_width();
-                let over = |expr: &Expr| -> SqlResult<Expr> {
-                    if expr.has_subquery() {
-                        let what = "a subquery in ON CONFLICT DO UPDATE of a table with triggers";
-                        return Err(SqlError::unsupported(what));
-                    }
-                    let mut missing = false;
-                    let moved = transform(expr, &mut |part| match part {
-                        Expr::Column(place, ty) => {
-                            let slot = match place.checked_sub(width) {
-                                None => slot_of(&old, *place),
-                                Some(proposed) if table.columns[proposed].generated.is_none() => {
-                                    slot_of(&seen.new, proposed)
-                                }
-                                Some(_) => None,
-                            };
-                            missing |= slot.is_none();
-                            slot.map(|slot| Expr::Param(slot, *ty))
-                        }
-                        _ => None,
-                    });
-                    match missing {
-                        true => Err(SqlError::unsupported(
-                            "a generated column of the row proposed, for a table with triggers",
-                        )),
-                        false => Ok(moved),
-                    }
-                };
-                if let Some(filter) = filter {
-                    let holds = over(filter)?;
-                    let (_, otherwise) = this.apart(|this| {
-                        this.add(Action::Continue {
-                            depth: 0,
-                            when: None,
-                        });
-                        Ok(())
-                    })?;
-                    this.add(Action::If {
-                        branches: vec![(holds, Vec::new())],
-                        otherwise,
-                    });
-                }
-                let new = this.row_slots(&visible);
-                for ((number, ty), slot) in visible.iter().zip(&new) {
-                    let assigned = assignments.iter().find(|(column, _)| column == number);
-                    let value = match assigned {
-                        Some((_, value)) => over(value)?,
-                        None => Expr::Param(slot_of(&old, *number).unwrap_or_default(), *ty),
-                    };
-                    this.add(Action::Assign { slot: *slot, value });
-                }
-                let seen = Seen {
-                    new,
-                    old: old.clone(),
-                };
-                this.fire_before(firing, Event::Update, &seen)?;
-                let keyed: Vec<(usize, usize)> =
-                    keys.iter().copied().zip(key_slots.clone()).collect();
-                let asked = insert.returning.clone().unwrap_or_default();
-                let (changed, returned) = this.update_row(firing, &keyed, &seen, &asked)?;
-                this.next_if_none(changed)?;
-                this.behind(Event::Update, firing, &seen, behind, &returned)
-            })?;
-            this.add(Action::ForRow {
-                statement: Statement::Query(query),
-                into,
-                body,
-            });
-            this.add(Action::Exit {
-                depth: 0,
-                when: Some(Expr::Param(done, SqlType::Bool)),
-            });
-            Ok(())
-        })?;
-        self.add(Action::Loop { body: attempt });
-        Ok(())
+        Ok(self.run_one(statement, row, &asked, &visible))
     }
 
     fn fire_update(&mut self, firing: &Firing, update: Update, behind: &Behind) -> SqlResult<()> {
@@ -793,10 +655,9 @@ impl Embedding<'_, '_> {
         };
         let (_, body) = self.apart(|this| {
             this.fire_before(firing, Event::Update, &seen)?;
-            let (changed, returned) =
-                this.update_row(firing, &rows.keys, &seen, &rows.returning)?;
-            this.next_if_none(changed)?;
-            this.behind(Event::Update, firing, &seen, behind, &returned)
+            let changed = this.update_row(firing, &rows.keys, &seen, &rows.returning)?;
+            this.next_if_none(changed.count)?;
+            this.behind(Event::Update, firing, &seen, behind, &changed.returned)
         })?;
         self.add(Action::ForRow {
             statement,
@@ -813,7 +674,7 @@ impl Embedding<'_, '_> {
         keys: &[(usize, usize)],
         seen: &Seen,
         asked: &[Expr],
-    ) -> SqlResult<(usize, Vec<(usize, SqlType)>)> {
+    ) -> SqlResult<Changed> {
         let visible = firing.visible();
         let table = &firing.table;
         let source = self.rows_by(table, keys)?;
@@ -833,7 +694,7 @@ impl Embedding<'_, '_> {
             assignments,
             returning: Some(returning),
         });
-        Ok(self.run_one(statement, &seen.new, asked, &visible))
+        Ok(self.run_one(statement, seen.new.clone(), asked, &visible))
     }
 
     fn fire_delete(&mut self, firing: &Firing, delete: Delete, behind: &Behind) -> SqlResult<()> {
@@ -853,9 +714,9 @@ impl Embedding<'_, '_> {
                 source,
                 returning: Some(rows.returning.clone()).filter(|asked| !asked.is_empty()),
             });
-            let (changed, returned) = this.run_one(statement, &[], &rows.returning, &visible);
-            this.next_if_none(changed)?;
-            this.behind(Event::Delete, firing, &seen, behind, &returned)
+            let removed = this.run_one(statement, Vec::new(), &rows.returning, &visible);
+            this.next_if_none(removed.count)?;
+            this.behind(Event::Delete, firing, &seen, behind, &removed.returned)
         })?;
         self.add(Action::ForRow {
             statement,

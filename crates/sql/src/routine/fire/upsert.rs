@@ -1,0 +1,239 @@
+//! INSERT … ON CONFLICT DO UPDATE of one row of a table with triggers.
+//!
+//! Relies on: `fire`.  Promises: the row is inserted, or the one in the way goes through the triggers of an UPDATE, or is left
+//! alone by the clause's WHERE; if it has gone before it could be locked, the INSERT is tried again.
+//! Does not: queries in the clause, or partial indexes and those over expressions as what decides (0A000).
+//!
+//! ```text
+//!   loop:  INSERT … ON CONFLICT (key) DO NOTHING     one row: behind it, and out
+//!          for the row with the key, locked:  WHERE ─► BEFORE UPDATE ─► the change ─► behind it
+//!          out, if there was such a row
+//! ```
+
+use super::{Behind, Event, Firing, Seen, boolean, locked};
+use crate::rewrite::transform;
+use crate::routine::embed::Embedding;
+use quintet_base::{SqlError, SqlResult, SqlType};
+use quintet_ir::plan::Plan;
+use quintet_ir::routine::Action;
+use quintet_ir::statement::{Arbiter, Insert};
+use quintet_ir::{Expr, Statement};
+
+/// What DO UPDATE says.
+pub(super) struct Clause<'u> {
+    pub arbiter: Arbiter,
+    pub assignments: &'u [(usize, Expr)],
+    pub filter: Option<&'u Expr>,
+}
+
+/// A row proposed and the one that is in its way.
+struct Clash<'u> {
+    firing: &'u Firing,
+    clause: Clause<'u>,
+    visible: Vec<(usize, SqlType)>,
+    /// Slots of the row proposed, and of the one that is there.
+    proposed: Vec<usize>,
+    there: Vec<usize>,
+    /// Places of the latter's key in the table's frame, with their slots.
+    keys: Vec<(usize, usize)>,
+}
+
+impl Clash<'_> {
+    /// The slot of a column of one of the rows.
+    fn slot(&self, row: &[usize], number: usize) -> Option<usize> {
+        let place = self.visible.iter().position(|(n, _)| *n == number)?;
+        row.get(place).copied()
+    }
+
+    /// An expression of the clause, over the slots of both rows.
+    fn over_slots(&self, expr: &Expr) -> SqlResult<Expr> {
+        if expr.has_subquery() {
+            let what = "a subquery in ON CONFLICT DO UPDATE of a table with triggers";
+            return Err(SqlError::unsupported(what));
+        }
+        let table = &self.firing.table;
+        let mut missing = false;
+        let moved = transform(expr, &mut |part| match part {
+            Expr::Column(place, ty) => {
+                let slot = match place.checked_sub(table.frame_width()) {
+                    None => self.slot(&self.there, *place),
+                    Some(number) if table.columns[number].generated.is_none() => {
+                        self.slot(&self.proposed, number)
+                    }
+                    Some(_) => None,
+                };
+                missing |= slot.is_none();
+                slot.map(|slot| Expr::Param(slot, *ty))
+            }
+            _ => None,
+        });
+        match missing {
+            false => Ok(moved),
+            true => Err(SqlError::unsupported(
+                "a generated column of the row proposed, for a table with triggers",
+            )),
+        }
+    }
+}
+
+impl Embedding<'_, '_> {
+    /// The steps for the row at hand; see the module.
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub(super) fn upsert(
+        &mut self,
+        firing: &Firing,
+        insert: &Insert,
+        clause: Clause<'_>,
+        seen: &Seen,
+        behind: &Behind,
+    ) -> SqlResult<()> {
+        let table = &firing.table;
+        let visible = firing.visible();
+        let key = match clause.arbiter {
+            Arbiter::Primary => table.key_columns(),
+            Arbiter::Index(number) => table.indexes[number].columns.clone(),
+        };
+        if key.iter().any(|n| table.columns[*n].hidden) {
+            let what = "ON CONFLICT DO UPDATE by a partial index or one over an expression, of a table with triggers";
+            return Err(SqlError::unsupported(what));
+        }
+        let there = self.row_slots(&visible);
+        let keys = table.key_columns().into_iter();
+        let keys = keys.map(|n| (n, self.variables.hidden(table.frame_type(n))));
+        let clash = Clash {
+            firing,
+            clause,
+            proposed: seen.new.clone(),
+            there,
+            keys: keys.collect(),
+            visible,
+        };
+        let done = self.variables.hidden(SqlType::Bool);
+        self.add(Action::Assign {
+            slot: done,
+            value: boolean(false),
+        });
+        let (_, body) = self.apart(|this| {
+            this.insert_unless_there(firing, insert, seen, behind)?;
+            let found = key
+                .iter()
+                .filter_map(|n| Some((*n, clash.slot(&seen.new, *n)?)));
+            let source = this.rows_by(table, &found.collect::<Vec<_>>())?;
+            let (query, into) = clash.row_there(source);
+            let (_, body) = this.apart(|this| {
+                this.add(Action::Assign {
+                    slot: done,
+                    value: boolean(true),
+                });
+                this.update_there(&clash, insert, behind)
+            })?;
+            this.add(Action::ForRow {
+                statement: Statement::Query(query),
+                into,
+                body,
+            });
+            this.add(Action::Exit {
+                depth: 0,
+                when: Some(Expr::Param(done, SqlType::Bool)),
+            });
+            Ok(())
+        })?;
+        self.add(Action::Loop { body });
+        Ok(())
+    }
+
+    /// The INSERT; if the row was added, the loop around is left.
+    fn insert_unless_there(
+        &mut self,
+        firing: &Firing,
+        insert: &Insert,
+        seen: &Seen,
+        behind: &Behind,
+    ) -> SqlResult<()> {
+        let added = self.insert_row(firing, insert, seen)?;
+        let is_there = self.is_none(added.count)?;
+        let (_, otherwise) = self.apart(|this| {
+            this.added(firing, behind, added)?;
+            this.add(Action::Exit {
+                depth: 0,
+                when: None,
+            });
+            Ok(())
+        })?;
+        self.add(Action::If {
+            branches: vec![(is_there, Vec::new())],
+            otherwise,
+        });
+        Ok(())
+    }
+
+    /// The UPDATE of the row in the way, in a loop over it.
+    fn update_there(
+        &mut self,
+        clash: &Clash<'_>,
+        insert: &Insert,
+        behind: &Behind,
+    ) -> SqlResult<()> {
+        if let Some(filter) = clash.clause.filter {
+            let holds = clash.over_slots(filter)?;
+            let alone = self.step(Action::Continue {
+                depth: 0,
+                when: None,
+            });
+            self.add(Action::If {
+                branches: vec![(holds, Vec::new())],
+                otherwise: vec![alone],
+            });
+        }
+        let new = self.row_slots(&clash.visible);
+        let columns = clash.visible.iter().zip(&clash.there).zip(&new);
+        for (((number, ty), old), slot) in columns {
+            let mut assigned = clash.clause.assignments.iter();
+            let value = match assigned.find(|(column, _)| column == number) {
+                Some((_, value)) => clash.over_slots(value)?,
+                None => Expr::Param(*old, *ty),
+            };
+            self.add(Action::Assign { slot: *slot, value });
+        }
+        let seen = Seen {
+            new,
+            old: clash.there.clone(),
+        };
+        self.fire_before(clash.firing, Event::Update, &seen)?;
+        let asked = insert.returning.clone().unwrap_or_default();
+        let changed = self.update_row(clash.firing, &clash.keys, &seen, &asked)?;
+        self.next_if_none(changed.count)?;
+        self.behind(
+            Event::Update,
+            clash.firing,
+            &seen,
+            behind,
+            &changed.returned,
+        )
+    }
+}
+
+impl Clash<'_> {
+    /// The query of the row in the way, which it locks, and where its values go.
+    fn row_there(&self, source: Plan) -> (Plan, Vec<(usize, Expr)>) {
+        let table = &self.firing.table;
+        let columns = self.visible.iter().map(|(n, ty)| Expr::Column(*n, *ty));
+        let keys = self.keys.iter();
+        let keys = keys.map(|(n, _)| Expr::Column(*n, table.frame_type(*n)));
+        let exprs: Vec<Expr> = columns.chain(keys).collect();
+        let slots = self
+            .there
+            .iter()
+            .chain(self.keys.iter().map(|(_, slot)| slot));
+        let places = slots.zip(&exprs).enumerate();
+        let into = places.map(|(n, (slot, expr))| (*slot, Expr::Column(n, expr.ty())));
+        let into = into.collect();
+        let query = Plan::Project {
+            input: Box::new(locked(table, source)),
+            exprs,
+        };
+        (query, into)
+    }
+}
