@@ -355,3 +355,37 @@ fn copy_quotes_the_columns_that_it_is_told_to() {
     let refused = state(&mut c, "copy (select 1 as a) to stdout (force_quote *)");
     assert_eq!(refused, SqlState::FEATURE_NOT_SUPPORTED);
 }
+
+/// Advisory locks beside constants, cast, and in FROM.
+#[test]
+fn advisory_locks_are_called_in_the_forms_that_clients_write() {
+    let (_dir, db) = open();
+    let (mut a, mut b) = (db.client().unwrap(), db.client().unwrap());
+    assert_eq!(
+        rows(
+            &mut a,
+            "select pg_advisory_lock(3853314791062309107), 1, 'x' as name"
+        ),
+        ["|1|x"]
+    );
+    assert_eq!(
+        rows(&mut a, "select pg_try_advisory_lock(4)::int as locked"),
+        ["1"]
+    );
+    assert_eq!(rows(&mut a, "select 1 from pg_advisory_lock(5)"), ["1"]);
+    assert_eq!(
+        rows(&mut a, "select * from pg_try_advisory_lock(6) as locked"),
+        ["t"]
+    );
+    assert_eq!(rows(&mut a, "select pg_advisory_lock(7)::text"), [""]);
+    for held in ["3853314791062309107", "4", "5", "6", "7"] {
+        let try_it = format!("select pg_try_advisory_lock({held})");
+        assert_eq!(rows(&mut b, &try_it), ["f"], "{held}");
+    }
+    assert_eq!(
+        rows(&mut b, "select locked from pg_try_advisory_lock(8) locked"),
+        ["t"]
+    );
+    let elsewhere = state(&mut b, "select 1 where pg_try_advisory_lock(9)");
+    assert_eq!(elsewhere, SqlState::UNDEFINED_FUNCTION);
+}

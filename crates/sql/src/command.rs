@@ -107,7 +107,12 @@ pub enum Command {
         payload: String,
     },
     /// A SELECT of nothing but functions of advisory locks.
-    Advisory(Vec<AdvisoryCall>),
+    Advisory {
+        /// In this order.
+        calls: Vec<AdvisoryCall>,
+        /// The one row of the result, over what the calls gave.
+        row: Vec<quintet_ir::Expr>,
+    },
     /// SELECT of nothing but `pg_sleep`: seconds.
     Sleep(quintet_ir::Expr),
     /// LOCK TABLE.

@@ -18,7 +18,7 @@ impl Session {
     /// Makes the calls of a statement from where it stands. `Some`: wait, and call again.
     pub(super) fn advise(&mut self, portal: &mut Portal) -> SqlResult<Option<Pause>> {
         let prepared = Arc::clone(&portal.prepared);
-        let (Command::Advisory(calls), PortalState::Advising(given)) =
+        let (Command::Advisory { calls, row }, PortalState::Advising(given)) =
             (&prepared.planned.command, &mut portal.state)
         else {
             return Ok(None);
@@ -46,7 +46,10 @@ impl Session {
             };
             given.push(value);
         }
-        portal.state = PortalState::Rows(VecDeque::from([std::mem::take(given)]));
+        let shown = row.iter();
+        let shown = shown.map(|expr| quintet_ir::eval(expr, given, &portal.params, &self.host));
+        let shown = shown.collect::<SqlResult<Vec<Value>>>()?;
+        portal.state = PortalState::Rows(VecDeque::from([shown]));
         Ok(None)
     }
 

@@ -165,7 +165,7 @@ impl Session {
             Command::Unlisten(Some(channel)) => self.listen(Listening::NotTo(channel.clone())),
             Command::Unlisten(None) => self.listen(Listening::ToNothing),
             Command::Notify { channel, payload } => self.notify(channel, payload)?,
-            Command::Advisory(_) => {
+            Command::Advisory { .. } => {
                 self.enter_statement();
                 portal.state = PortalState::Advising(Vec::new());
                 return Ok(None);
