@@ -1,7 +1,7 @@
 //! Ordered-set aggregates, as functions of the array that an ordered `array_agg` without NULLs gives.
 //!
 //! Relies on: the planner (`sql::within_group`), which makes such calls only.  Promises: PostgreSQL 15's results of `mode`,
-//! `percentile_disc` and `percentile_cont`; NULL of an empty array, and of a fraction that is NULL.  Does not: sort.
+//! `percentile_disc` and `percentile_cont` (of intervals and double precision); NULL of an empty array, and of a fraction that is NULL.  Does not: sort.
 
 use super::array::{array, make};
 use super::fail;
@@ -75,10 +75,9 @@ pub(super) fn continuous(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
             (Value::Interval(from), Value::Interval(to)) => {
                 Value::Interval(from.add(to.sub(*from)?.mul(share)?)?)
             }
-            (from, to) => {
-                let (from, to) = (float(from), float(to));
-                Value::Float8(from + share * (to - from))
-            }
+            (Value::Float8(from), Value::Float8(to)) => Value::Float8(from + share * (to - from)),
+            // The planner asks for nothing else.
+            _ => Value::Null,
         })
     })
 }
