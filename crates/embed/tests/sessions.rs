@@ -717,7 +717,7 @@ fn unsupported_things_say_so() {
     let mut c = db.client().unwrap();
     for sql in [
         "create type r as range (subtype = int4)",
-        "create materialized view v as select 1",
+        "create rule r as on insert to t do nothing",
     ] {
         assert_eq!(state(&mut c, sql), SqlState::FEATURE_NOT_SUPPORTED, "{sql}");
     }
@@ -732,7 +732,20 @@ fn pg_settings_are_those_of_the_session() {
     let mut c = db.client().unwrap();
     c.query("set statement_timeout = '7s'; select set_config('row_security', 'off', false)")
         .unwrap();
-    let mut listed = rows(&mut c, "select lower(name), setting from pg_settings");
+    let counted = "select name, setting, unit from pg_settings where unit is not null order by 1";
+    assert_eq!(
+        rows(&mut c, counted),
+        [
+            "idle_in_transaction_session_timeout|0|ms",
+            "lock_timeout|0|ms",
+            "statement_timeout|7000|ms",
+            "work_mem|262144|kB"
+        ]
+    );
+    let mut listed = rows(
+        &mut c,
+        "select lower(name), current_setting(name) from pg_settings",
+    );
     let mut shown: Vec<String> = rows(&mut c, "show all")
         .into_iter()
         .map(|line| {

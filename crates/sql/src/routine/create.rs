@@ -229,10 +229,11 @@ pub(crate) fn plan_drop(planner: &Planner, statement: &DropStmt) -> SqlResult<Pl
                 planner.may_drop(routine_object(id))?;
                 let cascade = statement.behavior() == DropBehavior::DropCascade;
                 let stored = required(planner.catalog().routine(id))?;
-                let what = format!(
-                    "function {}",
-                    stored.signature(planner.catalog())?.describe()
-                );
+                // Of one that is declared with what is gone only the name is known.
+                let what = match stored.signature(planner.catalog()) {
+                    Ok(signature) => format!("function {}", signature.describe()),
+                    Err(_) => format!("function {}", stored.record.name),
+                };
                 release_function(&mut draft, id, &what, cascade)?;
                 draft.drop_routine(id);
             }
