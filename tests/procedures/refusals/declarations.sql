@@ -1,5 +1,5 @@
 create table t (id int primary key, v int);
-create function fires() returns trigger -- refused: 0A000 trigger
+create function fires() returns event_trigger -- refused: 0A000 event trigger
 language plpgsql as $$
 begin
   return new;
