@@ -65,7 +65,7 @@ pub(super) fn within<R>(reader: &Planner, home: &str, act: impl FnOnce(&Planner)
 
 /// A stored expression's text, printed; as it is stored if it cannot be read any more.
 pub(super) fn source(planner: &Planner, scope: &Scope, source: &str, pretty: bool) -> String {
-    printed(planner, scope, source, pretty, false)
+    printed(&plain(planner, scope, pretty), source)
 }
 
 /// The same of a domain's check.
@@ -75,7 +75,11 @@ pub(super) fn source_of_value(
     source: &str,
     pretty: bool,
 ) -> String {
-    printed(planner, scope, source, pretty, true)
+    let printer = Printer {
+        value: true,
+        ..plain(planner, scope, pretty)
+    };
+    printed(&printer, source)
 }
 
 /// The same of a condition over rows that are named: a trigger's.
@@ -85,34 +89,29 @@ pub(super) fn source_of_rows(
     source: &str,
     pretty: bool,
 ) -> String {
-    let Ok(node) = parse_expression(source) else {
-        return source.to_string();
-    };
     let printer = Printer {
-        planner,
-        reader: planner,
-        home: None,
-        scope,
-        pretty,
         qualified: true,
-        value: false,
+        ..plain(planner, scope, pretty)
     };
-    let printed = printer.print(&node, None);
-    printed.map_or_else(|| source.to_string(), |(text, _)| text)
+    printed(&printer, source)
 }
 
-fn printed(planner: &Planner, scope: &Scope, source: &str, pretty: bool, value: bool) -> String {
-    let Ok(node) = parse_expression(source) else {
-        return source.to_string();
-    };
-    let printer = Printer {
+/// A printer of expressions over a scope.
+fn plain<'p, 'a>(planner: &'p Planner<'a>, scope: &'p Scope, pretty: bool) -> Printer<'p, 'a, 'a> {
+    Printer {
         planner,
         reader: planner,
         home: None,
         scope,
         pretty,
         qualified: false,
-        value,
+        value: false,
+    }
+}
+
+fn printed(printer: &Printer<'_, '_, '_>, source: &str) -> String {
+    let Ok(node) = parse_expression(source) else {
+        return source.to_string();
     };
     let printed = printer.print(&node, None);
     printed.map_or_else(|| source.to_string(), |(text, _)| text)
