@@ -16,9 +16,11 @@ use crate::deeds::{Deed, Site};
 use crate::expressions::{calls, slots};
 use crate::graph::{Constraint, Graph, Loop, Why};
 use crate::known::{Known, either, known};
+use crate::loops::into_slots;
 use crate::operation::{Operation, Touch, What};
 use crate::state::{Source, State};
 use quintet_base::{TableId, Value};
+use quintet_ir::dynamic::Dynamic;
 use quintet_ir::routine::{Action, Callee, Into, Severity, Step, each_step};
 use quintet_ir::schema::TableRef;
 use quintet_ir::{Expr, Program, Routine, Statement};
@@ -159,6 +161,7 @@ impl<'p> Walk<'p> {
             | Action::ForInteger { .. }
             | Action::ForRow { .. }
             | Action::ForElement { .. } => self.turns(action),
+            Action::Dynamic(dynamic) if dynamic.turns.is_some() => self.turns(action),
             Action::Block { body } => self.block(body),
             Action::OneState { body } => self.steps(body),
             Action::Exit { depth, when } | Action::Continue { depth, when } => {
@@ -181,6 +184,8 @@ impl<'p> Walk<'p> {
                 self.plain(action, &[]);
                 self.state.reachable = false;
             }
+            Action::Landmark(_) => {}
+            Action::Dynamic(dynamic) => self.dynamic(action, dynamic),
             Action::Commit | Action::Rollback => {
                 let made = self.plain(action, &[]);
                 for number in 0..made {
@@ -217,6 +222,26 @@ impl<'p> Walk<'p> {
                 let made = self.plain(action, &[]);
                 self.state.set(*slot, &[made], None);
             }
+        }
+    }
+
+    /// What it touches nobody knows before it is there, so it keeps its place among what does touch rows.
+    fn dynamic(&mut self, action: &'p Action, dynamic: &'p Dynamic) {
+        let exprs: Vec<&Expr> = [&dynamic.text]
+            .into_iter()
+            .chain(&dynamic.arguments)
+            .collect();
+        let made = self.plain(action, &exprs);
+        for number in 0..made {
+            if !self.operations[number].touches.is_empty() {
+                self.after(number, made, Why::Handler);
+            }
+        }
+        let behind = self.state.behind();
+        self.state.set(behind, &[made], None);
+        self.counted(&[made]);
+        for slot in into_slots(dynamic) {
+            self.state.set(slot, &[made], None);
         }
     }
 

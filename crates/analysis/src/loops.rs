@@ -11,6 +11,7 @@ use crate::operation::What;
 use crate::state::Source;
 use quintet_base::Value;
 use quintet_ir::ahead::Over;
+use quintet_ir::dynamic::{Dynamic, DynamicRows};
 use quintet_ir::routine::{Action, Step, each_step};
 use quintet_ir::{Expr, Statement};
 use std::collections::BTreeSet;
@@ -62,6 +63,16 @@ fn parts(action: &Action) -> Parts<'_> {
             ends: true,
             body,
         },
+        Action::Dynamic(dynamic) => Parts {
+            exprs: [&dynamic.text]
+                .into_iter()
+                .chain(&dynamic.arguments)
+                .collect(),
+            statement: None,
+            assigns: into_slots(dynamic),
+            ends: true,
+            body: dynamic.turns.as_deref().unwrap_or(&[]),
+        },
         Action::Loop { body } => Parts {
             exprs: Vec::new(),
             statement: None,
@@ -70,6 +81,14 @@ fn parts(action: &Action) -> Parts<'_> {
             body,
         },
         _ => unreachable!("no loop: {action:?}"),
+    }
+}
+
+/// The slots that the rows of a dynamic statement go to.
+pub(crate) fn into_slots(dynamic: &Dynamic) -> Vec<usize> {
+    match &dynamic.rows {
+        DynamicRows::Into { slots, .. } => slots.iter().map(|(slot, _)| *slot).collect(),
+        DynamicRows::Forgotten | DynamicRows::Record | DynamicRows::Returned(_) => Vec::new(),
     }
 }
 
@@ -202,6 +221,7 @@ pub(crate) fn assigned(steps: &[Step]) -> BTreeSet<usize> {
         }
         Action::ForRow { into, .. } => slots.extend(into.iter().map(|(slot, _)| *slot)),
         Action::Guard { slots: named, .. } => slots.extend(named),
+        Action::Dynamic(dynamic) => slots.extend(into_slots(dynamic)),
         Action::If { .. }
         | Action::Loop { .. }
         | Action::Block { .. }
@@ -215,6 +235,7 @@ pub(crate) fn assigned(steps: &[Step]) -> BTreeSet<usize> {
         | Action::Fail(_)
         | Action::Return(_)
         | Action::ReturnNext(_)
+        | Action::Landmark(_)
         | Action::ReturnQuery(_) => {}
     });
     slots

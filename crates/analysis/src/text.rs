@@ -251,6 +251,7 @@ impl Printer<'_, '_> {
             Action::Reraise => "raise".to_string(),
             Action::Commit => "commit".to_string(),
             Action::Rollback => "rollback".to_string(),
+            Action::Dynamic(dynamic) => format!("execute {}", self.expr(&dynamic.text)),
             Action::Fail(error) => format!("fail: {}", error.message),
             Action::Return(row) if row.is_empty() => "return".to_string(),
             Action::Return(row) => format!("return {}", list(row)),
@@ -289,6 +290,9 @@ impl Printer<'_, '_> {
                 format!("foreach {} in {}", self.names.slot(*slot), self.expr(array))
             }
             Action::ForRow { .. } => "for each row".to_string(),
+            Action::Dynamic(dynamic) => {
+                format!("for each row of execute {}", self.expr(&dynamic.text))
+            }
             _ => "loop".to_string(),
         }
     }

@@ -45,6 +45,7 @@ fn classes(text: &str, rule: Rule) -> Classes {
             user: quintet_sql::Who::SYSTEM,
             database: "quintet",
             format: &format,
+            dynamic: &quintet_sql::NOTHING_DYNAMIC,
         };
         match plan(&statement, &context, &[]).unwrap().command {
             Command::Ddl(change) => catalog = catalog.apply(&change.changes).unwrap(),

@@ -20,6 +20,7 @@ fn run(catalog: &mut Catalog, text: &str) -> Vec<String> {
             user: quintet_sql::Who::SYSTEM,
             database: "quintet",
             format: &format,
+            dynamic: &quintet_sql::NOTHING_DYNAMIC,
         };
         match plan(&statement, &context, &[]).unwrap().command {
             Command::Ddl(change) => *catalog = catalog.apply(&change.changes).unwrap(),

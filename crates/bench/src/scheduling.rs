@@ -205,6 +205,7 @@ fn classes(workload: &dyn Workload, rule: Rule) -> SqlResult<Classes> {
         user: quintet_sql::Who::SYSTEM,
         database: "quintet",
         format: &format,
+        dynamic: &quintet_sql::NOTHING_DYNAMIC,
     };
     let mut footprints = Vec::new();
     for procedure in workload.procedures() {

@@ -3,7 +3,7 @@
 //! Relies on: `ir::code`, whose routines were resolved when they were created.  Promises: what a step must
 //! wait for comes out as [`Stop::Blocked`], and the next `run` goes on at that step; an error that a
 //! handler takes has undone what its block did; how deep routines call one another takes memory and no
-//! stack; COMMIT comes out as [`Stop::Commit`].  Does not: begin or end the transaction; ROLLBACK undoes what the call
+//! stack; COMMIT comes out as [`Stop::Commit`], what must be planned first as [`Stop::Ask`].  Does not: begin or end the transaction; ROLLBACK undoes what the call
 //! has done, and keeps its locks and its snapshot.
 //!
 //! ```text
@@ -18,6 +18,7 @@
 use crate::ahead;
 use crate::context::{Around, Context, Env, Stop, Workspace, row_bytes};
 use crate::direct::Direct;
+use crate::dynamic::{self, Answer, Asked, Taken};
 use crate::guard::{Guard, Handling};
 use crate::into::{
     check_rows, check_strict, each_row, fill, first_row, keep, note_found, over_row, store,
@@ -30,6 +31,7 @@ use crate::turns::Turns;
 use quintet_base::limits::CALL_DEPTH_MAX;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_ir::code::{Code, Heights, Operation};
+use quintet_ir::dynamic::{Dynamic, DynamicRows};
 use quintet_ir::formula::{Computed, Scope};
 use quintet_ir::routine::{self, Output};
 use quintet_ir::{Expr, Program, Routine};
@@ -54,17 +56,22 @@ pub(crate) struct Call {
     outermost: bool,
     /// Where ROLLBACK goes back to, once it runs.
     began: Option<Mark>,
+    /// How many blocks with handlers have begun.
+    guards: u64,
+    /// What it wants of who runs it, and what that has said.
+    asked: Option<Asked>,
+    answer: Option<SqlResult<Answer>>,
     /// The slots of the routine that it begins with, as they were left.
     left: Vec<Value>,
 }
 
 /// A routine that is running.
-struct Activation {
+pub(crate) struct Activation {
     routine: usize,
-    place: usize,
-    slots: Vec<Value>,
+    pub(crate) place: usize,
+    pub(crate) slots: Vec<Value>,
     turns: Vec<Turns>,
-    guards: Vec<Guard>,
+    pub(crate) guards: Vec<Guard>,
     /// GET DIAGNOSTICS … ROW_COUNT.
     count: u64,
     /// RETURN NEXT and RETURN QUERY.
@@ -128,6 +135,9 @@ impl Call {
             restricted: false,
             outermost: false,
             began: None,
+            guards: 0,
+            asked: None,
+            answer: None,
             left: Vec::new(),
         };
         call.enter(program, routine, arguments)?;
@@ -170,7 +180,11 @@ impl Call {
                 }
                 Err(Stop::Error(error)) => {
                     self.lost = error.state.is_retryable() && !self.raises(program);
-                    self.handle(program, error, context)?;
+                    let handled = self.handle(program, error, context)?;
+                    if self.outermost && self.activations.len() == 1 && code[0].is_dynamic {
+                        self.asked = Some(Asked::Undone(handled));
+                        return Err(Stop::Ask);
+                    }
                 }
                 Err(blocked) => return Err(blocked),
             }
@@ -437,7 +451,8 @@ impl Call {
                         guards: at.guards.len(),
                     };
                     let so_far = (context.txn.mark(), context.host.notified());
-                    let guard = Guard::new(at.place, so_far, heights);
+                    self.guards += 1;
+                    let guard = Guard::new(at.place, self.guards, so_far, heights);
                     at.guards.push(guard);
                 }
                 Operation::EndGuard => {
@@ -505,6 +520,24 @@ impl Call {
                     at.count = found;
                     note_found(routine, &mut at.slots, found > 0);
                 }
+                Operation::Landmark(_) => {}
+                Operation::Dynamic { statement, loops } => {
+                    let Some(answer) = self.answer.take() else {
+                        self.ask(statement, context)?;
+                        return Err(Stop::Ask);
+                    };
+                    let answer = answer?;
+                    // EXECUTE says nothing to FOUND.
+                    at.count = answer.count;
+                    let taken = Taken {
+                        routine,
+                        slots: &mut at.slots,
+                        result: &mut at.rows,
+                        kept: &mut self.kept,
+                    };
+                    let turns = taken.take(statement, *loops, answer, context)?;
+                    at.turns.extend(turns);
+                }
                 Operation::RowCount { slot } => {
                     at.slots[*slot] = Value::Int8(at.count as i64);
                 }
@@ -570,6 +603,43 @@ impl Call {
         Ok(Next::Switched)
     }
 
+    /// Asks for a statement to be planned and run.
+    ///
+    /// # Errors
+    /// `0A000` where nobody can be asked.
+    fn ask(&mut self, statement: &Dynamic, context: &Context<'_>) -> SqlResult<()> {
+        if !self.outermost || self.activations.len() > 1 {
+            let what = match statement.fixed {
+                true => "a statement that changes more than rows",
+                false => "EXECUTE",
+            };
+            return Err(SqlError::unsupported(format!(
+                "{what} in a routine that a statement or another routine calls"
+            )));
+        }
+        let at = self.asking();
+        let open = at.guards.iter().filter(|guard| guard.handled().is_none());
+        let guards = open.map(Guard::number).collect();
+        let asked = dynamic::asked(statement, &at.slots, guards, context)?;
+        self.asked = Some(Asked::Statement(asked));
+        Ok(())
+    }
+
+    /// What it wants of who runs it, when it has stopped for that.
+    pub fn take_asked(&mut self) -> Option<Asked> {
+        self.asked.take()
+    }
+
+    /// The statement that it has asked for has come to this.
+    pub fn answer(&mut self, answer: SqlResult<Answer>) {
+        self.answer = Some(answer);
+    }
+
+    /// The routine that asks.
+    pub fn asking(&mut self) -> &mut Activation {
+        self.activations.first_mut().expect("a routine is running")
+    }
+
     /// Where the transaction began, if the call may end it here.
     ///
     /// # Errors
@@ -589,13 +659,13 @@ impl Call {
         }
     }
 
-    /// Gives an error to the innermost handler that takes it, or says where it came from.
+    /// Gives an error to the innermost handler that takes it, and says of which block that is; or says where the error came from.
     fn handle(
         &mut self,
         program: &Program,
         mut error: SqlError,
         context: &mut Context<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<u64, Stop> {
         // No handler stands among the parts of a statement.
         context.txn.end_state();
         while let Some(at) = self.activations.last_mut() {
@@ -617,9 +687,10 @@ impl Call {
                 at.slots[state] = Value::text(error.state.as_str());
                 at.slots[message] = Value::text(error.message.as_str());
                 guard.handle(error);
+                let number = guard.number();
                 at.guards.push(guard);
                 at.place = place;
-                return Ok(());
+                return Ok(number);
             }
             self.pop();
         }
@@ -702,6 +773,12 @@ fn where_in(routine: &Routine, code: &Code, place: usize) -> String {
         Some(Operation::Commit) => " at COMMIT",
         Some(Operation::Rollback) => " at ROLLBACK",
         Some(Operation::Call { .. }) => " at CALL",
+        Some(Operation::Dynamic { loops: true, .. }) => " at FOR over EXECUTE statement",
+        Some(Operation::Dynamic { statement, .. }) => match (statement.fixed, &statement.rows) {
+            (true, _) => " at SQL statement",
+            (false, DynamicRows::Returned(_)) => " at RETURN QUERY",
+            (false, _) => " at EXECUTE",
+        },
         Some(Operation::Unless(..)) => " at condition",
         Some(
             Operation::BeginIntegers { .. }

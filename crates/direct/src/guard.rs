@@ -11,6 +11,8 @@ use quintet_tc::Mark;
 pub(crate) struct Guard {
     /// Of its `BeginGuard`.
     begin: Place,
+    /// Of all that the call has begun, the number of this one, from 1.
+    number: u64,
     mark: Mark,
     /// What had been notified.
     notified: usize,
@@ -28,14 +30,30 @@ pub(crate) struct Handling {
 
 impl Guard {
     /// A block begins here, with the transaction and the loops as they are.
-    pub fn new(begin: Place, (mark, notified): (Mark, usize), heights: Heights) -> Guard {
+    pub fn new(
+        begin: Place,
+        number: u64,
+        (mark, notified): (Mark, usize),
+        heights: Heights,
+    ) -> Guard {
         Guard {
             begin,
+            number,
             mark,
             notified,
             heights,
             handled: None,
         }
+    }
+
+    /// Which it is.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The routine was made anew, and the block begins here now.
+    pub fn move_to(&mut self, begin: Place) {
+        self.begin = begin;
     }
 
     /// What to undo to.

@@ -21,6 +21,7 @@
 //! |---|---|
 //! | `run` | [`Run`]: one execution of a statement; restarts |
 //! | `call`, `guard`, `turns`, `raise`, `into` | calls of routines, step by step |
+//! | `dynamic` | steps of a call that others plan and run for it |
 //! | `ahead` | what a call will read is announced before it begins |
 //! | `nested`, `called` | functions that expressions and FROM items call |
 //! | `subquery`, `lookup` | queries in expressions, and what they keep; rows by their keys; LATERAL |
@@ -55,6 +56,7 @@ mod called;
 mod context;
 mod cursor;
 mod direct;
+mod dynamic;
 mod full_join;
 mod gather;
 mod groups;
@@ -99,6 +101,7 @@ mod write;
 
 pub use context::{Context, STATEMENT_MEMORY_MAX, Stop};
 pub use direct::Direct;
+pub use dynamic::{Answer, Asked, AskedStatement};
 pub use references::{deferred_tables, set_constraints};
 pub use row_inserter::RowInserter;
 pub use run::Run;

@@ -98,7 +98,7 @@ impl Inside<'_> {
         let rows = rows.map_err(|stop| match stop {
             Stop::Blocked(wait) => Halt::Blocked(wait),
             Stop::Error(error) => Halt::Error(error),
-            Stop::Commit => Halt::Error(crate::call::no_end_here()),
+            Stop::Commit | Stop::Ask => Halt::Error(crate::call::no_end_here()),
         })?;
         Ok(match program.routines[routine].output {
             Output::Nothing => vec![vec![callee.nothing.clone()]],

@@ -19,6 +19,7 @@ use crate::call::Call;
 use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
 use crate::cursor::{Cursor, collect_some};
 use crate::direct::Direct;
+use crate::dynamic::{Answer, Asked};
 use crate::insert::Written;
 use crate::lock::{Target, known_target, runs_whole};
 use crate::references::settle;
@@ -173,6 +174,7 @@ impl Run {
     /// # Errors
     /// [`Stop::Blocked`]: nothing of the statement remains but its locks; wait and call again.
     /// [`Stop::Commit`]: a call wants to go on in another transaction.
+    /// [`Stop::Ask`]: a call wants something ([`Run::asked`]).
     /// [`Stop::Error`]: nothing of it remains, and there is nothing more to call for.
     pub fn next(&mut self, context: &mut Context<'_>) -> Result<Option<&[Value]>, Stop> {
         if let Stage::Fresh = self.stage {
@@ -230,6 +232,38 @@ impl Run {
             Stage::Calling(_) => self.end_call(context),
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// What a call wants that has stopped with [`Stop::Ask`].
+    pub fn asked(&mut self) -> Option<Asked> {
+        match &mut self.stage {
+            Stage::Calling(call) => call.take_asked(),
+            _ => None,
+        }
+    }
+
+    /// What has become of a statement that a call has asked for: it goes on with that.
+    pub fn answer(&mut self, answer: SqlResult<Answer>) {
+        if let Stage::Calling(call) = &mut self.stage {
+            call.answer(answer);
+        }
+    }
+
+    /// The same call, made anew: one that has asked for something goes on where it is, in the routine as it is now.
+    ///
+    /// # Errors
+    /// `0A000` if it cannot go on there.
+    pub fn make_anew(&mut self, procedure: Arc<Procedure>) -> SqlResult<()> {
+        if let (
+            Stage::Calling(call),
+            Body::Call { program: from, .. },
+            Body::Call { program: to, .. },
+        ) = (&mut self.stage, &self.procedure.body, &procedure.body)
+        {
+            call.move_to(from, to)?;
+        }
+        self.procedure = procedure;
+        Ok(())
     }
 
     /// Leaves `Calling`, unless it must wait or is to commit.
@@ -382,7 +416,7 @@ pub(crate) fn run_whole(
                 return Err(match stop_outside_a_run(halt) {
                     Stop::Error(error) => Stop::Error(error),
                     // It cannot be run again in this transaction.
-                    Stop::Blocked(_) | Stop::Commit => stop_outside_a_run(Halt::Stale),
+                    Stop::Blocked(_) | Stop::Commit | Stop::Ask => stop_outside_a_run(Halt::Stale),
                 });
             }
             Err(Halt::Stale) => {

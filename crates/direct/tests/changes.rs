@@ -36,6 +36,7 @@ fn work(direct: &Direct, txn: &mut Txn, work: &[Work]) -> Result<(), String> {
             ),
             Stop::Blocked(_) => "blocked".to_string(),
             Stop::Commit => "commit".to_string(),
+            Stop::Ask => "ask".to_string(),
         }
     })
 }

@@ -117,6 +117,7 @@ impl SessionHost {
             user: self.who(),
             database: &self.database,
             format: &self.settings.format,
+            dynamic: &quintet_sql::NOTHING_DYNAMIC,
         }
     }
 

@@ -48,6 +48,8 @@ pub enum Stop<W> {
     /// A call wants what it has done so far to be committed, and to go on in another transaction: lend it that,
     /// and ask again.
     Commit,
+    /// A call has come to a statement that whoever runs it has to plan.
+    Ask,
     /// The statement failed. Nothing of it remains; the transaction may go on only from a savepoint.
     Error(SqlError),
 }

@@ -21,6 +21,7 @@
 mod flat;
 mod writes;
 
+use crate::dynamic::{Dynamic, DynamicRows, Landmark};
 use crate::expr::Expr;
 use crate::expressions::{each_of_operation, slots};
 use crate::formula::Computed;
@@ -30,7 +31,7 @@ use crate::routine::{Action, Diagnostic, Handler, Into, Raise, Routine, Slot, St
 use crate::statement::Statement;
 use crate::sweep::Sweep;
 use flat::{flattened, is_plain};
-use quintet_base::{SpaceId, SqlError, Value};
+use quintet_base::{SpaceId, SqlError, SqlType, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use writes::{slots_kept, spaces_written};
 
@@ -48,6 +49,8 @@ pub struct Code {
     pub requires: BTreeMap<Place, Needs>,
     /// Whether COMMIT or ROLLBACK is among them.
     pub ends_transactions: bool,
+    /// Whether there are statements among them that are planned when they are reached.
+    pub is_dynamic: bool,
     /// How many slots, from the first one on, none of them changes: they are at the end as they were at the beginning.
     pub slots_kept: usize,
     /// The spaces of the tables that its statements write to.
@@ -139,6 +142,12 @@ pub enum Operation {
     Return(Vec<Computed>),
     ReturnNext(Vec<Expr>),
     ReturnQuery(Statement),
+    /// A statement that is planned when it is reached. In a loop its rows are the turns.
+    Dynamic {
+        statement: Box<Dynamic>,
+        loops: bool,
+    },
+    Landmark(Box<Landmark>),
     RowCount {
         slot: usize,
     },
@@ -170,12 +179,15 @@ impl Code {
             |(number, slot): (usize, &Slot)| number >= routine.arguments && !slot.not_null;
         let mut writer = Writer {
             begin_null: slots.map(begins_null).collect(),
+            types: routine.slots.iter().map(|slot| slot.ty).collect(),
             ..Writer::default()
         };
         writer.steps(&routine.body);
         let ends =
             |operation: &Operation| matches!(operation, Operation::Commit | Operation::Rollback);
+        let dynamic = |operation: &Operation| matches!(operation, Operation::Dynamic { .. });
         let mut code = Code {
+            is_dynamic: writer.operations.iter().any(dynamic),
             ends_transactions: writer.operations.iter().any(ends),
             slots_kept: slots_kept(routine, &writer.operations),
             spaces_written: spaces_written(&writer.operations),
@@ -238,6 +250,8 @@ struct Leavable {
 struct Writer {
     /// Which slots are NULL when the routine begins, and may be.
     begin_null: Vec<bool>,
+    /// Of the slots.
+    types: Vec<SqlType>,
     requires: BTreeMap<Place, Needs>,
     operations: Vec<Operation>,
     lines: Vec<u32>,
@@ -430,6 +444,10 @@ impl Writer {
             Action::ReturnQuery(statement) => {
                 self.add(Operation::ReturnQuery(statement.clone()));
             }
+            Action::Dynamic(dynamic) => self.dynamic(dynamic),
+            Action::Landmark(landmark) => {
+                self.add(Operation::Landmark(landmark.clone()));
+            }
             Action::RowCount { slot } => {
                 self.add(Operation::RowCount { slot: *slot });
             }
@@ -500,6 +518,37 @@ impl Writer {
         for exit in ended.exits {
             self.land(exit);
         }
+    }
+
+    fn dynamic(&mut self, dynamic: &Dynamic) {
+        let statement = Box::new(Dynamic {
+            turns: None,
+            ..dynamic.clone()
+        });
+        let Some(body) = &dynamic.turns else {
+            self.add(Operation::Dynamic {
+                statement,
+                loops: false,
+            });
+            return;
+        };
+        let into = match &dynamic.rows {
+            DynamicRows::Into { slots, .. } => slots.as_slice(),
+            _ => &[],
+        };
+        // The rows are converted before the first turn.
+        let types = self.types.clone();
+        let target =
+            |(column, (slot, _)): (usize, &(usize, _))| (*slot, Expr::Column(column, types[*slot]));
+        let next = Operation::NextRow {
+            into: into.iter().enumerate().map(target).collect(),
+            end: LATER,
+        };
+        let begin = Operation::Dynamic {
+            statement,
+            loops: true,
+        };
+        self.counted(begin, next, body);
     }
 
     /// A loop with a state.

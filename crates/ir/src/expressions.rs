@@ -329,7 +329,14 @@ pub fn each_of_operation<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'o E
         }
         Operation::Return(row) => row.iter().for_each(|value| see(&value.expr)),
         Operation::ReturnNext(row) => row.iter().for_each(see),
-        Operation::Jump(_)
+        Operation::Dynamic { statement, .. } => {
+            [&statement.text]
+                .into_iter()
+                .chain(&statement.arguments)
+                .for_each(see);
+        }
+        Operation::Landmark(_)
+        | Operation::Jump(_)
         | Operation::Leave { .. }
         | Operation::NextInteger { .. }
         | Operation::NextElement { .. }

@@ -33,6 +33,7 @@
 //! | `ddl` | physical work that a schema change asks an engine to do |
 //! | `explain` | statements as EXPLAIN prints them |
 //! | `routine`, `code` | steps of routines: as a tree, and flat |
+//! | `dynamic` | statements of routines that are planned when they are reached |
 //! | `text` | programs as text that reads back |
 //! | `validate` | whether a program is one |
 
@@ -42,6 +43,7 @@ pub mod cast;
 pub mod code;
 pub mod condition;
 pub mod ddl;
+pub mod dynamic;
 pub mod equal;
 pub mod eval;
 pub mod explain;

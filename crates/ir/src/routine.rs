@@ -16,6 +16,7 @@
 
 use crate::ahead::Ahead;
 use crate::code::Code;
+use crate::dynamic::{Dynamic, Landmark};
 use crate::expr::Expr;
 use crate::privilege::Needs;
 use crate::statement::Statement;
@@ -247,6 +248,10 @@ pub enum Action {
     ReturnNext(Vec<Expr>),
     /// All rows of a query.
     ReturnQuery(Statement),
+    /// A statement that is planned when it is reached.
+    Dynamic(Box<Dynamic>),
+    /// Nothing: a handler of a routine with dynamic statements begins.
+    Landmark(Box<Landmark>),
     /// GET DIAGNOSTICS slot = ROW_COUNT, bigint.
     RowCount {
         /// Where to.
@@ -386,6 +391,11 @@ impl Program {
         first.is_some_and(|routine| routine.name.is_empty())
     }
 
+    /// Whether the first routine has statements that are planned when they are reached.
+    pub fn is_dynamic(&self) -> bool {
+        self.code().first().is_some_and(|code| code.is_dynamic)
+    }
+
     /// A program whose calls begin at the first routine.
     pub fn new(routines: Vec<Routine>) -> Program {
         Program::of_catalog(routines, BTreeMap::new())
@@ -478,6 +488,7 @@ pub fn each_step<'s>(steps: &'s [Step], see: &mut impl FnMut(&'s Step)) {
             | Action::ForElement { body, .. }
             | Action::Block { body }
             | Action::OneState { body } => each_step(body, see),
+            Action::Dynamic(dynamic) => each_step(dynamic.turns.as_deref().unwrap_or(&[]), see),
             Action::Guard { body, handlers, .. } => {
                 each_step(body, see);
                 for handler in handlers {
@@ -498,6 +509,7 @@ pub fn each_step<'s>(steps: &'s [Step], see: &mut impl FnMut(&'s Step)) {
             | Action::Return(_)
             | Action::ReturnNext(_)
             | Action::ReturnQuery(_)
+            | Action::Landmark(_)
             | Action::RowCount { .. }
             | Action::Diagnose { .. } => {}
         }

@@ -26,7 +26,9 @@
 //! | `types` | types with their modifiers |
 //! | `write`, `write_plan` | the IR as forms |
 //! | `read`, `read_plan` | forms as the IR |
+//! | `dynamic` | dynamic statements, both ways |
 
+mod dynamic;
 mod form;
 mod read;
 mod read_plan;

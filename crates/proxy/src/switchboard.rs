@@ -157,6 +157,7 @@ impl Switchboard {
             user: quintet_sql::Who::SYSTEM,
             database: "quintet",
             format: &format,
+            dynamic: &quintet_sql::NOTHING_DYNAMIC,
         };
         Ok(plan(parsed, &context, &[])?.command)
     }

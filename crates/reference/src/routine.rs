@@ -222,6 +222,8 @@ impl Activation<'_> {
                     )
                 }));
             }
+            Action::Landmark(_) => {}
+            Action::Dynamic(_) => return Err(SqlError::unsupported("dynamic SQL")),
             Action::Commit | Action::Rollback => self.end_transaction(action)?,
             Action::Fail(error) => return Err(SqlError::clone(error)),
             Action::Return(row) => return Ok(After::Return(self.values(row)?)),

@@ -18,6 +18,7 @@ fn take(catalog: &mut Catalog, text: &str) {
             user: quintet_sql::Who::SYSTEM,
             database: "quintet",
             format: &format,
+            dynamic: &quintet_sql::NOTHING_DYNAMIC,
         };
         let planned = plan(&statement, &context, &[]);
         match planned

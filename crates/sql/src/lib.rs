@@ -125,7 +125,7 @@ pub use kept_settings::{KEPT_SETTINGS, KeptSetting, kept_setting};
 pub use kind::Kind;
 pub use normalize::{Normalized, normalize};
 pub use parse::{Parsed, parse};
-pub use planner::{PlanContext, Who, plan, plan_sized};
+pub use planner::{DynamicColumns, NOTHING_DYNAMIC, PlanContext, Who, plan, plan_sized};
 pub use secrets::without_passwords;
 pub use sizes::Sizes;
 pub use system::Known;

@@ -38,7 +38,15 @@ pub struct PlanContext<'a> {
     pub database: &'a str,
     /// How literals of dates are read.
     pub format: &'a FormatContext,
+    /// Of a routine that is made anew while it runs: what its dynamic statements have given.
+    pub dynamic: &'a DynamicColumns,
 }
+
+/// The columns of dynamic statements that have been run, by the numbers of their landmarks.
+pub type DynamicColumns = BTreeMap<usize, Vec<OutputColumn>>;
+
+/// Nothing has been run.
+pub static NOTHING_DYNAMIC: DynamicColumns = DynamicColumns::new();
 
 /// Whose statement is planned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

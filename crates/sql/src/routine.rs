@@ -44,7 +44,7 @@ mod signature;
 
 use crate::catalog::Catalog;
 use crate::parse;
-use crate::planner::{PlanContext, Planner, Who};
+use crate::planner::{DynamicColumns, NOTHING_DYNAMIC, PlanContext, Planner, Who};
 use crate::plpgsql::{self, Header};
 use crate::records::RoutineRecord;
 use crate::system::print::quoted;
@@ -118,7 +118,7 @@ impl StoredRoutine {
             let statement = statement(&self.record.text)?;
             // Types without a schema are the routine's own schema's, or everybody's.
             let path = format!("{}, public", quoted(&self.record.schema));
-            with_context(catalog, &path, |context| {
+            with_context(catalog, &path, &NOTHING_DYNAMIC, |context| {
                 Signature::of(self.record.id, &statement, &self.record.text, context).map(Arc::new)
             })
         });
@@ -142,7 +142,7 @@ impl StoredRoutine {
     /// What its body says, against the schema as it is.
     pub fn program(&self, catalog: &Catalog) -> SqlResult<&Arc<Program>> {
         let made = self.program.get_or_init(|| {
-            with_context(catalog, "public", |context| {
+            with_context(catalog, "public", &NOTHING_DYNAMIC, |context| {
                 link::program(self.record.id, context).map(Arc::new)
             })
         });
@@ -154,7 +154,15 @@ impl StoredRoutine {
     ///
     /// # Errors
     /// As [`StoredRoutine::program`].
-    pub fn program_within(&self, catalog: &Catalog, path: &[String]) -> SqlResult<Arc<Program>> {
+    pub fn program_within(
+        &self,
+        catalog: &Catalog,
+        path: &[String],
+        dynamic: &DynamicColumns,
+    ) -> SqlResult<Arc<Program>> {
+        if !dynamic.is_empty() {
+            return self.made_within(catalog, path, dynamic);
+        }
         if path == ["public"] {
             return self.program(catalog).map(Arc::clone);
         }
@@ -165,16 +173,7 @@ impl StoredRoutine {
         if let Some(made) = known.get(path) {
             return made.clone();
         }
-        let schemas: Vec<String> = path.iter().map(|schema| quoted(schema)).collect();
-        let make = |path: &str| {
-            with_context(catalog, path, |context| {
-                link::program(self.record.id, context).map(Arc::new)
-            })
-        };
-        let made = make(&schemas.join(", "));
-        // A view keeps the path that it was made with, which may have none of the names in the bodies that it calls.
-        let own = format!("{}, public", quoted(&self.record.schema));
-        let made = made.or_else(|error| make(&own).map_err(|_| error));
+        let made = self.made_within(catalog, path, dynamic);
         if known.len() < PATHS_MAX {
             known.insert(path.to_vec(), made.clone());
         }
@@ -182,8 +181,33 @@ impl StoredRoutine {
     }
 }
 
+impl StoredRoutine {
+    fn made_within(
+        &self,
+        catalog: &Catalog,
+        path: &[String],
+        dynamic: &DynamicColumns,
+    ) -> SqlResult<Arc<Program>> {
+        let schemas: Vec<String> = path.iter().map(|schema| quoted(schema)).collect();
+        let make = |path: &str| {
+            with_context(catalog, path, dynamic, |context| {
+                link::program(self.record.id, context).map(Arc::new)
+            })
+        };
+        let made = make(&schemas.join(", "));
+        // A view keeps the path that it was made with, which may have none of the names in the bodies that it calls.
+        let own = format!("{}, public", quoted(&self.record.schema));
+        made.or_else(|error| make(&own).map_err(|_| error))
+    }
+}
+
 /// Stored text means the same whatever the session's settings, but for the schemas that bare names are looked for in.
-fn with_context<T>(catalog: &Catalog, path: &str, make: impl FnOnce(&PlanContext) -> T) -> T {
+fn with_context<T>(
+    catalog: &Catalog,
+    path: &str,
+    dynamic: &DynamicColumns,
+    make: impl FnOnce(&PlanContext) -> T,
+) -> T {
     let format = FormatContext::default();
     make(&PlanContext {
         catalog,
@@ -191,6 +215,7 @@ fn with_context<T>(catalog: &Catalog, path: &str, make: impl FnOnce(&PlanContext
         user: Who::SYSTEM,
         database: "",
         format: &format,
+        dynamic,
     })
 }
 

@@ -23,6 +23,7 @@ impl Catalog {
                 user: crate::Who::SYSTEM,
                 database: "quintet",
                 format: &format,
+                dynamic: &crate::planner::NOTHING_DYNAMIC,
             };
             if let Command::Ddl(change) = plan(&statement, &context, &[])?.command {
                 self = self.apply(&change.changes)?;

@@ -9,7 +9,7 @@ use crate::coerce;
 use crate::domain;
 use crate::expr::Binder;
 use crate::parse::parse_expression;
-use crate::planner::{PlanContext, Planner, Who};
+use crate::planner::{NOTHING_DYNAMIC, PlanContext, Planner, Who};
 use crate::records::{CheckRecord, ColumnRecord, IndexRecord, SequenceRecord, TableRecord};
 use crate::scope::Scope;
 use quintet_base::row::RowLayout;
@@ -68,6 +68,7 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
         user: Who::within(&record.schema),
         database: "",
         format: &format,
+        dynamic: &NOTHING_DYNAMIC,
     };
     let planner = Planner::new(&context, "", &[]);
     let columns: SqlResult<Vec<ColumnDef>> =

@@ -51,6 +51,7 @@ pub(crate) fn context_of<'a>(outer: &PlanContext<'a>, path: &'a str) -> PlanCont
         user: outer.user,
         database: outer.database,
         format: outer.format,
+        dynamic: outer.dynamic,
     }
 }
 

@@ -38,6 +38,7 @@ impl World {
                 user: quintet_sql::Who::SYSTEM,
                 database: "quintet",
                 format: &format,
+                dynamic: &quintet_sql::NOTHING_DYNAMIC,
             };
             match plan(&statement, &context, &[]) {
                 Ok(planned) => {
@@ -291,6 +292,7 @@ fn ten_thousand_parameters_are_planned_in_linear_time() {
             user: quintet_sql::Who::SYSTEM,
             database: "",
             format: &format,
+            dynamic: &quintet_sql::NOTHING_DYNAMIC,
         };
         let planned = plan(&parsed[0], &context, &[]).unwrap();
         assert_eq!(planned.params.len(), 2 * rows);
@@ -318,6 +320,7 @@ fn catalogue_comes_back_from_its_records() {
             user: quintet_sql::Who::SYSTEM,
             database: "",
             format: &format,
+            dynamic: &quintet_sql::NOTHING_DYNAMIC,
         };
         let planned = plan(&parse(text).unwrap()[0], &context, &[]).unwrap();
         let Command::Ddl(change) = planned.command else {

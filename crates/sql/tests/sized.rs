@@ -35,6 +35,7 @@ fn context<'a>(catalog: &'a Catalog, format: &'a FormatContext) -> PlanContext<'
         user: quintet_sql::Who::SYSTEM,
         database: "quintet",
         format,
+        dynamic: &quintet_sql::NOTHING_DYNAMIC,
     }
 }
 

@@ -44,6 +44,7 @@ impl World {
                 user: quintet_sql::Who::SYSTEM,
                 database: "quintet",
                 format: &format,
+                dynamic: &quintet_sql::NOTHING_DYNAMIC,
             };
             let planned = match plan(&statement, &context, &[]) {
                 Ok(planned) => planned,

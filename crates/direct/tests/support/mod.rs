@@ -506,7 +506,7 @@ impl Call {
                 Ok(None) => return Answer::Done(rows, run.affected()),
                 Err(Stop::Blocked(wait)) => return Answer::Blocked(wait),
                 Err(Stop::Error(error)) => return Answer::Failed(error),
-                Err(Stop::Commit) => panic!("only sessions commit within a call"),
+                Err(Stop::Commit | Stop::Ask) => panic!("only sessions commit within a call"),
             }
         }
     }

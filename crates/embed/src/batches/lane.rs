@@ -331,7 +331,7 @@ impl Member {
                     let row = row.map(|(space, key)| (space, key.clone()));
                     break Outcome::Blocked(row.into_iter().collect());
                 }
-                Err(Stop::Commit) => {
+                Err(Stop::Commit | Stop::Ask) => {
                     self.job.host.needs_session();
                     break Outcome::PutOut;
                 }

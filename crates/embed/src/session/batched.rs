@@ -84,7 +84,12 @@ impl Session {
         let Body::Call { program, arguments } = &call.body else {
             return Ok(false);
         };
-        if !wanted || !alone || self.host.read_only || self.changed_schema.is_some() {
+        if program.is_dynamic()
+            || !wanted
+            || !alone
+            || self.host.read_only
+            || self.changed_schema.is_some()
+        {
             return Ok(false);
         }
         self.db.wait_for_schema();

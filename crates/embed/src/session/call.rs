@@ -18,7 +18,8 @@
 //!     └─────┴─────────────┴──► new snapshot, no effects; too often: lock what it was lost by, run ──► commit …
 //! ```
 
-use super::execute::{Pulled, canceled};
+use super::dynamic::Dynamic;
+use super::execute::{Pulled, canceled, only_calls_commit};
 use super::listening::Noted;
 use super::portal::{Portal, PortalState};
 use super::transaction::durability;
@@ -69,6 +70,8 @@ pub(super) struct Calling {
     revision: u64,
     /// It has lost to a change of the schema: it is to be planned anew.
     pub outdated: bool,
+    /// Of one some of whose statements are planned when it comes to them: such a call is run once.
+    dynamic: Option<Box<Dynamic>>,
     /// Where one of several statements at READ COMMITTED began: nothing of it remains behind that, and it may begin anew.
     began: Option<Mark>,
 }
@@ -92,7 +95,7 @@ impl Calling {
 
     /// It is a transaction of its own, and nothing of it remains.
     fn may_be_run_again(&self) -> bool {
-        self.alone && !self.parted
+        self.alone && !self.parted && self.dynamic.is_none()
     }
 
     /// What it has done so far is committed.
@@ -110,10 +113,13 @@ impl Calling {
 impl Session {
     /// A call of a portal that begins with `run`. If the portal commits, nothing else is to follow in its transaction.
     pub(super) fn begin_call(&mut self, portal: &Portal, run: Run) -> Calling {
+        let dynamic = Dynamic::of(portal);
         let alone = portal.commits && self.mode == Mode::Implicit;
         let fresh = self.txn.as_mut().filter(|txn| alone && txn.is_fresh());
         let alone = fresh.is_some();
-        if let Some(txn) = fresh {
+        if let Some(txn) = fresh
+            && dynamic.is_none()
+        {
             txn.write_optimistically();
         }
         if alone {
@@ -121,7 +127,7 @@ impl Session {
         }
         self.host.alone = alone && portal.ends_transactions();
         let txn = self.txn.as_ref();
-        let txn = txn.filter(|_| !alone && self.level == Level::ReadCommitted);
+        let txn = txn.filter(|_| !alone && dynamic.is_none() && self.level == Level::ReadCommitted);
         let began = txn.map(Txn::mark);
         Calling {
             run,
@@ -141,6 +147,7 @@ impl Session {
             schema: Timestamp::default(),
             revision: portal.prepared.revision,
             outdated: false,
+            dynamic,
             began,
         }
     }
@@ -161,11 +168,25 @@ impl Session {
                 }
                 self.begin_part(calling);
             }
+            if let Some(dynamic) = calling.dynamic.as_mut().filter(|dynamic| dynamic.is_busy())
+                && let Some(pause) = self.answer_call(&mut calling.run, dynamic)?
+            {
+                return Ok(Some(pause));
+            }
             if !calling.ended && !calling.parting {
                 let Calling { run, rows, .. } = calling;
                 match self.pull_call(run, params, rows) {
                     Ok(Pulled::Wait(pause)) => return Ok(Some(pause)),
                     Ok(Pulled::Commit) => calling.parting = true,
+                    Ok(Pulled::Ask) => {
+                        let Some(dynamic) = &mut calling.dynamic else {
+                            return Err(only_calls_commit());
+                        };
+                        match self.answer_call(&mut calling.run, dynamic)? {
+                            Some(pause) => return Ok(Some(pause)),
+                            None => continue,
+                        }
+                    }
                     Ok(_) => calling.ended = true,
                     Err(error) if calling.may_begin_anew() && calling.run.is_lost() => {
                         self.db.wait_for_schema();
@@ -179,13 +200,24 @@ impl Session {
                     Err(error) => return Err(error),
                 }
             }
-            if !calling.alone {
+            if let Some(pause) = self.commit_part(calling)? {
+                return Ok(Some(pause));
+            }
+            if calling.parting && self.txn.is_none() {
+                continue;
+            }
+            // One that may change the schema commits like any other statement.
+            if !calling.alone || calling.dynamic.is_some() {
                 return Ok(None);
             }
             if self.pending.is_some() {
                 return self.await_disk();
             }
-            match self.check_deferred() {
+            let ready = match self.check_deferred() {
+                Ok(None) => self.empty_temporary(),
+                other => other,
+            };
+            match ready {
                 Ok(None) => {}
                 Ok(pause) => return Ok(pause),
                 Err(error) if error.state.is_retryable() && calling.may_be_run_again() => {
@@ -256,10 +288,25 @@ impl Session {
         }
     }
 
+    /// Commits what a call that may change the schema has done so far, if it wants that.
+    fn commit_part(&mut self, calling: &mut Calling) -> SqlResult<Option<Pause>> {
+        if !calling.parting || calling.dynamic.is_none() || self.txn.is_none() {
+            return Ok(None);
+        }
+        let pause = self.commit()?;
+        // What it waits for is the disk, if it is committed, and the call sees to that itself.
+        Ok(pause.filter(|_| self.txn.is_some()))
+    }
+
     /// The call goes on in another transaction.
     fn begin_part(&mut self, calling: &mut Calling) {
         self.enter_statement();
-        self.ensure_txn(calling.schema);
+        // What it has changed itself is everybody's now.
+        let schema = match &calling.dynamic {
+            Some(_) => self.schema().timestamp,
+            None => calling.schema,
+        };
+        self.ensure_txn(schema);
         self.lock_reads_if_asked();
         self.host.alone = true;
         calling.parting = false;

@@ -262,7 +262,7 @@ impl Session {
                 context.txn.rollback_to(mark);
                 Err(error)
             }
-            Err(Stop::Commit) => Err(only_calls_commit()),
+            Err(Stop::Commit | Stop::Ask) => Err(only_calls_commit()),
         }
     }
 

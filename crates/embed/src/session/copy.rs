@@ -196,7 +196,7 @@ impl Session {
                 Ok(Some(Pause(Reason::Row(wait))))
             }
             Err(Stop::Error(error)) => Err(in_line(error, copy)),
-            Err(Stop::Commit) => Err(super::execute::only_calls_commit()),
+            Err(Stop::Commit | Stop::Ask) => Err(super::execute::only_calls_commit()),
         }
     }
 

@@ -34,6 +34,8 @@ pub(super) enum Pulled {
     Wait(Pause),
     /// A call wants to go on in another transaction.
     Commit,
+    /// A call has come to a statement that is to be planned.
+    Ask,
 }
 
 impl Session {
@@ -497,7 +499,7 @@ impl Session {
             }
             Pulled::Break => Ok(Step::Yielded),
             Pulled::Wait(pause) => Ok(Step::Wait(pause)),
-            Pulled::Commit => Err(only_calls_commit()),
+            Pulled::Commit | Pulled::Ask => Err(only_calls_commit()),
         }
     }
 
@@ -659,6 +661,7 @@ fn stopped(stop: Stop, cancel: &AtomicBool) -> SqlResult<Pulled> {
         Stop::Blocked(wait) => Ok(Pulled::Wait(Pause(Reason::Row(wait)))),
         Stop::Error(error) => Err(error),
         Stop::Commit => Ok(Pulled::Commit),
+        Stop::Ask => Ok(Pulled::Ask),
     }
 }
 

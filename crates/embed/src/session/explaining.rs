@@ -76,7 +76,7 @@ impl Session {
         let params = portal.params.clone();
         match self.pull(&mut run, &params, 0, &mut rows, &mut |_| Ok(Flow::Continue))? {
             Pulled::Wait(pause) => return Ok(Err(pause)),
-            Pulled::Commit => return Err(only_calls_commit()),
+            Pulled::Commit | Pulled::Ask => return Err(only_calls_commit()),
             Pulled::End | Pulled::Enough | Pulled::Break => {}
         }
         let milliseconds = (self.host.clock.monotonic_nanos() - started) as f64 / 1e6;

@@ -83,7 +83,12 @@ impl Session {
         let Body::Call { program, arguments } = &procedure.body else {
             return Ok(Asked::Beside);
         };
-        if !chained || !alone || self.host.read_only || self.changed_schema.is_some() {
+        if program.is_dynamic()
+            || !chained
+            || !alone
+            || self.host.read_only
+            || self.changed_schema.is_some()
+        {
             return Ok(Asked::Beside);
         }
         self.db.wait_for_schema();

@@ -27,6 +27,7 @@
 //! | `temporary` | temporary tables: when the session commits, and when it ends |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
 //! | `copy` | COPY in and out |
+//! | `dynamic` | statements of calls that are planned when they are reached |
 //! | `again` | statements by themselves that have lost |
 //! | `ahead` | what fills a table that nobody else can see |
 //! | `prepared` | PREPARE, EXECUTE, and what a session has prepared, as it sees it |
@@ -52,6 +53,7 @@ mod call;
 mod change;
 mod copy;
 mod cursors;
+mod dynamic;
 mod execute;
 mod explaining;
 mod extended;

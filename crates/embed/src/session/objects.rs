@@ -37,6 +37,7 @@ impl SessionObjects {
             user: self.user,
             database: &self.database,
             format: &format,
+            dynamic: &quintet_sql::NOTHING_DYNAMIC,
         };
         question(&Known::new(&context))
     }

@@ -293,7 +293,7 @@ impl Session {
             Ok(()) => Ok(None),
             Err(Stop::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(Stop::Error(error)) => Err(error),
-            Err(Stop::Commit) => Err(only_calls_commit()),
+            Err(Stop::Commit | Stop::Ask) => Err(only_calls_commit()),
         }
     }
 

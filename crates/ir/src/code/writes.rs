@@ -4,6 +4,7 @@
 //! Does not: look into statements, which write to no slot.
 
 use super::Operation;
+use crate::dynamic::DynamicRows;
 use crate::routine::{Into, Routine};
 use quintet_base::SpaceId;
 use std::collections::BTreeSet;
@@ -39,6 +40,10 @@ fn written(operation: &Operation) -> Vec<usize> {
         Operation::Run { into, .. } | Operation::Call { into, .. } => targets(into),
         Operation::NextRow { into, end: _ } => into.iter().map(|(slot, _)| *slot).collect(),
         Operation::BeginGuard { slots, handlers: _ } => slots.to_vec(),
+        Operation::Dynamic { statement, .. } => match &statement.rows {
+            DynamicRows::Into { slots, .. } => slots.iter().map(|(slot, _)| *slot).collect(),
+            DynamicRows::Forgotten | DynamicRows::Record | DynamicRows::Returned(_) => Vec::new(),
+        },
         Operation::Jump(_)
         | Operation::Unless(..)
         | Operation::Leave { .. }
@@ -48,6 +53,7 @@ fn written(operation: &Operation) -> Vec<usize> {
         | Operation::EndGuard
         | Operation::BeginState
         | Operation::EndState
+        | Operation::Landmark(_)
         | Operation::Raise(_)
         | Operation::Reraise
         | Operation::Commit

@@ -3,6 +3,7 @@
 //! Relies on: `form` for the places of mistakes.  Promises: everything in a list is looked at: what is left
 //! over is a mistake.  Does not: check types or bounds.
 
+use super::dynamic::read_landmark;
 use super::form::{Form, Place, Shape};
 use super::types::{of_modified, of_word};
 use super::{Tables, TextError};
@@ -143,6 +144,15 @@ impl<'f> Items<'f> {
         ty.ok_or_else(|| form.error("a type is expected"))
     }
 
+    /// All that is left, types.
+    pub fn types(mut self) -> Read<Vec<SqlType>> {
+        let mut all = Vec::new();
+        while !self.is_empty() {
+            all.push(self.ty()?);
+        }
+        Ok(all)
+    }
+
     /// All that is left, one by one.
     pub fn each<T>(mut self, mut read: impl FnMut(&'f Form) -> Read<T>) -> Read<Vec<T>> {
         let mut all = Vec::new();
@@ -218,7 +228,7 @@ impl Reader<'_> {
     }
 
     /// All that is left, as steps with their lines.
-    fn steps(&self, mut items: Items<'_>) -> Read<Vec<Step>> {
+    pub(super) fn steps(&self, mut items: Items<'_>) -> Read<Vec<Step>> {
         let mut steps = Vec::new();
         while !items.is_empty() {
             let mut form = items.next("a step")?;
@@ -324,6 +334,8 @@ impl Reader<'_> {
             "return" => return Ok(Action::Return(self.exprs(items)?)),
             "return-next" => return Ok(Action::ReturnNext(self.exprs(items)?)),
             "return-query" => Action::ReturnQuery(self.next_statement(&mut items)?),
+            "dynamic" => self.dynamic(&mut items)?,
+            "landmark" => Action::Landmark(Box::new(read_landmark(&mut items)?)),
             "row-count" => Action::RowCount {
                 slot: items.slot()?,
             },

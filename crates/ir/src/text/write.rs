@@ -1,5 +1,6 @@
 //! Routines and expressions as forms.
 
+use super::dynamic::{dynamic, landmark};
 use super::form::{Form, Shape};
 use super::types::{modified, word};
 use super::write_plan::statement;
@@ -58,7 +59,7 @@ pub(super) fn count(number: usize) -> Form {
     Form::word(number.to_string())
 }
 
-fn slot(number: usize) -> Form {
+pub(super) fn slot(number: usize) -> Form {
     Form::word(format!("${}", number + 1))
 }
 
@@ -78,7 +79,7 @@ fn steps(steps: &[Step]) -> Vec<Form> {
     forms
 }
 
-fn body(body: &[Step]) -> Form {
+pub(super) fn body(body: &[Step]) -> Form {
     Form::list("do", steps(body))
 }
 
@@ -181,6 +182,8 @@ fn action(action: &Action) -> Form {
         Action::Return(row) => Form::list("return", exprs(row)),
         Action::ReturnNext(row) => Form::list("return-next", exprs(row)),
         Action::ReturnQuery(what) => Form::list("return-query", [statement(what)]),
+        Action::Dynamic(what) => dynamic(what),
+        Action::Landmark(at) => landmark(at),
         Action::RowCount { slot: to } => Form::list("row-count", [slot(*to)]),
         Action::Diagnose { slot: to, item } => Form::list(
             "diagnose",

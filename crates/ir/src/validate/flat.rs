@@ -81,6 +81,7 @@ impl Walk<'_> {
                 }
                 vec![(*target, *to)]
             }
+            Operation::Dynamic { loops, .. } => vec![(on, if *loops { looping } else { heights })],
             Operation::BeginIntegers { .. }
             | Operation::BeginRows(_)
             | Operation::BeginElements(_) => vec![(on, looping)],
@@ -118,6 +119,7 @@ impl Walk<'_> {
             | Operation::ReturnQuery(_)
             | Operation::Commit
             | Operation::Rollback
+            | Operation::Landmark(_)
             | Operation::RowCount { .. }
             | Operation::Diagnose { .. } => vec![(on, heights)],
         })

@@ -1,6 +1,7 @@
 //! Routines and their steps.
 
 use super::{Checked, Checker};
+use crate::dynamic::{Dynamic, DynamicRows, Landmark};
 use crate::expr::Expr;
 use crate::routine::{Action, Into, Output, Routine, Severity, Step, each_step};
 use quintet_base::SqlType;
@@ -246,6 +247,8 @@ impl Checker<'_> {
                 let mut values = raise.options.iter().map(|(_, value)| value);
                 values.try_for_each(|value| self.expr(value, &[]))
             }
+            Action::Dynamic(dynamic) => self.dynamic(dynamic, body),
+            Action::Landmark(landmark) => self.landmark(landmark, body),
             Action::Reraise | Action::Fail(_) | Action::Commit | Action::Rollback => Ok(()),
             Action::Return(row) => {
                 self.each(row, &[])?;
@@ -267,6 +270,31 @@ impl Checker<'_> {
             Action::RowCount { slot } => self.slot(*slot, SqlType::Int8, "ROW_COUNT"),
             Action::Diagnose { slot, .. } => self.slot(*slot, SqlType::Text, "an error's item"),
         }
+    }
+
+    fn dynamic(&mut self, dynamic: &Dynamic, body: &mut Body<'_>) -> Checked<()> {
+        self.typed(&dynamic.text, &[], SqlType::Text, "a statement")?;
+        self.each(&dynamic.arguments, &[])?;
+        self.landmark(&dynamic.at, body)?;
+        match &dynamic.rows {
+            DynamicRows::Into { slots, .. } => {
+                let count = body.routine.slots.len();
+                let stranger = slots.iter().find(|(slot, _)| *slot >= count);
+                self.wants(stranger.is_none(), || format!("a row goes to {stranger:?}"))?;
+            }
+            DynamicRows::Returned(types) => self.gives_rows(types.clone(), body)?,
+            DynamicRows::Forgotten | DynamicRows::Record => {}
+        }
+        match &dynamic.turns {
+            Some(turns) => self.turns(turns, Around::Loop, body),
+            None => Ok(()),
+        }
+    }
+
+    fn landmark(&self, landmark: &Landmark, body: &Body<'_>) -> Checked<()> {
+        let count = body.routine.slots.len();
+        let stranger = landmark.live.iter().find(|live| live.slot >= count);
+        self.wants(stranger.is_none(), || format!("{stranger:?} has no slot"))
     }
 
     fn gives_rows(&self, row: Vec<SqlType>, body: &Body<'_>) -> Checked<()> {

@@ -46,7 +46,7 @@ pub fn run(
             Ok(None) => return Ok((rows, run.affected())),
             Err(Stop::Error(error)) => return Err(error),
             Err(Stop::Blocked(_)) => panic!("there is nobody to wait for"),
-            Err(Stop::Commit) => panic!("no routine here says COMMIT"),
+            Err(Stop::Commit | Stop::Ask) => panic!("no routine here says COMMIT"),
         }
     }
 }

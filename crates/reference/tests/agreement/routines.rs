@@ -976,6 +976,8 @@ fn may_fail(action: &Action) -> bool {
             | Action::Call { .. }
             | Action::OneState { .. }
             | Action::Rollback
+            | Action::Dynamic(_)
+            | Action::Landmark(_)
     )
 }
 

@@ -329,6 +329,26 @@ impl Printer<'_> {
                     line(&format!("sql {statement} into {strict}{target}"))
                 }
             },
+            Dynamic { sql, into: None } => line(&sql.to_string()),
+            Dynamic {
+                sql,
+                into: Some(into),
+            } => {
+                let strict = if into.strict { "strict " } else { "" };
+                let target = self.row_target(&into.target);
+                line(&format!("{sql} into {strict}{target}"))
+            }
+            ForDynamic {
+                label,
+                target,
+                sql,
+                body,
+            } => {
+                let target = self.row_target(target);
+                line(&format!("{} {target} in {sql}", head(label, "for")))?;
+                self.statements(f, body, depth + 1)
+            }
+            ReturnDynamic(sql) => line(&format!("return query {sql}")),
             Perform(query) => line(&format!("perform {query}")),
             Call(text) => line(&format!("call {text}")),
             GetDiagnostics { stacked, items } => {
@@ -356,6 +376,18 @@ impl Printer<'_> {
         let text = format!("{word} {}", branch.condition);
         writeln!(f, "{}", Line(depth, line, &text))?;
         self.statements(f, &branch.statements, depth + 1)
+    }
+}
+
+impl Display for DynamicSql {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let word = if self.fixed { "utility" } else { "execute" };
+        write!(f, "{word} {}", self.text)?;
+        for (number, argument) in self.arguments.iter().enumerate() {
+            let before = if number == 0 { " using" } else { "," };
+            write!(f, "{before} {argument}")?;
+        }
+        Ok(())
     }
 }
 

@@ -9,12 +9,17 @@ use super::json::Json;
 use super::raise;
 use super::tokens::Tokens;
 use super::tree::{
-    Block, Body, Branch, DataType, Declaration, Exception, Handler, Header, IntoClause, Statement,
-    StatementKind, Target, Variable, VariableKind, VariableNumber,
+    Block, Body, Branch, DataType, Declaration, DynamicSql, Exception, Handler, Header, IntoClause,
+    Statement, StatementKind, Target, Variable, VariableKind, VariableNumber,
 };
 use super::walk::Walk;
 use quintet_base::{SqlError, SqlState};
 use serde_json::Value;
+
+/// What statements begin with that are planned with their routine.
+const PLANNED_EARLY: &[&str] = &[
+    "select", "insert", "update", "delete", "merge", "with", "values", "table", "(",
+];
 
 /// True for a collation that compares text by its bytes, as all text compares here.
 fn is_byte_order(name: &str) -> bool {
@@ -55,6 +60,7 @@ pub(crate) fn body(
     walk.finish()?;
     Ok(Body {
         conflict,
+        is_dynamic: walk.is_dynamic,
         variables: walk.variables,
         block,
     })
@@ -188,13 +194,14 @@ impl Walk<'_> {
         };
         self.scope.enter_handlers(&exception);
         for handler in node.nodes("exc_list") {
-            let line = self.tokens.line(self.at);
+            let (line, offset) = (self.tokens.line(self.at), self.offset());
             self.take("when")?;
             let conditions = raise::conditions(self, handler)?;
             self.skip_to(&["then"])?;
             self.take("then")?;
             exception.handlers.push(Handler {
                 line,
+                offset,
                 conditions,
                 statements: self.statements(handler.nodes("action"))?,
             });
@@ -235,7 +242,7 @@ impl Walk<'_> {
         }
         let label = match node.kind {
             "stmt_loop" | "stmt_while" | "stmt_fori" | "stmt_fors" | "stmt_forc"
-            | "stmt_foreach_a" => self.label(node)?,
+            | "stmt_dynfors" | "stmt_foreach_a" => self.label(node)?,
             _ => None,
         };
         let line = self.line_of(node)?;
@@ -298,6 +305,8 @@ impl Walk<'_> {
                 StatementKind::Assert { condition, message }
             }
             "stmt_execsql" => self.sql(node)?,
+            "stmt_dynexecute" => self.execute(node)?,
+            "stmt_dynfors" => self.for_dynamic(node, label)?,
             "stmt_perform" => self.perform(node)?,
             "stmt_commit" => {
                 self.take("commit")?;
@@ -319,9 +328,11 @@ impl Walk<'_> {
     /// Refuses what Quintet lacks.
     fn refuse(&self, node: Json) -> Result<(), Failure> {
         let what = match node.kind {
-            "stmt_dynexecute" => "EXECUTE of a text",
-            "stmt_dynfors" => "FOR over EXECUTE of a text",
-            "stmt_return_query" if node.node("dynquery").is_some() => "RETURN QUERY EXECUTE",
+            "stmt_dynexecute" if !self.may_execute => "EXECUTE in a function",
+            "stmt_dynfors" if !self.may_execute => "FOR over EXECUTE in a function",
+            "stmt_return_query" if !self.may_execute && node.node("dynquery").is_some() => {
+                "RETURN QUERY EXECUTE"
+            }
             "stmt_forc" if node.expression("argquery").is_some() => {
                 "FOR over a cursor with parameters"
             }
@@ -621,6 +632,10 @@ impl Walk<'_> {
         self.take("return")?;
         if node.kind == "stmt_return_query" {
             self.take("query")?;
+            if node.node("dynquery").is_some() {
+                let sql = self.dynamic(node, "dynquery")?;
+                return Ok(StatementKind::ReturnDynamic(sql));
+            }
             return Ok(StatementKind::ReturnQuery(
                 self.text(node.expression("query"))?,
             ));
@@ -643,7 +658,17 @@ impl Walk<'_> {
     fn sql(&mut self, node: Json) -> Result<StatementKind, Failure> {
         let text = node.expression("sqlstmt");
         if !node.flag("into") {
+            let is_planned_early = self.tokens.is_any(self.at, PLANNED_EARLY);
             let statement = self.text(text)?;
+            if !is_planned_early && self.may_execute {
+                self.is_dynamic = true;
+                let sql = DynamicSql {
+                    text: statement,
+                    fixed: true,
+                    arguments: Vec::new(),
+                };
+                return Ok(StatementKind::Dynamic { sql, into: None });
+            }
             return Ok(StatementKind::Sql {
                 statement,
                 into: None,
@@ -658,6 +683,61 @@ impl Walk<'_> {
                 strict: node.flag("strict"),
                 target: self.row_target(node.node("target"))?,
             }),
+        })
+    }
+
+    /// EXECUTE.
+    fn execute(&mut self, node: Json) -> Result<StatementKind, Failure> {
+        let sql = self.dynamic(node, "query")?;
+        // INTO may stand behind USING, too.
+        self.skip_to(&[";"])?;
+        let into = match node.flag("into") {
+            true => Some(IntoClause {
+                strict: node.flag("strict"),
+                target: self.row_target(node.node("target"))?,
+            }),
+            false => None,
+        };
+        Ok(StatementKind::Dynamic { sql, into })
+    }
+
+    /// From EXECUTE to the end of its USING.
+    fn dynamic(&mut self, node: Json, query: &str) -> Result<DynamicSql, Failure> {
+        self.take("execute")?;
+        self.is_dynamic = true;
+        let mut sql = DynamicSql {
+            text: self.text(node.expression(query))?,
+            fixed: false,
+            arguments: Vec::new(),
+        };
+        let arguments = node.nodes("params");
+        if arguments.is_empty() {
+            return Ok(sql);
+        }
+        self.skip_to(&["using"])?;
+        self.take("using")?;
+        for (number, argument) in arguments.iter().enumerate() {
+            if number > 0 {
+                self.take(",")?;
+            }
+            sql.arguments.push(self.text(argument.query())?);
+        }
+        Ok(sql)
+    }
+
+    fn for_dynamic(&mut self, node: Json, label: Option<String>) -> Result<StatementKind, Failure> {
+        self.take("for")?;
+        let target = self.row_target(node.node("var"))?;
+        self.skip_to(&["in"])?;
+        self.take("in")?;
+        let sql = self.dynamic(node, "query")?;
+        self.take("loop")?;
+        let body = self.repeated(label.as_deref(), None, node)?;
+        Ok(StatementKind::ForDynamic {
+            label,
+            target,
+            sql,
+            body,
         })
     }
 

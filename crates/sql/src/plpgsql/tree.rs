@@ -135,6 +135,8 @@ pub(crate) struct Body {
     pub block: Block,
     /// `#variable_conflict`.
     pub conflict: Conflict,
+    /// Some of its statements are planned when they are reached.
+    pub is_dynamic: bool,
 }
 
 /// The number of a variable in its body.
@@ -225,6 +227,8 @@ pub(crate) struct Exception {
 pub(crate) struct Handler {
     /// The line of WHEN.
     pub line: u32,
+    /// The byte of the body that WHEN stands at.
+    pub offset: usize,
     /// Any of these.
     pub conditions: Vec<Condition>,
     /// What to do.
@@ -416,6 +420,26 @@ pub(crate) enum StatementKind {
         /// INTO.
         into: Option<IntoClause>,
     },
+    /// EXECUTE, or a statement that is no query and changes more than rows.
+    Dynamic {
+        /// Which.
+        sql: DynamicSql,
+        /// INTO.
+        into: Option<IntoClause>,
+    },
+    /// FOR over the rows of EXECUTE.
+    ForDynamic {
+        /// Its label.
+        label: Option<String>,
+        /// Where each row goes.
+        target: RowTarget,
+        /// Which rows.
+        sql: DynamicSql,
+        /// What to repeat.
+        body: Vec<Statement>,
+    },
+    /// RETURN QUERY EXECUTE.
+    ReturnDynamic(DynamicSql),
     /// PERFORM: a query whose rows nobody wants.
     Perform(SqlText),
     /// CALL, the whole statement. Where its OUT arguments go is told by its texts.
@@ -433,6 +457,17 @@ pub(crate) enum StatementKind {
     Rollback,
     /// NULL.
     Null,
+}
+
+/// A statement that is planned when it is reached.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct DynamicSql {
+    /// The statement itself, or an expression that gives its text.
+    pub text: SqlText,
+    /// It is the statement itself.
+    pub fixed: bool,
+    /// USING.
+    pub arguments: Vec<SqlText>,
 }
 
 /// Statements under a condition.

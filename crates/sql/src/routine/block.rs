@@ -28,7 +28,9 @@ pub(crate) fn plan_do(planner: &Planner, statement: &DoStmt) -> SqlResult<Planne
     let signature = Signature::of(RoutineId(0), &block, text, planner.context)?;
     let tree = plpgsql::read(&block, text, &single_types(planner.context))?;
     let mut linker = Linker::behind(1);
-    let first = lower::routine(&signature, &tree, planner.context, &mut linker)?;
+    let mut first = lower::routine(&signature, &tree, planner.context, &mut linker)?;
+    // It has no arguments that could be told.
+    first.name = NAME.to_string();
     let program = linker.finish(vec![first], planner.context)?;
     let procedure = Procedure {
         params: Vec::new(),

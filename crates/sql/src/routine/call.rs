@@ -279,7 +279,7 @@ fn program_of(planner: &Planner, signature: &Signature) -> SqlResult<Arc<Program
     let path = planner.named_path();
     stored
         .ok_or_else(gone)?
-        .program_within(planner.catalog(), path)
+        .program_within(planner.catalog(), path, planner.context.dynamic)
 }
 
 /// Calls with the first slots of their results, in the order in which they are made: as they are written,

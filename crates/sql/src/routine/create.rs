@@ -12,7 +12,7 @@ use crate::command::Planned;
 use crate::ddl::release_function;
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
-use crate::planner::Planner;
+use crate::planner::{NOTHING_DYNAMIC, Planner};
 use crate::plpgsql::{self, DataType, ParameterMode, Returns};
 use crate::records::RoutineRecord;
 use crate::temporary::is_temporary;
@@ -82,7 +82,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     } else if !planner.context.user.bodies_unchecked {
         let next = draft.catalog_to_be()?;
         if let Some(stored) = next.routine(id) {
-            stored.program_within(&next, planner.named_path())?;
+            stored.program_within(&next, planner.named_path(), &NOTHING_DYNAMIC)?;
         }
     }
     draft.finish(match statement.is_procedure {

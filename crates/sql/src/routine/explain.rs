@@ -16,7 +16,7 @@ use super::create::find;
 use crate::command::{Command, Planned};
 use crate::names::inner;
 use crate::parse;
-use crate::planner::Planner;
+use crate::planner::{NOTHING_DYNAMIC, Planner};
 use crate::utility::text_column;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{DropBehavior, DropStmt, ObjectType, ObjectWithArgs};
@@ -118,7 +118,7 @@ pub(crate) fn plan_explain(planner: &Planner, explained: &Explained) -> SqlResul
     let stored = catalog
         .routine(id)
         .ok_or_else(|| SqlError::internal("a routine that was found is gone"))?;
-    let program = stored.program_within(catalog, planner.named_path())?;
+    let program = stored.program_within(catalog, planner.named_path(), &NOTHING_DYNAMIC)?;
     Ok(Planned {
         columns: vec![text_column("QUERY PLAN")],
         ..planner.command(Command::ExplainRoutine(program), "EXPLAIN")

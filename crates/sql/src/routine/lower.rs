@@ -11,6 +11,7 @@ mod assign;
 mod control;
 mod cursor;
 mod declare;
+mod dynamic;
 mod raise;
 
 use super::embed::{Embedding, Planned};
@@ -39,6 +40,8 @@ struct Lowering<'c, 'l, 't> {
     shaped_at: Vec<Option<usize>>,
     /// Cursors that have been declared so far.
     cursors: BTreeMap<VariableNumber, cursor::Cursor>,
+    /// The types of the rows that the loops around it go through.
+    rows_around: Vec<Vec<SqlType>>,
     /// The slot of FOUND.
     found: usize,
     /// Whether a row variable has got a value, in the order of the text, by its number.
@@ -86,6 +89,7 @@ pub(crate) fn routine(
         nesting: 0,
         shaped_at: vec![None; tree.body.variables.len()],
         cursors: BTreeMap::new(),
+        rows_around: Vec::new(),
         found,
         assigned: vec![false; tree.body.variables.len()],
     };
@@ -281,7 +285,12 @@ impl Lowering<'_, '_, '_> {
     /// A step that fails instead of those from `begun` on.
     fn instead(&mut self, begun: usize, error: SqlError) -> SqlResult<()> {
         let planner = Planner::new(self.at.context, "", &[]);
-        let error = planner.name_types(for_later(error)?);
+        // What is wrong may come right before it is reached.
+        let error = match self.tree.body.is_dynamic {
+            true => error.nowhere(),
+            false => for_later(error)?,
+        };
+        let error = planner.name_types(error);
         self.at.steps.truncate(begun);
         self.at.needs.clear();
         self.at.add(Action::Fail(Box::new(error)));
@@ -343,7 +352,7 @@ impl Lowering<'_, '_, '_> {
             self.at.line = handler.line;
             handlers.push(Handler {
                 conditions: handler.conditions.clone(),
-                body: self.apart(&handler.statements)?,
+                body: self.handler(handler)?,
             });
         }
         self.at.variables.leave();
@@ -354,6 +363,15 @@ impl Lowering<'_, '_, '_> {
             slots,
         });
         Ok(())
+    }
+
+    /// What a handler does.
+    fn handler(&mut self, handler: &plpgsql::Handler) -> SqlResult<Vec<Step>> {
+        let before = std::mem::take(&mut self.at.steps);
+        self.handler_begins(handler.offset);
+        let mut begin = std::mem::replace(&mut self.at.steps, before);
+        begin.extend(self.apart(&handler.statements)?);
+        Ok(begin)
     }
 
     fn statement(&mut self, kind: &StatementKind) -> SqlResult<()> {
@@ -369,6 +387,9 @@ impl Lowering<'_, '_, '_> {
                 body,
             } => self.for_cursor(label.as_deref(), *variable, *cursor, body),
             StatementKind::Commit => self.ends_transaction(Action::Commit),
+            StatementKind::Rollback if self.tree.body.is_dynamic => Err(SqlError::unsupported(
+                "ROLLBACK in a routine some of whose statements are planned when it comes to them",
+            )),
             StatementKind::Rollback => self.ends_transaction(Action::Rollback),
             StatementKind::Block(block) => self.block(block),
             StatementKind::Assign { target, value } => self.assign(target, value),
@@ -426,6 +447,14 @@ impl Lowering<'_, '_, '_> {
                 self.assert(condition, message.as_ref())
             }
             StatementKind::Sql { statement, into } => self.sql(statement, into.as_ref()),
+            StatementKind::Dynamic { sql, into } => self.dynamic(sql, into.as_ref()),
+            StatementKind::ForDynamic {
+                label,
+                target,
+                sql,
+                body,
+            } => self.for_dynamic(label.as_deref(), target, sql, body),
+            StatementKind::ReturnDynamic(sql) => self.return_dynamic(sql),
             StatementKind::Perform(query) => self.perform(query),
             StatementKind::Call(text) => self.call(text),
             StatementKind::GetDiagnostics { stacked, items } => self.diagnostics(*stacked, items),

@@ -111,7 +111,7 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// Whether a variable is a record, whose fields are those of what it was last assigned.
-    fn is_record(&self, number: usize) -> bool {
+    pub(super) fn is_record(&self, number: usize) -> bool {
         matches!(
             &self.tree.body.variables[number].kind,
             plpgsql::VariableKind::Declared(plpgsql::DataType::Record)
@@ -136,7 +136,11 @@ impl Lowering<'_, '_, '_> {
 
     /// The slots of a row variable that takes a row of these columns. A record has these fields from here
     /// on.
-    fn row_slots(&mut self, number: usize, columns: &[OutputColumn]) -> SqlResult<Vec<usize>> {
+    pub(super) fn row_slots(
+        &mut self,
+        number: usize,
+        columns: &[OutputColumn],
+    ) -> SqlResult<Vec<usize>> {
         self.assigned[number] = true;
         let variable = &self.tree.body.variables[number];
         let is_record = self.is_record(number);

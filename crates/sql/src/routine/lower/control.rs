@@ -164,7 +164,11 @@ impl Lowering<'_, '_, '_> {
     }
 
     /// The body of a loop, in sight of EXIT and CONTINUE.
-    fn turns(&mut self, label: Option<&str>, body: &[Statement]) -> SqlResult<Vec<Step>> {
+    pub(super) fn turns(
+        &mut self,
+        label: Option<&str>,
+        body: &[Statement],
+    ) -> SqlResult<Vec<Step>> {
         self.around.push(Leavable {
             label: label.map(str::to_string),
             is_loop: true,
@@ -267,7 +271,7 @@ impl Lowering<'_, '_, '_> {
     ) -> SqlResult<()> {
         let Planned { statement, columns } = self.at.statement(&query.text)?;
         let into = self.row_targets(target, &columns)?;
-        let body = self.turns(label, body)?;
+        let body = self.turns_over(label, &columns, body)?;
         self.at.add(Action::ForRow {
             statement,
             into,

@@ -15,6 +15,7 @@ use crate::plpgsql::{RowTarget, Statement, VariableKind, VariableNumber};
 use crate::scope::Scope;
 use crate::variables::Shape;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::dynamic::Live;
 use quintet_ir::plan::Plan;
 use quintet_ir::routine::{Action, Into, Step};
 use quintet_ir::statement::OutputColumn;
@@ -50,6 +51,21 @@ fn int(value: i32) -> Expr {
 }
 
 impl Lowering<'_, '_, '_> {
+    /// Where the cursors are, as variables.
+    pub(super) fn live_cursors(&self) -> Vec<Live> {
+        let mut live = Vec::new();
+        for (number, cursor) in &self.cursors {
+            let slots = cursor.columns.iter().map(|kept| kept.array);
+            let slots = [cursor.place, cursor.count].into_iter().chain(slots);
+            live.extend(slots.enumerate().map(|(part, slot)| Live {
+                variable: number.0,
+                field: Some(part.to_string()),
+                slot,
+            }));
+        }
+        live
+    }
+
     /// A declaration. What is wrong with the query is said when it is opened.
     pub(super) fn declare_cursor(&mut self, number: VariableNumber) -> SqlResult<()> {
         let variable = &self.tree.body.variables[number.0];

@@ -1,0 +1,307 @@
+//! Statements of a call that are planned when they are reached.
+//!
+//! Relies on: who runs the call to plan and run what it asks for, in the transaction of the call.  Promises: a call that asks
+//! stands at its statement until it is answered, and may be moved into its routine as that has been made anew meanwhile: its
+//! variables, loops and blocks with handlers go along.  Does not: ask from within a statement, or from a routine that another
+//! one has called.
+
+use crate::call::Call;
+use crate::context::{Context, row_bytes};
+use crate::into::{check_strict, keep, store};
+use crate::turns::Turns;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_ir::cast::{CastContext, cast, cast_context};
+use quintet_ir::code::{Code, Operation, Place};
+use quintet_ir::dynamic::{Dynamic, DynamicRows, Landmark};
+use quintet_ir::routine::Slot;
+use quintet_ir::{Expr, Program, Routine};
+
+/// What a call wants of who runs it.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// That a statement is planned and run.
+    Statement(AskedStatement),
+    /// That everything but rows is as it was when this block with handlers began: an error has undone what was done in it. The
+    /// call goes on with the handler, and wants no answer.
+    Undone(u64),
+}
+
+/// A statement that a call wants to be planned and run.
+#[derive(Clone, Debug)]
+pub struct AskedStatement {
+    /// Its landmark.
+    pub number: usize,
+    /// What it says.
+    pub text: String,
+    /// `$1`, `$2` …
+    pub arguments: Vec<(Value, SqlType)>,
+    /// It stands in the routine as it is.
+    pub fixed: bool,
+    /// Its rows are wanted.
+    pub wants_rows: bool,
+    /// Its columns are the fields of a record: the routine must be made anew if it was not made for them.
+    pub wants_names: bool,
+    /// The blocks with handlers that it stands in, from the outermost on.
+    pub guards: Vec<u64>,
+}
+
+/// What has become of such a statement.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// Its rows, if they were wanted.
+    pub rows: Vec<Vec<Value>>,
+    /// Their types.
+    pub types: Vec<SqlType>,
+    /// How many rows it has given or changed.
+    pub count: u64,
+}
+
+/// The statement that a call stands at, as it is to be asked for.
+pub(crate) fn asked(
+    dynamic: &Dynamic,
+    slots: &[Value],
+    guards: Vec<u64>,
+    context: &Context<'_>,
+) -> SqlResult<AskedStatement> {
+    let eval = |expr: &Expr| quintet_ir::eval(expr, &[], slots, context.host);
+    let Value::Text(text) = eval(&dynamic.text)? else {
+        let message = "query string argument of EXECUTE is null";
+        return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+    };
+    let arguments = dynamic.arguments.iter();
+    let arguments = arguments.map(|expr| Ok((eval(expr)?, expr.ty())));
+    Ok(AskedStatement {
+        number: dynamic.at.number,
+        text: text.to_string(),
+        arguments: arguments.collect::<SqlResult<_>>()?,
+        fixed: dynamic.fixed,
+        wants_rows: dynamic.rows != DynamicRows::Forgotten,
+        wants_names: dynamic.is_record,
+        guards,
+    })
+}
+
+/// Where the rows of an answer go in the activation that has asked.
+pub(crate) struct Taken<'a> {
+    pub routine: &'a Routine,
+    pub slots: &'a mut [Value],
+    pub result: &'a mut Vec<Vec<Value>>,
+    pub kept: &'a mut usize,
+}
+
+impl Taken<'_> {
+    /// Takes the rows; those of a loop come back.
+    pub fn take(
+        self,
+        dynamic: &Dynamic,
+        loops: bool,
+        answer: Answer,
+        context: &Context<'_>,
+    ) -> SqlResult<Option<Turns>> {
+        let Answer { rows, types, count } = answer;
+        match &dynamic.rows {
+            DynamicRows::Forgotten => Ok(None),
+            DynamicRows::Record => Err(SqlError::internal("a record's fields are not known")),
+            DynamicRows::Into { slots, .. } if loops => {
+                let targets = targets(self.routine, slots);
+                let mut all = Vec::with_capacity(rows.len());
+                for row in rows {
+                    keep(
+                        &mut all,
+                        converted(row, &types, &targets, context)?,
+                        self.kept,
+                    )?;
+                }
+                Ok(Some(Turns::rows(all)))
+            }
+            DynamicRows::Into { slots, strict } => {
+                let into = quintet_ir::routine::Into {
+                    strict: *strict,
+                    ..Default::default()
+                };
+                check_strict(&into, count)?;
+                let targets = targets(self.routine, slots);
+                let row = rows.into_iter().next().unwrap_or_default();
+                let row = converted(row, &types, &targets, context)?;
+                for ((slot, _), value) in slots.iter().zip(row) {
+                    store(self.routine, self.slots, *slot, value)?;
+                }
+                Ok(None)
+            }
+            DynamicRows::Returned(wanted) => {
+                if types != *wanted {
+                    return Err(other_result(&types, wanted));
+                }
+                for row in rows {
+                    *self.kept += row_bytes(&row);
+                    keep(self.result, row, self.kept)?;
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// What the slots take.
+fn targets(routine: &Routine, slots: &[(usize, TypeMod)]) -> Vec<(SqlType, TypeMod)> {
+    let of = |(slot, modifier): &(usize, TypeMod)| (routine.slots[*slot].ty, *modifier);
+    slots.iter().map(of).collect()
+}
+
+/// As PL/pgSQL says it of RETURN QUERY.
+fn other_result(types: &[SqlType], wanted: &[SqlType]) -> SqlError {
+    let message = "structure of query does not match function result type";
+    let error = SqlError::new(SqlState::DATATYPE_MISMATCH, message);
+    if types.len() != wanted.len() {
+        return error.detail(format!(
+            "Number of returned columns ({}) does not match expected column count ({}).",
+            types.len(),
+            wanted.len()
+        ));
+    }
+    let pairs = types.iter().zip(wanted).enumerate();
+    match pairs.into_iter().find(|(_, (from, to))| from != to) {
+        Some((number, (from, to))) => error.detail(format!(
+            "Returned type {from} does not match expected type {to} in column {}.",
+            number + 1
+        )),
+        None => error,
+    }
+}
+
+/// A row as variables of these types take it.
+fn converted(
+    row: Vec<Value>,
+    types: &[SqlType],
+    targets: &[(SqlType, TypeMod)],
+    context: &Context<'_>,
+) -> SqlResult<Vec<Value>> {
+    let mut row = row.into_iter();
+    let mut given = Vec::with_capacity(targets.len());
+    for (number, (to, modifier)) in targets.iter().enumerate() {
+        given.push(match (row.next(), types.get(number)) {
+            (Some(value), Some(from)) => assigned(value, *from, (*to, *modifier), context)?,
+            _ => Value::Null,
+        });
+    }
+    Ok(given)
+}
+
+/// A value as a variable takes it: by any conversion there is, else by its text.
+fn assigned(
+    value: Value,
+    from: SqlType,
+    (to, modifier): (SqlType, TypeMod),
+    context: &Context<'_>,
+) -> SqlResult<Value> {
+    if value.is_null() || (from == to && modifier == TypeMod::NONE) {
+        return Ok(value);
+    }
+    let by_itself = [CastContext::Implicit, CastContext::Assignment];
+    if from == to || cast_context(from, to).is_some_and(|context| by_itself.contains(&context)) {
+        return cast(value, from, to, modifier, false, context.host);
+    }
+    let text = cast(
+        value,
+        from,
+        SqlType::Text,
+        TypeMod::NONE,
+        false,
+        context.host,
+    )?;
+    cast(text, SqlType::Text, to, modifier, true, context.host)
+}
+
+impl Call {
+    /// Goes on in the routine as it was made anew.
+    ///
+    /// # Errors
+    /// `0A000` if the rest of the routine cannot go on with what there is.
+    pub fn move_to(&mut self, from: &Program, to: &Program) -> SqlResult<()> {
+        let (from_code, to_code) = (&from.code()[0], &to.code()[0]);
+        let at = self.asking();
+        let here = landmark(from_code, at.place).ok_or_else(lost)?;
+        let place = find(to_code, here.number).ok_or_else(lost)?;
+        let there = landmark(to_code, place).ok_or_else(lost)?;
+        if here.loops != there.loops {
+            return Err(SqlError::unsupported(
+                "a change of the rows that a loop goes through, in the loop",
+            ));
+        }
+        let routine = &to.routines[0];
+        let mut slots = vec![Value::Null; routine.slots.len()];
+        for live in &there.live {
+            let same = |known: &&quintet_ir::dynamic::Live| {
+                known.variable == live.variable && known.field == live.field
+            };
+            let Some(known) = here.live.iter().find(same) else {
+                continue;
+            };
+            let (old, new) = (
+                &from.routines[0].slots[known.slot],
+                &routine.slots[live.slot],
+            );
+            if old.ty != new.ty {
+                return Err(other_type(new));
+            }
+            slots[live.slot] = std::mem::take(&mut at.slots[known.slot]);
+        }
+        let begins = guards_around(to_code, place);
+        if begins.len() != at.guards.len() {
+            return Err(lost());
+        }
+        for (guard, begin) in at.guards.iter_mut().zip(begins) {
+            guard.move_to(begin);
+        }
+        at.slots = slots;
+        at.place = place;
+        Ok(())
+    }
+}
+
+fn lost() -> SqlError {
+    SqlError::unsupported("a change of the schema that a statement around it depends on")
+}
+
+fn other_type(slot: &Slot) -> SqlError {
+    SqlError::unsupported(format!(
+        "a change of the type of variable \"{}\" while it is in use",
+        slot.name
+    ))
+}
+
+/// The landmark at a place.
+fn landmark(code: &Code, place: Place) -> Option<&Landmark> {
+    match code.operations.get(place)? {
+        Operation::Dynamic { statement, .. } => Some(&statement.at),
+        Operation::Landmark(landmark) => Some(landmark),
+        _ => None,
+    }
+}
+
+/// The place of a landmark.
+fn find(code: &Code, number: usize) -> Option<Place> {
+    let is_it = |place: &Place| landmark(code, *place).is_some_and(|found| found.number == number);
+    (0..code.operations.len()).find(is_it)
+}
+
+/// The beginnings of the blocks with handlers that a place stands in, in them or in their handlers.
+fn guards_around(code: &Code, place: Place) -> Vec<Place> {
+    let mut around = Vec::new();
+    let mut handlers = Vec::new();
+    for (here, operation) in code.operations.iter().enumerate().take(place + 1) {
+        let begun = handlers.iter().find(|(handler, _)| *handler == here);
+        around.extend(begun.map(|(_, begin)| *begin));
+        match operation {
+            Operation::BeginGuard { handlers: own, .. } => {
+                around.push(here);
+                handlers.extend(own.iter().map(|(_, handler)| (*handler, here)));
+            }
+            Operation::EndGuard => {
+                around.pop();
+            }
+            _ => {}
+        }
+    }
+    around
+}
