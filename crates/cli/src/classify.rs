@@ -26,11 +26,15 @@ pub fn classify(arguments: &ClassifyArguments) -> Result<(), Exit> {
             .map_err(|error| wrong(&name, &error))?;
     }
     let mut footprints = Vec::new();
+    let mut unknown = Vec::new();
     for (name, program) in catalog.programs() {
         let program = program.map_err(|error| wrong(&name, &error))?;
-        footprints.push(Footprint::of(&program));
+        match program.has_dynamic() {
+            true => unknown.push(name),
+            false => footprints.push(Footprint::of(&program)),
+        }
     }
-    if footprints.is_empty() {
+    if footprints.is_empty() && unknown.is_empty() {
         return Err(
             Exit::new(Code::Failed, "no procedure or function is created")
                 .hint("Name the files with CREATE PROCEDURE or CREATE FUNCTION, too."),
@@ -42,8 +46,14 @@ pub fn classify(arguments: &ClassifyArguments) -> Result<(), Exit> {
     };
     let classes = Classes::new(footprints, rule);
     let text = match arguments.json {
-        true => as_json(&classes).to_string(),
-        false => report(&classes).join("\n"),
+        true => as_json(&classes, &unknown).to_string(),
+        false => {
+            let mut lines = report(&classes);
+            lines.extend(unknown.iter().map(|name| {
+                format!("{name} executes what is planned when it runs: it may touch anything")
+            }));
+            lines.join("\n")
+        }
     };
     writeln!(std::io::stdout(), "{text}")
         .map_err(|error| Exit::from_error(Code::Failed, "writing the report", &error))
@@ -77,7 +87,7 @@ fn wrong(name: &str, error: &quintet_base::SqlError) -> Exit {
 }
 
 /// Everything for machines.
-fn as_json(classes: &Classes) -> Value {
+fn as_json(classes: &Classes, unknown: &[String]) -> Value {
     let rule = classes.rule();
     let names: Vec<&str> = classes.names().collect();
     let procedures = classes.footprints().enumerate().map(|(number, footprint)| {
@@ -134,5 +144,6 @@ fn as_json(classes: &Classes) -> Value {
         },
         "procedures": procedures.collect::<Vec<_>>(),
         "conflicts": pairs,
+        "anything": unknown,
     })
 }

@@ -67,7 +67,7 @@ pub(crate) struct Call {
 
 /// A routine that is running.
 pub(crate) struct Activation {
-    routine: usize,
+    pub(crate) routine: usize,
     pub(crate) place: usize,
     pub(crate) slots: Vec<Value>,
     turns: Vec<Turns>,
@@ -181,7 +181,7 @@ impl Call {
                 Err(Stop::Error(error)) => {
                     self.lost = error.state.is_retryable() && !self.raises(program);
                     let handled = self.handle(program, error, context)?;
-                    if self.outermost && self.activations.len() == 1 && code[0].is_dynamic {
+                    if self.can_ask(program) && program.has_dynamic() {
                         self.asked = Some(Asked::Undone(handled));
                         return Err(Stop::Ask);
                     }
@@ -522,21 +522,10 @@ impl Call {
                 }
                 Operation::Landmark(_) => {}
                 Operation::Dynamic { statement, loops } => {
-                    let Some(answer) = self.answer.take() else {
-                        self.ask(statement, context)?;
-                        return Err(Stop::Ask);
-                    };
-                    let answer = answer?;
-                    // EXECUTE says nothing to FOUND.
-                    at.count = answer.count;
-                    let taken = Taken {
-                        routine,
-                        slots: &mut at.slots,
-                        result: &mut at.rows,
-                        kept: &mut self.kept,
-                    };
-                    let turns = taken.take(statement, *loops, answer, context)?;
-                    at.turns.extend(turns);
+                    let place = (direct, routine, program);
+                    self.dynamic(statement, *loops, place, context, workspace)?;
+                    self.top().place += 1;
+                    continue;
                 }
                 Operation::RowCount { slot } => {
                     at.slots[*slot] = Value::Int8(at.count as i64);
@@ -603,23 +592,48 @@ impl Call {
         Ok(Next::Switched)
     }
 
+    /// A statement that is planned now: by who runs the call, if he can be asked, else by itself.
+    fn dynamic(
+        &mut self,
+        statement: &Dynamic,
+        loops: bool,
+        (direct, routine, program): (&Direct, &Routine, &Arc<Program>),
+        context: &mut Context<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<(), Stop> {
+        let answer = match self.answer.take() {
+            Some(answer) => answer?,
+            None if self.can_ask(program) => {
+                self.ask(statement, context)?;
+                return Err(Stop::Ask);
+            }
+            None => {
+                let asked = dynamic::asked(statement, &self.top().slots, Vec::new(), context)?;
+                let buffers = (&mut self.restarts, &mut self.frame);
+                let means = (direct, &mut self.kept);
+                dynamic::run_here(&asked, means, context, workspace, buffers)?
+            }
+        };
+        let at = self.activations.last_mut().expect("a routine is running");
+        // EXECUTE says nothing to FOUND.
+        at.count = answer.count;
+        let taken = Taken {
+            routine,
+            slots: &mut at.slots,
+            result: &mut at.rows,
+            kept: &mut self.kept,
+        };
+        let turns = taken.take(statement, loops, answer, context)?;
+        at.turns.extend(turns);
+        Ok(())
+    }
+
     /// Asks for a statement to be planned and run.
-    ///
-    /// # Errors
-    /// `0A000` where nobody can be asked.
     fn ask(&mut self, statement: &Dynamic, context: &Context<'_>) -> SqlResult<()> {
-        if !self.outermost || self.activations.len() > 1 {
-            let what = match statement.fixed {
-                true => "a statement that changes more than rows",
-                false => "EXECUTE",
-            };
-            return Err(SqlError::unsupported(format!(
-                "{what} in a routine that a statement or another routine calls"
-            )));
-        }
-        let at = self.asking();
-        let open = at.guards.iter().filter(|guard| guard.handled().is_none());
+        let guards = self.activations.iter().flat_map(|at| &at.guards);
+        let open = guards.filter(|guard| guard.handled().is_none());
         let guards = open.map(Guard::number).collect();
+        let at = self.top();
         let asked = dynamic::asked(statement, &at.slots, guards, context)?;
         self.asked = Some(Asked::Statement(asked));
         Ok(())
@@ -635,9 +649,19 @@ impl Call {
         self.answer = Some(answer);
     }
 
-    /// The routine that asks.
-    pub fn asking(&mut self) -> &mut Activation {
-        self.activations.first_mut().expect("a routine is running")
+    /// Whether who runs it can be asked: it is the client's, and every routine that it is in can be found in one that is made
+    /// anew, and may be, since it is not amid the parts of a statement.
+    fn can_ask(&self, program: &Program) -> bool {
+        let may_be_moved = |at: &Activation| {
+            let is_known = at.routine == 0 || dynamic::id_of(program, at.routine).is_some();
+            is_known && !dynamic::is_in_state(&program.code()[at.routine], at.place)
+        };
+        self.outermost && self.activations.iter().all(may_be_moved)
+    }
+
+    /// The routines that it is in, from the one that it begins with on.
+    pub(crate) fn activations(&mut self) -> &mut [Activation] {
+        &mut self.activations
     }
 
     /// Where the transaction began, if the call may end it here.
@@ -791,10 +815,12 @@ fn where_in(routine: &Routine, code: &Code, place: usize) -> String {
         }
         _ => "",
     };
+    // As PostgreSQL writes a routine's types there, and nowhere else.
+    let name = routine.name.replace(", ", ",");
     match code.lines.get(place) {
         Some(line) if *line > 0 => {
-            format!("PL/pgSQL function {} line {line}{at}", routine.name)
+            format!("PL/pgSQL function {name} line {line}{at}")
         }
-        _ => format!("PL/pgSQL function {}{at}", routine.name),
+        _ => format!("PL/pgSQL function {name}{at}"),
     }
 }

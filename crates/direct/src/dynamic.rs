@@ -2,19 +2,24 @@
 //!
 //! Relies on: who runs the call to plan and run what it asks for, in the transaction of the call.  Promises: a call that asks
 //! stands at its statement until it is answered, and may be moved into its routine as that has been made anew meanwhile: its
-//! variables, loops and blocks with handlers go along.  Does not: ask from within a statement, or from a routine that another
-//! one has called.
+//! variables, loops and blocks with handlers go along. Where nobody can be asked, within a statement and among the parts of one,
+//! a query or a change of rows is run at once.  Does not: change more than rows there.
 
-use crate::call::Call;
-use crate::context::{Context, row_bytes};
-use crate::into::{check_strict, keep, store};
+use crate::call::{Activation, Call};
+use crate::context::{Around, Context, Stop, Workspace, row_bytes};
+use crate::direct::Direct;
+use crate::into::{check_strict, each_row, keep, store};
+use crate::nested::Inside;
+use crate::run::Restarts;
 use crate::turns::Turns;
-use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
+use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::cast::{CastContext, cast, cast_context};
 use quintet_ir::code::{Code, Operation, Place};
-use quintet_ir::dynamic::{Dynamic, DynamicRows, Landmark};
+use quintet_ir::dynamic::{Dynamic, DynamicRows, Landmark, Live};
 use quintet_ir::routine::Slot;
+use quintet_ir::statement::Body;
 use quintet_ir::{Expr, Program, Routine};
+use std::mem::discriminant;
 
 /// What a call wants of who runs it.
 #[derive(Clone, Debug)]
@@ -37,12 +42,21 @@ pub struct AskedStatement {
     pub arguments: Vec<(Value, SqlType)>,
     /// It stands in the routine as it is.
     pub fixed: bool,
+    /// It must not change anything.
+    pub reads_only: bool,
     /// Its rows are wanted.
     pub wants_rows: bool,
     /// Its columns are the fields of a record: the routine must be made anew if it was not made for them.
     pub wants_names: bool,
     /// The blocks with handlers that it stands in, from the outermost on.
     pub guards: Vec<u64>,
+}
+
+impl AskedStatement {
+    /// A line of the context of an error in it.
+    pub fn said(&self) -> String {
+        format!("SQL statement \"{}\"", self.text)
+    }
 }
 
 /// What has become of such a statement.
@@ -75,10 +89,87 @@ pub(crate) fn asked(
         text: text.to_string(),
         arguments: arguments.collect::<SqlResult<_>>()?,
         fixed: dynamic.fixed,
+        reads_only: dynamic.reads_only,
         wants_rows: dynamic.rows != DynamicRows::Forgotten,
         wants_names: dynamic.is_record,
         guards,
     })
+}
+
+/// Runs a statement at once, where nobody can be asked: what changes no more than rows.
+///
+/// # Errors
+/// `0A000` for others, and where a record's fields would have the routine made anew.
+pub(crate) fn run_here(
+    asked: &AskedStatement,
+    (direct, kept): (&Direct, &mut usize),
+    context: &mut Context<'_>,
+    workspace: &mut Workspace,
+    (restarts, frame): (&mut Restarts, &mut Vec<Value>),
+) -> Result<Answer, Stop> {
+    if asked.wants_names {
+        return Err(Stop::Error(SqlError::unsupported(
+            "EXECUTE into a record in a routine that a statement or another routine calls",
+        )));
+    }
+    let (params, types): (Vec<Value>, Vec<SqlType>) = asked.arguments.iter().cloned().unzip();
+    let within = |error: SqlError| error.within(&asked.said());
+    let planned = context.host.plan(&asked.text, &types).map_err(within)?;
+    if asked.reads_only {
+        planned.refuse_write().map_err(within)?;
+    }
+    context.host.allow(&planned.needs).map_err(within)?;
+    let columns = planned.columns.iter();
+    let mut answer = Answer {
+        types: columns.map(|column| column.ty).collect(),
+        ..Answer::default()
+    };
+    let rows = &mut answer.rows;
+    let count = match &planned.procedure.body {
+        Body::Statement(statement) => {
+            let mut inner = Context {
+                txn: &mut *context.txn,
+                host: context.host,
+                params: &params,
+                cancel: context.cancel,
+            };
+            let around = Around {
+                direct,
+                program: None,
+            };
+            each_row(
+                (around, statement),
+                &mut inner,
+                workspace,
+                (restarts, frame),
+                usize::MAX,
+                |row| match asked.wants_rows {
+                    true => keep(rows, row.to_vec(), kept),
+                    false => Ok(()),
+                },
+            )
+        }
+        Body::Call { program, arguments } => {
+            let inside = Inside {
+                txn: &mut *context.txn,
+                cancel: context.cancel,
+                workspace,
+            };
+            let host = (direct, context.host, params.as_slice());
+            inside.run_program(program, arguments, host).map(|given| {
+                *rows = given;
+                for row in rows.iter_mut().filter(|row| row.is_empty()) {
+                    row.resize(answer.types.len(), Value::Null);
+                }
+                rows.len() as u64
+            })
+        }
+    };
+    answer.count = count.map_err(|stop| match stop {
+        Stop::Error(error) => Stop::Error(within(error)),
+        other => other,
+    })?;
+    Ok(answer)
 }
 
 /// Where the rows of an answer go in the activation that has asked.
@@ -213,50 +304,118 @@ fn assigned(
 }
 
 impl Call {
-    /// Goes on in the routine as it was made anew.
+    /// Goes on in the routines as they were made anew.
     ///
     /// # Errors
-    /// `0A000` if the rest of the routine cannot go on with what there is.
+    /// `0A000` if the rest of one cannot go on with what there is.
     pub fn move_to(&mut self, from: &Program, to: &Program) -> SqlResult<()> {
-        let (from_code, to_code) = (&from.code()[0], &to.code()[0]);
-        let at = self.asking();
-        let here = landmark(from_code, at.place).ok_or_else(lost)?;
-        let place = find(to_code, here.number).ok_or_else(lost)?;
-        let there = landmark(to_code, place).ok_or_else(lost)?;
+        let activations = self.activations();
+        let top = activations.len() - 1;
+        for (number, at) in activations.iter_mut().enumerate() {
+            let there = match at.routine {
+                0 => 0,
+                routine => id_of(from, routine)
+                    .and_then(|id| to.numbers.get(&id).copied())
+                    .ok_or_else(lost)?,
+            };
+            let (here, there) = (Made::of(from, at.routine), Made::of(to, there));
+            match landmark(here.code, at.place).filter(|_| number == top) {
+                Some(landmark) => at.move_to(landmark, &here, &there)?,
+                None if here.is_like(&there) => {}
+                None => return Err(lost()),
+            }
+            at.routine = there.number;
+        }
+        Ok(())
+    }
+}
+
+/// A routine of a program.
+struct Made<'p> {
+    number: usize,
+    routine: &'p Routine,
+    code: &'p Code,
+}
+
+impl<'p> Made<'p> {
+    fn of(program: &'p Program, number: usize) -> Made<'p> {
+        Made {
+            number,
+            routine: &program.routines[number],
+            code: &program.code()[number],
+        }
+    }
+
+    /// Whether a place and the slots mean the same in both: what the statements do may differ.
+    fn is_like(&self, other: &Made<'_>) -> bool {
+        let slots = |made: &Made<'_>| -> Vec<(String, SqlType)> {
+            let slots = made.routine.slots.iter();
+            slots.map(|slot| (slot.name.clone(), slot.ty)).collect()
+        };
+        // What could not be made is made as soon as what it names is there, and the other way round.
+        let plain =
+            |operation: &Operation| matches!(operation, Operation::Run { .. } | Operation::Fail(_));
+        let mut pairs = self.code.operations.iter().zip(&other.code.operations);
+        self.code.operations.len() == other.code.operations.len()
+            && pairs.all(|(one, other)| {
+                (plain(one) && plain(other)) || discriminant(one) == discriminant(other)
+            })
+            && slots(self) == slots(other)
+    }
+}
+
+impl Activation {
+    /// Goes from a landmark to where that is in the routine as it was made anew.
+    fn move_to(&mut self, here: &Landmark, from: &Made<'_>, to: &Made<'_>) -> SqlResult<()> {
+        let place = find(to.code, here.number).ok_or_else(lost)?;
+        let there = landmark(to.code, place).ok_or_else(lost)?;
         if here.loops != there.loops {
             return Err(SqlError::unsupported(
                 "a change of the rows that a loop goes through, in the loop",
             ));
         }
-        let routine = &to.routines[0];
-        let mut slots = vec![Value::Null; routine.slots.len()];
+        let mut slots = vec![Value::Null; to.routine.slots.len()];
         for live in &there.live {
-            let same = |known: &&quintet_ir::dynamic::Live| {
-                known.variable == live.variable && known.field == live.field
-            };
+            let same = |known: &&Live| known.variable == live.variable && known.field == live.field;
             let Some(known) = here.live.iter().find(same) else {
                 continue;
             };
             let (old, new) = (
-                &from.routines[0].slots[known.slot],
-                &routine.slots[live.slot],
+                &from.routine.slots[known.slot],
+                &to.routine.slots[live.slot],
             );
             if old.ty != new.ty {
                 return Err(other_type(new));
             }
-            slots[live.slot] = std::mem::take(&mut at.slots[known.slot]);
+            slots[live.slot] = std::mem::take(&mut self.slots[known.slot]);
         }
-        let begins = guards_around(to_code, place);
-        if begins.len() != at.guards.len() {
+        let begins = guards_around(to.code, place);
+        if begins.len() != self.guards.len() {
             return Err(lost());
         }
-        for (guard, begin) in at.guards.iter_mut().zip(begins) {
+        for (guard, begin) in self.guards.iter_mut().zip(begins) {
             guard.move_to(begin);
         }
-        at.slots = slots;
-        at.place = place;
+        self.slots = slots;
+        self.place = place;
         Ok(())
     }
+}
+
+/// Which routine of the catalogue has a number in a program.
+pub(crate) fn id_of(program: &Program, number: usize) -> Option<RoutineId> {
+    let mut numbers = program.numbers.iter();
+    numbers
+        .find(|(_, known)| **known == number)
+        .map(|(id, _)| *id)
+}
+
+/// Whether a place is amid the parts of one statement.
+pub(crate) fn is_in_state(code: &Code, place: Place) -> bool {
+    let before = code.operations.iter().take(place).rev();
+    let mut bounds =
+        before.filter(|operation| matches!(operation, Operation::BeginState | Operation::EndState));
+    matches!(bounds.next(), Some(Operation::BeginState))
 }
 
 fn lost() -> SqlError {

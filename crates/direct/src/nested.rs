@@ -13,14 +13,17 @@
 
 use crate::call::Call;
 use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
+use crate::direct::Direct;
 use quintet_base::limits::{CALL_NESTING_MAX, CALL_STACK_BYTES_MAX};
 use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, Value};
-use quintet_ir::Need;
+use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
+use quintet_ir::dynamic::Planned;
 use quintet_ir::routine::{Callee, Output};
+use quintet_ir::{Expr, Need, Program};
 use quintet_ir::{Host, SequenceState, Spill, Subquery};
 use quintet_tc::Txn;
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What a call needs of the statement that it stands in.
@@ -57,6 +60,30 @@ impl Inside<'_> {
                 SqlError::internal("an expression was stopped")
             }
         }
+    }
+
+    /// Runs what a statement was made into, at a step of the call that it stands in. Nothing of it remains if it must wait.
+    pub fn run_program(
+        self,
+        program: &Arc<Program>,
+        arguments: &[Expr],
+        (direct, host, params): (&Direct, &dyn Host, &[Value]),
+    ) -> Result<Vec<Vec<Value>>, Stop> {
+        let mut workspace = self.workspace.inside(self.stack()?);
+        let mark = self.txn.mark();
+        let mut context = Context {
+            txn: self.txn,
+            host,
+            params,
+            cancel: self.cancel,
+        };
+        let rows = Call::new(program, arguments, &mut context)
+            .map_err(Stop::Error)
+            .and_then(|mut call| call.run(program, direct, &mut context, &mut workspace));
+        if let Err(Stop::Blocked(_)) = rows {
+            context.txn.rollback_to(mark);
+        }
+        rows
     }
 
     /// Calls a function. A row for each that it gives; one that gives nothing has one row, too.
@@ -208,6 +235,10 @@ macro_rules! ask_the_session {
 
         fn allow(&self, needs: &[Need]) -> SqlResult<()> {
             self.host.allow(needs)
+        }
+
+        fn plan(&self, text: &str, types: &[SqlType]) -> SqlResult<Planned> {
+            self.host.plan(text, types)
         }
 
         fn database(&self) -> &str {

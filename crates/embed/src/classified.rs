@@ -64,8 +64,8 @@ impl Classified {
         let mut known = BTreeMap::new();
         let mut footprints = Vec::new();
         for (_, program) in catalog.programs() {
-            // What cannot be linked cannot be called, either.
-            let Ok(program) = program else {
+            // What cannot be linked cannot be called, either, and of what is planned when it is reached nothing is known.
+            let Some(program) = program.ok().filter(|program| !program.has_dynamic()) else {
                 continue;
             };
             let footprint = narrowed(Footprint::of(&program));

@@ -10,10 +10,11 @@ use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_direct::Direct;
+use quintet_ir::dynamic::Planned;
 use quintet_ir::schema::SequenceDef;
 use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState, Spill};
 use quintet_rt::{Clock, Rand};
-use quintet_sql::command::Notice;
+use quintet_sql::command::{Command, Notice};
 use quintet_sql::{Catalog, PlanContext, Who};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -250,6 +251,33 @@ impl quintet_ir::Host for SessionHost {
         match self.role() {
             RoleId::BOOTSTRAP => Ok(()),
             role => self.schema.catalog.allow(role, needs),
+        }
+    }
+
+    fn plan(&self, text: &str, types: &[SqlType]) -> SqlResult<Planned> {
+        let mut parsed = quintet_sql::parse(text)?;
+        let (Some(parsed), 0) = (parsed.pop(), parsed.len()) else {
+            return Err(SqlError::unsupported(
+                "a text of several statements in a routine that a statement or another routine calls",
+            ));
+        };
+        let context = self.plan_context(&self.schema.catalog);
+        let planned = quintet_sql::plan(&parsed, &context, types);
+        let planned = planned.map_err(|error| error.nowhere())?;
+        match planned.command {
+            Command::Run(procedure) if planned.params.len() <= types.len() => Ok(Planned {
+                procedure,
+                columns: planned.columns,
+                needs: planned.needs,
+            }),
+            Command::Run(_) => {
+                let message = format!("there is no parameter ${}", types.len() + 1);
+                Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, message))
+            }
+            _ => Err(SqlError::unsupported(format!(
+                "{} in a routine that a statement or another routine calls",
+                planned.tag
+            ))),
         }
     }
 

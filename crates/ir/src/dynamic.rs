@@ -9,8 +9,11 @@
 //! its places are others, its variables and its source are the same. [`Landmark`]s tell how to get from one to the other.
 
 use crate::expr::Expr;
+use crate::privilege::Needs;
 use crate::routine::Step;
-use quintet_base::{SqlType, TypeMod};
+use crate::statement::{OutputColumn, Procedure, Statement};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use std::sync::Arc;
 
 /// A statement that is planned when it is reached.
 #[derive(Clone, Debug)]
@@ -27,8 +30,43 @@ pub struct Dynamic {
     pub rows: DynamicRows,
     /// They go to a record, whose fields are those of the statement: other ones than before have the routine made anew.
     pub is_record: bool,
+    /// The routine has promised to change nothing.
+    pub reads_only: bool,
     /// What is done for each of them: a loop.
     pub turns: Option<Vec<Step>>,
+}
+
+/// A statement that was planned when it was reached, by a host.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What is run.
+    pub procedure: Arc<Procedure>,
+    /// The columns of its rows.
+    pub columns: Vec<OutputColumn>,
+    /// What the user must be allowed to do.
+    pub needs: Needs,
+}
+
+impl Planned {
+    /// Refuses what changes rows in a routine that has promised not to.
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub fn refuse_write(&self) -> SqlResult<()> {
+        let tag = match self.procedure.statement() {
+            Some(Statement::Insert(_)) => "INSERT",
+            Some(Statement::Update(_)) => "UPDATE",
+            Some(Statement::Delete(_)) => "DELETE",
+            _ => return Ok(()),
+        };
+        Err(not_volatile(tag))
+    }
+}
+
+/// `0A000`: a routine that has promised not to change anything comes to a command that does.
+pub fn not_volatile(tag: &str) -> SqlError {
+    let message = format!("{tag} is not allowed in a non-volatile function");
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 
 /// What becomes of the rows of a dynamic statement.

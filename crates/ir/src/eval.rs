@@ -10,6 +10,7 @@
 //! them on the stack.
 
 use crate::cast::cast;
+use crate::dynamic::Planned;
 use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{Function, element};
 use crate::privilege::Need;
@@ -73,6 +74,14 @@ pub trait Host {
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {
         let _ = needs;
         Ok(())
+    }
+    /// Plans a statement with parameters of these types, for a routine that runs it itself.
+    ///
+    /// # Errors
+    /// What planning it says; `0A000` if it is more than a query or a change of rows.
+    fn plan(&self, text: &str, types: &[SqlType]) -> SqlResult<Planned> {
+        let _ = (text, types);
+        Err(SqlError::unsupported("EXECUTE here"))
     }
     /// current_database().
     fn database(&self) -> &str;

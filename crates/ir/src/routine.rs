@@ -396,6 +396,11 @@ impl Program {
         self.code().first().is_some_and(|code| code.is_dynamic)
     }
 
+    /// Whether any of them has: what it touches nobody knows before it is run.
+    pub fn has_dynamic(&self) -> bool {
+        self.code().iter().any(|code| code.is_dynamic)
+    }
+
     /// A program whose calls begin at the first routine.
     pub fn new(routines: Vec<Routine>) -> Program {
         Program::of_catalog(routines, BTreeMap::new())

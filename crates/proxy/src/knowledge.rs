@@ -32,7 +32,7 @@ pub struct Knowledge {
     programs: Vec<Arc<Program>>,
     modes: Modes,
     everything: Vec<ConflictKey>,
-    /// Definitions that could not be read, and why.
+    /// Definitions that nothing is known of, and why.
     unread: Vec<String>,
 }
 
@@ -65,6 +65,9 @@ impl Knowledge {
         let mut footprints = Vec::new();
         for (name, program) in catalog.programs() {
             match program {
+                Ok(program) if program.has_dynamic() => {
+                    unread.push(format!("{name}: what it executes is planned when it runs"));
+                }
                 Ok(program) => {
                     footprints.push(Footprint::of(&program));
                     programs.push(program);
@@ -108,7 +111,7 @@ impl Knowledge {
         self.classes.rule()
     }
 
-    /// Definitions that could not be read, and why: calls of them wait for everybody.
+    /// Definitions that nothing is known of, and why: calls of them wait for everybody.
     pub fn unread(&self) -> &[String] {
         &self.unread
     }
@@ -191,13 +194,15 @@ mod tests {
     use quintet_base::Level;
     use quintet_sql::parse;
 
-    const DEFINITIONS: [&str; 4] = [
+    const DEFINITIONS: [&str; 6] = [
         "CREATE TABLE public.account (id integer NOT NULL, sum bigint, PRIMARY KEY (id))",
         "CREATE PROCEDURE public.pay(IN who integer, IN amount bigint) LANGUAGE plpgsql AS $$
          BEGIN UPDATE account SET sum = sum + amount WHERE id = who; END $$",
         "CREATE FUNCTION public.balance(who integer) RETURNS bigint LANGUAGE sql AS
          $$ SELECT sum FROM account WHERE id = who $$",
         "CREATE PROCEDURE public.odd() LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'select 1'; END $$",
+        "CREATE FUNCTION public.around() RETURNS void LANGUAGE plpgsql AS $$ BEGIN CALL odd(); END $$",
+        "CREATE PROCEDURE public.wrong(IN x nothing) LANGUAGE plpgsql AS $$ BEGIN NULL; END $$",
     ];
 
     fn knowledge() -> Knowledge {
@@ -248,8 +253,10 @@ mod tests {
     #[test]
     fn what_is_not_known_is_everything_or_no_call() {
         let knowledge = knowledge();
-        assert_eq!(knowledge.unread().len(), 1, "{:?}", knowledge.unread());
-        assert!(call(&knowledge, "call odd()").is_none());
+        assert_eq!(knowledge.unread().len(), 3, "{:?}", knowledge.unread());
+        for unknown in ["call odd()", "select around()", "call wrong(1)"] {
+            assert!(call(&knowledge, unknown).is_none(), "{unknown}");
+        }
         assert!(call(&knowledge, "select 1").is_none());
         assert!(call(&knowledge, "select balance(1), now()").is_none());
         let clock = call(&knowledge, "call pay((extract(epoch from now()))::int, 1)").unwrap();

@@ -16,11 +16,14 @@ use quintet_sql::{Catalog, Command, PlanContext, parse, plan};
 use std::path::{Path, PathBuf};
 
 const SCRIPTS: &str = "../../tests/procedures/cases";
+const DYNAMIC: &str = "../../tests/slt/cases";
 const WORKLOADS: &str = "../workloads/src";
 
 struct World {
     catalog: Catalog,
     programs: usize,
+    /// Those of them with statements that are planned when they are reached.
+    dynamic: usize,
 }
 
 impl World {
@@ -28,6 +31,7 @@ impl World {
         World {
             catalog: Catalog::load([]).unwrap(),
             programs: 0,
+            dynamic: 0,
         }
     }
 
@@ -108,6 +112,7 @@ impl World {
         assert_eq!(program.numbers, back.numbers, "{place}");
         assert_eq!(written, text::write(&back), "{place}");
         self.programs += 1;
+        self.dynamic += usize::from(program.has_dynamic());
     }
 }
 
@@ -151,6 +156,19 @@ fn routines_of_the_scripts_are_valid_and_read_back() {
     }
     println!("{programs} programs");
     assert!(programs > 700, "{programs} programs only");
+}
+
+/// Goal: the same of routines whose statements are planned when they are reached.
+#[test]
+fn routines_that_execute_are_valid_and_read_back() {
+    for name in ["dynamic_sql", "dynamic_functions"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(DYNAMIC);
+        let sql = std::fs::read_to_string(file.join(format!("{name}.sql"))).unwrap();
+        let mut world = World::new();
+        world.script(&sql, name);
+        println!("{name}: {}", world.dynamic);
+        assert!(world.dynamic > 15, "{name}: {} only", world.dynamic);
+    }
 }
 
 /// The calls that the benchmarks make.

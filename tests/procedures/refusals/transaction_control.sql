@@ -3,14 +3,6 @@ create procedure chains() language plpgsql as $$
 begin
   commit and chain; -- refused: 0A000 AND CHAIN
 end $$;
-create procedure sets() language plpgsql as $$
-begin
-  set transaction isolation level serializable; -- refused: 0A000 SET
-end $$;
-create procedure saves() language plpgsql as $$
-begin
-  savepoint s; -- refused: 0A000 SAVEPOINT
-end $$;
 create procedure commits_in_sql() language sql as $$
   insert into t values (1, 1);
   commit; -- refused: 0A000 COMMIT

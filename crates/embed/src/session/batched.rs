@@ -84,7 +84,7 @@ impl Session {
         let Body::Call { program, arguments } = &call.body else {
             return Ok(false);
         };
-        if program.is_dynamic()
+        if program.has_dynamic()
             || !wanted
             || !alone
             || self.host.read_only

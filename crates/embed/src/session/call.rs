@@ -95,7 +95,8 @@ impl Calling {
 
     /// It is a transaction of its own, and nothing of it remains.
     fn may_be_run_again(&self) -> bool {
-        self.alone && !self.parted && self.dynamic.is_none()
+        let dynamic = self.dynamic.as_ref();
+        self.alone && !self.parted && dynamic.is_none_or(|dynamic| dynamic.may_begin_anew())
     }
 
     /// What it has done so far is committed.
@@ -207,7 +208,9 @@ impl Session {
                 continue;
             }
             // One that may change the schema commits like any other statement.
-            if !calling.alone || calling.dynamic.is_some() {
+            let may_change = calling.dynamic.as_deref();
+            let may_change = may_change.is_some_and(|dynamic| !dynamic.may_begin_anew());
+            if !calling.alone || may_change {
                 return Ok(None);
             }
             if self.pending.is_some() {
@@ -332,6 +335,9 @@ impl Session {
         calling.ended = false;
         calling.parting = false;
         calling.run.begin_again();
+        if let Some(dynamic) = &mut calling.dynamic {
+            dynamic.begin_again();
+        }
         match self.txn.as_mut() {
             // Others wait for what it holds, or held.
             Some(txn) if txn.is_deadlocked() => {

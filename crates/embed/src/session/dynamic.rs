@@ -20,8 +20,10 @@ use crate::settings::Settings;
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_direct::{Answer, Asked, AskedStatement, Run, STATEMENT_MEMORY_MAX};
+use quintet_ir::Statement;
+use quintet_ir::dynamic::not_volatile;
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
-use quintet_sql::command::{Command, CopyFormat};
+use quintet_sql::command::{Command, CopyFormat, Planned};
 use quintet_sql::{DynamicColumns, Parsed, PlanContext};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub(super) struct Dynamic {
     saved: Vec<Saved>,
     /// The statements of the text at hand.
     inner: Option<Box<Inner>>,
+    /// A statement has done more than change rows.
+    has_done_more: bool,
 }
 
 /// What a routine's names and plans depend on: the schema's revision, the search path's version and the role.
@@ -60,6 +64,13 @@ struct Inner {
     rows: Rows,
 }
 
+impl Inner {
+    fn does_more(&self) -> bool {
+        let command = &self.portal.prepared.planned.command;
+        !matches!(command, Command::Run(_)) || !self.rest.is_empty()
+    }
+}
+
 /// The rows of a statement.
 #[derive(Default)]
 struct Rows {
@@ -79,7 +90,7 @@ impl Dynamic {
         let Body::Call { program, .. } = &procedure.body else {
             return None;
         };
-        if !program.is_dynamic() {
+        if !program.has_dynamic() {
             return None;
         }
         Some(Box::new(Dynamic {
@@ -91,7 +102,19 @@ impl Dynamic {
             columns: DynamicColumns::new(),
             saved: Vec::new(),
             inner: None,
+            has_done_more: false,
         }))
+    }
+
+    /// Whether nothing remains of it when its transaction begins anew.
+    pub fn may_begin_anew(&self) -> bool {
+        !self.has_done_more
+    }
+
+    /// The call begins anew.
+    pub fn begin_again(&mut self) {
+        self.saved.clear();
+        self.inner = None;
     }
 
     /// A statement of it waits for something.
@@ -112,7 +135,10 @@ impl Session {
                 Some(Asked::Statement(asked)) => {
                     self.save_for_guards(dynamic, &asked.guards);
                     match self.begin_inner(asked) {
-                        Ok(inner) => dynamic.inner = Some(Box::new(inner)),
+                        Ok(inner) => {
+                            dynamic.has_done_more |= inner.does_more();
+                            dynamic.inner = Some(Box::new(inner));
+                        }
                         Err(error) => run.answer(Err(error)),
                     }
                 }
@@ -134,7 +160,7 @@ impl Session {
         let inner = dynamic.inner.take();
         let answer = match (answer, inner) {
             (Ok(()), Some(inner)) => self.answer_of(run, dynamic, *inner),
-            (Err(error), Some(inner)) => Err(error.within(&said(&inner.asked))),
+            (Err(error), Some(inner)) => Err(error.within(&inner.asked.said())),
             (_, None) => Err(SqlError::internal("a statement is gone")),
         };
         run.answer(answer);
@@ -144,7 +170,7 @@ impl Session {
     /// The first statement of a text, ready to run.
     fn begin_inner(&mut self, asked: AskedStatement) -> SqlResult<Inner> {
         let parsed = quintet_sql::parse(&asked.text);
-        let parsed = parsed.map_err(|error| error.nowhere().within(&said(&asked)))?;
+        let parsed = parsed.map_err(|error| error.nowhere().within(&asked.said()))?;
         let mut rest: VecDeque<Arc<Parsed>> = parsed.into_iter().map(Arc::new).collect();
         let first = rest.pop_front();
         // A text of nothing.
@@ -174,8 +200,11 @@ impl Session {
             parsed,
             declared: types.clone().into(),
         });
-        let prepared = prepared.map_err(|error| error.nowhere().within(&said(asked)))?;
+        let prepared = prepared.map_err(|error| error.nowhere().within(&asked.said()))?;
         refuse(&prepared.planned.command, asked.fixed)?;
+        if asked.reads_only {
+            refuse_write(&prepared.planned).map_err(|error| error.within(&asked.said()))?;
+        }
         if prepared.params.len() > types.len() {
             let message = format!("there is no parameter ${}", types.len() + 1);
             return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, message));
@@ -335,9 +364,17 @@ fn refuse(command: &Command, fixed: bool) -> SqlResult<()> {
     Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
 }
 
-/// A line of an error's context.
-fn said(asked: &AskedStatement) -> String {
-    format!("SQL statement \"{}\"", asked.text)
+/// What changes anything is refused in a routine that has promised not to.
+fn refuse_write(planned: &Planned) -> SqlResult<()> {
+    let changes = match &planned.command {
+        Command::Run(procedure) => procedure.statement().is_some_and(Statement::is_write),
+        Command::Ddl(_) => true,
+        _ => false,
+    };
+    match changes {
+        true => Err(not_volatile(planned.tag)),
+        false => Ok(()),
+    }
 }
 
 /// How many rows a command says that it has given or changed.

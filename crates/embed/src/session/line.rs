@@ -83,7 +83,7 @@ impl Session {
         let Body::Call { program, arguments } = &procedure.body else {
             return Ok(Asked::Beside);
         };
-        if program.is_dynamic()
+        if program.has_dynamic()
             || !chained
             || !alone
             || self.host.read_only

@@ -30,6 +30,7 @@ pub(super) fn dynamic(dynamic: &Dynamic) -> Form {
         }
     }
     items.extend(dynamic.is_record.then(|| Form::word("of-record")));
+    items.extend(dynamic.reads_only.then(|| Form::word("reads-only")));
     items.push(landmark(&dynamic.at));
     items.extend(dynamic.turns.as_deref().map(body));
     Form::list("dynamic", items)
@@ -76,6 +77,7 @@ impl Reader<'_> {
             DynamicRows::Forgotten
         };
         let is_record = items.flag("of-record");
+        let reads_only = items.flag("reads-only");
         let mut at = items.must("landmark")?;
         let at = read_landmark(&mut at)?;
         let turns = match items.part("do") {
@@ -89,6 +91,7 @@ impl Reader<'_> {
             fixed,
             rows,
             is_record,
+            reads_only,
             turns,
         })))
     }

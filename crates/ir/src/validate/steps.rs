@@ -15,6 +15,10 @@ pub(super) fn row_of(routine: &Routine) -> Option<Vec<SqlType>> {
             (Action::Return(row), Output::Row) => types(row),
             (Action::ReturnNext(row), Output::Rows) => types(row),
             (Action::ReturnQuery(statement), Output::Rows) => statement.row_types(),
+            (Action::Dynamic(dynamic), Output::Rows) => match &dynamic.rows {
+                DynamicRows::Returned(types) => types.clone(),
+                _ => return,
+            },
             _ => return,
         };
         found.get_or_insert(row);

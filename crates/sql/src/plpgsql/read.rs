@@ -328,11 +328,6 @@ impl Walk<'_> {
     /// Refuses what Quintet lacks.
     fn refuse(&self, node: Json) -> Result<(), Failure> {
         let what = match node.kind {
-            "stmt_dynexecute" if !self.may_execute => "EXECUTE in a function",
-            "stmt_dynfors" if !self.may_execute => "FOR over EXECUTE in a function",
-            "stmt_return_query" if !self.may_execute && node.node("dynquery").is_some() => {
-                "RETURN QUERY EXECUTE"
-            }
             "stmt_forc" if node.expression("argquery").is_some() => {
                 "FOR over a cursor with parameters"
             }
@@ -660,7 +655,7 @@ impl Walk<'_> {
         if !node.flag("into") {
             let is_planned_early = self.tokens.is_any(self.at, PLANNED_EARLY);
             let statement = self.text(text)?;
-            if !is_planned_early && self.may_execute {
+            if !is_planned_early {
                 self.is_dynamic = true;
                 let sql = DynamicSql {
                     text: statement,

@@ -27,9 +27,7 @@ pub(crate) struct Walk<'a> {
     pub at: usize,
     pub variables: Vec<Variable>,
     pub scope: Scope,
-    /// Statements may be planned when they are reached: a procedure's, which a client calls.
-    pub may_execute: bool,
-    /// Some are.
+    /// Some statements are planned when they are reached.
     pub is_dynamic: bool,
     /// DECLARE sections that have not been met.
     sections: BTreeMap<usize, Section>,
@@ -54,7 +52,6 @@ impl<'a> Walk<'a> {
             at: sections.start,
             variables: Vec::new(),
             scope: Scope::of(header),
-            may_execute: header.procedure,
             is_dynamic: false,
             sections: sections.by_token,
             numbers: vec![None; datums.len()],

@@ -531,7 +531,7 @@ fn plan_wrapped(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Plan
         needs: None,
     });
     let own = Routine {
-        name: "SELECT".to_string(),
+        name: String::new(),
         slots,
         arguments: count,
         strict: false,

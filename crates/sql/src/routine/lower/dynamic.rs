@@ -105,6 +105,7 @@ impl Lowering<'_, '_, '_> {
             fixed: sql.fixed,
             rows,
             is_record,
+            reads_only: !self.signature.may_write,
             turns: None,
         }
     }
