@@ -24,6 +24,7 @@ alter table nokey add constraint fk foreign key (a) references author (id) defer
 create table tree (id int primary key, parent int references tree (id) on delete set null on update cascade);
 create function add_one(a int) returns int language plpgsql as $$ begin return a + 1; end $$;
 create function sq(a int) returns int language sql immutable as 'select a * a';
+alter function sq security definer set search_path to other, public;
 create procedure bump(x int) language plpgsql as $$ begin update author set name = name || 'x' where id = x; end $$;
 insert into author (name, born) values ('ann', '1970-01-01'), ('bob', null), (E'tab\there\\n', '2000-02-29');
 insert into book (author_id, title, price, tags, doc, raw, f, u, i, n) values
@@ -147,6 +148,8 @@ def behaves(s):
         (number,) = c.execute("select nextval('extra')").fetchone()
         check(number > 105 and number % 5 == 0, number)
         equal(c.execute("select add_one(1), sq(3)").fetchone(), (2, 9))
+        about = "select prosecdef, proconfig from pg_proc where proname = 'sq'"
+        equal(c.execute(about).fetchone(), (True, ["search_path=other, public"]))
         c.execute("call bump(1)")
         equal(c.execute("select name from author where id = 1").fetchone(), ("annx",))
         equal(state(c, "insert into author (name) values ('bob')"), "23505")

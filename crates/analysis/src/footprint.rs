@@ -205,6 +205,7 @@ impl Footprint {
                 .collect(),
             arguments: procedure.params.len(),
             strict: false,
+            guise: None,
             found: None,
             body: vec![Step {
                 line: 0,

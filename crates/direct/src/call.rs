@@ -34,7 +34,7 @@ use quintet_ir::code::{Code, Heights, Operation};
 use quintet_ir::dynamic::{Dynamic, DynamicRows};
 use quintet_ir::formula::{Computed, Scope};
 use quintet_ir::routine::{self, Output};
-use quintet_ir::{Expr, Program, Routine};
+use quintet_ir::{Expr, Guise, Program, Routine};
 use quintet_tc::Mark;
 use std::sync::Arc;
 
@@ -63,6 +63,8 @@ pub(crate) struct Call {
     answer: Option<SqlResult<Answer>>,
     /// The slots of the routine that it begins with, as they were left.
     left: Vec<Value>,
+    /// Some of the routines run in guises of their own.
+    guised: bool,
 }
 
 /// A routine that is running.
@@ -139,6 +141,7 @@ impl Call {
             asked: None,
             answer: None,
             left: Vec::new(),
+            guised: program.has_guises(),
         };
         call.enter(program, routine, arguments)?;
         Ok(call)
@@ -172,7 +175,11 @@ impl Call {
         loop {
             let at = self.activations.last().expect("a routine is running");
             let body = (&program.routines[at.routine], &code[at.routine]);
-            match self.steps(program, body, direct, context, workspace) {
+            let done = match self.guised {
+                true => self.steps_in_guise(program, body, direct, context, workspace),
+                false => self.steps(program, body, direct, context, workspace),
+            };
+            match done {
                 Ok(Next::Switched) => {}
                 Ok(Next::Over(rows)) => {
                     workspace.point.give_back(&mut self.frame);
@@ -253,6 +260,38 @@ impl Call {
             rows: Vec::new(),
         });
         Ok(())
+    }
+
+    /// The guises of the routines that it is in, the innermost last.
+    fn guises<'p>(&self, program: &'p Program) -> Vec<&'p Guise> {
+        let routines = self.activations.iter().map(|at| at.routine);
+        let guises = routines.map(|routine| program.routines[routine].guise.as_deref());
+        guises.flatten().collect()
+    }
+
+    /// As [`Call::steps`], for the session as it is in the guises of the routines.
+    fn steps_in_guise(
+        &mut self,
+        program: &Arc<Program>,
+        body: (&Routine, &Code),
+        direct: &Direct,
+        context: &mut Context<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<Next, Stop> {
+        let guises = self.guises(program);
+        if guises.is_empty() {
+            self.restricted = context.host.is_restricted();
+            return self.steps(program, body, direct, context, workspace);
+        }
+        let host = context.host.guised(&guises)?;
+        self.restricted = host.is_restricted();
+        let mut inner = Context {
+            txn: &mut *context.txn,
+            host: &*host,
+            params: context.params,
+            cancel: context.cancel,
+        };
+        self.steps(program, body, direct, &mut inner, workspace)
     }
 
     /// Operations of the routine that runs, until another one does.
@@ -604,7 +643,7 @@ impl Call {
         let answer = match self.answer.take() {
             Some(answer) => answer?,
             None if self.can_ask(program) => {
-                self.ask(statement, context)?;
+                self.ask(program, statement, context)?;
                 return Err(Stop::Ask);
             }
             None => {
@@ -629,12 +668,18 @@ impl Call {
     }
 
     /// Asks for a statement to be planned and run.
-    fn ask(&mut self, statement: &Dynamic, context: &Context<'_>) -> SqlResult<()> {
+    fn ask(
+        &mut self,
+        program: &Program,
+        statement: &Dynamic,
+        context: &Context<'_>,
+    ) -> SqlResult<()> {
         let guards = self.activations.iter().flat_map(|at| &at.guards);
         let open = guards.filter(|guard| guard.handled().is_none());
         let guards = open.map(Guard::number).collect();
         let at = self.top();
-        let asked = dynamic::asked(statement, &at.slots, guards, context)?;
+        let mut asked = dynamic::asked(statement, &at.slots, guards, context)?;
+        asked.guises = self.guises(program).into_iter().cloned().collect();
         self.asked = Some(Asked::Statement(asked));
         Ok(())
     }

@@ -18,7 +18,7 @@ use quintet_ir::code::{Code, Operation, Place};
 use quintet_ir::dynamic::{Dynamic, DynamicRows, Landmark, Live};
 use quintet_ir::routine::Slot;
 use quintet_ir::statement::Body;
-use quintet_ir::{Expr, Program, Routine};
+use quintet_ir::{Expr, Guise, Program, Routine};
 use std::mem::discriminant;
 
 /// What a call wants of who runs it.
@@ -50,6 +50,8 @@ pub struct AskedStatement {
     pub wants_names: bool,
     /// The blocks with handlers that it stands in, from the outermost on.
     pub guards: Vec<u64>,
+    /// The guises of the routines that it stands in, from the outermost on.
+    pub guises: Vec<Guise>,
 }
 
 impl AskedStatement {
@@ -93,6 +95,7 @@ pub(crate) fn asked(
         wants_rows: dynamic.rows != DynamicRows::Forgotten,
         wants_names: dynamic.is_record,
         guards,
+        guises: Vec::new(),
     })
 }
 

@@ -15,12 +15,9 @@ use crate::call::Call;
 use crate::context::{Around, Context, Env, Halt, Stop, Workspace};
 use crate::direct::Direct;
 use quintet_base::limits::{CALL_NESTING_MAX, CALL_STACK_BYTES_MAX};
-use quintet_base::text_format::FormatContext;
-use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType, Value};
-use quintet_ir::dynamic::Planned;
+use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::routine::{Callee, Output};
-use quintet_ir::{Expr, Need, Program};
-use quintet_ir::{Host, SequenceState, Spill, Subquery};
+use quintet_ir::{Expr, Host, Program, Subquery, ask_as_whoever_it_is, ask_the_session};
 use quintet_tc::Txn;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -174,147 +171,6 @@ impl<'c> Calling<'c> {
     }
 }
 
-/// What is asked of the session alone.
-macro_rules! ask_the_session {
-    () => {
-        fn transaction_time(&self) -> i64 {
-            self.host.transaction_time()
-        }
-
-        fn statement_time(&self) -> i64 {
-            self.host.statement_time()
-        }
-
-        fn clock_time(&self) -> i64 {
-            self.host.clock_time()
-        }
-
-        fn format(&self) -> &FormatContext {
-            self.host.format()
-        }
-
-        fn setting(&self, name: &str) -> Option<String> {
-            self.host.setting(name)
-        }
-
-        fn notify(&self, channel: &str, payload: &str) -> SqlResult<()> {
-            self.host.notify(channel, payload)
-        }
-
-        fn notified(&self) -> usize {
-            self.host.notified()
-        }
-
-        fn notify_no_more(&self, notified: usize) {
-            self.host.notify_no_more(notified);
-        }
-
-        fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
-            self.host.set_setting(name, value, local)
-        }
-
-        fn user(&self) -> &str {
-            self.host.user()
-        }
-
-        fn session_user(&self) -> &str {
-            self.host.session_user()
-        }
-
-        fn role_name(&self, role: RoleId) -> String {
-            self.host.role_name(role)
-        }
-
-        fn is_restricted(&self) -> bool {
-            self.host.is_restricted()
-        }
-
-        fn is_overdue(&self) -> bool {
-            self.host.is_overdue()
-        }
-
-        fn allow(&self, needs: &[Need]) -> SqlResult<()> {
-            self.host.allow(needs)
-        }
-
-        fn plan(&self, text: &str, types: &[SqlType]) -> SqlResult<Planned> {
-            self.host.plan(text, types)
-        }
-
-        fn database(&self) -> &str {
-            self.host.database()
-        }
-
-        fn schema(&self) -> &str {
-            self.host.schema()
-        }
-
-        fn random(&self) -> u64 {
-            self.host.random()
-        }
-
-        fn secret(&self) -> [u8; 16] {
-            self.host.secret()
-        }
-
-        fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
-            self.host.nextval(sequence)
-        }
-
-        fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
-            self.host.currval(sequence)
-        }
-
-        fn lastval(&self) -> SqlResult<i64> {
-            self.host.lastval()
-        }
-
-        fn sequence_state(&self, sequence: SequenceId) -> SqlResult<SequenceState> {
-            self.host.sequence_state(sequence)
-        }
-
-        fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
-            self.host.setval(sequence, value, is_called)
-        }
-
-        fn process_id(&self) -> i32 {
-            self.host.process_id()
-        }
-
-        fn notice(&self, severity: &'static str, message: SqlError) {
-            self.host.notice(severity, message);
-        }
-
-        fn notices(&self) -> usize {
-            self.host.notices()
-        }
-
-        fn forget_notices(&self, from: usize) {
-            self.host.forget_notices(from);
-        }
-
-        fn is_alone(&self) -> bool {
-            self.host.is_alone()
-        }
-
-        fn is_read_only(&self) -> bool {
-            self.host.is_read_only()
-        }
-
-        fn statement_memory(&self) -> usize {
-            self.host.statement_memory()
-        }
-
-        fn kept_memory(&self) -> usize {
-            self.host.kept_memory()
-        }
-
-        fn spill(&self) -> SqlResult<Box<dyn Spill>> {
-            self.host.spill()
-        }
-    };
-}
-
 impl Host for Calling<'_> {
     fn call(&self, callee: &Callee, arguments: Vec<Value>) -> SqlResult<Value> {
         // Nobody else has it: a call inside has a host of its own.
@@ -356,6 +212,7 @@ impl Host for Calling<'_> {
         value.map_err(|halt| inside.stopped(halt))
     }
 
+    ask_as_whoever_it_is!();
     ask_the_session!();
 }
 
@@ -370,5 +227,6 @@ impl Host for Within<'_> {
         self.outer
     }
 
+    ask_as_whoever_it_is!();
     ask_the_session!();
 }

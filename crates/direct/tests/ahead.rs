@@ -157,6 +157,7 @@ fn program(body: Vec<Step>) -> Arc<Program> {
         ],
         arguments: 2,
         strict: false,
+        guise: None,
         found: None,
         body,
         output: Output::Row,

@@ -272,6 +272,7 @@ impl Maker {
             slots: slots.collect(),
             arguments: 2,
             strict: false,
+            guise: None,
             found: None,
             body,
             output: Output::Row,

@@ -5,6 +5,7 @@
 
 use crate::channels::Channels;
 use crate::database::Schema;
+use crate::guised::Guised;
 use crate::settings::Settings;
 use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
@@ -12,7 +13,7 @@ use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType};
 use quintet_direct::Direct;
 use quintet_ir::dynamic::Planned;
 use quintet_ir::schema::SequenceDef;
-use quintet_ir::{Need, Object, ObjectKind, Privileges, SequenceState, Spill};
+use quintet_ir::{Guise, Need, Object, ObjectKind, Privileges, SequenceState, Spill};
 use quintet_rt::{Clock, Rand};
 use quintet_sql::command::{Command, Notice};
 use quintet_sql::{Catalog, PlanContext, Who};
@@ -123,12 +124,12 @@ impl SessionHost {
     }
 
     /// Refuses a sequence's use to who has none of these privileges on it.
-    fn may(&self, id: SequenceId, any: Privileges) -> SqlResult<()> {
+    fn may(&self, role: RoleId, id: SequenceId, any: Privileges) -> SqlResult<()> {
         let object = Object {
             kind: ObjectKind::Sequence,
             number: id.0,
         };
-        match self.role() {
+        match role {
             RoleId::BOOTSTRAP => Ok(()),
             role => self.schema.catalog.allow_any(role, object, any),
         }
@@ -139,6 +140,57 @@ impl SessionHost {
         known
             .map(|sequence| &**sequence)
             .ok_or_else(|| no_sequence(id, &self.settings.format))
+    }
+
+    pub fn nextval_as(&self, role: RoleId, sequence: SequenceId) -> SqlResult<i64> {
+        self.may(role, sequence, Privileges::USAGE | Privileges::UPDATE)?;
+        self.refuse_if_read_only(sequence, "nextval()")?;
+        let value = self.direct.nextval(self.sequence(sequence)?)?;
+        self.given.borrow_mut().note(sequence, value);
+        Ok(value)
+    }
+
+    pub fn currval_as(&self, role: RoleId, sequence: SequenceId) -> SqlResult<i64> {
+        self.may(role, sequence, Privileges::USAGE | Privileges::SELECT)?;
+        let name = &self.sequence(sequence)?.name;
+        let given = self.given.borrow().values.get(&sequence).copied();
+        given.ok_or_else(|| {
+            SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("currval of sequence \"{name}\" is not yet defined in this session"),
+            )
+        })
+    }
+
+    pub fn lastval_as(&self, role: RoleId) -> SqlResult<i64> {
+        let last = self.given.borrow().last;
+        // One that was dropped meanwhile has given nothing.
+        let last = last.filter(|last| self.schema.catalog.sequence_by_id(*last).is_some());
+        let Some(last) = last else {
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "lastval is not yet defined in this session",
+            ));
+        };
+        self.currval_as(role, last)
+    }
+
+    pub fn setval_as(
+        &self,
+        role: RoleId,
+        sequence: SequenceId,
+        value: i64,
+        is_called: bool,
+    ) -> SqlResult<i64> {
+        self.may(role, sequence, Privileges::UPDATE)?;
+        self.refuse_if_read_only(sequence, "setval()")?;
+        let result = self
+            .direct
+            .setval(self.sequence(sequence)?, value, is_called)?;
+        if is_called {
+            self.given.borrow_mut().values.insert(sequence, value);
+        }
+        Ok(result)
     }
 
     /// Sequences of temporary schemas are the session's own.
@@ -164,6 +216,37 @@ pub(crate) fn no_sequence(id: SequenceId, format: &FormatContext) -> SqlError {
         SqlState::WRONG_OBJECT_TYPE,
         format!("\"{name}\" is not a sequence"),
     )
+}
+
+/// Plans a statement that is run within another one.
+pub(crate) fn plan_here(
+    context: &PlanContext<'_>,
+    text: &str,
+    types: &[SqlType],
+) -> SqlResult<Planned> {
+    let mut parsed = quintet_sql::parse(text)?;
+    let (Some(parsed), 0) = (parsed.pop(), parsed.len()) else {
+        return Err(SqlError::unsupported(
+            "a text of several statements in a routine that a statement or another routine calls",
+        ));
+    };
+    let planned = quintet_sql::plan(&parsed, context, types);
+    let planned = planned.map_err(|error| error.nowhere())?;
+    match planned.command {
+        Command::Run(procedure) if planned.params.len() <= types.len() => Ok(Planned {
+            procedure,
+            columns: planned.columns,
+            needs: planned.needs,
+        }),
+        Command::Run(_) => {
+            let message = format!("there is no parameter ${}", types.len() + 1);
+            Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, message))
+        }
+        _ => Err(SqlError::unsupported(format!(
+            "{} in a routine that a statement or another routine calls",
+            planned.tag
+        ))),
+    }
 }
 
 impl quintet_ir::Host for SessionHost {
@@ -255,30 +338,11 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn plan(&self, text: &str, types: &[SqlType]) -> SqlResult<Planned> {
-        let mut parsed = quintet_sql::parse(text)?;
-        let (Some(parsed), 0) = (parsed.pop(), parsed.len()) else {
-            return Err(SqlError::unsupported(
-                "a text of several statements in a routine that a statement or another routine calls",
-            ));
-        };
-        let context = self.plan_context(&self.schema.catalog);
-        let planned = quintet_sql::plan(&parsed, &context, types);
-        let planned = planned.map_err(|error| error.nowhere())?;
-        match planned.command {
-            Command::Run(procedure) if planned.params.len() <= types.len() => Ok(Planned {
-                procedure,
-                columns: planned.columns,
-                needs: planned.needs,
-            }),
-            Command::Run(_) => {
-                let message = format!("there is no parameter ${}", types.len() + 1);
-                Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, message))
-            }
-            _ => Err(SqlError::unsupported(format!(
-                "{} in a routine that a statement or another routine calls",
-                planned.tag
-            ))),
-        }
+        plan_here(&self.plan_context(&self.schema.catalog), text, types)
+    }
+
+    fn guised<'h>(&'h self, guises: &[&Guise]) -> SqlResult<Box<dyn quintet_ir::Host + 'h>> {
+        Ok(Box::new(Guised::new(self, guises)?))
     }
 
     fn database(&self) -> &str {
@@ -298,36 +362,15 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn nextval(&self, sequence: SequenceId) -> SqlResult<i64> {
-        self.may(sequence, Privileges::USAGE | Privileges::UPDATE)?;
-        self.refuse_if_read_only(sequence, "nextval()")?;
-        let value = self.direct.nextval(self.sequence(sequence)?)?;
-        self.given.borrow_mut().note(sequence, value);
-        Ok(value)
+        self.nextval_as(self.role(), sequence)
     }
 
     fn currval(&self, sequence: SequenceId) -> SqlResult<i64> {
-        self.may(sequence, Privileges::USAGE | Privileges::SELECT)?;
-        let name = &self.sequence(sequence)?.name;
-        let given = self.given.borrow().values.get(&sequence).copied();
-        given.ok_or_else(|| {
-            SqlError::new(
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("currval of sequence \"{name}\" is not yet defined in this session"),
-            )
-        })
+        self.currval_as(self.role(), sequence)
     }
 
     fn lastval(&self) -> SqlResult<i64> {
-        let last = self.given.borrow().last;
-        // One that was dropped meanwhile has given nothing.
-        let last = last.filter(|last| self.schema.catalog.sequence_by_id(*last).is_some());
-        let Some(last) = last else {
-            return Err(SqlError::new(
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "lastval is not yet defined in this session",
-            ));
-        };
-        self.currval(last)
+        self.lastval_as(self.role())
     }
 
     fn sequence_state(&self, sequence: SequenceId) -> SqlResult<SequenceState> {
@@ -335,15 +378,7 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn setval(&self, sequence: SequenceId, value: i64, is_called: bool) -> SqlResult<i64> {
-        self.may(sequence, Privileges::UPDATE)?;
-        self.refuse_if_read_only(sequence, "setval()")?;
-        let result = self
-            .direct
-            .setval(self.sequence(sequence)?, value, is_called)?;
-        if is_called {
-            self.given.borrow_mut().values.insert(sequence, value);
-        }
-        Ok(result)
+        self.setval_as(self.role(), sequence, value, is_called)
     }
 
     fn process_id(&self) -> i32 {

@@ -28,7 +28,7 @@
 //! | `settings` | SET and SHOW |
 //! | `copy_in` | COPY's input formats |
 //! | `spill` | files for rows that a statement's memory has no room for |
-//! | `host`, `lent` | what expressions ask of a session; what a call in a batch may ask |
+//! | `host`, `guised`, `lent` | what expressions ask of a session; in a SECURITY DEFINER routine; what a call in a batch may ask |
 
 mod activity;
 mod advice;
@@ -44,6 +44,7 @@ mod client;
 mod contention;
 mod copy_in;
 mod database;
+mod guised;
 mod history;
 mod host;
 mod kv;

@@ -10,13 +10,16 @@
 //! | `value` | what their values may be |
 //! | `held` | the values they have |
 //! | `identity` | who the session is |
+//! | `guise` | what routines have of their own |
 
+mod guise;
 mod held;
 mod identity;
 mod known;
 mod value;
 
 use crate::history::AsOf;
+pub(crate) use guise::Under;
 use held::{Held, Often};
 use identity::Identity;
 use known::{IDENTITY, KNOWN};
@@ -46,8 +49,10 @@ pub(crate) struct Settings {
     changed: Vec<&'static str>,
     /// Another number after each change, so that who has a copy knows whether it is good still.
     pub changes: u64,
-    /// Another number after each change of the search path.
+    /// Another number after each change of the search path; the same again where a routine's own is left.
     pub path_version: u64,
+    /// The greatest of those numbers.
+    path_versions: u64,
 }
 
 impl Settings {
@@ -75,6 +80,7 @@ impl Settings {
             changed: Vec::new(),
             changes: 0,
             path_version: 0,
+            path_versions: 0,
         };
         settings
             .values
@@ -121,7 +127,8 @@ impl Settings {
                 self.changed.push(reported);
             }
             if name == "search_path" {
-                self.path_version += 1;
+                self.path_versions += 1;
+                self.path_version = self.path_versions;
             }
             self.values.insert(name, value);
         }
@@ -173,6 +180,9 @@ impl Settings {
 
     /// current_user.
     pub fn user(&self) -> &str {
+        if let Some((_, name)) = &self.identity.guise {
+            return name;
+        }
         let name = match self.identity.taken {
             Some(_) => "role",
             None => "session_authorization",
@@ -304,12 +314,17 @@ impl Settings {
             .collect();
         let changes = self.changes + 1;
         let same_path = self.get("search_path") == saved.get("search_path");
-        let path_version = self.path_version + u64::from(!same_path);
+        let path_versions = self.path_versions + u64::from(!same_path);
+        let path_version = match same_path {
+            true => self.path_version,
+            false => path_versions,
+        };
         let objects = std::mem::take(&mut self.format.objects);
         *self = saved;
         self.format.objects = objects;
         self.changes = changes;
         self.path_version = path_version;
+        self.path_versions = path_versions;
         self.changed.extend(changed);
     }
 

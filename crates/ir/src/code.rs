@@ -619,6 +619,7 @@ mod tests {
             slots: vec![slot(false), slot(false), slot(false), slot(true)],
             arguments: 1,
             strict: false,
+            guise: None,
             found: None,
             body: body.into_iter().map(step).collect(),
             output: Output::Nothing,

@@ -13,6 +13,7 @@ use crate::cast::cast;
 use crate::dynamic::Planned;
 use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{Function, element};
+use crate::guise::Guise;
 use crate::privilege::Need;
 use crate::routine::Callee;
 use crate::subquery::Subquery;
@@ -74,6 +75,16 @@ pub trait Host {
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {
         let _ = needs;
         Ok(())
+    }
+    /// The same session in the guise of routines that are run, the innermost last.
+    ///
+    /// # Errors
+    /// `0A000` where nobody has another guise; what a setting's value is refused with.
+    fn guised<'h>(&'h self, guises: &[&Guise]) -> SqlResult<Box<dyn Host + 'h>> {
+        let _ = guises;
+        Err(SqlError::unsupported(
+            "SECURITY DEFINER, and SET for a function, here",
+        ))
     }
     /// Plans a statement with parameters of these types, for a routine that runs it itself.
     ///

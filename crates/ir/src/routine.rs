@@ -18,6 +18,7 @@ use crate::ahead::Ahead;
 use crate::code::Code;
 use crate::dynamic::{Dynamic, Landmark};
 use crate::expr::Expr;
+use crate::guise::Guise;
 use crate::privilege::Needs;
 use crate::statement::Statement;
 use quintet_base::{RoutineId, SqlError, SqlState, SqlType, Value};
@@ -63,6 +64,8 @@ pub struct Routine {
     pub arguments: usize,
     /// A function that is not called with a NULL: its result is NULL, or no row.
     pub strict: bool,
+    /// What it has of its own, if it does not run as its caller does.
+    pub guise: Option<Box<Guise>>,
     /// Where it is kept whether the last statement found a row, if anybody asks.
     pub found: Option<usize>,
     /// What it does, in order. At the end of a routine that gives one row there is always a return or an
@@ -399,6 +402,16 @@ impl Program {
     /// Whether any of them has: what it touches nobody knows before it is run.
     pub fn has_dynamic(&self) -> bool {
         self.code().iter().any(|code| code.is_dynamic)
+    }
+
+    /// Whether any of them runs in a guise of its own.
+    pub fn has_guises(&self) -> bool {
+        self.routines.iter().any(|routine| routine.guise.is_some())
+    }
+
+    /// Whether only the session can run it: no batch and no line.
+    pub fn needs_session(&self) -> bool {
+        self.has_dynamic() || self.has_guises()
     }
 
     /// A program whose calls begin at the first routine.

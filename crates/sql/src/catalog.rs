@@ -13,8 +13,8 @@
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, FIRST_ID, ForeignKeyRecord,
-    MatviewRecord, OnCommit, RecordKey, RoleRecord, RoutineRecord, SchemaRecord, TableRecord,
-    TriggerRecord, TypeRecord, ViewRecord,
+    MatviewRecord, OnCommit, RecordKey, RoleRecord, SchemaRecord, TableRecord, TriggerRecord,
+    TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -175,7 +175,7 @@ impl Catalog {
                 }
                 (RecordKey::Table(id), value) => tables.push((id, value)),
                 (RecordKey::Routine(id), Some(value)) => {
-                    let record: RoutineRecord = records::read(value)?;
+                    let record = records::read_routine(value)?;
                     next.routines
                         .insert(id, Arc::new(StoredRoutine::new(record)));
                 }

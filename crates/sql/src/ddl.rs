@@ -91,6 +91,7 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::CreateExtensionStmt(statement) => extension::create(planner, statement)?,
         NodeEnum::ViewStmt(statement) => view::create(planner, statement)?,
         NodeEnum::CreateFunctionStmt(statement) => routine::plan_create(planner, statement)?,
+        NodeEnum::AlterFunctionStmt(statement) => routine::plan_alter(planner, statement)?,
         NodeEnum::CreateEnumStmt(statement) => user_type::create_enum(planner, statement)?,
         NodeEnum::AlterEnumStmt(statement) => user_type::alter_enum(planner, statement)?,
         NodeEnum::CompositeTypeStmt(statement) => user_type::create_composite(planner, statement)?,

@@ -37,6 +37,8 @@ pub(crate) struct Draft<'p, 'a> {
     work: Vec<Work>,
     /// See [`DdlPlan::then`].
     then: Option<Arc<Procedure>>,
+    /// See [`DdlPlan::settings`].
+    settings: Vec<(String, String)>,
     /// Names that this change takes.
     taken: BTreeSet<String>,
     /// Names that this change gives back.
@@ -51,6 +53,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             changes: Vec::new(),
             work: Vec::new(),
             then: None,
+            settings: Vec::new(),
             taken: BTreeSet::new(),
             freed: BTreeSet::new(),
         }
@@ -152,8 +155,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a routine's record.
     pub fn put_routine(&mut self, record: &RoutineRecord) -> SqlResult<()> {
-        self.changes
-            .push(records::write(RecordKey::Routine(record.id), record)?);
+        self.changes.push(records::write_routine(record)?);
         Ok(())
     }
 
@@ -515,6 +517,11 @@ impl<'p, 'a> Draft<'p, 'a> {
         }
     }
 
+    /// The change is refused if one of these settings is none, or cannot have its value.
+    pub fn check_settings(&mut self, settings: Vec<(String, String)>) {
+        self.settings.extend(settings);
+    }
+
     /// Runs this when the change is done.
     pub fn then(&mut self, procedure: Arc<Procedure>) {
         self.then = Some(procedure);
@@ -572,6 +579,7 @@ impl<'p, 'a> Draft<'p, 'a> {
             changes: self.changes,
             work: self.work,
             then: self.then,
+            settings: self.settings,
         };
         Ok(self.planner.command(Command::Ddl(plan), tag))
     }

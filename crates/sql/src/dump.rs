@@ -114,9 +114,16 @@ impl Catalog {
             }
         }
         for routine in self.all_routines() {
-            let text = routine.record.text.trim().trim_end_matches(';');
-            let text = on_path(path(&routine.record.schema), text.to_owned());
-            add("before", run(), text);
+            let record = &routine.record;
+            let mut text = record.text.trim().trim_end_matches(';').to_owned();
+            if !record.altered.is_empty() {
+                let name = qualified(&record.schema, &record.name);
+                let types = routine.signature(self)?.input_types();
+                for said in &record.altered {
+                    text += &format!(";\nALTER ROUTINE {name}({types}) {}", said_of(said));
+                }
+            }
+            add("before", run(), on_path(path(&record.schema), text));
         }
         for view in self.views_in_order() {
             let columns = list(view.columns.iter().map(|column| &*column.name));
@@ -549,6 +556,11 @@ fn part_text(table: &TableDef, part: &Part) -> String {
         qualified(&table.schema, &table.name),
         bound_text(&part.bound, &columns)
     )
+}
+
+/// What ALTER has said of a function, without the name that it is kept under.
+fn said_of(altered: &str) -> &str {
+    altered.strip_prefix("ALTER FUNCTION f ").unwrap_or(altered)
 }
 
 /// A statement that is read with another search path.

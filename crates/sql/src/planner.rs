@@ -117,19 +117,23 @@ pub(crate) struct Planner<'a> {
     named_at: RefCell<BTreeMap<usize, i32>>,
 }
 
+/// What a search path names, in its order.
+pub(crate) fn names_of_path(path: &str) -> impl Iterator<Item = String> {
+    path.split(',').map(|part| {
+        let part = part.trim();
+        let inside = part.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+        match inside {
+            Some(inside) => inside.replace("\"\"", "\""),
+            None => part.to_lowercase(),
+        }
+    })
+}
+
 /// The schemas that a search path names and that are there; `pg_catalog` comes first anyway. The session's temporary one
 /// comes before others that are named, unless the path has it elsewhere: how many come so.
 fn schemas_of(context: &PlanContext, temporary: Option<&str>) -> (Vec<String>, usize) {
     let mut schemas: Vec<String> = Vec::new();
-    for part in context.schema.split(',') {
-        let part = part.trim();
-        let name = match part
-            .strip_prefix('"')
-            .and_then(|part| part.strip_suffix('"'))
-        {
-            Some(inside) => inside.replace("\"\"", "\""),
-            None => part.to_lowercase(),
-        };
+    for name in names_of_path(context.schema) {
         let name = match name.as_str() {
             "$user" => context.catalog.roles().name(context.user.role),
             "pg_temp" => match temporary {

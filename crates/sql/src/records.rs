@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 5 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`), of sequences 3 (1 lacks `counter`, 2 `cache`) |
+//! | | | byte 0: version: 1, of tables 5 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`), of sequences 3 (1 lacks `counter`, 2 `cache`), of routines 2 (1 lacks `altered`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -33,6 +33,8 @@ const SEQUENCE_VERSION: u8 = 3;
 const COUNTER_VERSION: u8 = 2;
 /// Version of a table's record: since its `more` has `shown` and `collations`.
 const TABLE_VERSION: u8 = 5;
+/// Of routines' records.
+const ROUTINE_VERSION: u8 = 2;
 /// Version of a table's record since its `more` has `unvalidated`.
 const UNVALIDATED_VERSION: u8 = 4;
 /// Version of a table's record since its `more` has `domains` and `hidden`.
@@ -193,7 +195,7 @@ pub(crate) struct SequenceRecord {
 /// What CACHE says where nobody says it.
 const CACHE: i64 = 1;
 
-/// A procedure or function: the statement that created it says all.
+/// A procedure or function: the statements that created and altered it say all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RoutineRecord {
     pub id: RoutineId,
@@ -201,6 +203,8 @@ pub(crate) struct RoutineRecord {
     pub name: String,
     /// CREATE PROCEDURE or CREATE FUNCTION, as written.
     pub text: String,
+    /// What ALTER FUNCTION has said since, in order. Records of version 1 end before it.
+    pub altered: Vec<String>,
 }
 
 /// A foreign key. Columns by their numbers, which stay.
@@ -567,6 +571,11 @@ pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
     write_as(TABLE_VERSION, RecordKey::Table(record.id), record)
 }
 
+/// A routine's record as a change that writes it.
+pub(crate) fn write_routine(record: &RoutineRecord) -> SqlResult<CatalogChange> {
+    write_as(ROUTINE_VERSION, RecordKey::Routine(record.id), record)
+}
+
 fn write_as<T: Serialize>(version: u8, key: RecordKey, record: &T) -> SqlResult<CatalogChange> {
     let value = postcard::to_extend(record, vec![version]).map_err(SqlError::internal)?;
     Ok(CatalogChange {
@@ -588,6 +597,20 @@ pub(crate) fn read_sequence(value: &[u8]) -> SqlResult<SequenceRecord> {
         [VERSION, body @ ..] => {
             let added = (None::<SequenceId>, CACHE);
             let added = postcard::to_allocvec(&added).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
+        other => read(other),
+    }
+}
+
+/// Reads a routine's record of any version.
+pub(crate) fn read_routine(value: &[u8]) -> SqlResult<RoutineRecord> {
+    let unreadable = |_| damaged("unreadable body");
+    match value {
+        [ROUTINE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&Vec::<String>::new()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }
@@ -724,6 +747,25 @@ pub(crate) fn read<T: DeserializeOwned>(value: &[u8]) -> SqlResult<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn routines_of_earlier_versions_are_read() {
+        let mut record = RoutineRecord {
+            id: RoutineId(7),
+            schema: "public".into(),
+            name: "f".into(),
+            text: "CREATE FUNCTION f() …".into(),
+            altered: Vec::new(),
+        };
+        let value = write_routine(&record).unwrap().value.unwrap();
+        let mut first = value[..value.len() - 1].to_vec();
+        first[0] = VERSION;
+        assert_eq!(read_routine(&first).unwrap(), record);
+        record.altered.push("ALTER FUNCTION f STRICT".into());
+        let value = write_routine(&record).unwrap().value.unwrap();
+        assert_eq!(read_routine(&value).unwrap(), record);
+        assert!(read_routine(&value[..4]).is_err());
+    }
 
     #[test]
     fn tables_of_earlier_versions_are_read() {

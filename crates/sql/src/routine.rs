@@ -14,6 +14,7 @@
 //! | `signature` | parameters and result, by types |
 //! | `create` | CREATE and DROP |
 //! | `block` | DO |
+//! | `guise` | SECURITY DEFINER and SET; ALTER FUNCTION |
 //! | `explain` | EXPLAIN PROCEDURE and FUNCTION |
 //! | `matching` | which routine a call means, and its arguments |
 //! | `call` | CALL, SELECT f(…), SELECT * FROM f(…) by a client |
@@ -34,6 +35,7 @@ mod domain;
 mod embed;
 mod explain;
 mod fire;
+mod guise;
 mod hold;
 mod link;
 mod lower;
@@ -64,6 +66,7 @@ pub(crate) use changes::{has_changes, plan_changes};
 pub(crate) use create::{find, plan_create, plan_drop};
 pub(crate) use explain::{Explained, plan_explain, readable};
 pub(crate) use fire::fires;
+pub(crate) use guise::{Own, plan_alter};
 pub(crate) use hold::hold;
 pub(crate) use matching::{Matched, check_schema, is_routine, matched, named};
 pub(crate) use signature::{Parameter, Signature, describe};
@@ -115,7 +118,7 @@ impl StoredRoutine {
     /// `42704`, `42P01` if a type or table that it names has gone.
     pub fn signature(&self, catalog: &Catalog) -> SqlResult<&Arc<Signature>> {
         let made = self.signature.get_or_init(|| {
-            let statement = statement(&self.record.text)?;
+            let statement = statement(&self.record)?;
             // Types without a schema are the routine's own schema's, or everybody's.
             let path = format!("{}, public", quoted(&self.record.schema));
             with_context(catalog, &path, &NOTHING_DYNAMIC, |context| {
@@ -130,10 +133,18 @@ impl StoredRoutine {
     /// # Errors
     /// `XX001` if the text is damaged.
     pub fn source(&self) -> SqlResult<(Header, String, String)> {
-        let statement = statement(&self.record.text)?;
+        let statement = statement(&self.record)?;
         let (header, body) = plpgsql::header(&statement, &self.record.text)?;
         let language = plpgsql::language(&statement).unwrap_or_default();
         Ok((header, language, body))
+    }
+
+    /// What it has of its own while it runs.
+    ///
+    /// # Errors
+    /// `XX001` if the text is damaged.
+    pub fn own(&self) -> SqlResult<Own> {
+        Own::of(&*statement(&self.record)?)
     }
 
     /// It and those it calls.
@@ -219,14 +230,19 @@ fn with_context<T>(
     })
 }
 
-/// The statement that created a routine.
-fn statement(text: &str) -> SqlResult<Box<CreateFunctionStmt>> {
-    let mut parsed = parse::parse(text)?;
-    match parsed.pop().and_then(parse::Parsed::into_node) {
-        Some(NodeEnum::CreateFunctionStmt(statement)) => Ok(statement),
-        _ => Err(SqlError::new(
-            SqlState::DATA_CORRUPTED,
-            "stored routine is damaged",
-        )),
+/// The statement that created a routine, with the options that it has now.
+fn statement(record: &RoutineRecord) -> SqlResult<Box<CreateFunctionStmt>> {
+    let mut parsed = parse::parse(&record.text)?;
+    let mut created = match parsed.pop().and_then(parse::Parsed::into_node) {
+        Some(NodeEnum::CreateFunctionStmt(statement)) => statement,
+        _ => return Err(damaged()),
+    };
+    for altered in &record.altered {
+        created.options.extend(guise::options_of(altered)?);
     }
+    Ok(created)
+}
+
+fn damaged() -> SqlError {
+    SqlError::new(SqlState::DATA_CORRUPTED, "stored routine is damaged")
 }

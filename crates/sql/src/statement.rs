@@ -107,7 +107,6 @@ fn without_projection(plan: Plan, width: usize) -> Plan {
 fn unsupported(node: &NodeEnum) -> SqlError {
     SqlError::unsupported(match node {
         NodeEnum::MergeStmt(_) => "MERGE",
-        NodeEnum::AlterFunctionStmt(_) => "ALTER FUNCTION",
         NodeEnum::CreateTrigStmt(_) => "CREATE TRIGGER",
         NodeEnum::RefreshMatViewStmt(_) => "REFRESH MATERIALIZED VIEW",
         NodeEnum::CreateExtensionStmt(_) => "CREATE EXTENSION",

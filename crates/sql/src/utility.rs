@@ -14,6 +14,7 @@ use crate::parse::deparse;
 use crate::planner::Planner;
 use crate::select::plan_query;
 use crate::statement::plan_statement;
+use crate::system::print::quoted;
 use crate::{output, types};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
@@ -270,10 +271,7 @@ fn set(planner: &Planner, statement: &VariableSetStmt) -> SqlResult<Planned> {
         VariableSetKind::VarSetValue => Command::Set {
             local,
             name,
-            value: Some(match interval_of_zone(&statement.args) {
-                Some(hours) => hours,
-                None => values(&statement.args)?,
-            }),
+            value: Some(setting_value(statement)?),
         },
         VariableSetKind::VarSetDefault | VariableSetKind::VarReset => Command::Set {
             local,
@@ -290,6 +288,20 @@ fn set(planner: &Planner, statement: &VariableSetStmt) -> SqlResult<Planned> {
         VariableSetKind::Undefined => return Err(SqlError::internal("SET of no kind")),
     };
     Ok(planner.command(command, tag))
+}
+
+/// The value that SET gives.
+pub(crate) fn setting_value(statement: &VariableSetStmt) -> SqlResult<String> {
+    if statement.name == "search_path" {
+        // Each value is one name, whatever is in it.
+        let names: Vec<String> = texts(&statement.args)?;
+        let names = names.iter().map(|name| quoted(name));
+        return Ok(names.collect::<Vec<_>>().join(", "));
+    }
+    match interval_of_zone(&statement.args) {
+        Some(hours) => Ok(hours),
+        None => Ok(texts(&statement.args)?.join(", ")),
+    }
 }
 
 /// `INTERVAL '-08:00' HOUR TO MINUTE` as hours to the east, which is what it means; the same as a text would be to the west.
@@ -310,12 +322,11 @@ fn interval_of_zone(nodes: &[Node]) -> Option<String> {
     (clock.contains(':')).then(|| (if west { -hours } else { hours }).to_string())
 }
 
-/// The values of SET as one text.
-fn values(nodes: &[Node]) -> SqlResult<String> {
+/// The values of SET.
+fn texts(nodes: &[Node]) -> SqlResult<Vec<String>> {
     let texts: Option<Vec<String>> = nodes.iter().map(names::option_text).collect();
     // `SET TIME ZONE INTERVAL '…'` is the one value that is no constant.
-    let texts = texts.ok_or_else(|| SqlError::unsupported("this value of SET"))?;
-    Ok(texts.join(", "))
+    texts.ok_or_else(|| SqlError::unsupported("this value of SET"))
 }
 
 fn prepare(planner: &Planner, statement: &PrepareStmt) -> SqlResult<Planned> {

@@ -8,10 +8,8 @@ create function any_type(a anyelement) returns anyelement -- refused: 0A000 anye
 language plpgsql as $$ begin return a; end $$;
 create function many(variadic a int[]) returns int -- refused: 0A000 VARIADIC
 language plpgsql as $$ begin return 1; end $$;
-create function another_user() returns int -- refused: 0A000 SECURITY DEFINER
-language plpgsql security definer as $$ begin return 1; end $$;
-create function with_setting() returns int -- refused: 0A000 SET
-language plpgsql set work_mem = '4MB' as $$ begin return 1; end $$;
+create function another_role() returns int -- refused: 0A000 SET role
+language plpgsql set role = quintet as $$ begin return 1; end $$;
 create function takes(a money) returns int -- refused: 0A000 money
 language plpgsql as $$ begin return 1; end $$;
 create procedure declares() language plpgsql as $$

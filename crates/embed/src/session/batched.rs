@@ -84,7 +84,7 @@ impl Session {
         let Body::Call { program, arguments } = &call.body else {
             return Ok(false);
         };
-        if program.has_dynamic()
+        if program.needs_session()
             || !wanted
             || !alone
             || self.host.read_only

@@ -41,6 +41,7 @@ impl Session {
     pub(super) fn change_schema(&mut self, prepared: &Prepared) -> SqlResult<Changed> {
         self.refuse_if_read_only(prepared.planned.tag)?;
         if let Command::Ddl(plan) = &prepared.planned.command {
+            self.check_settings(&plan.settings)?;
             let spaces = quintet_direct::spaces_changed(&plan.work);
             if !spaces.is_empty()
                 && let Some(pause) = self.let_writers_end(&spaces)?
@@ -78,6 +79,16 @@ impl Session {
             Some(pause) => Changed::Blocked(pause),
             None => Changed::Done(plan.then.clone()),
         })
+    }
+
+    /// Whether the session would take these values.
+    fn check_settings(&self, settings: &[(String, String)]) -> SqlResult<()> {
+        if settings.is_empty() {
+            return Ok(());
+        }
+        let mut tried = self.host.settings.clone();
+        let mut settings = settings.iter();
+        settings.try_for_each(|(name, value)| tried.set(name, Some(value)))
     }
 
     /// Waits for the transactions that have rows of what will be changed locked, since their commits would be refused. Others may

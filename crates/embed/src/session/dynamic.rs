@@ -16,13 +16,13 @@ use super::planning::Source;
 use super::portal::Portal;
 use super::{LocalSettings, Mode, Session};
 use crate::database::Schema;
-use crate::settings::Settings;
+use crate::settings::{Settings, Under};
 use crate::step::{Flow, Pause, RowSink, Step};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState, SqlType, Value};
 use quintet_direct::{Answer, Asked, AskedStatement, Run, STATEMENT_MEMORY_MAX};
-use quintet_ir::Statement;
 use quintet_ir::dynamic::not_volatile;
 use quintet_ir::statement::{Body, OutputColumn, Procedure};
+use quintet_ir::{Guise, Statement};
 use quintet_sql::command::{Command, CopyFormat, Planned};
 use quintet_sql::{DynamicColumns, Parsed, PlanContext};
 use std::collections::VecDeque;
@@ -169,6 +169,13 @@ impl Session {
 
     /// The first statement of a text, ready to run.
     fn begin_inner(&mut self, asked: AskedStatement) -> SqlResult<Inner> {
+        let under = self.put_on(&asked)?;
+        let begun = self.begin_in_guise(asked);
+        self.take_off(under);
+        begun
+    }
+
+    fn begin_in_guise(&mut self, asked: AskedStatement) -> SqlResult<Inner> {
         let parsed = quintet_sql::parse(&asked.text);
         let parsed = parsed.map_err(|error| error.nowhere().within(&asked.said()))?;
         let mut rest: VecDeque<Arc<Parsed>> = parsed.into_iter().map(Arc::new).collect();
@@ -219,8 +226,32 @@ impl Session {
         Ok(Portal::new(prepared, params))
     }
 
+    /// Puts on the guises of the routines that a statement stands in.
+    fn put_on(&mut self, asked: &AskedStatement) -> SqlResult<Option<Under>> {
+        if asked.guises.is_empty() {
+            return Ok(None);
+        }
+        let guises: Vec<&Guise> = asked.guises.iter().collect();
+        let schema = Arc::clone(self.schema());
+        let name = |role| schema.catalog.roles().name(role);
+        self.host.settings.put_on(&guises, name).map(Some)
+    }
+
+    fn take_off(&mut self, under: Option<Under>) {
+        if let Some(under) = under {
+            self.host.settings.take_off(under);
+        }
+    }
+
     /// Runs the statements of a text to their end.
     fn go_on_inner(&mut self, inner: &mut Inner) -> SqlResult<Option<Pause>> {
+        let under = self.put_on(&inner.asked)?;
+        let done = self.go_on_in_guise(inner);
+        self.take_off(under);
+        done
+    }
+
+    fn go_on_in_guise(&mut self, inner: &mut Inner) -> SqlResult<Option<Pause>> {
         loop {
             // What it sets for the transaction ends with that of the call, whether others see a block or not; and it is no
             // statement of the client's.

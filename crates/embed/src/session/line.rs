@@ -83,7 +83,7 @@ impl Session {
         let Body::Call { program, arguments } = &procedure.body else {
             return Ok(Asked::Beside);
         };
-        if program.has_dynamic()
+        if program.needs_session()
             || !chained
             || !alone
             || self.host.read_only

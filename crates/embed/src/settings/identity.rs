@@ -15,6 +15,8 @@ pub(crate) struct Identity {
     pub(super) session: RoleId,
     /// SET ROLE.
     pub(super) taken: Option<RoleId>,
+    /// The owner of the SECURITY DEFINER routine that is running, and what he is called.
+    pub(super) guise: Option<(RoleId, String)>,
     /// Roles that the session has looked up for SET ROLE and SET SESSION AUTHORIZATION.
     pub(super) found: BTreeMap<String, RoleId>,
 }
@@ -26,6 +28,7 @@ impl Identity {
             login,
             session: login,
             taken: None,
+            guise: None,
             found: BTreeMap::from([(name.to_string(), login)]),
         }
     }
@@ -40,6 +43,9 @@ impl Identity {
 
     /// Who runs statements.
     pub fn current(&self) -> RoleId {
-        self.taken.unwrap_or(self.session)
+        match &self.guise {
+            Some((role, _)) => *role,
+            None => self.taken.unwrap_or(self.session),
+        }
     }
 }

@@ -120,6 +120,7 @@ mod tests {
             slots: vec![slot; 5],
             arguments: 2,
             strict: false,
+            guise: None,
             found: Some(3),
             body: Vec::new(),
             output: crate::routine::Output::Nothing,

@@ -9,6 +9,7 @@ use super::types::{of_modified, of_word};
 use super::{Tables, TextError};
 use crate::expr::{CompareOp, Expr, Truth};
 use crate::function::{self, Function};
+use crate::guise::Guise;
 use crate::routine::{
     Action, Callee, Condition, Diagnostic, Handler, Into, Output, Program, Raise, RaiseOption,
     RaiseState, Routine, Severity, Slot, Step,
@@ -16,7 +17,7 @@ use crate::routine::{
 use crate::subquery::{Subquery, SubqueryForm};
 use quintet_base::error::ErrorObject;
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::{RoutineId, SequenceId, SqlError, SqlState, SqlType};
+use quintet_base::{RoleId, RoutineId, SequenceId, SqlError, SqlState, SqlType};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -27,6 +28,20 @@ pub(super) type Read<T> = Result<T, TextError>;
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'t> {
     pub tables: Tables<'t>,
+}
+
+fn guise(mut items: Items<'_>) -> Read<Guise> {
+    let role = match items.part("role") {
+        Some(mut role) => Some(RoleId(role.number("a role")?)),
+        None => None,
+    };
+    let mut settings = Vec::new();
+    while let Some(mut set) = items.part("set") {
+        let name = set.text("a setting")?.to_string();
+        settings.push((name, set.text("its value")?.to_string()));
+    }
+    items.end()?;
+    Ok(Guise { role, settings })
 }
 
 /// What is still to be read of a list.
@@ -209,6 +224,10 @@ impl Reader<'_> {
             _ => return Err(form.error("a routine gives nothing, row or rows")),
         };
         let strict = items.flag("strict");
+        let guise = match items.part("guise") {
+            Some(parts) => Some(Box::new(guise(parts)?)),
+            None => None,
+        };
         let found = match items.part("found") {
             Some(mut found) => Some(found.slot()?),
             None => None,
@@ -221,6 +240,7 @@ impl Reader<'_> {
             slots,
             arguments,
             strict,
+            guise,
             found,
             body: self.steps(items)?,
             output,

@@ -6,6 +6,7 @@ use super::types::{modified, word};
 use super::write_plan::statement;
 use crate::expr::{Expr, Truth};
 use crate::function::{self, operator_symbol};
+use crate::guise::Guise;
 use crate::routine::{
     Action, Callee, Condition, Into, Output, Program, Raise, RaiseState, Routine, Slot, Step,
 };
@@ -37,6 +38,7 @@ pub(super) fn routine(routine: &Routine) -> Form {
     if routine.strict {
         items.push(Form::word("strict"));
     }
+    items.extend(routine.guise.as_deref().map(guise));
     items.extend(
         routine
             .found
@@ -47,6 +49,16 @@ pub(super) fn routine(routine: &Routine) -> Form {
     items.push(Form::list("variables", variables.iter().map(declared)));
     items.extend(steps(&routine.body));
     Form::list("routine", items)
+}
+
+fn guise(guise: &Guise) -> Form {
+    let role = guise
+        .role
+        .map(|role| Form::list("role", [count(role.0 as usize)]));
+    let settings = guise.settings.iter();
+    let settings =
+        settings.map(|(name, value)| Form::list("set", [Form::text(name), Form::text(value)]));
+    Form::list("guise", role.into_iter().chain(settings))
 }
 
 fn declared(slot: &Slot) -> Form {

@@ -195,6 +195,7 @@ impl<'a> Author<'a> {
             slots: self.slots,
             arguments: self.arguments,
             strict,
+            guise: None,
             found: found.then_some(self.found),
             body,
             output: self.output,

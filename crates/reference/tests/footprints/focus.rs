@@ -47,6 +47,7 @@ pub fn writer(dice: &mut Dice, tables: &[Made]) -> Vec<Routine> {
         slots: vec![Slot::hidden(SqlType::Int4), Slot::hidden(SqlType::Int4)],
         arguments: 2,
         strict: false,
+        guise: None,
         found: None,
         body,
         output: Output::Nothing,

@@ -135,10 +135,8 @@ fn options(statement: &CreateFunctionStmt, text: &str) -> SqlResult<Options> {
                     _ => Volatility::Volatile,
                 }
             }
-            "cost" | "rows" | "parallel" | "leakproof" => {}
-            "security" if value(option).as_deref() == Some("false") => {}
-            "security" => return Err(SqlError::unsupported("SECURITY DEFINER")),
-            "set" => return Err(SqlError::unsupported("SET for a function")),
+            // Who it runs as, and with which settings, is `routine::guise`'s.
+            "cost" | "rows" | "parallel" | "leakproof" | "security" | "set" => {}
             other => {
                 let option = other.to_ascii_uppercase();
                 return Err(SqlError::unsupported(format!("{option} for a function")));

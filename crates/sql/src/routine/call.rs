@@ -393,6 +393,7 @@ fn plan_call_of_calls(
         slots,
         arguments: params.len(),
         strict: false,
+        guise: None,
         found: None,
         body: actions
             .map(|action| Step {
@@ -535,6 +536,7 @@ fn plan_wrapped(planner: &Planner, select: &SelectStmt) -> SqlResult<Option<Plan
         slots,
         arguments: count,
         strict: false,
+        guise: None,
         found: None,
         body: steps,
         output: Output::Row,

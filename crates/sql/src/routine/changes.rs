@@ -76,6 +76,7 @@ pub(crate) fn plan_changes(planner: &Planner, node: &NodeEnum) -> SqlResult<comm
         slots: variables.slots,
         arguments,
         strict: false,
+        guise: None,
         found: None,
         body: steps,
         output,

@@ -4,6 +4,7 @@
 //! the schema as it is; OR REPLACE keeps its number and refuses another kind of result.  Does not: look who
 //! calls a routine that is dropped or replaced; who does is made again, and says then what it lacks.
 
+use super::Own;
 use super::matching::{check_schema, default};
 use super::signature::{Parameter, ROW, Resolved, Signature, describe, resolve};
 use super::single_types;
@@ -75,7 +76,9 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
         schema: schema.to_string(),
         name: name.to_string(),
         text: text.to_string(),
+        altered: Vec::new(),
     })?;
+    draft.check_settings(Own::of(statement)?.settings);
     // Whether it can be called is known now, not at the first call; of a trigger's function only that it can be read.
     if signature.trigger {
         plpgsql::read(statement, text, &single_types(planner.context))?;
@@ -91,7 +94,7 @@ pub(crate) fn plan_create(planner: &Planner, statement: &CreateFunctionStmt) -> 
     })
 }
 
-fn routine_object(id: RoutineId) -> Object {
+pub(super) fn routine_object(id: RoutineId) -> Object {
     Object {
         kind: ObjectKind::Routine,
         number: id.0,

@@ -5,7 +5,7 @@
 //! between programs.
 
 use super::signature::Signature;
-use super::{lower, query, single_types, statement};
+use super::{Own, lower, query, single_types, statement};
 use crate::planner::PlanContext;
 use crate::plpgsql;
 use quintet_base::{RoutineId, SqlError, SqlResult, SqlState};
@@ -132,6 +132,7 @@ fn failing(error: SqlError) -> SqlResult<Routine> {
         slots: Vec::new(),
         arguments: 0,
         strict: false,
+        guise: None,
         found: None,
         body: vec![Step {
             line: 0,
@@ -156,13 +157,27 @@ fn compile(id: RoutineId, context: &PlanContext, linker: &mut Linker) -> SqlResu
         let message = "trigger functions can only be called as triggers";
         return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
-    let statement = statement(&stored.record.text)?;
-    match plpgsql::language(&statement).as_deref() {
+    let statement = statement(&stored.record)?;
+    let own = Own::of(&statement)?;
+    let context = &within(context, &own);
+    let made = match plpgsql::language(&statement).as_deref() {
         Some("sql") => query::routine(signature, &statement, &stored.record.text, context, linker),
         _ => {
             let tree = plpgsql::read(&statement, &stored.record.text, &single_types(context))?;
             lower::routine(signature, &tree, context, linker)
         }
+    };
+    Ok(Routine {
+        guise: own.guise(&stored.record, context.catalog),
+        ..made?
+    })
+}
+
+/// Where the names in a body are looked for.
+fn within<'c>(context: &'c PlanContext<'c>, own: &'c Own) -> PlanContext<'c> {
+    PlanContext {
+        schema: own.path().unwrap_or(context.schema),
+        ..*context
     }
 }
 
@@ -174,7 +189,12 @@ fn compile_trigger(id: u32, context: &PlanContext, linker: &mut Linker) -> SqlRe
     let stored = context.catalog.routine(trigger.function);
     let (table, stored) = table.zip(stored).ok_or_else(gone)?;
     let signature = stored.signature(context.catalog)?.for_trigger(table);
-    let statement = statement(&stored.record.text)?;
+    let statement = statement(&stored.record)?;
+    let own = Own::of(&statement)?;
+    let context = &within(context, &own);
     let tree = plpgsql::read(&statement, &stored.record.text, &single_types(context))?;
-    lower::routine(&signature, &tree, context, linker)
+    Ok(Routine {
+        guise: own.guise(&stored.record, context.catalog),
+        ..lower::routine(&signature, &tree, context, linker)?
+    })
 }

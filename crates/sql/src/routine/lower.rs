@@ -115,6 +115,7 @@ pub(crate) fn routine(
         slots: lowering.at.variables.slots,
         arguments: signature.slots(),
         strict: signature.strict,
+        guise: None,
         found: Some(found),
         body: lowering.at.steps,
         output: signature.output,

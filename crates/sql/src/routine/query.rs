@@ -47,6 +47,7 @@ pub(crate) fn routine(
         slots: at.variables.slots,
         arguments: signature.slots(),
         strict: signature.strict,
+        guise: None,
         found: None,
         body: at.steps,
         output: signature.output,

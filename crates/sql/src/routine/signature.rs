@@ -297,13 +297,17 @@ impl Signature {
         if self.trigger {
             return format!("{}()", self.name);
         }
+        format!("{}({})", self.name, self.input_types())
+    }
+
+    /// The types of what it is given, with commas between.
+    pub fn input_types(&self) -> String {
         let inputs = self.parameters.iter().filter(|p| p.is_input());
         let names = inputs.map(|parameter| match &parameter.row {
             Some(table) => table.name.clone(),
             None => parameter.type_text(),
         });
-        let names: Vec<String> = names.collect();
-        format!("{}({})", self.name, names.join(", "))
+        names.collect::<Vec<String>>().join(", ")
     }
 
     /// True while nobody has said which columns the record that it returns has.

@@ -9,15 +9,16 @@ use super::row_types::row_type;
 use super::{Definition, OWNER, flag, oid, schema_oid, short, text, type_name};
 use crate::names::inner;
 use crate::parse;
-use crate::planner::Planner;
+use crate::planner::{Planner, names_of_path};
 use crate::plpgsql::{Header, ParameterMode, Returns, Volatility};
-use crate::routine::{Parameter, Signature, StoredRoutine};
+use crate::routine::{Own, Parameter, Signature, StoredRoutine};
 use pg_query::NodeEnum;
 use quintet_base::types::format_type;
 use quintet_base::value::Array;
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::routine::Output;
 use quintet_ir::schema::TableRef;
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// PostgreSQL's number of the pseudotype `record`.
@@ -137,6 +138,7 @@ struct Described<'c> {
     header: Header,
     language: String,
     body: String,
+    own: Own,
     /// What the parameters that are rows are called to the reader, and the result if it is one.
     row_names: (Vec<Option<String>>, Option<String>),
 }
@@ -156,6 +158,7 @@ fn described<'c>(planner: &Planner<'c>) -> Vec<Described<'c>> {
             header,
             language,
             body,
+            own: stored.own().ok()?,
         })
     };
     planner.catalog().all_routines().filter_map(one).collect()
@@ -169,6 +172,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             header,
             language,
             body,
+            own,
             ..
         } = routine;
         let inputs = || signature.parameters.iter().filter(|p| p.is_input());
@@ -220,7 +224,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             Value::Float4(if set { 1000.0 } else { 0.0 }),
             oid(0),
             text(if signature.procedure { "p" } else { "f" }),
-            flag(false),
+            flag(own.definer),
             flag(false),
             flag(signature.strict),
             flag(set),
@@ -239,7 +243,10 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             }),
             modes.map_or(Value::Null, |modes| array(SqlType::Text, modes)),
             text(&body),
-            Value::Null,
+            match own.settings.is_empty() {
+                true => Value::Null,
+                false => array(SqlType::Text, config(&own).map(|it| text(&it)).collect()),
+            },
             Value::Null,
         ]
     };
@@ -330,6 +337,7 @@ fn listed(planner: &Planner) -> Vec<Vec<Value>> {
             header,
             language,
             body,
+            own,
             ..
         } = routine;
         let name = || text(&stored.record.name);
@@ -359,7 +367,7 @@ fn listed(planner: &Planner) -> Vec<Vec<Value>> {
             text(&body),
             text(&language.to_ascii_uppercase()),
             text(if deterministic { "YES" } else { "NO" }),
-            text("INVOKER"),
+            text(if own.definer { "DEFINER" } else { "INVOKER" }),
         ]
     };
     described(planner).into_iter().map(row).collect()
@@ -436,8 +444,15 @@ fn definition(routine: &Described) -> String {
     if routine.signature.strict {
         options.push_str(" STRICT");
     }
+    if routine.own.definer {
+        options.push_str(" SECURITY DEFINER");
+    }
     if !options.is_empty() {
         options.push('\n');
+    }
+    for (name, value) in &routine.own.settings {
+        let (shown, value) = (shown_setting(name), value_for_set(name, value));
+        let _ = writeln!(options, " SET {} TO {value}", quoted(shown));
     }
     while routine.body.contains(&tag) {
         tag.insert(tag.len() - 1, 'x');
@@ -450,6 +465,34 @@ fn definition(routine: &Described) -> String {
         routine.language,
         routine.body,
     )
+}
+
+/// `name=value`, as `proconfig` has them.
+fn config(own: &Own) -> impl Iterator<Item = String> {
+    let settings = own.settings.iter();
+    settings.map(|(name, value)| format!("{}={value}", shown_setting(name)))
+}
+
+/// A setting's name with the capitals that PostgreSQL gives it.
+fn shown_setting(name: &str) -> &str {
+    match name {
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        "timezone" => "TimeZone",
+        other => other,
+    }
+}
+
+/// The value as SET takes it again.
+fn value_for_set(name: &str, value: &str) -> String {
+    let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    match name == "search_path" {
+        true => {
+            let names = names_of_path(value).map(|it| literal(&it));
+            names.collect::<Vec<_>>().join(", ")
+        }
+        false => literal(value),
+    }
 }
 
 fn has_unquoted_body(text: &str) -> bool {
