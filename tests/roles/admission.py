@@ -221,3 +221,33 @@ def a_certificate_opens_the_door_to_its_own_name_until_it_expires():
             refused(s, "28000", "no pg_hba.conf entry", user="ann", sslmode="disable")
         finally:
             s.end()
+
+
+@test
+def sessions_begin_with_what_is_said_of_their_role_and_the_database():
+    with server() as s:
+        with s.connect() as admin:
+            admin.execute("create role ann login; create role bob login")
+            admin.execute("alter database quintet set work_mem = '2MB'; alter role all set lock_timeout = '3s'")
+            admin.execute("alter role all set work_mem = '1MB'; alter role ann set timezone = 'Asia/Tokyo'")
+            admin.execute("alter role ann set work_mem = '3MB'; alter role ann set default_transaction_isolation = 'serializable'")
+            admin.execute("alter role ann in database quintet set work_mem = '4MB'")
+
+        def begins(user, **how):
+            shown = ("work_mem", "lock_timeout", "timezone", "transaction_isolation")
+            with s.connect(user=user, **how) as c:
+                values = [c.execute(f"show {name}").fetchone()[0] for name in shown]
+                c.execute("set work_mem = '9MB'; reset work_mem")
+                equal(c.execute("show work_mem").fetchone()[0], values[0])
+            return values
+
+        equal(begins("ann"), ["4MB", "3s", "Asia/Tokyo", "serializable"])
+        equal(begins("bob"), ["2MB", "3s", "UTC", "read committed"])
+        equal(begins("ann", options="'-c work_mem=5MB'")[0], "5MB")
+        s.stop()
+        s.start()
+        with s.connect() as admin:
+            admin.execute("alter role ann in database quintet reset all; alter database quintet reset work_mem")
+            equal(admin.execute("select count(*) from pg_db_role_setting").fetchone(), (2,))
+        equal(begins("ann")[0], "3MB")
+        equal(begins("bob")[0], "1MB")

@@ -56,12 +56,14 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Defaults, then what the client sent when it connected.
+    /// Defaults, then what ALTER ROLE and DATABASE have said (what is not taken any more is left out), then what the client sent when
+    /// it connected.
     ///
     /// # Errors
     /// As [`Settings::set`].
-    pub fn new(
+    pub fn new<'a>(
         (user, role): (&str, RoleId),
+        kept: impl Iterator<Item = &'a (String, String)>,
         startup: &[(String, String)],
         durability: Durability,
         engine: Engine,
@@ -92,6 +94,9 @@ impl Settings {
             settings
                 .values
                 .insert("synchronous_commit".into(), "off".into());
+        }
+        for (name, value) in kept {
+            let _ = settings.set(name, Some(value));
         }
         for (name, value) in startup {
             settings.set(name, Some(value))?;
@@ -372,6 +377,7 @@ mod tests {
     fn settings() -> Settings {
         Settings::new(
             ("ann", RoleId::BOOTSTRAP),
+            std::iter::empty(),
             &[("Application_Name".into(), "test".into())],
             Durability::Sync,
             Engine::Direct,
@@ -520,7 +526,13 @@ mod tests {
         s.reset_all();
         assert_eq!(agree(&s), usual);
         let durability = Durability::Async;
-        let early = Settings::new(("ann", RoleId::BOOTSTRAP), &[], durability, Engine::Direct);
+        let early = Settings::new(
+            ("ann", RoleId::BOOTSTRAP),
+            std::iter::empty(),
+            &[],
+            durability,
+            Engine::Direct,
+        );
         assert!(agree(&early.unwrap()).answers_early);
     }
 

@@ -13,8 +13,8 @@
 use crate::partition::Divisions;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, FIRST_ID, ForeignKeyRecord,
-    MatviewRecord, OnCommit, RecordKey, RoleRecord, SchemaRecord, TableRecord, TriggerRecord,
-    TypeRecord, ViewRecord,
+    MatviewRecord, OnCommit, RecordKey, RoleRecord, SchemaRecord, SettingsRecord, TableRecord,
+    TriggerRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -218,6 +218,11 @@ impl Catalog {
                     let record = value.as_deref().map(records::read::<RoleRecord>);
                     let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
                     roles.put(id, record.transpose()?);
+                }
+                (RecordKey::Settings(whose), value) => {
+                    let record = value.as_deref().map(records::read::<SettingsRecord>);
+                    let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
+                    roles.put_settings(whose, record.transpose()?);
                 }
                 (RecordKey::Access(number), value) => {
                     let record = value.as_deref().map(records::read::<AccessRecord>);

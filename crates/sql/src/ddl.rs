@@ -100,6 +100,8 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::CommentStmt(statement) => comment::comment(planner, statement)?,
         NodeEnum::CreateRoleStmt(statement) => role::create(planner, statement)?,
         NodeEnum::AlterRoleStmt(statement) => role::alter(planner, statement)?,
+        NodeEnum::AlterRoleSetStmt(statement) => role::alter_role(planner, statement)?,
+        NodeEnum::AlterDatabaseSetStmt(statement) => role::alter_database(planner, statement)?,
         NodeEnum::DropRoleStmt(statement) => role::drop(planner, statement)?,
         NodeEnum::GrantStmt(statement) => role::grant(planner, statement)?,
         NodeEnum::AlterOwnerStmt(statement) => role::alter_owner(planner, statement)?,

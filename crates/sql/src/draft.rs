@@ -11,9 +11,10 @@ use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
 use crate::records::{
     self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, ForeignKeyRecord, MatviewRecord,
-    RecordKey, RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, TableRecord, TriggerRecord,
-    TypeRecord, ViewRecord,
+    RecordKey, RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, SettingsRecord,
+    TableRecord, TriggerRecord, TypeRecord, ViewRecord,
 };
+use crate::role::Whose;
 use crate::stored;
 use crate::system;
 use crate::temporary::is_temporary;
@@ -297,6 +298,19 @@ impl<'p, 'a> Draft<'p, 'a> {
     /// Removes a role.
     pub fn drop_role(&mut self, id: RoleId) {
         self.changes.push(records::remove(RecordKey::Role(id)));
+    }
+
+    /// Writes what sessions begin with.
+    pub fn put_settings(&mut self, record: &SettingsRecord) -> SqlResult<()> {
+        let key = RecordKey::Settings(record.whose());
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
+    /// Removes that.
+    pub fn drop_settings(&mut self, whose: Whose) {
+        self.changes
+            .push(records::remove(RecordKey::Settings(whose)));
     }
 
     /// Writes who owns an object and what was granted on it.

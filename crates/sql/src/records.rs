@@ -16,6 +16,7 @@
 //! no record of its own but must have an OID.
 
 use crate::catalog::CatalogChange;
+use crate::role::Whose;
 use crate::system::collation_of;
 use quintet_base::{
     ConstraintId, IndexId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState,
@@ -402,6 +403,24 @@ pub(crate) struct RoleRecord {
     pub groups: Vec<GroupRecord>,
 }
 
+/// ALTER ROLE and DATABASE … SET.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SettingsRecord {
+    pub in_database: bool,
+    pub role: RoleId,
+    /// Names and values.
+    pub settings: Vec<(String, String)>,
+}
+
+impl SettingsRecord {
+    pub fn whose(&self) -> Whose {
+        Whose {
+            in_database: self.in_database,
+            role: self.role,
+        }
+    }
+}
+
 /// A membership.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GroupRecord {
@@ -469,6 +488,7 @@ pub(crate) enum RecordKey {
     Role(RoleId),
     /// Of the object with this number.
     Access(u32),
+    Settings(Whose),
 }
 
 impl RecordKey {
@@ -490,6 +510,7 @@ impl RecordKey {
             RecordKey::Partition(id) => (21, id.0),
             RecordKey::Role(id) => (32, id.0),
             RecordKey::Access(number) => (33, number),
+            RecordKey::Settings(whose) => (34 + u8::from(whose.in_database), whose.role.0),
         };
         let mut key = vec![kind];
         key.extend_from_slice(&u32::to_be_bytes(number));
@@ -514,7 +535,8 @@ impl RecordKey {
             | RecordKey::Matview(_)
             | RecordKey::Partitioning(_)
             | RecordKey::Role(_)
-            | RecordKey::Access(_) => return None,
+            | RecordKey::Access(_)
+            | RecordKey::Settings(_) => return None,
         };
         Some(Object { kind, number })
     }
@@ -544,6 +566,10 @@ impl RecordKey {
             (21, _) => Ok(RecordKey::Partition(TableId(number))),
             (32, _) => Ok(RecordKey::Role(RoleId(number))),
             (33, _) => Ok(RecordKey::Access(number)),
+            (34 | 35, _) => Ok(RecordKey::Settings(Whose {
+                in_database: *kind == 35,
+                role: RoleId(number),
+            })),
             _ => Err(damaged("unknown kind of record")),
         }
     }

@@ -14,6 +14,7 @@
 //! | `role/member` | GRANT and REVOKE of roles |
 //! | `role/grant` | GRANT and REVOKE of privileges |
 //! | `role/owner` | ALTER … OWNER TO |
+//! | `role/settings` | ALTER ROLE and DATABASE … SET |
 //! | `role/verifier` | what is kept of a password |
 
 mod access;
@@ -23,6 +24,7 @@ mod grant;
 mod member;
 mod options;
 mod owner;
+mod settings;
 pub mod verifier;
 
 pub(crate) use access::Access;
@@ -32,9 +34,10 @@ pub(crate) use define::{alter, create, drop, rename};
 pub(crate) use grant::grant;
 pub(crate) use member::grant_role;
 pub(crate) use owner::{alter_owner, change_owner};
+pub(crate) use settings::{Whose, alter_database, alter_role};
 
 use crate::planner::Planner;
-use crate::records::{RoleRecord, RoutineRecord};
+use crate::records::{RoleRecord, RoutineRecord, SettingsRecord};
 use pg_query::protobuf::{RoleSpec, RoleSpecType};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +72,8 @@ pub struct Roles {
     inherited: BTreeMap<RoleId, Vec<RoleId>>,
     /// Roles that a role is a member of, itself first.
     memberships: BTreeMap<RoleId, Vec<RoleId>>,
+    /// What sessions begin with.
+    settings: BTreeMap<Whose, SettingsRecord>,
 }
 
 /// What a log-in has to know of a role.

@@ -74,8 +74,10 @@ pub(crate) use type_layout::{COLLATIONS, collation_of};
 
 use crate::catalog::Catalog;
 use crate::planner::Planner;
+use crate::utility::shown_settings;
 use layout::Layout;
 use quintet_base::objects::is_marked;
+use quintet_base::value::Array;
 use quintet_base::{RoutineId, SequenceId, SqlType, TableId, TypeMod, Value};
 use quintet_ir::Expr;
 use quintet_ir::plan::Plan;
@@ -334,6 +336,18 @@ fn schema_oid(planner: &Planner, name: &str) -> u32 {
             own.find(|(_, own)| *own == name)
                 .map_or(0, |(number, _)| number)
         }
+    }
+}
+
+/// Settings that count later; NULL if there are none.
+fn config(settings: &[(String, String)]) -> Value {
+    let values: Vec<Value> = shown_settings(settings).map(|it| text(&it)).collect();
+    match values.is_empty() {
+        true => Value::Null,
+        false => Value::Array(Box::new(Array {
+            element: SqlType::Text,
+            values,
+        })),
     }
 }
 

@@ -322,6 +322,55 @@ fn interval_of_zone(nodes: &[Node]) -> Option<String> {
     (clock.contains(':')).then(|| (if west { -hours } else { hours }).to_string())
 }
 
+/// Keeps what SET and RESET say among settings that count later.
+///
+/// # Errors
+/// What `refuse` says of a name that is set; `0A000` for FROM CURRENT.
+pub(crate) fn keep_setting(
+    settings: &mut Vec<(String, String)>,
+    set: &VariableSetStmt,
+    refuse: impl Fn(&str) -> SqlResult<()>,
+) -> SqlResult<()> {
+    let name = set.name.to_ascii_lowercase();
+    match set.kind() {
+        VariableSetKind::VarResetAll => settings.clear(),
+        VariableSetKind::VarReset | VariableSetKind::VarSetDefault => {
+            settings.retain(|(other, _)| *other != name);
+        }
+        VariableSetKind::VarSetValue => {
+            refuse(&name)?;
+            let value = setting_value(set)?;
+            match settings.iter_mut().find(|(other, _)| *other == name) {
+                Some(known) => known.1 = value,
+                None => settings.push((name, value)),
+            }
+        }
+        VariableSetKind::VarSetCurrent => {
+            return Err(SqlError::unsupported(format!("SET {name} FROM CURRENT")));
+        }
+        VariableSetKind::VarSetMulti | VariableSetKind::Undefined => {
+            return Err(SqlError::unsupported("SET TRANSACTION for later"));
+        }
+    }
+    Ok(())
+}
+
+/// `name=value`, as the catalogue has settings that count later.
+pub(crate) fn shown_settings(settings: &[(String, String)]) -> impl Iterator<Item = String> {
+    let settings = settings.iter();
+    settings.map(|(name, value)| format!("{}={value}", shown_setting(name)))
+}
+
+/// A setting's name with the capitals that PostgreSQL gives it.
+pub(crate) fn shown_setting(name: &str) -> &str {
+    match name {
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        "timezone" => "TimeZone",
+        other => other,
+    }
+}
+
 /// The values of SET.
 fn texts(nodes: &[Node]) -> SqlResult<Vec<String>> {
     let texts: Option<Vec<String>> = nodes.iter().map(names::option_text).collect();

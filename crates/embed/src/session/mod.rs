@@ -235,7 +235,8 @@ impl Session {
         let user = (options.user.as_str(), role);
         let is_role = |(name, _): &(String, String)| name.eq_ignore_ascii_case("role");
         let (roles, others): (Vec<_>, Vec<_>) = options.settings.into_iter().partition(is_role);
-        let mut settings = Settings::new(user, &others, db.durability, db.engine)?;
+        let kept = schema.catalog.roles().settings_of(role);
+        let mut settings = Settings::new(user, kept, &others, db.durability, db.engine)?;
         settings.note_superuser(schema.catalog.roles().is_superuser(role));
         settings.take_changed();
         let now = db.clock.now_micros();

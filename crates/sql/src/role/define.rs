@@ -217,7 +217,11 @@ pub(crate) fn drop(planner: &Planner, statement: &DropRoleStmt) -> SqlResult<Pla
     }
     let mut draft = Draft::new(planner);
     changed.write(&mut draft)?;
-    gone.into_iter().for_each(|id| draft.drop_role(id));
+    for id in gone {
+        let own = roles.all_settings().filter(|record| record.role == id);
+        own.for_each(|record| draft.drop_settings(record.whose()));
+        draft.drop_role(id);
+    }
     draft.finish("DROP ROLE")
 }
 
@@ -281,7 +285,7 @@ fn refuse_reserved(name: &str) -> SqlResult<()> {
 }
 
 /// The roles that every database has stay as they are.
-fn refuse_reserved_change(name: &str) -> SqlResult<()> {
+pub(super) fn refuse_reserved_change(name: &str) -> SqlResult<()> {
     match name.starts_with("pg_") {
         true => Err(SqlError::new(
             SqlState::RESERVED_NAME,

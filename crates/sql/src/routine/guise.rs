@@ -14,11 +14,10 @@ use crate::parse;
 use crate::planner::Planner;
 use crate::records::RoutineRecord;
 use crate::tree;
-use crate::utility::setting_value;
+use crate::utility::keep_setting;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    AlterFunctionStmt, CreateFunctionStmt, DefElem, ObjectType, ObjectWithArgs, VariableSetKind,
-    VariableSetStmt,
+    AlterFunctionStmt, CreateFunctionStmt, DefElem, ObjectType, ObjectWithArgs,
 };
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::{Guise, Object, ObjectKind};
@@ -56,26 +55,7 @@ impl Own {
         let Some(NodeEnum::VariableSetStmt(set)) = option.arg.as_deref().and_then(inner) else {
             return required(None);
         };
-        let name = set.name.to_ascii_lowercase();
-        match set.kind() {
-            VariableSetKind::VarResetAll => self.settings.clear(),
-            VariableSetKind::VarReset | VariableSetKind::VarSetDefault => {
-                self.settings.retain(|(other, _)| *other != name);
-            }
-            VariableSetKind::VarSetValue => {
-                refuse(&name)?;
-                let value = setting_value(set)?;
-                match self.settings.iter_mut().find(|(other, _)| *other == name) {
-                    Some(known) => known.1 = value,
-                    None => self.settings.push((name, value)),
-                }
-            }
-            VariableSetKind::VarSetCurrent => return Err(from_current(set)),
-            VariableSetKind::VarSetMulti | VariableSetKind::Undefined => {
-                return Err(SqlError::unsupported("SET TRANSACTION for a function"));
-            }
-        }
-        Ok(())
+        keep_setting(&mut self.settings, set, refuse)
     }
 
     /// How it is run, by whoever owns it.
@@ -113,10 +93,6 @@ fn refuse(name: &str) -> SqlResult<()> {
         return Err(SqlError::unsupported(format!("SET {name} for a function")));
     }
     Ok(())
-}
-
-fn from_current(set: &VariableSetStmt) -> SqlError {
-    SqlError::unsupported(format!("SET {} FROM CURRENT", set.name))
 }
 
 /// ALTER FUNCTION, PROCEDURE and ROUTINE, of what CREATE may say, too.

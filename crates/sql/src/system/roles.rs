@@ -3,9 +3,9 @@
 //! Relies on: `role`.  Promises: only superusers see what is kept of passwords.  Does not: list settings of roles; there are
 //! none.
 
-use super::{Definition, flag, oid, text};
+use super::{DATABASE, Definition, flag, oid, text};
 use crate::planner::Planner;
-use crate::records::RoleRecord;
+use crate::records::{RoleRecord, SettingsRecord};
 use crate::role::{AclItem as Item, Roles, acl_text, default_acl};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlType, Value};
@@ -47,6 +47,20 @@ pub(super) const RELATIONS: &[Definition] = &[
                 ]
             };
             planner.catalog().roles().all().map(row).collect()
+        },
+    },
+    Definition {
+        name: "pg_db_role_setting",
+        columns: &["setdatabase", "setrole", "setconfig"],
+        rows: |planner| {
+            let row = |record: &SettingsRecord| {
+                vec![
+                    oid(if record.in_database { DATABASE } else { 0 }),
+                    oid(record.role.0),
+                    super::config(&record.settings),
+                ]
+            };
+            planner.catalog().roles().all_settings().map(row).collect()
         },
     },
     Definition {
@@ -118,7 +132,7 @@ pub(super) const RELATIONS: &[Definition] = &[
                     flag(is_first(role)),
                     text("********"),
                     until(role),
-                    Value::Null,
+                    config_of(planner, role),
                 ]
             };
             all.map(row).collect()
@@ -218,10 +232,16 @@ pub(super) fn roles(planner: &Planner) -> Vec<Vec<Value>> {
             text("********"),
             until(role),
             flag(is_first(role)),
-            Value::Null,
+            config_of(planner, role),
         ]
     };
     planner.catalog().roles().all().map(row).collect()
+}
+
+/// What is said of a role for its sessions.
+fn config_of(planner: &Planner, role: &RoleRecord) -> Value {
+    let own = planner.catalog().roles().own_settings(role.id);
+    own.map_or(Value::Null, |own| super::config(&own.settings))
 }
 
 /// The name of an object's owner.

@@ -12,6 +12,7 @@ use crate::parse;
 use crate::planner::{Planner, names_of_path};
 use crate::plpgsql::{Header, ParameterMode, Returns, Volatility};
 use crate::routine::{Own, Parameter, Signature, StoredRoutine};
+use crate::utility::shown_setting;
 use pg_query::NodeEnum;
 use quintet_base::types::format_type;
 use quintet_base::value::Array;
@@ -243,10 +244,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             }),
             modes.map_or(Value::Null, |modes| array(SqlType::Text, modes)),
             text(&body),
-            match own.settings.is_empty() {
-                true => Value::Null,
-                false => array(SqlType::Text, config(&own).map(|it| text(&it)).collect()),
-            },
+            super::config(&own.settings),
             Value::Null,
         ]
     };
@@ -465,22 +463,6 @@ fn definition(routine: &Described) -> String {
         routine.language,
         routine.body,
     )
-}
-
-/// `name=value`, as `proconfig` has them.
-fn config(own: &Own) -> impl Iterator<Item = String> {
-    let settings = own.settings.iter();
-    settings.map(|(name, value)| format!("{}={value}", shown_setting(name)))
-}
-
-/// A setting's name with the capitals that PostgreSQL gives it.
-fn shown_setting(name: &str) -> &str {
-    match name {
-        "datestyle" => "DateStyle",
-        "intervalstyle" => "IntervalStyle",
-        "timezone" => "TimeZone",
-        other => other,
-    }
 }
 
 /// The value as SET takes it again.
