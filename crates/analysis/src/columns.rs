@@ -9,7 +9,7 @@
 //!                                    └─► inner: its key and filter
 //! ```
 
-use crate::expressions::{each_beside_source, each_of_node, ranges, subqueries};
+use crate::expressions::{each_beside_source, each_of_node, ranges, sought, subqueries};
 use quintet_ir::plan::{Path, Plan, SortKey, Turns};
 use quintet_ir::statement::ConflictAction;
 use quintet_ir::{Access, Expr, Statement, TableDef};
@@ -144,7 +144,7 @@ fn walk<'p>(
                 .map(|place| place - base)
                 .collect();
             // Which rows come, and which of them first.
-            if let Path::Index(number, _) = &access.path {
+            if let Path::Index(number, _) | Path::Elements(number, _) = &access.path {
                 columns.extend(&access.table.indexes[*number].columns);
             }
             columns.extend(access.table.key_columns());
@@ -153,6 +153,9 @@ fn walk<'p>(
                 let exprs = range.equal.iter().chain(bounds.map(|bound| &bound.value));
                 used.extend(columns_of(exprs));
             }
+            used.extend(columns_of(
+                sought(&access.path).iter().map(|one| &one.value),
+            ));
             see(access, locks, columns);
             outer(used)
         }

@@ -210,7 +210,7 @@ impl<'p> Walk<'p> {
     fn pins_of(&self, access: &Access) -> Vec<Vec<Pin>> {
         let table = &access.table;
         let (columns, ranges) = match &access.path {
-            Path::Full => return vec![Vec::new()],
+            Path::Full | Path::Elements(..) => return vec![Vec::new()],
             Path::Primary(ranges) => (table.key_columns(), ranges),
             Path::Index(number, ranges) => (table.indexes[*number].columns.clone(), ranges),
         };

@@ -4,5 +4,5 @@
 
 pub(crate) use quintet_ir::expressions::{
     Use, callees, calls, each_beside_source, each_node_of_statement, each_of_node,
-    each_of_statement, ranges, slots, source, sources, subqueries,
+    each_of_statement, ranges, slots, sought, source, sources, subqueries,
 };

@@ -13,7 +13,7 @@
 
 use crate::expressions::{
     Use, callees, each_beside_source, each_node_of_statement, each_of_node, each_of_statement,
-    ranges, slots, source, sources, subqueries,
+    ranges, slots, sought, source, sources, subqueries,
 };
 use crate::flow::Walk;
 use crate::graph::Why;
@@ -169,6 +169,7 @@ impl<'p> Walk<'p> {
         let exprs: Vec<&Expr> = keys
             .iter()
             .flat_map(|key| key.parts.iter().map(|part| part.value))
+            .chain(sought(&access.path).iter().map(|one| &one.value))
             .collect();
         let touch = Touch {
             table: TableRef::clone(&access.table),
@@ -192,7 +193,7 @@ impl<'p> Walk<'p> {
     fn keys(&self, access: &'p Access) -> Vec<Key<'p>> {
         let columns = columns(access);
         let unique = match &access.path {
-            Path::Full | Path::Primary(_) => true,
+            Path::Full | Path::Primary(_) | Path::Elements(..) => true,
             Path::Index(number, _) => access.table.indexes[*number].unique,
         };
         let key = |range: &'p KeyRange| {
@@ -335,7 +336,7 @@ fn changed<'p>(table: &TableRef, plan: &'p Plan, walk: &Walk<'p>) -> Touch<'p> {
 /// The table's columns that a path's ranges are over.
 fn columns(access: &Access) -> Vec<usize> {
     match &access.path {
-        Path::Full | Path::Primary(_) => access.table.key_columns(),
+        Path::Full | Path::Primary(_) | Path::Elements(..) => access.table.key_columns(),
         Path::Index(number, _) => access.table.indexes[*number].columns.clone(),
     }
 }

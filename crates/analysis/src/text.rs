@@ -165,7 +165,7 @@ impl Printer<'_, '_> {
 
     fn read(&self, touch: &Touch<'_>) -> String {
         let index = match touch.path {
-            Some(Path::Index(number, _)) => {
+            Some(Path::Index(number, _) | Path::Elements(number, _)) => {
                 format!(" by {}", touch.table.indexes[*number].name)
             }
             _ => String::new(),

@@ -7,7 +7,7 @@
 //! ```text
 //!   row key        k1 k2 …                    primary key columns, or the hidden row id
 //!   unique entry   c1 c2 …                    if none of them is NULL
-//!   other entry    c1 c2 … │ row key         none of a partial index if c1 is NULL
+//!   other entry    c1 c2 … │ row key         none of a partial index if c1 is NULL; of inverted ones see `inverted`
 //!
 //!   range          e1 e2 … │ bound            equal │ then a bound on the next column
 //!     > v          from the successor of …v   up to  NULL, exclusive
@@ -58,7 +58,7 @@ pub(crate) struct EntryKey {
     pub key: Bytes,
     /// No other row may have an entry at this key.
     pub exclusive: bool,
-    /// The index is a partial one and the row is not in it: there is no entry.
+    /// There is no such entry: the index is a partial one and the row is not in it, or an inverted one.
     pub absent: bool,
 }
 
@@ -69,6 +69,13 @@ pub(crate) fn entry_key(
     row: &[Value],
     row_key: &[u8],
 ) -> EntryKey {
+    if index.is_inverted() {
+        return EntryKey {
+            key: Bytes::new(),
+            exclusive: false,
+            absent: true,
+        };
+    }
     let mut out = Vec::with_capacity(32 + row_key.len());
     let mut exclusive = index.unique;
     for &column in &index.columns {

@@ -37,6 +37,7 @@
 //! | `keys` | where rows and entries live, and which keys a range means |
 //! | `rows` | stored rows to frames and back; what rows must fulfil |
 //! | `write` | one row with its index entries: add, change, remove |
+//! | `inverted` | entries of inverted indexes |
 //! | `insert`, `update` | the writing statements |
 //! | `row_inserter` | rows that are inserted one at a time, as COPY gives them |
 //! | `references` | foreign keys: what follows from a statement, and what must hold after it |
@@ -63,6 +64,7 @@ mod groups;
 mod guard;
 mod insert;
 mod into;
+mod inverted;
 mod join;
 mod kept;
 mod keys;

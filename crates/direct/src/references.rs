@@ -671,7 +671,8 @@ pub(crate) fn equal_rows(table: &TableRef, sought: &[(usize, Value)]) -> Access 
     if let Some(primary) = &table.primary_key {
         consider(beginning(&primary.columns), &Path::Primary);
     }
-    for (number, index) in table.indexes.iter().enumerate() {
+    let indexes = table.indexes.iter().enumerate();
+    for (number, index) in indexes.filter(|(_, index)| !index.is_inverted()) {
         consider(beginning(&index.columns), &|ranges| {
             Path::Index(number, ranges)
         });

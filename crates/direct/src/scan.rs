@@ -7,7 +7,7 @@
 //! ```text
 //!   Fresh ──one point──► get ─────────────────────────────► Done
 //!     └──ranges──► Open: range 0 ─ scan ─ end ─► range 1 … ──► Done
-//!                        entry ─► row key ─► get
+//!                        entry ─► row key ─► get                (of inverted indexes: `found`)
 //! ```
 //!
 //! Ranges of rows (not of entries) are shown where they lie, a chunk at a time: what a filter or whoever reads the rows
@@ -17,6 +17,7 @@
 //!
 //! Hot path: the single point. No allocation there but the row's own. And rows that a filter drops.
 
+mod found;
 mod ranges;
 
 use crate::context::{Env, Halt};
@@ -296,7 +297,7 @@ fn formula_of(filter: &Expr, access: &Access) -> Option<Formula> {
 /// The key columns of the access path.
 fn columns_of(access: &Access) -> KeyColumns<'_> {
     match &access.path {
-        Path::Full | Path::Primary(_) => KeyColumns::Row(&access.table),
+        Path::Full | Path::Primary(_) | Path::Elements(..) => KeyColumns::Row(&access.table),
         Path::Index(number, _) => KeyColumns::Entry(&access.table, &access.table.indexes[*number]),
     }
 }

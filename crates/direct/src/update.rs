@@ -216,7 +216,7 @@ fn stays_in_place(update: &Update) -> bool {
         .as_ref()
         .is_none_or(|primary| !primary.columns.iter().any(assigns));
     let scanned = match &access.path {
-        Path::Index(number, _) => Some(*number),
+        Path::Index(number, _) | Path::Elements(number, _) => Some(*number),
         Path::Full | Path::Primary(_) => None,
     };
     key_stays

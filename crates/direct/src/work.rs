@@ -16,6 +16,7 @@ use crate::context::{Env, Halt};
 use crate::cursor::Cursor;
 use crate::direct::Direct;
 use crate::insert::new_row_id;
+use crate::inverted;
 use crate::keys::{check_length, entry_key, primary_name, row_key};
 use crate::rows::{about, check_row, duplicate_rows, encode_row};
 use crate::write::{is_there, lock_key, remove};
@@ -225,6 +226,10 @@ fn put_entry(
     env: &mut Env<'_>,
 ) -> Result<(), Halt> {
     let index = &table.indexes[number];
+    if index.is_inverted() {
+        let entries = inverted::entries(index, row, row_key);
+        return inverted::put(table, index, &entries, row_key, env);
+    }
     let entry = entry_key(table, index, row, row_key);
     if entry.absent {
         return Ok(());

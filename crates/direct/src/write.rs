@@ -6,6 +6,7 @@
 //! so, but for one that is above all others in a space which nobody else can name; what foreign keys may have to say is noted (`references`).  Does not: check NOT NULL and CHECK (`rows`).
 
 use crate::context::{Env, Halt};
+use crate::inverted;
 use crate::keys::{EntryKey, check_length, entry_key, primary_name};
 use crate::references::note;
 use crate::rows::{duplicate_key, read_row};
@@ -149,8 +150,21 @@ pub(crate) fn put_new(
     for (index, entry) in entries.filter(|(_, entry)| !entry.absent) {
         put(table, index.space, &entry.key, row_key, env)?;
     }
+    for index in inverted_indexes(table) {
+        inverted::put(
+            table,
+            index,
+            &inverted::entries(index, row, row_key),
+            row_key,
+            env,
+        )?;
+    }
     note(table, None, Some(row), env)?;
     Ok(())
+}
+
+fn inverted_indexes(table: &TableDef) -> impl Iterator<Item = &IndexDef> {
+    table.indexes.iter().filter(|index| index.is_inverted())
 }
 
 /// Buffers the removal of a row and its entries.
@@ -162,6 +176,9 @@ pub(crate) fn remove(
 ) -> Result<(), Halt> {
     for index in &table.indexes {
         remove_entry(table, index, entry_key(table, index, row, row_key), env)?;
+    }
+    for index in inverted_indexes(table) {
+        inverted::remove(table, index, &inverted::entries(index, row, row_key), env)?;
     }
     note(table, Some(row), None, env)?;
     delete(table, table.space, row_key.clone(), env)
@@ -180,10 +197,26 @@ impl Change {
         self.old_key != self.new_key
     }
 
+    /// True if the row has the same entries in an index as before.
+    fn keeps(&self, index: &IndexDef) -> bool {
+        let same = |column: &usize| self.old[*column].order(&self.new[*column]).is_eq();
+        !self.moves() && index.columns.iter().all(same)
+    }
+
+    /// The entries in an inverted index that go, and those that come.
+    fn elements(&self, index: &IndexDef) -> (Vec<Bytes>, Vec<Bytes>) {
+        if self.keeps(index) {
+            return (Vec::new(), Vec::new());
+        }
+        let old = inverted::entries(index, &self.old, &self.old_key);
+        let new = inverted::entries(index, &self.new, &self.new_key);
+        let gone = old.difference(&new).cloned().collect();
+        (gone, new.difference(&old).cloned().collect())
+    }
+
     /// The entries before and after, if they differ.
     fn entries(&self, table: &TableDef, index: &IndexDef) -> Option<(EntryKey, EntryKey)> {
-        let same = |column: &usize| self.old[*column].order(&self.new[*column]).is_eq();
-        if !self.moves() && index.columns.iter().all(same) {
+        if self.keeps(index) {
             return None;
         }
         let old = entry_key(table, index, &self.old, &self.old_key);
@@ -199,6 +232,9 @@ pub(crate) fn vacate(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Re
         if let Some((old, _)) = change.entries(table, index) {
             remove_entry(table, index, old, env)?;
         }
+    }
+    for index in inverted_indexes(table) {
+        inverted::remove(table, index, &change.elements(index).0, env)?;
     }
     if change.moves() {
         delete(table, table.space, change.old_key.clone(), env)?;
@@ -222,6 +258,10 @@ pub(crate) fn occupy(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Re
                 put(table, index.space, &new.key, &change.new_key, env)?;
             }
         }
+    }
+    for index in inverted_indexes(table) {
+        let added = change.elements(index).1;
+        inverted::put(table, index, &added, &change.new_key, env)?;
     }
     note(table, Some(&change.old), Some(&change.new), env)?;
     put_row(table, &change.new_key, &change.new, env)

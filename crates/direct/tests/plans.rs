@@ -157,7 +157,8 @@ impl Reference<'_> {
         let mut rows = rows.clone();
         let key = table.key_columns();
         let (columns, ranges) = match &access.path {
-            Path::Full => (key.clone(), None),
+            // More rows than are sought may come: the filter asks them again.
+            Path::Full | Path::Elements(..) => (key.clone(), None),
             Path::Primary(ranges) => (key.clone(), Some(ranges)),
             Path::Index(number, ranges) => (table.indexes[*number].columns.clone(), Some(ranges)),
         };

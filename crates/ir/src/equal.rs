@@ -73,6 +73,7 @@ pub fn reads_by_outer(inner: &Plan, width: usize) -> bool {
     match inner {
         Plan::Scan(access) => match &access.path {
             Path::Full => false,
+            Path::Elements(_, sought) => (sought.iter()).any(|one| uses_below(&one.value, width)),
             Path::Primary(_) | Path::Index(..) => ranges(&access.path).iter().any(|range| {
                 let bounds = range.lower.iter().chain(&range.upper);
                 range

@@ -17,6 +17,7 @@
 mod text;
 
 use crate::aggregate::AggregateCall;
+use crate::elements::Sought;
 use crate::equal::{Pair, hash_pairs};
 use crate::expr::{CompareOp, Expr};
 use crate::expressions::{each_of_node, subqueries};
@@ -442,6 +443,7 @@ impl Printer {
         let asked;
         let (index, columns, ranges) = match &access.path {
             Path::Full => (None, vec![], &[][..]),
+            Path::Elements(number, _) => (Some(&table.indexes[*number].name[..]), vec![], &[][..]),
             Path::Primary(ranges) => (Some(key_name(table)), table.key_columns(), &ranges[..]),
             Path::Index(number, ranges) => {
                 let index = &table.indexes[*number];
@@ -462,6 +464,18 @@ impl Printer {
         });
         if let Some(condition) = range_text(ranges, &columns, &names) {
             node.property("Index Cond", &condition);
+        }
+        if let Path::Elements(number, sought) = &access.path {
+            let asked = table.indexes[*number].asked();
+            let one = |sought: &Sought| {
+                let value = expr_text(&sought.value, &names);
+                let column = &own[asked[sought.place]];
+                format!("({column} {} {value})", sought.test.symbol())
+            };
+            let all = sought.iter().map(one).collect();
+            if let Some(condition) = join_conditions(all, " AND ") {
+                node.property("Index Cond", &condition);
+            }
         }
         if let Some(filter) = &access.filter {
             node.property("Filter", &expr_text(filter, &names));

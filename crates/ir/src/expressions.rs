@@ -4,6 +4,7 @@
 //! others.  Does not: look into called routines.
 
 use crate::code::Operation;
+use crate::elements::Sought;
 use crate::expr::Expr;
 use crate::function::Volatility;
 use crate::plan::{Access, KeyRange, Path, Plan, SortKey};
@@ -223,12 +224,23 @@ fn each_of_path<'p>(access: &'p Access, see: &mut dyn FnMut(&'p Expr, Use)) {
         let exprs = range.equal.iter().chain(bounds.map(|bound| &bound.value));
         exprs.for_each(|expr| see(expr, Use::Key));
     }
+    for sought in sought(&access.path) {
+        see(&sought.value, Use::Key);
+    }
 }
 
-/// The ranges of a path; none for the whole table.
+/// What is asked of an inverted index.
+pub fn sought(path: &Path) -> &[Sought] {
+    match path {
+        Path::Elements(_, sought) => sought,
+        Path::Full | Path::Primary(_) | Path::Index(..) => &[],
+    }
+}
+
+/// The ranges of a path; none for the whole table, and for an inverted index.
 pub fn ranges(path: &Path) -> &[KeyRange] {
     match path {
-        Path::Full => &[],
+        Path::Full | Path::Elements(..) => &[],
         Path::Primary(ranges) | Path::Index(_, ranges) => ranges,
     }
 }

@@ -24,6 +24,7 @@
 //! | `references` | foreign keys: what a change brings about in other tables |
 //! | `partition` | which part of a table a row belongs to |
 //! | `plan` | sources of rows: access paths, joins, sorts, groups |
+//! | `elements` | what an inverted index has entries for |
 //! | `equal` | joins that are found by equal values |
 //! | `subquery` | queries inside expressions |
 //! | `statement` | queries, inserts, updates, deletes; procedures |
@@ -44,6 +45,7 @@ pub mod code;
 pub mod condition;
 pub mod ddl;
 pub mod dynamic;
+pub mod elements;
 pub mod equal;
 pub mod eval;
 pub mod explain;
@@ -67,6 +69,7 @@ pub mod text;
 pub mod validate;
 pub mod window;
 
+pub use elements::{Elements, Sought, Test};
 pub use eval::{Host, SequenceState, Spill, eval, eval_predicate, leaf, out_of_memory};
 pub use expr::{CompareOp, Expr};
 pub use fold::{DetachedHost, fold};

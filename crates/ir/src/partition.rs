@@ -20,6 +20,7 @@ use crate::expr::{CompareOp, Expr};
 use crate::function::{Function, Volatility};
 use hash::hash_of;
 pub use hash::is_hashable;
+pub(crate) use hash::of_bytes as hash_of_bytes;
 use quintet_base::{SqlError, SqlResult, SqlType, TableId, TypeMod, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;

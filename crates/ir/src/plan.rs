@@ -12,6 +12,7 @@
 //! followed by the inner one; a projection or an aggregation starts a new frame.
 
 use crate::aggregate::AggregateCall;
+use crate::elements::Sought;
 use crate::expr::Expr;
 use crate::routine::Callee;
 use crate::schema::TableRef;
@@ -293,6 +294,9 @@ pub enum Path {
     Primary(Vec<KeyRange>),
     /// By a secondary index: number in `TableDef::indexes`.
     Index(usize, Vec<KeyRange>),
+    /// By an inverted index: number in `TableDef::indexes`. At least the rows for which all of these conditions are true, and perhaps others:
+    /// the filter asks them again. Each once, in key order.
+    Elements(usize, Vec<Sought>),
 }
 
 /// A contiguous range of keys: equal on a prefix of the key columns, then a bound on the next one.
@@ -446,7 +450,7 @@ impl Access {
     /// True if every range names at most one row.
     pub fn is_point(&self) -> bool {
         match &self.path {
-            Path::Full => false,
+            Path::Full | Path::Elements(..) => false,
             Path::Primary(ranges) => {
                 let width = self.table.key_columns().len();
                 ranges.len() <= 64 && ranges.iter().all(|r| r.equal.len() == width)

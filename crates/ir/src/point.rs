@@ -229,7 +229,11 @@ fn added(insert: &Insert) -> Option<Point> {
         return None;
     }
     let free = insert.values.iter().all(Expr::is_free);
-    let exclusive = insert.table.indexes.iter().any(|index| index.unique);
+    let exclusive = insert
+        .table
+        .indexes
+        .iter()
+        .any(|index| index.unique || index.is_inverted());
     let divided = insert.table.partitions.is_some();
     let is_lean = free && output.is_empty() && !exclusive && !divided;
     let computed = |value: &Expr| Computed::new(value.clone(), None);

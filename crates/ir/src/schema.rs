@@ -11,11 +11,13 @@
 //! | row | `TableDef::space` | primary key columns, or the hidden row id as bigint | all columns, [`RowLayout`] |
 //! | entry of a unique index, no NULL in it | `IndexDef::space` | index columns | the row's key |
 //! | of a partial index, outside its predicate | none | | |
+//! | of an inverted index, one per element | `IndexDef::space` | which column (a byte), the element, then the row's key | the row's key |
 //! | any other index entry | `IndexDef::space` | index columns, then the row's key | the row's key |
 //!
 //! Key columns are encoded by `base::key`; `char(n)` without its trailing blanks, because
 //! PostgreSQL compares it so.
 
+use crate::elements::Elements;
 use crate::expr::Expr;
 use crate::partition::Partitions;
 use crate::references::References;
@@ -116,9 +118,17 @@ pub struct IndexDef {
     /// Has a predicate: the first of `columns` is a hidden one, which is TRUE for rows that fulfil it and NULL for
     /// others. Those have no entry, so a unique index does not compare them.
     pub partial: bool,
+    /// What of each column that was asked for has entries; empty: the index is an ordered one, with one entry per row. An inverted one is
+    /// not unique, and its keys are not its columns: it is read by [`crate::Path::Elements`] only.
+    pub inverted: Vec<Elements>,
 }
 
 impl IndexDef {
+    /// True if a row has an entry for each of its elements.
+    pub fn is_inverted(&self) -> bool {
+        !self.inverted.is_empty()
+    }
+
     /// The columns that were asked for: without the one of a predicate.
     pub fn asked(&self) -> &[usize] {
         &self.columns[usize::from(self.partial)..]

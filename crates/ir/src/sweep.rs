@@ -129,7 +129,7 @@ impl Sweep {
         let (index, ranges) = match &access.path {
             Path::Primary(ranges) => (None, ranges),
             Path::Index(number, ranges) => (Some(*number), ranges),
-            Path::Full => return None,
+            Path::Full | Path::Elements(..) => return None,
         };
         let [range] = ranges.as_slice() else {
             return None;

@@ -50,6 +50,7 @@ fn table(name: &str) -> TableRef {
             unique: false,
             constraint: false,
             partial: false,
+            inverted: Vec::new(),
         }],
         checks: vec![],
         layout: RowLayout::new(vec![SqlType::Int4; 3]),

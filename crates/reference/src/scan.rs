@@ -40,7 +40,8 @@ impl Run<'_> {
         let row_key = table.key_columns();
         let whole = [KeyRange::default()];
         let (columns, ranges) = match &access.path {
-            Path::Full => (row_key.clone(), &whole[..]),
+            // More rows than are sought may come: the filter asks them again.
+            Path::Full | Path::Elements(..) => (row_key.clone(), &whole[..]),
             Path::Primary(ranges) => (row_key.clone(), &ranges[..]),
             Path::Index(number, ranges) => (table.indexes[*number].columns.clone(), &ranges[..]),
         };

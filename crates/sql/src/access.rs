@@ -8,7 +8,8 @@
 //! 2. else the key with the longest equality prefix;
 //! 3. among equals the one with a bound on the next column, then one in the order asked for,
 //!    then the primary key, then the index made first;
-//! 4. without any of these every row, by the index whose order is asked for if there is a LIMIT.
+//! 4. an inverted index that answers a condition comes behind equality, and before a bound alone; the more conditions the better;
+//! 5. without any of these every row, by the index whose order is asked for if there is a LIMIT.
 //!
 //! A partial index is there for a query whose conditions imply its predicate (`implied`); then the predicate counts as an
 //! equality that gives the index nothing before others but in a tie.
@@ -18,9 +19,9 @@
 
 use crate::condition::{Condition, Hidden, Part, Reader, Rows};
 use crate::implied;
-use quintet_ir::Expr;
 use quintet_ir::plan::{KeyRange, Path, SortKey};
-use quintet_ir::schema::TableDef;
+use quintet_ir::schema::{IndexDef, TableDef};
+use quintet_ir::{Expr, Sought};
 
 /// Most ranges of one path; a longer product of IN lists is left to a filter.
 const RANGES_MAX: usize = 65_536;
@@ -45,6 +46,8 @@ pub(crate) struct Choice {
 pub(crate) struct Rank {
     unique: bool,
     equal: usize,
+    /// Conditions that an inverted index answers.
+    elements: usize,
     bounded: bool,
     partial: bool,
     sorted: bool,
@@ -91,7 +94,8 @@ pub(crate) fn choose(
     let mut keys: Vec<(Option<usize>, &[usize], bool)> = Vec::new();
     let row_key = table.key_columns();
     keys.push((None, &row_key, true));
-    for (number, index) in table.indexes.iter().enumerate() {
+    let indexes = table.indexes.iter().enumerate();
+    for (number, index) in indexes.filter(|(_, index)| !index.is_inverted()) {
         keys.push((Some(number), &index.columns, index.unique));
     }
     for (index, columns, unique) in keys {
@@ -110,7 +114,49 @@ pub(crate) fn choose(
             best = candidate;
         }
     }
+    let implied = |column: usize| predicates.iter().any(|p| p.column == column);
+    for (number, index) in table.indexes.iter().enumerate() {
+        let is_there = !index.partial || implied(index.columns[0]);
+        if index.is_inverted()
+            && is_there
+            && let Some(candidate) = match_elements(&reader, number, index, conditions)
+            && candidate.rank > best.rank
+        {
+            best = candidate;
+        }
+    }
     best
+}
+
+/// An inverted index, if it answers some condition. None is taken: rows are asked again.
+fn match_elements(
+    reader: &Reader,
+    number: usize,
+    index: &IndexDef,
+    conditions: &[&Expr],
+) -> Option<Choice> {
+    let columns = index.inverted.iter().zip(index.asked()).enumerate();
+    let mut sought = Vec::new();
+    for (place, (elements, &column)) in columns {
+        let answered = conditions.iter().filter_map(|condition| {
+            let (test, value) = reader.sought(column, *elements, condition)?;
+            Some(Sought { place, test, value })
+        });
+        sought.extend(answered);
+    }
+    let elements = sought.len();
+    (elements > 0).then(|| Choice {
+        path: Path::Elements(number, sought),
+        reverse: false,
+        taken: vec![],
+        sorted: false,
+        single: false,
+        rank: Rank {
+            elements,
+            partial: index.partial,
+            ..Rank::default()
+        },
+    })
 }
 
 /// The whole table, in an order that helps if there is one.
@@ -138,7 +184,8 @@ fn every_row(table: &TableDef, offset: usize, order: Option<Order>) -> Choice {
     if !order.limited {
         return choice;
     }
-    for (number, index) in table.indexes.iter().enumerate() {
+    let indexes = table.indexes.iter().enumerate();
+    for (number, index) in indexes.filter(|(_, index)| !index.is_inverted()) {
         if let Some(reverse) = satisfies(table, offset, &index.columns, 0, false, order.keys) {
             choice.path = Path::Index(number, vec![KeyRange::default()]);
             choice.reverse = reverse;
@@ -267,6 +314,7 @@ fn match_key(
         rank: Rank {
             unique: full,
             equal,
+            elements: 0,
             bounded,
             partial: false,
             sorted: direction.is_some(),

@@ -11,7 +11,7 @@ use crate::rewrite::{is_volatile, move_columns, same};
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::plan::KeyBound;
 use quintet_ir::schema::TableDef;
-use quintet_ir::{CompareOp, Expr};
+use quintet_ir::{CompareOp, Elements, Expr, Test};
 
 /// One condition as a key column sees it.
 pub(crate) enum Part {
@@ -134,6 +134,60 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// What the condition asks of a column's elements, if entries of such answer it.
+    pub fn sought(
+        &self,
+        column: usize,
+        elements: Elements,
+        condition: &Expr,
+    ) -> Option<(Test, Expr)> {
+        let (test, left, right) = match condition {
+            Expr::Call { function, args, .. } => {
+                let mut tests = Test::ALL.into_iter();
+                let test = tests.find(|test| test.symbol() == function.name)?;
+                let [left, right] = args.as_slice() else {
+                    return None;
+                };
+                (test, left, right)
+            }
+            Expr::Compare {
+                op: CompareOp::Eq,
+                left,
+                right,
+            } => (Test::Equals, &**left, &**right),
+            _ => return None,
+        };
+        let turned = match test {
+            Test::Contains => Some(Test::IsContained),
+            Test::IsContained => Some(Test::Contains),
+            Test::Overlaps | Test::Equals => Some(test),
+            Test::HasKey | Test::HasAny | Test::HasAll => None,
+        };
+        let sides = [(Some(test), left, right), (turned, right, left)];
+        sides.into_iter().find_map(|(test, own, other)| {
+            let test = test.filter(|test| elements.answer(*test))?;
+            let side = self.array_side(own).or_else(|| self.side(own))?;
+            let fits = side.column == column && alike(side.from, side.to) && self.is_key(other);
+            let wanted = elements.compared(test, side.from);
+            (fits && alike(other.ty(), wanted)).then(|| (test, other.clone()))
+        })
+    }
+
+    /// A column of texts, compared as an array of another type of text.
+    fn array_side(&self, expr: &Expr) -> Option<Side> {
+        let Expr::Cast {
+            input,
+            to,
+            modifier: TypeMod::NONE,
+            ..
+        } = expr
+        else {
+            return None;
+        };
+        let side = self.side(input)?;
+        Some(Side { to: *to, ..side })
     }
 
     fn comparison(
@@ -266,6 +320,17 @@ impl Reader<'_> {
             rows,
         })
     }
+}
+
+/// True for one type, and for types of text and arrays of them, whose values are the same.
+fn alike(one: SqlType, other: SqlType) -> bool {
+    let is_text = |ty: SqlType| matches!(ty, SqlType::Text | SqlType::Varchar);
+    one == other
+        || match (one.element(), other.element()) {
+            (Some(one), Some(other)) => is_text(one) && is_text(other),
+            (None, None) => is_text(one) && is_text(other),
+            _ => false,
+        }
 }
 
 /// One side of a comparison that is a column of type `from` compared as `to`.

@@ -19,7 +19,7 @@
 //! | `ddl/constraint` | constraints, wherever they stand |
 //! | `ddl/generated` | generated columns |
 //! | `ddl/foreign_key` | foreign keys, and what needs them |
-//! | `ddl/index` | CREATE INDEX |
+//! | `ddl/index` | CREATE INDEX; what methods cannot do |
 //! | `ddl/hidden` | the columns of indexes on expressions, and of partial ones |
 //! | `ddl/temporary` | ON COMMIT, DISCARD TEMP |
 //! | `ddl/sequence` | CREATE and ALTER SEQUENCE |

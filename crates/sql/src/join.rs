@@ -29,10 +29,10 @@ use crate::from::{Leaf, LeafKind, Source};
 use crate::rewrite::{is_volatile, move_columns, move_function, shift};
 use crate::sizes::Sizes;
 use quintet_base::{SqlError, SqlResult};
-use quintet_ir::Expr;
 use quintet_ir::expressions::each_of_node;
 use quintet_ir::plan::{Access, JoinKind, KeyBound, KeyRange, Path, Plan};
 use quintet_ir::schema::TableRef;
+use quintet_ir::{Expr, Sought};
 use std::collections::BTreeSet;
 
 mod group;
@@ -453,6 +453,13 @@ impl State<'_> {
             Path::Full => Path::Full,
             Path::Primary(list) => Path::Primary(ranges(list)),
             Path::Index(number, list) => Path::Index(number, ranges(list)),
+            Path::Elements(number, sought) => {
+                let moved = sought.into_iter().map(|one| Sought {
+                    value: self.moved(&one.value),
+                    ..one
+                });
+                Path::Elements(number, moved.collect())
+            }
         }
     }
 

@@ -22,7 +22,7 @@ use quintet_base::{
     ConstraintId, IndexId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState,
     SqlType, TableId, TypeMod,
 };
-use quintet_ir::{Object, ObjectKind};
+use quintet_ir::{Elements, Object, ObjectKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +92,7 @@ pub(crate) struct TableMore {
 /// What [`TableMore`] has had since version 5.
 type LastAdded = (Vec<(IndexId, ShownRecord)>, Vec<(usize, u32)>);
 
-/// What an index was asked for with that changes nothing: it is kept to be shown.
+/// What an index was asked for with that is shown. Of the methods only gin changes what the index is, and its classes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ShownRecord {
     /// USING, if it is not btree.
@@ -743,6 +743,33 @@ impl TableRecord {
     pub fn shown(&self, index: IndexId) -> Option<&ShownRecord> {
         let found = self.more.shown.iter().find(|(other, _)| *other == index);
         found.map(|(_, shown)| shown)
+    }
+
+    /// True if an index has an entry for each element of a row.
+    pub fn is_inverted(&self, index: IndexId) -> bool {
+        let shown = self.shown(index);
+        shown.is_some_and(|shown| shown.method.as_deref() == Some("gin"))
+    }
+
+    /// What of each column that an inverted index was asked for over has entries; empty for others.
+    pub fn inverted(&self, index: &IndexRecord) -> Vec<Elements> {
+        if !self.is_inverted(index.id) {
+            return Vec::new();
+        }
+        let named = |place: usize| {
+            let mut classes = self.shown(index.id)?.classes.iter();
+            classes
+                .find(|(at, _)| *at == place)
+                .map(|(_, name)| &**name)
+        };
+        let asked = &index.columns[usize::from(self.predicate(index.id).is_some())..];
+        let columns = asked.iter().enumerate();
+        let elements = columns.map(|(place, &column)| match named(place) {
+            Some("jsonb_path_ops") => Elements::PathsOfJson,
+            _ if self.columns[column].ty == SqlType::Jsonb => Elements::OfJson,
+            _ => Elements::OfArray,
+        });
+        elements.collect()
     }
 
     /// True if an index has the column in its key or along with it.

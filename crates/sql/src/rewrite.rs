@@ -7,7 +7,7 @@ use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::expressions::{each_node, each_of_plan};
 use quintet_ir::function::Volatility;
 use quintet_ir::plan::{Access, KeyBound, KeyRange, Path, Plan, SortKey};
-use quintet_ir::{Expr, Subquery};
+use quintet_ir::{Expr, Sought, Subquery};
 use std::sync::Arc;
 
 /// The expression with every part for which `change` gives one replaced by it, outermost first.
@@ -384,6 +384,13 @@ fn shift_access(access: Access, by: usize) -> Access {
         Path::Full => Path::Full,
         Path::Primary(ranges) => Path::Primary(ranges.iter().map(range).collect()),
         Path::Index(number, ranges) => Path::Index(*number, ranges.iter().map(range).collect()),
+        Path::Elements(number, sought) => {
+            let shifted = sought.iter().map(|one| Sought {
+                value: expr(&one.value),
+                ..one.clone()
+            });
+            Path::Elements(*number, shifted.collect())
+        }
     };
     Access {
         path,

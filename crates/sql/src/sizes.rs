@@ -112,6 +112,7 @@ impl<'a> Sizes<'a> {
         let filter = access.filter.as_ref().map_or(1.0, share);
         let found = match &access.path {
             Path::Full => rows,
+            Path::Elements(_, sought) => rows / VALUES_UNKNOWN.powi(sought.len().min(2) as i32),
             Path::Primary(ranges) | Path::Index(_, ranges) => {
                 let each = |range: &quintet_ir::KeyRange| {
                     let ends = range.lower.iter().chain(&range.upper).count() as i32;

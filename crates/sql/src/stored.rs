@@ -210,5 +210,6 @@ fn index(table: &TableRecord, record: &IndexRecord) -> IndexDef {
         unique: record.unique,
         constraint: record.constraint,
         partial: table.predicate(record.id).is_some(),
+        inverted: table.inverted(record),
     }
 }

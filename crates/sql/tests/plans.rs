@@ -272,7 +272,7 @@ macro_rules! scripts {
 
 scripts! {
     access_paths, select, aggregates, joins, subqueries, changes, schema, alter, utility, copy, system, errors,
-    functions, partitions,
+    functions, inverted, partitions,
 }
 
 #[test]

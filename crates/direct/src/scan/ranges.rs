@@ -6,6 +6,7 @@
 //!
 //! Hot path: [`Ranges::copy`] and [`Ranges::show`], once for each row of a table.
 
+use super::found::Search;
 use super::{Filter, Probe, Seen, Shown, columns_of, lost_row, needed};
 use crate::context::{Env, Halt};
 use crate::rows::push_columns;
@@ -29,6 +30,8 @@ pub(super) struct Ranges {
     /// All ranges are single keys, and no two of them the same.
     points: bool,
     snapshot: Timestamp,
+    /// By an inverted index, if there is something to look for.
+    search: Option<Search>,
     /// Rows that have been shown.
     pub shown: usize,
 }
@@ -66,8 +69,15 @@ impl Ranges {
         let columns = columns_of(access);
         let mut ranges = Vec::new();
         let mut points = false;
+        let mut search = None;
         match &access.path {
             Path::Full => ranges.push(StoreRange::all()),
+            Path::Elements(number, sought) => {
+                match Search::open(access, *number, sought, env, outer)? {
+                    Search::Anything => ranges.push(StoreRange::all()),
+                    found => search = Some(found),
+                }
+            }
             Path::Primary(list) | Path::Index(_, list) => {
                 points = list.iter().all(|range| columns.is_point(range));
                 for range in list {
@@ -88,13 +98,14 @@ impl Ranges {
             scan: None,
             points,
             snapshot: env.txn.snapshot(),
+            search,
             shown: 0,
         })
     }
 
     /// Whether rows can be shown where they lie: they are neither named one by one, nor by entries.
     pub fn are_shown(&self, access: &Access) -> bool {
-        !self.points && !matches!(access.path, Path::Index(..))
+        !self.points && !matches!(access.path, Path::Index(..)) && self.search.is_none()
     }
 
     /// The scan of the range at hand; `None`: there are no more ranges.
@@ -289,9 +300,17 @@ impl Ranges {
         env: &mut Env<'_>,
     ) -> Result<Option<(Bytes, Bytes)>, Halt> {
         let table = &access.table;
+        while let Some(search) = &mut self.search {
+            let Some(key) = search.next(env, &table.name)? else {
+                return Ok(None);
+            };
+            if let Some(row) = self.row_of_entry(access, &key, env)? {
+                return Ok(Some((key, row)));
+            }
+        }
         let (space, entries) = match &access.path {
             Path::Index(number, _) => (table.indexes[*number].space, true),
-            Path::Full | Path::Primary(_) => (table.space, false),
+            Path::Full | Path::Primary(_) | Path::Elements(..) => (table.space, false),
         };
         let direction = direction_of(access);
         while let Some(range) = self.ranges.get(self.at) {
@@ -332,19 +351,29 @@ impl Ranges {
             if !entries {
                 return Ok(Some((key, value)));
             }
-            match env
-                .txn
-                .get(table.space, &value)
-                .map_err(|e| env.halt(e, &table.name))?
-            {
-                Some(row) => return Ok(Some((value, row))),
-                // A cursor that stayed open while its transaction went on reads rows at a newer
-                // snapshot than entries, or sees rows that the transaction has removed since.
-                None if self.snapshot != env.txn.snapshot() || env.txn.has_writes() => {}
-                None => return Err(lost_row(access).into()),
+            if let Some(row) = self.row_of_entry(access, &value, env)? {
+                return Ok(Some((value, row)));
             }
         }
         Ok(None)
+    }
+
+    /// The row that an entry names, if it is still there.
+    fn row_of_entry(
+        &self,
+        access: &Access,
+        key: &Bytes,
+        env: &mut Env<'_>,
+    ) -> Result<Option<Bytes>, Halt> {
+        let table = &access.table;
+        let row = env.txn.get(table.space, key);
+        let row = row.map_err(|e| env.halt(e, &table.name))?;
+        // A cursor that stayed open while its transaction went on reads rows at a newer
+        // snapshot than entries, or sees rows that the transaction has removed since.
+        if row.is_none() && self.snapshot == env.txn.snapshot() && !env.txn.has_writes() {
+            return Err(lost_row(access).into());
+        }
+        Ok(row)
     }
 }
 

@@ -131,6 +131,7 @@ impl TableExt for TableDef {
             unique,
             constraint: unique,
             partial: false,
+            inverted: Vec::new(),
         });
         self
     }

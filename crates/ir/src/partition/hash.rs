@@ -135,7 +135,8 @@ fn of_word(word: u32) -> u64 {
     state.finish()
 }
 
-fn of_bytes(bytes: &[u8]) -> u64 {
+/// The hash of some bytes.
+pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
     let mut state = State::new(bytes.len() as u32);
     let word = |bytes: &[u8]| {
         let mut four = [0; 4];

@@ -4,6 +4,7 @@ use super::form::{Form, Shape};
 use super::read::{Items, Read, Reader};
 use super::types::of_word;
 use crate::aggregate::{AggregateCall, AggregateFunction};
+use crate::elements::{Sought, Test};
 use crate::expr::Expr;
 use crate::plan::{
     Access, JoinKind, KeyBound, KeyRange, LockStrength, LockTarget, LockWait, Path, Plan, SortKey,
@@ -261,6 +262,9 @@ impl Reader<'_> {
         } else if let Some(mut index) = items.part("index") {
             let number = index.number("an index's number")?;
             Path::Index(number, index.each(|form| self.range(form))?)
+        } else if let Some(mut elements) = items.part("elements") {
+            let number = elements.number("an index's number")?;
+            Path::Elements(number, elements.each(|form| self.sought(form))?)
         } else {
             Path::Primary(items.must("primary")?.each(|form| self.range(form))?)
         };
@@ -281,6 +285,21 @@ impl Reader<'_> {
                 None => None,
             },
         })
+    }
+
+    fn sought(&self, form: &Form) -> Read<Sought> {
+        let (head, mut items) = Items::headed(form)?;
+        if head != "sought" {
+            return Err(form.error("(sought …) is expected"));
+        }
+        let place = items.number("a column's place")?;
+        let symbol = items.word("an operator")?;
+        let mut tests = Test::ALL.into_iter();
+        let test = tests.find(|test| test.symbol() == symbol);
+        let test = test.ok_or_else(|| form.error(format!("there is no operator {symbol}")))?;
+        let value = self.next_expr(&mut items)?;
+        items.end()?;
+        Ok(Sought { place, test, value })
     }
 
     fn range(&self, form: &Form) -> Read<KeyRange> {

@@ -3,6 +3,7 @@
 use super::form::Form;
 use super::write::{callee, count, expr, exprs, ty};
 use crate::aggregate::{AggregateCall, AggregateFunction};
+use crate::elements::Sought;
 use crate::expr::Expr;
 use crate::plan::{
     Access, JoinKind, KeyBound, KeyRange, LockStrength, LockTarget, LockWait, Path, Plan, SortKey,
@@ -237,6 +238,14 @@ fn scan(access: &Access) -> Form {
         Path::Index(number, ranges) => {
             let ranges = ranges.iter().map(range);
             Form::list("index", [count(*number)].into_iter().chain(ranges))
+        }
+        Path::Elements(number, sought) => {
+            let one = |sought: &Sought| {
+                let test = Form::word(sought.test.symbol());
+                Form::list("sought", [count(sought.place), test, expr(&sought.value)])
+            };
+            let sought = sought.iter().map(one);
+            Form::list("elements", [count(*number)].into_iter().chain(sought))
         }
     });
     items.extend(access.filter.as_ref().map(|filter| one("where", filter)));

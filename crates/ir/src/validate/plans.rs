@@ -2,6 +2,7 @@
 
 use super::{Checked, Checker};
 use crate::aggregate::AggregateCall;
+use crate::elements::Sought;
 use crate::expr::Expr;
 use crate::expressions::each_of_node;
 use crate::plan::{Access, JoinKind, KeyRange, Path, Plan, SortKey, Turns};
@@ -322,13 +323,16 @@ impl Checker<'_> {
             format!("{} is at #{is} and said to be at #{said}", table.name)
         })?;
         let (columns, ranges) = match &access.path {
-            Path::Full => (Vec::new(), &[][..]),
+            Path::Full | Path::Elements(..) => (Vec::new(), &[][..]),
             Path::Primary(ranges) => (table.key_columns(), &ranges[..]),
             Path::Index(number, ranges) => match table.indexes.get(*number) {
-                Some(index) => (index.columns.clone(), &ranges[..]),
-                None => return self.fault(format!("{} has no index {number}", table.name)),
+                Some(index) if !index.is_inverted() => (index.columns.clone(), &ranges[..]),
+                _ => return self.fault(format!("{} has no index {number}", table.name)),
             },
         };
+        if let Path::Elements(number, sought) = &access.path {
+            self.sought(*number, sought, access, outer)?;
+        }
         for range in ranges {
             self.range(range, table, &columns, outer)?;
         }
@@ -344,6 +348,46 @@ impl Checker<'_> {
                 table.name
             )
         })
+    }
+
+    fn sought(
+        &mut self,
+        number: usize,
+        sought: &[Sought],
+        access: &Access,
+        outer: &[SqlType],
+    ) -> Checked<()> {
+        let table = &access.table;
+        let index = table.indexes.get(number);
+        let Some(index) = index.filter(|index| index.is_inverted()) else {
+            return self.fault(format!("{} has no inverted index {number}", table.name));
+        };
+        self.wants(!access.reverse, || {
+            format!("{} gives its rows in key order", index.name)
+        })?;
+        for one in sought {
+            let mut columns = index.inverted.iter().zip(index.asked());
+            let Some((elements, &column)) = columns.nth(one.place) else {
+                return self.fault(format!("{} has no column {}", index.name, one.place));
+            };
+            self.wants(elements.answer(one.test), || {
+                format!("{} does not answer {}", index.name, one.test.symbol())
+            })?;
+            self.expr(&one.value, outer)?;
+            let ty = elements.compared(one.test, table.frame_type(column));
+            let is = one.value.ty();
+            let is_alike = |one: SqlType, other: SqlType| {
+                one == other || is_plain_text(one) && is_plain_text(other)
+            };
+            let alike = match (ty.element(), is.element()) {
+                (Some(one), Some(other)) => is_alike(one, other),
+                _ => is_alike(ty, is),
+            };
+            self.wants(alike, || {
+                format!("what is sought is of type {is} instead of {ty}")
+            })?;
+        }
+        Ok(())
     }
 
     fn range(

@@ -161,7 +161,11 @@ impl Case {
         let mut views = Vec::new();
         for Made { table, .. } in &self.tables {
             let mut paths = vec![Path::Full];
-            for number in 0..table.indexes.len() {
+            for (number, index) in table.indexes.iter().enumerate() {
+                // Without a condition an inverted one says nothing.
+                if index.is_inverted() {
+                    continue;
+                }
                 paths.push(Path::Index(number, vec![KeyRange::default()]));
             }
             for path in paths {

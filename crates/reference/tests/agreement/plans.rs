@@ -8,12 +8,15 @@ use crate::exprs::{Exprs, cast};
 use crate::tables::one_row;
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::aggregate::{AggregateCall, AggregateFunction, resolve_aggregate};
+use quintet_ir::function::resolve;
 use quintet_ir::plan::{JoinKind, KeyBound, LockStrength, LockTarget, LockWait, SortKey, Turns};
 use quintet_ir::schema::TableRef;
 use quintet_ir::window::{
     Exclusion, FrameBound, FrameMode, WindowCall, WindowFrame, WindowFunction, offset_type,
 };
-use quintet_ir::{Access, CompareOp, Expr, KeyRange, Path, Plan, Subquery, SubqueryForm};
+use quintet_ir::{
+    Access, CompareOp, Expr, KeyRange, Path, Plan, Sought, Subquery, SubqueryForm, Test,
+};
 use std::sync::Arc;
 
 pub struct Plans<'a> {
@@ -79,6 +82,11 @@ impl Plans<'_> {
             count if self.dice.one_in(2) => Some(self.dice.below(count)),
             _ => None,
         };
+        if let Some(number) = index
+            && table.indexes[number].is_inverted()
+        {
+            return self.elements(table, number, &[]);
+        }
         let columns = match index {
             Some(number) => table.indexes[number].columns.clone(),
             None => table.key_columns(),
@@ -100,6 +108,55 @@ impl Plans<'_> {
             let types = frame_types(table);
             access.filter = Some(self.exprs(&types).total().condition(2));
         }
+        access
+    }
+
+    /// Rows with elements, behind an outer frame of these types, one of which may be what is sought.
+    fn elements(&mut self, table: &TableRef, number: usize, outer: &[SqlType]) -> Access {
+        let column = table.indexes[number].columns[0];
+        let ty = table.frame_type(column);
+        let own = Expr::Column(outer.len() + column, ty);
+        let given = |place: &usize| outer[*place] == ty;
+        let given: Vec<usize> = (0..outer.len()).filter(given).collect();
+        let (mut sought, mut conditions) = (Vec::new(), Vec::new());
+        for _ in 0..self.dice.between(1, 2) {
+            let tests = [
+                Test::Contains,
+                Test::IsContained,
+                Test::Overlaps,
+                Test::Equals,
+            ];
+            let test = *self.dice.pick(&tests);
+            let value = match given.is_empty() || self.dice.one_in(3) {
+                true => self.key_value(ty),
+                false => Expr::Column(*self.dice.pick(&given), ty),
+            };
+            let (left, right) = (Box::new(own.clone()), Box::new(value.clone()));
+            conditions.push(match test {
+                Test::Equals => Expr::Compare {
+                    op: CompareOp::Eq,
+                    left,
+                    right,
+                },
+                test => Expr::Call {
+                    function: resolve(test.symbol(), &[ty, ty])
+                        .expect("arrays have it")
+                        .function,
+                    args: vec![*left, *right],
+                    ty: SqlType::Bool,
+                },
+            });
+            sought.push(Sought {
+                place: 0,
+                test,
+                value,
+            });
+        }
+        let mut access = access(table, Path::Elements(number, sought), outer.len());
+        access.filter = match conditions.len() {
+            1 => conditions.pop(),
+            _ => Some(Expr::And(conditions)),
+        };
         access
     }
 
@@ -521,6 +578,7 @@ impl Plans<'_> {
             [index, ..] if self.dice.one_in(2) => (Some(0), index.columns[0]),
             _ => (None, right.key_columns()[0]),
         };
+        let is_inverted = columns.0.is_some() && right.indexes[0].is_inverted();
         let ty = right.frame_type(columns.1);
         let fitting: Vec<usize> = (0..outer_width)
             .filter(|place| outer_types[*place] == ty)
@@ -538,10 +596,13 @@ impl Plans<'_> {
                 }
             }
         };
-        let mut inner = access(&right, path, outer_width);
+        let mut inner = match is_inverted {
+            true => self.elements(&right, 0, &outer_types),
+            false => access(&right, path, outer_width),
+        };
         let mut joined = outer_types;
         joined.extend(frame_types(&right));
-        if self.dice.one_in(3) {
+        if inner.filter.is_none() && self.dice.one_in(3) {
             inner.filter = Some(self.exprs(&joined).total().condition(1));
         }
         let on = self.dice.one_in(3);

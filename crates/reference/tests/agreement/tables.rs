@@ -9,7 +9,7 @@ use quintet_base::row::RowLayout;
 use quintet_base::{IndexId, SpaceId, SqlType, TableId, TypeMod};
 use quintet_ir::schema::{CheckDef, PrimaryKey, TableRef};
 use quintet_ir::statement::{Insert, Statement};
-use quintet_ir::{ColumnDef, Expr, IndexDef, Plan, TableDef};
+use quintet_ir::{ColumnDef, Elements, Expr, IndexDef, Plan, TableDef};
 use std::sync::Arc;
 
 /// A table, and what it was when its first rows were written.
@@ -139,7 +139,13 @@ fn indexes(dice: &mut Dice, table: &mut TableDef) {
                 columns.push(second);
             }
         }
-        let unique = dice.one_in(2);
+        let is_array = table.columns[columns[0]].ty.element().is_some();
+        let mut inverted = Vec::new();
+        if is_array && dice.one_in(2) {
+            columns.truncate(1);
+            inverted.push(Elements::OfArray);
+        }
+        let unique = inverted.is_empty() && dice.one_in(2);
         table.indexes.push(IndexDef {
             id: IndexId(table.id.0 + 1 + number),
             name: format!("{}_i{number}", table.name),
@@ -148,6 +154,7 @@ fn indexes(dice: &mut Dice, table: &mut TableDef) {
             unique,
             constraint: unique,
             partial: false,
+            inverted,
         });
     }
 }

@@ -267,7 +267,7 @@ impl Sharpener<'_> {
         }
         let table = access.table.clone();
         let (columns, ranges) = match &mut access.path {
-            Path::Full => return,
+            Path::Full | Path::Elements(..) => return,
             Path::Primary(ranges) => (table.key_columns(), ranges),
             Path::Index(number, ranges) => (table.indexes[*number].columns.clone(), ranges),
         };

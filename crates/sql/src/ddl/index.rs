@@ -1,9 +1,11 @@
 //! CREATE INDEX, and the removal of an index.
 //!
 //! Relies on: `draft`.  Promises: the index is filled before the change is seen.  Accepts and
-//! ignores: CONCURRENTLY, storage parameters. Keeps and shows: USING hash and brin (all are ordered), INCLUDE (a row is
+//! ignores: CONCURRENTLY, storage parameters. Keeps and shows: USING hash and brin (both are ordered), INCLUDE (a row is
 //! read whole anyway), operator classes (text compares by bytes here anyway), DESC and NULLS FIRST: entries ascend, and are read in either
-//! direction.  Indexes over expressions, and partial ones, are over hidden columns (`hidden`).
+//! direction.  Indexes USING gin have an entry for each element of a row (`ir::elements`). Indexes over expressions, and partial ones, are over hidden columns (`hidden`).
+
+mod method;
 
 use super::constraint::refuse_key_type;
 use super::foreign_key::{Going, release};
@@ -25,6 +27,8 @@ use quintet_base::{IndexId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::TableDef;
 
+pub(super) use method::{check_inverted, is_inverted};
+
 pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Planned> {
     const TAG: &str = "CREATE INDEX";
     let relation = required(statement.relation.as_ref())?;
@@ -34,12 +38,8 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     let table = target_table(planner, relation)?;
     planner.must_own_table(table.id)?;
     let included = included(&table, statement)?;
-    let what = if !matches!(
-        statement.access_method.as_str(),
-        "" | "btree" | "hash" | "brin"
-    ) {
-        Some(format!("an index USING {}", statement.access_method))
-    } else if statement.nulls_not_distinct {
+    method::refuse(planner, statement, relation.location)?;
+    let what = if statement.nulls_not_distinct {
         Some("NULLS NOT DISTINCT".to_string())
     } else if !statement.table_space.is_empty() && statement.table_space != "pg_default" {
         Some("TABLESPACE".to_string())
@@ -49,7 +49,6 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     if let Some(what) = what {
         return Err(planner.unsupported(what, relation.location));
     }
-    refuse_of_hash(statement)?;
     let mut draft = Draft::new(planner);
     let mut record = record_of(planner, &table)?;
     let mut columns = Vec::with_capacity(statement.index_params.len());
@@ -71,7 +70,8 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         names.push(free_name(name, &names));
         directions.push(direction(element.ordering(), element.nulls_ordering()));
     }
-    for &column in &columns {
+    let is_inverted = method::is_inverted(&statement.access_method);
+    for &column in columns.iter().filter(|_| !is_inverted) {
         refuse_key_type(planner, &record, column, relation.location)?;
     }
     let shown = ShownRecord {
@@ -120,6 +120,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
         unique: statement.unique,
         constraint: false,
     });
+    method::check_inverted(&record)?;
     draft.put_table(&record)?;
     draft.work(Work::Fence(spaces_of(&table)));
     let table = draft.table_to_be(table.id)?;
@@ -148,34 +149,6 @@ fn included(table: &TableDef, statement: &IndexStmt) -> SqlResult<Vec<usize>> {
         column_of(table, element)
     };
     elements.map(one).collect()
-}
-
-/// What PostgreSQL's hash indexes cannot do is refused in its words, so that what is shown can be made there.
-fn refuse_of_hash(statement: &IndexStmt) -> SqlResult<()> {
-    if !matches!(&*statement.access_method, "hash" | "brin") {
-        return Ok(());
-    }
-    let is_hash = statement.access_method == "hash";
-    let ordered = statement.index_params.iter().any(|node| {
-        matches!(inner(node), Some(NodeEnum::IndexElem(element))
-            if direction(element.ordering(), element.nulls_ordering()) != (false, false))
-    });
-    let what = if statement.unique {
-        "unique indexes"
-    } else if !statement.index_including_params.is_empty() {
-        "included columns"
-    } else if is_hash && statement.index_params.len() > 1 {
-        "multicolumn indexes"
-    } else if ordered {
-        "ASC/DESC options"
-    } else {
-        return Ok(());
-    };
-    let method = &statement.access_method;
-    Err(SqlError::new(
-        SqlState::FEATURE_NOT_SUPPORTED,
-        format!("access method \"{method}\" does not support {what}"),
-    ))
 }
 
 /// The operator classes that are not the own ones of the columns' types, by places in the key.

@@ -460,7 +460,7 @@ fn is_one_row(table: &TableRef, choice: &access::Choice) -> bool {
             let index = &table.indexes[*number];
             index.unique.then_some(index.columns.len())
         }
-        Path::Full => None,
+        Path::Full | Path::Elements(..) => None,
     };
     let is_point = |range: &quintet_ir::KeyRange| Some(range.equal.len()) == width;
     ranges(&choice.path).iter().all(is_point)

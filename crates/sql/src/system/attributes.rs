@@ -5,6 +5,7 @@
 
 use super::constraints::printed_check;
 use super::indexes::{all_indexes, part_indexes, shape_of};
+use super::operator_classes::kept;
 use super::sequences::SEQUENCE_COLUMNS;
 use super::type_layout::{alignment_of, collation_of, storage_of};
 use super::types::domain_of;
@@ -220,9 +221,15 @@ fn of_index(
     let row = |(&column, number): (&usize, usize)| {
         let column = &table.columns[column];
         let name = names.get(number - 1).unwrap_or(&column.name);
+        let class = shape.classes.get(number - 1).map(|(class, _)| *class);
+        let ty = class.map_or(column.ty, |class| kept(shape.method, class, column.ty));
+        let modifier = match ty == column.ty {
+            true => column.modifier,
+            false => TypeMod::NONE,
+        };
         let mut row = attribute(&Attribute {
-            modifier: column.modifier,
-            ..plain(own, name, column.ty, number, false)
+            modifier,
+            ..plain(own, name, ty, number, false)
         });
         // What is stored along is not compared.
         let collation = shape.collations.get(number - 1).copied();

@@ -1,7 +1,7 @@
 //! What an index, its columns and its method can do: `pg_index_column_has_property` and its kin.
 //!
 //! Relies on: the catalogue.  Promises: PostgreSQL's answers for the methods that there are; NULL for what is no index,
-//! column or property.  Does not: say what this engine does with an index, which is ordered whatever its method is called.
+//! column or property.  Does not: say what this engine does with an index, of which those of hash and brin are ordered, too.
 
 use super::describe::Known;
 use super::indexes::{IndexShape, shape};
@@ -12,12 +12,15 @@ pub(super) const BTREE: u32 = 403;
 /// See [`BTREE`].
 pub(super) const HASH: u32 = 405;
 /// See [`BTREE`].
+pub(super) const GIN: u32 = 2742;
+/// See [`BTREE`].
 pub(super) const BRIN: u32 = 3580;
 
 /// The number of a method by its name; the usual one has none.
 pub(super) fn method(name: Option<&str>) -> u32 {
     match name {
         Some("hash") => HASH,
+        Some("gin") => GIN,
         Some("brin") => BRIN,
         _ => BTREE,
     }
@@ -27,6 +30,7 @@ pub(super) fn method(name: Option<&str>) -> u32 {
 pub(super) fn method_name(method: u32) -> &'static str {
     match method {
         HASH => "hash",
+        GIN => "gin",
         BRIN => "brin",
         _ => "btree",
     }
@@ -68,7 +72,7 @@ fn of_method(method: u32, word: &str) -> Option<bool> {
     let has: &[&str] = match method {
         BTREE => &WORDS,
         HASH => &["can_exclude"],
-        BRIN => &["can_multi_col"],
+        GIN | BRIN => &["can_multi_col"],
         _ => return None,
     };
     WORDS.contains(&word).then(|| has.contains(&word))

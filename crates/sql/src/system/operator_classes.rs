@@ -4,7 +4,7 @@
 //! index the one it has.  Does not: list operators, families or functions, or have more than one order: `*_pattern_ops` may
 //! be asked for and are shown, and are the same.
 
-use super::index_properties::{BRIN, BTREE, HASH, method};
+use super::index_properties::{BRIN, BTREE, GIN, HASH, method};
 use super::{Definition, OWNER, PG_CATALOG, flag, oid, text};
 use quintet_base::SqlType;
 
@@ -73,6 +73,13 @@ const HASHED: &[Class] = &[
     (10_070, "enum_ops", 3523, 3500, true, 0),
     (10_089, "jsonb_ops", 4034, 3802, true, 0),
 ];
+
+const INVERTED: &[Class] = &[
+    (10_064, "array_ops", 2745, 2277, true, 2283),
+    (10_090, "jsonb_ops", 4036, 3802, true, 25),
+    (10_091, "jsonb_path_ops", 4037, 3802, false, 23),
+];
+
 const OF_RANGES: &[Class] = &[
     (10_092, "bytea_minmax_ops", 4064, 17, true, 17),
     (10_094, "char_minmax_ops", 4062, 18, true, 18),
@@ -100,6 +107,7 @@ fn classes(method: u32) -> &'static [Class] {
     match method {
         BTREE => ORDERED,
         HASH => HASHED,
+        GIN => INVERTED,
         BRIN => OF_RANGES,
         _ => &[],
     }
@@ -133,7 +141,7 @@ pub(super) const RELATIONS: &[Definition] = &[Definition {
             ]
         };
         let of_method = |method| classes(method).iter().map(move |class| row(method, class));
-        [BTREE, HASH, BRIN]
+        [BTREE, HASH, GIN, BRIN]
             .into_iter()
             .flat_map(of_method)
             .collect()
@@ -164,6 +172,29 @@ pub(super) fn class_of(method: u32, ty: SqlType) -> u32 {
 pub(super) fn class_named(method: u32, name: &str) -> u32 {
     let mut all = classes(method).iter();
     all.find(|class| class.1 == name).map_or(0, |class| class.0)
+}
+
+/// The type of what an index with a class keeps of a column's values, as it is shown.
+pub(super) fn kept(method: u32, class: u32, ty: SqlType) -> SqlType {
+    if method != GIN {
+        return ty;
+    }
+    let mut all = classes(method).iter();
+    match all.find(|known| known.0 == class).map(|known| known.1) {
+        Some("jsonb_path_ops") => SqlType::Int4,
+        Some("jsonb_ops") => SqlType::Text,
+        _ => ty.element().unwrap_or(ty),
+    }
+}
+
+/// True if a method has an own class for a type.
+pub(crate) fn has_class(method_name: &str, ty: SqlType) -> bool {
+    class_of(method(Some(method_name)), ty) != 0
+}
+
+/// True if values of a type are ordered, so that equal ones can be told.
+pub(crate) fn is_ordered(ty: SqlType) -> bool {
+    class_of(BTREE, ty) != 0
 }
 
 /// What a class that somebody names is for a column.

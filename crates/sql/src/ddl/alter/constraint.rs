@@ -5,6 +5,7 @@
 
 use super::Change;
 use crate::ddl::foreign_key::{self, Going};
+use crate::ddl::hidden;
 use crate::names::inner;
 use crate::records::ForeignKeyRecord;
 use pg_query::NodeEnum;
@@ -39,6 +40,7 @@ impl Change<'_, '_, '_> {
             let going = Going::Key(Some(self.record.indexes[index].id), "constraint", name);
             foreign_key::release(self.draft, &self.record, &going, cascade, &[])?;
             let index = self.record.indexes.remove(index);
+            hidden::forget(&mut self.record, &index);
             self.draft.free_name(&index.name);
             self.dropped_spaces.push(index.space);
             return Ok(());

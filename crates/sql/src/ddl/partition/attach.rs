@@ -238,7 +238,9 @@ fn refuse_own(
     }
     for index in &record.indexes {
         let has = |other: &IndexRecord| {
-            (other.unique || !index.unique) && same(&other.columns, &index.columns)
+            (other.unique || !index.unique)
+                && same(&other.columns, &index.columns)
+                && parent.inverted(other) == record.inverted(index)
         };
         if !parent.indexes.iter().any(has) {
             return refuse("with an index that the other has not");

@@ -8,7 +8,7 @@ use super::named_part;
 use crate::catalog::Relation;
 use crate::coerce;
 use crate::command::Planned;
-use crate::ddl::words;
+use crate::ddl::{index::is_inverted, words};
 use crate::expr::Binder;
 use crate::from::{find_named, row_target};
 use crate::insert::column_number;
@@ -21,15 +21,17 @@ use pg_query::protobuf::{
     AlterTableCmd, AlterTableType, ConstrType, IndexStmt, Node, PartitionCmd, RangeVar,
 };
 use quintet_base::{SqlError, SqlResult, SqlState};
-use quintet_ir::Expr;
 use quintet_ir::schema::TableDef;
+use quintet_ir::{Elements, Expr};
 
 /// What a key or index of one partition asks for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Kind {
     Primary,
     Unique,
     Plain,
+    /// For each column, whether its paths are asked for.
+    Inverted(Vec<bool>),
 }
 
 /// CREATE INDEX on a partition; `None` if the table is none.
@@ -44,6 +46,7 @@ pub(in crate::ddl) fn create(
     planner.must_own_table(id)?;
     let table = row_target(planner, relation)?;
     let mut columns = Vec::with_capacity(statement.index_params.len());
+    let mut paths = Vec::with_capacity(statement.index_params.len());
     let other = || unknown(planner, relation);
     if let Some(node) = statement.where_clause.as_deref() {
         // It comes first in an index that has one.
@@ -58,6 +61,7 @@ pub(in crate::ddl) fn create(
         let Some(NodeEnum::IndexElem(element)) = inner(node) else {
             return Err(other());
         };
+        paths.push((words(&element.opclass).last()).is_some_and(|class| class == "jsonb_path_ops"));
         columns.push(match element.expr.as_deref() {
             None => column_number(planner, &table, &element.name, -1)?,
             Some(node) => match bound(planner, &table, node)? {
@@ -66,12 +70,14 @@ pub(in crate::ddl) fn create(
             },
         });
     }
-    let kind = if statement.unique {
+    let kind = if is_inverted(&statement.access_method) {
+        Kind::Inverted(paths)
+    } else if statement.unique {
         Kind::Unique
     } else {
         Kind::Plain
     };
-    if !has(&table, kind, &columns) {
+    if !has(&table, &kind, &columns) {
         return Err(unknown(planner, relation));
     }
     Ok(Some(planner.nothing("CREATE INDEX")))
@@ -116,7 +122,7 @@ pub(in crate::ddl) fn add_keys(
             .iter()
             .map(|name| column_number(planner, &table, name, -1));
         let columns: Vec<usize> = columns.collect::<SqlResult<_>>()?;
-        if !has(&table, kind, &columns) {
+        if !has(&table, &kind, &columns) {
             return Err(unknown(planner, relation));
         }
     }
@@ -158,13 +164,19 @@ pub(in crate::ddl) fn attach(
 }
 
 /// Whether the whole table has such a key or index.
-fn has(table: &TableDef, kind: Kind, columns: &[usize]) -> bool {
+fn has(table: &TableDef, kind: &Kind, columns: &[usize]) -> bool {
     let is_primary = table.primary_key.iter().any(|key| key.columns == columns);
-    let mut indexes = table.indexes.iter();
+    let mut indexes = (table.indexes.iter()).filter(|index| index.columns == columns);
     match kind {
         Kind::Primary => is_primary,
-        Kind::Unique => is_primary || indexes.any(|index| index.unique && index.columns == columns),
-        Kind::Plain => is_primary || indexes.any(|index| index.columns == columns),
+        Kind::Unique => is_primary || indexes.any(|index| index.unique),
+        Kind::Plain => is_primary || indexes.any(|index| !index.is_inverted()),
+        Kind::Inverted(paths) => {
+            let is_path = |elements: &Elements| *elements == Elements::PathsOfJson;
+            indexes.any(|index| {
+                index.is_inverted() && index.inverted.iter().map(is_path).eq(paths.iter().copied())
+            })
+        }
     }
 }
 

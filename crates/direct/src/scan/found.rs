@@ -1,0 +1,196 @@
+//! Rows that an inverted index leads to.
+//!
+//! Relies on: the entries of an element lie in the order of their rows' keys (`crate::inverted`).  Promises: the keys of all rows
+//! that have what is sought, and perhaps of others, each once, in order; what counts as read is enough to tell whether there
+//! would be others.  Does not: read the rows, or ask the conditions again.
+//!
+//! ```text
+//!   a @> '{1,2}' AND a && '{3,4}'       All ─┬─ entries of 1      r2 r5 r7 …
+//!                                            ├─ entries of 2      r5 r9 …
+//!                                            └─ Any ─┬─ of 3      r1 r5 …
+//!                                                    └─ of 4
+//! ```
+//! Where all are needed, each one is asked for its first row at or behind the furthest that another has come to. So each key that
+//! is passed over lies in a stretch of some element's entries that has been read and has no entry for it: a row that comes there
+//! later is noticed at SERIALIZABLE.
+
+use crate::context::{Env, Halt};
+use crate::inverted::prefix;
+use quintet_base::{Bytes, SpaceId};
+use quintet_dc::{Direction, KeyRange};
+use quintet_ir::elements::{Wanted, wanted};
+use quintet_ir::{Access, Sought};
+use quintet_tc::Scan;
+use std::ops::Bound;
+
+/// Entries that are passed one by one before the scan begins anew where it is to go on.
+const STEPS_MAX: usize = 32;
+/// More elements of one condition are not looked for: rows that have these are asked the condition.
+const NEEDED_MAX: usize = 16;
+/// With more alternatives the table is read instead.
+const ALTERNATIVES_MAX: usize = 1024;
+
+/// What an inverted index is asked.
+pub(super) enum Search {
+    /// Nothing that it could answer: any row may fulfil the conditions.
+    Anything,
+    /// No row fulfils them.
+    Nothing,
+    /// These rows may.
+    Rows(Stream, Vec<u8>),
+}
+
+/// Keys of rows, in order.
+pub(super) enum Stream {
+    Entries(Box<Entries>),
+    All(Vec<Stream>),
+    Any(Vec<Stream>),
+}
+
+/// The entries of one element.
+pub(super) struct Entries {
+    space: SpaceId,
+    prefix: Vec<u8>,
+    scan: Option<Scan>,
+    /// The row that it has come to.
+    head: Option<Bytes>,
+    done: bool,
+}
+
+impl Search {
+    pub fn open(
+        access: &Access,
+        number: usize,
+        sought: &[Sought],
+        env: &Env<'_>,
+        outer: &[quintet_base::Value],
+    ) -> Result<Search, Halt> {
+        let index = &access.table.indexes[number];
+        let mut needed = Vec::new();
+        for one in sought {
+            let value = env.eval_plain(&one.value, outer)?;
+            let entries = |element: &Vec<u8>| {
+                Stream::Entries(Box::new(Entries {
+                    space: index.space,
+                    prefix: prefix(one.place, element),
+                    scan: None,
+                    head: None,
+                    done: false,
+                }))
+            };
+            match wanted(index.inverted[one.place], one.test, &value) {
+                Wanted::Nothing => return Ok(Search::Nothing),
+                Wanted::Any(elements) if elements.len() <= ALTERNATIVES_MAX => {
+                    needed.push(Stream::Any(elements.iter().map(entries).collect()));
+                }
+                Wanted::Any(_) | Wanted::Anything => {}
+                Wanted::All(elements) => {
+                    needed.extend(elements.iter().take(NEEDED_MAX).map(entries));
+                }
+            }
+        }
+        Ok(match needed.is_empty() {
+            true => Search::Anything,
+            false => Search::Rows(Stream::All(needed), Vec::new()),
+        })
+    }
+
+    /// The key of the next row.
+    pub fn next(&mut self, env: &mut Env<'_>, table: &str) -> Result<Option<Bytes>, Halt> {
+        let Search::Rows(stream, from) = self else {
+            return Ok(None);
+        };
+        let found = stream.at_or_behind(from, env, table)?;
+        match &found {
+            Some(key) => {
+                // The next key that there could be.
+                from.clear();
+                from.extend_from_slice(key);
+                from.push(0);
+            }
+            None => *self = Search::Nothing,
+        }
+        Ok(found)
+    }
+}
+
+impl Stream {
+    /// The first row at this key or behind it. Asked again, never for less.
+    fn at_or_behind(
+        &mut self,
+        from: &[u8],
+        env: &mut Env<'_>,
+        table: &str,
+    ) -> Result<Option<Bytes>, Halt> {
+        match self {
+            Stream::Entries(entries) => entries.at_or_behind(from, env, table),
+            Stream::Any(streams) => {
+                let mut first: Option<Bytes> = None;
+                for stream in streams {
+                    let found = stream.at_or_behind(from, env, table)?;
+                    first = match (first, found) {
+                        (Some(one), Some(other)) => Some(one.min(other)),
+                        (one, other) => one.or(other),
+                    };
+                }
+                Ok(first)
+            }
+            Stream::All(streams) => {
+                let mut target = Bytes::copy_from_slice(from);
+                // How many have agreed, one after the other.
+                let (mut agreed, mut at) = (0, 0);
+                while agreed < streams.len() {
+                    let Some(found) = streams[at].at_or_behind(&target, env, table)? else {
+                        return Ok(None);
+                    };
+                    agreed = if found == target { agreed + 1 } else { 1 };
+                    target = found;
+                    at = (at + 1) % streams.len();
+                }
+                Ok(Some(target))
+            }
+        }
+    }
+}
+
+impl Entries {
+    fn at_or_behind(
+        &mut self,
+        from: &[u8],
+        env: &mut Env<'_>,
+        table: &str,
+    ) -> Result<Option<Bytes>, Halt> {
+        let mut steps = 0;
+        loop {
+            if let Some(head) = self.head.as_ref().filter(|head| head[..] >= *from) {
+                return Ok(Some(head.clone()));
+            }
+            if self.done {
+                return Ok(None);
+            }
+            if self.scan.is_none() || steps == STEPS_MAX {
+                let scan = env
+                    .txn
+                    .scan(self.space, &self.rest(from), Direction::Forward);
+                self.scan = Some(scan.map_err(|error| env.halt(error, table))?);
+            }
+            steps += 1;
+            if let Some(scan) = &mut self.scan {
+                let found = scan.next(env.txn).map_err(|error| env.halt(error, table))?;
+                self.done = found.is_none();
+                self.head = found.map(|(_, row_key)| row_key);
+            }
+            env.tick()?;
+        }
+    }
+
+    /// The entries from a row on.
+    fn rest(&self, from: &[u8]) -> KeyRange {
+        let all = KeyRange::prefix(self.prefix.clone());
+        let begins = [&self.prefix[..], from].concat();
+        KeyRange {
+            lower: Bound::Included(Bytes::from(begins)),
+            upper: all.upper,
+        }
+    }
+}

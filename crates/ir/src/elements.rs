@@ -1,0 +1,416 @@
+//! What an inverted index has entries for, and which of them a condition asks for.
+//!
+//! Relies on: `base::key`; the hash of `partition`, which is kept for ever.  Promises: if a condition is true for a value, the
+//! value's elements are among those that [`wanted`] says it takes, all or any of them; equal elements have equal bytes, and
+//! no element's bytes begin with another's.  Does not: tell whether a condition is true: rows that are found are asked
+//! again; say what types there are operator classes for (`sql`).
+//!
+//! ```text
+//!   array     each element as in keys; 03 if there is none        '{a,NULL}'  ─►  01 'a'  02
+//!   jsonb     10 and the text   a key, or an element that is a string
+//!             20 and the text, 30 and the number, 40 null, 41 false, 42 true   other values
+//!                                                     '{"a": [1, "b"]}'  ─►  10 'a'  30 1  10 'b'
+//!   paths     the hash of each value with the keys that lead to it: '{"a": [1, "b"]}'  ─►  #(a 1)  #(a 'b')
+//!   long      04 and the hash, for what takes more than 128 bytes
+//! ```
+
+use crate::expr::Expr;
+use crate::partition::hash_of_bytes;
+use quintet_base::datum::Datum;
+use quintet_base::json::Json;
+use quintet_base::value::Array;
+use quintet_base::{SqlType, Value, key};
+
+/// What of a column's values has entries.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Elements {
+    /// The elements of an array: `array_ops`.
+    OfArray,
+    /// Keys and values of a document: `jsonb_ops`.
+    OfJson,
+    /// Values of a document with the keys that lead there: `jsonb_path_ops`.
+    PathsOfJson,
+}
+
+/// A condition that entries can answer. The column is on the left.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Test {
+    /// `@>`
+    Contains,
+    /// `<@`
+    IsContained,
+    /// `&&`
+    Overlaps,
+    /// `=`
+    Equals,
+    /// `?`
+    HasKey,
+    /// `?|`
+    HasAny,
+    /// `?&`
+    HasAll,
+}
+
+/// One condition on a column of an inverted index.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// Which of the columns that the index was asked for over.
+    pub place: usize,
+    /// The condition.
+    pub test: Test,
+    /// What the column is compared with; it sees the outer frame only.
+    pub value: Expr,
+}
+
+/// Which elements a condition asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Nothing can be said: it may be true for any value but NULL.
+    Anything,
+    /// It is true for no value.
+    Nothing,
+    /// A value that has all of them, at least one; those that tell most first.
+    All(Vec<Vec<u8>>),
+    /// A value that has one of them, of at least one.
+    Any(Vec<Vec<u8>>),
+}
+
+/// An array without elements.
+const NO_ELEMENTS: u8 = 0x03;
+/// A hash in the place of what is long.
+const LONG: u8 = 0x04;
+const JSON_KEY: u8 = 0x10;
+const JSON_TEXT: u8 = 0x20;
+const JSON_NUMBER: u8 = 0x30;
+const JSON_NULL: u8 = 0x40;
+const JSON_FALSE: u8 = 0x41;
+const JSON_TRUE: u8 = 0x42;
+
+/// What is longer is kept as a hash: an entry is to be found, not to be read.
+const ELEMENT_BYTES_MAX: usize = 128;
+
+impl Test {
+    /// Every one of them.
+    pub const ALL: [Test; 7] = [
+        Test::Contains,
+        Test::IsContained,
+        Test::Overlaps,
+        Test::Equals,
+        Test::HasKey,
+        Test::HasAny,
+        Test::HasAll,
+    ];
+
+    /// As SQL writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Test::Contains => "@>",
+            Test::IsContained => "<@",
+            Test::Overlaps => "&&",
+            Test::Equals => "=",
+            Test::HasKey => "?",
+            Test::HasAny => "?|",
+            Test::HasAll => "?&",
+        }
+    }
+}
+
+impl Elements {
+    /// Whether entries answer the condition.
+    pub fn answer(self, test: Test) -> bool {
+        use Test::*;
+        match self {
+            Elements::OfArray => matches!(test, Contains | IsContained | Overlaps | Equals),
+            Elements::OfJson => matches!(test, Contains | HasKey | HasAny | HasAll),
+            Elements::PathsOfJson => test == Contains,
+        }
+    }
+
+    /// The type of what a column of type `column` is compared with.
+    pub fn compared(self, test: Test, column: SqlType) -> SqlType {
+        match test {
+            Test::HasKey => SqlType::Text,
+            Test::HasAny | Test::HasAll => SqlType::TextArray,
+            _ => column,
+        }
+    }
+
+    /// Whether a column may be of this type.
+    pub fn fit(self, column: SqlType) -> bool {
+        match self {
+            Elements::OfArray => column.element().is_some(),
+            Elements::OfJson | Elements::PathsOfJson => column == SqlType::Jsonb,
+        }
+    }
+
+    /// The elements of a value, each once, in the order of their bytes. NULL has none.
+    pub fn of(self, value: &Value) -> Vec<Vec<u8>> {
+        let mut found = self.listed(value);
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn listed(self, value: &Value) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        match (self, value) {
+            (Elements::OfArray, Value::Array(array)) => {
+                found.extend(array.values.iter().map(|value| element(array, value)));
+                if found.is_empty() {
+                    found.push(vec![NO_ELEMENTS]);
+                }
+            }
+            (Elements::OfJson, Value::Jsonb(json)) => parts(json, true, &mut found),
+            (Elements::PathsOfJson, Value::Jsonb(json)) => {
+                paths(json, &mut Vec::new(), &mut found);
+            }
+            _ => {}
+        }
+        found
+    }
+}
+
+/// Which elements a value has that fulfils the condition with this one.
+pub fn wanted(elements: Elements, test: Test, with: &Value) -> Wanted {
+    let keys = |with: &Value| -> Vec<Vec<u8>> {
+        let Value::Array(array) = with else {
+            return Vec::new();
+        };
+        let texts = array.values.iter().filter_map(Value::as_str);
+        texts.map(json_key).collect()
+    };
+    match (test, with) {
+        (_, Value::Null) => Wanted::Nothing,
+        (Test::HasKey, Value::Text(text)) => Wanted::All(vec![json_key(text)]),
+        (Test::HasAny, with) => any(keys(with)),
+        (Test::HasAll, with) => all(keys(with)),
+        (Test::Contains, Value::Array(array)) if array.values.iter().any(Value::is_null) => {
+            Wanted::Nothing
+        }
+        // What has no elements is a part of everything.
+        (Test::Contains, Value::Array(array)) if array.values.is_empty() => Wanted::Anything,
+        (Test::Contains | Test::Equals, with) => all(elements.listed(with)),
+        (Test::Overlaps | Test::IsContained, Value::Array(array)) => {
+            let known = array.values.iter().filter(|value| !value.is_null());
+            let mut found: Vec<Vec<u8>> = known.map(|value| element(array, value)).collect();
+            if test == Test::IsContained {
+                found.push(vec![NO_ELEMENTS]);
+            }
+            any(found)
+        }
+        _ => Wanted::Anything,
+    }
+}
+
+fn all(mut found: Vec<Vec<u8>>) -> Wanted {
+    found.sort_unstable();
+    found.dedup();
+    // Many documents have the same keys; values tell them apart.
+    found.sort_by_key(|element| element.first() == Some(&JSON_KEY));
+    match found.is_empty() {
+        true => Wanted::Anything,
+        false => Wanted::All(found),
+    }
+}
+
+fn any(mut found: Vec<Vec<u8>>) -> Wanted {
+    found.sort_unstable();
+    found.dedup();
+    match found.is_empty() {
+        true => Wanted::Nothing,
+        false => Wanted::Any(found),
+    }
+}
+
+/// `char(n)` without its trailing blanks, as in keys.
+fn element(array: &Array, value: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(16);
+    match value {
+        Value::Text(text) if array.element == SqlType::Bpchar => {
+            key::encode_datum(Datum::Text(text.trim_end_matches(' ')), &mut out);
+        }
+        value => key::encode(value, &mut out),
+    }
+    short(out)
+}
+
+fn json_key(text: &str) -> Vec<u8> {
+    tagged(JSON_KEY, text)
+}
+
+fn tagged(tag: u8, text: &str) -> Vec<u8> {
+    let mut out = vec![tag];
+    key::encode_datum(Datum::Text(text), &mut out);
+    short(out)
+}
+
+fn short(element: Vec<u8>) -> Vec<u8> {
+    if element.len() <= ELEMENT_BYTES_MAX {
+        return element;
+    }
+    let mut out = vec![LONG];
+    out.extend_from_slice(&hash_of_bytes(&element).to_be_bytes());
+    out
+}
+
+/// Keys and values of a document. A string that is an element is found as a key is, and so is a document that is a string: `?` asks
+/// for either.
+fn parts(json: &Json, is_element: bool, found: &mut Vec<Vec<u8>>) {
+    match json {
+        Json::Null => found.push(vec![JSON_NULL]),
+        Json::Bool(false) => found.push(vec![JSON_FALSE]),
+        Json::Bool(true) => found.push(vec![JSON_TRUE]),
+        Json::Number(number) => {
+            let mut out = vec![JSON_NUMBER];
+            key::encode(&Value::numeric(number.clone()), &mut out);
+            found.push(short(out));
+        }
+        Json::Text(text) if is_element => found.push(json_key(text)),
+        Json::Text(text) => found.push(tagged(JSON_TEXT, text)),
+        Json::Array(elements) => (elements.iter()).for_each(|part| parts(part, true, found)),
+        Json::Object(pairs) => {
+            for (name, value) in pairs {
+                found.push(json_key(name));
+                parts(value, false, found);
+            }
+        }
+    }
+}
+
+/// The hash of each value with the keys that lead to it; arrays are no part of a path, so that an array contains its elements.
+fn paths(json: &Json, path: &mut Vec<u8>, found: &mut Vec<Vec<u8>>) {
+    let before = path.len();
+    match json {
+        Json::Array(elements) => (elements.iter()).for_each(|part| paths(part, path, found)),
+        Json::Object(pairs) => {
+            for (name, value) in pairs {
+                key::encode_datum(Datum::Text(name), path);
+                paths(value, path, found);
+                path.truncate(before);
+            }
+        }
+        scalar => {
+            match scalar {
+                Json::Text(text) => {
+                    path.push(JSON_TEXT);
+                    key::encode_datum(Datum::Text(text), path);
+                }
+                Json::Number(number) => {
+                    path.push(JSON_NUMBER);
+                    key::encode(&Value::numeric(number.clone()), path);
+                }
+                Json::Bool(true) => path.push(JSON_TRUE),
+                Json::Bool(false) => path.push(JSON_FALSE),
+                _ => path.push(JSON_NULL),
+            }
+            found.push(hash_of_bytes(path).to_be_bytes().to_vec());
+            path.truncate(before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Value {
+        Value::Jsonb(Json::parse(text).unwrap().into())
+    }
+
+    fn ints(values: &[Option<i32>]) -> Value {
+        let values = values.iter().map(|v| v.map_or(Value::Null, Value::Int4));
+        Value::Array(Box::new(Array {
+            element: SqlType::Int4,
+            values: values.collect(),
+        }))
+    }
+
+    /// True unless the elements show that the condition is false.
+    fn may_hold(elements: Elements, test: Test, value: &Value, with: &Value) -> bool {
+        let own = elements.of(value);
+        match wanted(elements, test, with) {
+            Wanted::Anything => true,
+            Wanted::Nothing => false,
+            Wanted::All(wanted) => wanted.iter().all(|one| own.contains(one)),
+            Wanted::Any(wanted) => wanted.iter().any(|one| own.contains(one)),
+        }
+    }
+
+    #[test]
+    fn equal_elements_are_one_and_numbers_have_no_scale() {
+        assert_eq!(
+            Elements::OfArray.of(&ints(&[Some(1), None, Some(1)])).len(),
+            2
+        );
+        let kinds = [Elements::OfJson, Elements::PathsOfJson];
+        for kind in kinds {
+            assert_eq!(kind.of(&json("[1.0, 1, 1.00]")).len(), 1);
+            assert_eq!(kind.of(&json("{\"a\": 1.0}")), kind.of(&json("{\"a\": 1}")));
+        }
+        assert_eq!(Elements::OfArray.of(&Value::Null).len(), 0);
+        assert_eq!(Elements::OfArray.of(&ints(&[])).len(), 1);
+    }
+
+    /// Whatever contains a document has its elements: all pairs of documents that have been made to contain one another.
+    #[test]
+    fn what_is_contained_is_found() {
+        let texts = [
+            "1",
+            "\"a\"",
+            "null",
+            "true",
+            "[]",
+            "{}",
+            "[1]",
+            "[\"a\"]",
+            "[[1]]",
+            "[[1, 2], \"a\"]",
+            "{\"a\": 1}",
+            "{\"a\": 1.0, \"b\": [1, \"a\"]}",
+            "{\"a\": {\"b\": \"a\"}}",
+            "{\"a\": \"a\"}",
+            "[{\"a\": 1}, {\"a\": {\"b\": \"a\", \"c\": null}}]",
+            "[{\"a\": {\"b\": \"a\"}}]",
+        ];
+        for (one, other) in texts.iter().flat_map(|t| texts.iter().map(move |o| (t, o))) {
+            let (whole, part) = (json(one), json(other));
+            let holds = Json::parse(one)
+                .unwrap()
+                .contains_document(&Json::parse(other).unwrap());
+            for kind in [Elements::OfJson, Elements::PathsOfJson] {
+                let may = may_hold(kind, Test::Contains, &whole, &part);
+                assert!(may || !holds, "{one} @> {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn nulls_and_nothing_in_arrays() {
+        let array = Elements::OfArray;
+        let holds = |test, own: &[Option<i32>], with: &[Option<i32>]| {
+            may_hold(array, test, &ints(own), &ints(with))
+        };
+        assert!(!holds(Test::Contains, &[None], &[None]));
+        assert!(holds(Test::Contains, &[None], &[]));
+        assert!(holds(Test::IsContained, &[], &[Some(1)]));
+        assert!(holds(Test::IsContained, &[], &[]));
+        assert!(!holds(Test::Overlaps, &[None], &[None]));
+        assert!(!holds(Test::Overlaps, &[Some(1)], &[]));
+        assert!(holds(Test::Equals, &[None, Some(1)], &[Some(1), None]));
+        assert!(holds(Test::Equals, &[], &[]));
+        assert!(!holds(Test::Equals, &[Some(1)], &[]));
+    }
+
+    #[test]
+    fn long_elements_are_hashes() {
+        let long = "x".repeat(5000);
+        let own = Elements::OfJson.of(&json(&format!("{{\"{long}\": \"{long}\"}}")));
+        assert_eq!(own.len(), 2);
+        assert!(own.iter().all(|element| element.len() == 9));
+        let wanted = wanted(Elements::OfJson, Test::HasKey, &Value::text(&long));
+        let Wanted::All(wanted) = wanted else {
+            panic!("{wanted:?}");
+        };
+        assert!(own.contains(&wanted[0]));
+    }
+}

@@ -1,0 +1,101 @@
+//! Methods of indexes: what each of them cannot do.
+//!
+//! Relies on: the operator classes that there are (`system`).  Promises: what is refused is refused in PostgreSQL's words where it refuses
+//! the same, so that what is shown can be made there; a column of an inverted index has a class for its type.  Does not:
+//! tell hash and brin from an ordered index in anything else.
+
+use crate::names::inner;
+use crate::planner::Planner;
+use crate::records::TableRecord;
+use crate::system::{has_class, is_ordered};
+use pg_query::NodeEnum;
+use pg_query::protobuf::{IndexElem, IndexStmt, SortByDir, SortByNulls};
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
+use quintet_ir::Elements;
+
+/// True for a method whose indexes have an entry for each element of a row.
+pub(in crate::ddl) fn is_inverted(method: &str) -> bool {
+    method == "gin"
+}
+
+/// Refuses a method that there is not, and what there is not of one.
+///
+/// # Errors
+/// `0A000`, and `42704` for one that PostgreSQL has not either.
+pub(super) fn refuse(planner: &Planner, statement: &IndexStmt, location: i32) -> SqlResult<()> {
+    let method = &*statement.access_method;
+    match method {
+        "" | "btree" => return Ok(()),
+        "hash" | "brin" | "gin" => {}
+        "gist" | "spgist" => {
+            let error = planner.unsupported(format!("an index USING {method}"), location);
+            return Err(error.hint(
+                "Arrays and jsonb can be indexed USING gin, and what is compared by < and = USING btree.",
+            ));
+        }
+        _ => {
+            let message = format!("access method \"{method}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+    }
+    let any = |is: fn(&IndexElem) -> bool| {
+        let mut elements = statement.index_params.iter();
+        elements.any(|node| matches!(inner(node), Some(NodeEnum::IndexElem(one)) if is(one)))
+    };
+    let what = if statement.unique {
+        "unique indexes"
+    } else if !statement.index_including_params.is_empty() {
+        "included columns"
+    } else if method == "hash" && statement.index_params.len() > 1 {
+        "multicolumn indexes"
+    } else if any(|one| one.ordering() != SortByDir::SortbyDefault) {
+        "ASC/DESC options"
+    } else if any(|one| one.nulls_ordering() != SortByNulls::SortbyNullsDefault) {
+        "NULLS FIRST/LAST options"
+    } else {
+        return Ok(());
+    };
+    Err(SqlError::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        format!("access method \"{method}\" does not support {what}"),
+    ))
+}
+
+/// Refuses columns of inverted indexes whose type has no elements, or none that can be told apart.
+///
+/// # Errors
+/// `42704`, `42804`, and `0A000` for elements without an order.
+pub(in crate::ddl) fn check_inverted(record: &TableRecord) -> SqlResult<()> {
+    for index in record
+        .indexes
+        .iter()
+        .filter(|index| record.is_inverted(index.id))
+    {
+        let asked = &index.columns[usize::from(record.predicate(index.id).is_some())..];
+        for (elements, &column) in record.inverted(index).into_iter().zip(asked) {
+            check_type(elements, record.columns[column].ty)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
+    if elements == Elements::PathsOfJson && !elements.fit(ty) {
+        // The class was named, and the column is of another type since.
+        let message = format!("operator class \"jsonb_path_ops\" does not accept data type {ty}");
+        return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
+    }
+    if !has_class("gin", ty) {
+        let message =
+            format!("data type {ty} has no default operator class for access method \"gin\"");
+        return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message).hint(
+            "You must specify an operator class for the index or define a default operator class for the data type.",
+        ));
+    }
+    match ty.element().filter(|element| !is_ordered(*element)) {
+        Some(element) => Err(SqlError::unsupported(format!(
+            "an index over elements of type {element}"
+        ))),
+        None => Ok(()),
+    }
+}
