@@ -17,6 +17,8 @@ create index book_author on book (author_id, title);
 create unique index book_title on book (title, author_id);
 create index book_tags on book using gin (tags, doc jsonb_path_ops) where ok;
 create index book_doc on book using gin ((doc -> 'k'), n);
+alter table book add constraint book_u unique nulls not distinct (u, title);
+create unique index book_low on book (lower(title), i) nulls not distinct where ok;
 create sequence extra increment 5 start 100;
 create table nokey (a int, b text);
 create table gen (id int generated always as identity (start with 10 increment by 10), v smallint);

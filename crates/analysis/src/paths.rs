@@ -32,7 +32,7 @@ pub struct Paths {
     /// The footprint's places of the turns.
     pub(crate) origins: Vec<usize>,
     arguments: usize,
-    /// Of a unique index, in which a NULL is no key.
+    /// Of a unique index in which a NULL is no key.
     pub(crate) of_index: bool,
     pub(crate) said: Said,
 }
@@ -156,7 +156,12 @@ impl Paths {
             only_if,
             arguments,
             origins: places,
-            of_index: matches!(mark.effect, Effect::Claim(_) | Effect::Release(_)),
+            of_index: match mark.effect {
+                Effect::Claim(index) | Effect::Release(index) => {
+                    !mark.table.indexes[index].nulls_equal
+                }
+                _ => false,
+            },
         }
     }
 

@@ -505,3 +505,35 @@ fn foreign_keys_meet_where_the_parent_goes() {
         &keys(&snapshot, "remove", &[int(8)])
     ));
 }
+
+/// Goal: a NULL in a unique key is nobody else's, unless NULLs are equal there; also one that is written as such.
+#[test]
+fn nulls_meet_where_they_are_equal() {
+    let text = "create table t (id int primary key, a int unique nulls not distinct, b int unique);
+        create procedure add_a(i int, v int) language plpgsql as $$ begin insert into t values (i, v, i); end $$;
+        create procedure add_b(i int, v int) language plpgsql as $$ begin insert into t values (i, i, v); end $$;
+        create procedure null_a(i int) language plpgsql as $$ begin update t set a = null where id = i; end $$;
+        create procedure null_b(i int) language plpgsql as $$ begin update t set b = null where id = i; end $$";
+    for rule in [BY_COLUMN, BY_ROW, SERIALIZABLE] {
+        let classes = classes(text, rule);
+        let of = |name: &str, i: i32, v: Option<i32>| {
+            let value = v.map_or(Value::Null, int);
+            let arguments = [int(i), value];
+            let count = if name.starts_with("add") { 2 } else { 1 };
+            keys(&classes, name, &arguments[..count])
+        };
+        let meets = |one: (&str, i32, Option<i32>), other: (&str, i32, Option<i32>)| {
+            meet(
+                &classes,
+                &of(one.0, one.1, one.2),
+                &of(other.0, other.1, other.2),
+            )
+        };
+        assert!(meets(("add_a", 1, None), ("add_a", 2, None)), "{rule:?}");
+        assert!(meets(("add_a", 1, None), ("null_a", 2, None)), "{rule:?}");
+        assert!(meets(("null_a", 1, None), ("null_a", 2, None)), "{rule:?}");
+        assert!(!meets(("add_a", 1, Some(4)), ("add_a", 2, Some(5))));
+        assert!(!meets(("add_b", 1, None), ("add_b", 2, None)), "{rule:?}");
+        assert!(!meets(("null_b", 1, None), ("null_b", 2, None)));
+    }
+}

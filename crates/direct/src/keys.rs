@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   row key        k1 k2 …                    primary key columns, or the hidden row id
-//!   unique entry   c1 c2 …                    if none of them is NULL
+//!   unique entry   c1 c2 …                    if none of them is NULL, or NULLs are equal
 //!   other entry    c1 c2 … │ row key         none of a partial index if c1 is NULL; of inverted ones see `inverted`
 //!
 //!   range          e1 e2 … │ bound            equal │ then a bound on the next column
@@ -79,7 +79,7 @@ pub(crate) fn entry_key(
     let mut out = Vec::with_capacity(32 + row_key.len());
     let mut exclusive = index.unique;
     for &column in &index.columns {
-        exclusive &= !row[column].is_null();
+        exclusive &= index.nulls_equal || !row[column].is_null();
         push(&row[column], table.columns[column].ty, &mut out);
     }
     if !exclusive {

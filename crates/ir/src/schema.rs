@@ -9,7 +9,7 @@
 //! | what | space | key | value |
 //! |---|---|---|---|
 //! | row | `TableDef::space` | primary key columns, or the hidden row id as bigint | all columns, [`RowLayout`] |
-//! | entry of a unique index, no NULL in it | `IndexDef::space` | index columns | the row's key |
+//! | entry of a unique index, no NULL in it unless NULLs are equal | `IndexDef::space` | index columns | the row's key |
 //! | of a partial index, outside its predicate | none | | |
 //! | of an inverted index, one per element | `IndexDef::space` | which column (a byte), the element, then the row's key | the row's key |
 //! | any other index entry | `IndexDef::space` | index columns, then the row's key | the row's key |
@@ -111,13 +111,15 @@ pub struct IndexDef {
     pub space: SpaceId,
     /// Column numbers in key order.
     pub columns: Vec<usize>,
-    /// No two rows with equal, non-NULL columns.
+    /// No two rows with equal columns, none of which is NULL; see `nulls_equal`.
     pub unique: bool,
     /// Made by a UNIQUE constraint (and dropped only with it).
     pub constraint: bool,
     /// Has a predicate: the first of `columns` is a hidden one, which is TRUE for rows that fulfil it and NULL for
     /// others. Those have no entry, so a unique index does not compare them.
     pub partial: bool,
+    /// NULLS NOT DISTINCT: of a unique index, NULL equals NULL.
+    pub nulls_equal: bool,
     /// What of each column that was asked for has entries; empty: the index is an ordered one, with one entry per row. An inverted one is
     /// not unique, and its keys are not its columns: it is read by [`crate::Path::Elements`] only.
     pub inverted: Vec<Elements>,

@@ -50,6 +50,7 @@ fn table(name: &str) -> TableRef {
             unique: false,
             constraint: false,
             partial: false,
+            nulls_equal: false,
             inverted: Vec::new(),
         }],
         checks: vec![],

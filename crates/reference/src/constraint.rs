@@ -67,11 +67,12 @@ pub(crate) fn unique_keys(table: &TableDef) -> Vec<Arbiter> {
 
 /// A row's values in the columns of a unique key; `None` if they are nobody else's for a NULL in them.
 pub(crate) fn claim(table: &TableDef, unique: Arbiter, row: &[Value]) -> Option<Key> {
-    let key = match unique {
+    let index = match unique {
         Arbiter::Primary => return Some(Key::of_row(table, row)),
-        Arbiter::Index(number) => Key::of(table, &table.indexes[number].columns, row),
+        Arbiter::Index(number) => &table.indexes[number],
     };
-    (!key.has_null()).then_some(key)
+    let key = Key::of(table, &index.columns, row);
+    (index.nulls_equal || !key.has_null()).then_some(key)
 }
 
 /// The row that has what a new one claims.

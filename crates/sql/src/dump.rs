@@ -195,16 +195,24 @@ impl Catalog {
                     true => run(),
                     false => format!(" INCLUDE ({})", list(included)),
                 };
+                let equal = record.nulls_are_equal(index.id);
+                let nulls = if equal { " NULLS NOT DISTINCT" } else { "" };
                 let rows = predicate.map_or_else(run, |text| format!(" WHERE {text}"));
                 let text = match (index.constraint, index.unique) {
                     (true, _) => {
-                        format!("ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE ({columns})")
+                        format!(
+                            "ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE{nulls} ({columns})"
+                        )
                     }
                     (false, true) => {
-                        format!("CREATE UNIQUE INDEX {own} ON {name} ({columns}){included}{rows}")
+                        format!(
+                            "CREATE UNIQUE INDEX {own} ON {name} ({columns}){included}{nulls}{rows}"
+                        )
                     }
                     (false, false) => {
-                        format!("CREATE INDEX {own} ON {name} {method}({columns}){included}{rows}")
+                        format!(
+                            "CREATE INDEX {own} ON {name} {method}({columns}){included}{nulls}{rows}"
+                        )
                     }
                 };
                 add("after", run(), text);

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 16 type, 32 role, 33 owner and privileges of an object | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 5 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`), of sequences 3 (1 lacks `counter`, 2 `cache`), of routines 2 (1 lacks `altered`) |
+//! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of routines 2 (1 lacks `altered`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -32,16 +32,18 @@ const VERSION: u8 = 1;
 const SEQUENCE_VERSION: u8 = 3;
 /// Version of a sequence's record since it has a `counter`.
 const COUNTER_VERSION: u8 = 2;
-/// Version of a table's record: since its `more` has `shown` and `collations`.
-const TABLE_VERSION: u8 = 5;
-/// Of routines' records.
-const ROUTINE_VERSION: u8 = 2;
+/// Version of a table's record: since its `more` has `nulls_equal`, and an index may be inverted.
+const TABLE_VERSION: u8 = 6;
+/// Version of a table's record since its `more` has `shown` and `collations`.
+const SHOWN_VERSION: u8 = 5;
 /// Version of a table's record since its `more` has `unvalidated`.
 const UNVALIDATED_VERSION: u8 = 4;
 /// Version of a table's record since its `more` has `domains` and `hidden`.
 const HIDDEN_VERSION: u8 = 3;
 /// Version of a table's record since it has `more`.
 const MORE_VERSION: u8 = 2;
+/// Of routines' records.
+const ROUTINE_VERSION: u8 = 2;
 
 /// The first number given out, as in PostgreSQL: smaller OIDs belong to the system.
 pub(crate) const FIRST_ID: u32 = 16_384;
@@ -87,10 +89,12 @@ pub(crate) struct TableMore {
     pub shown: Vec<(IndexId, ShownRecord)>,
     /// Columns with a collation of their own, by PostgreSQL's number: all of them compare bytes.
     pub collations: Vec<(usize, u32)>,
+    /// Indexes with NULLS NOT DISTINCT. Records of version 5 end before it.
+    pub nulls_equal: Vec<IndexId>,
 }
 
-/// What [`TableMore`] has had since version 5.
-type LastAdded = (Vec<(IndexId, ShownRecord)>, Vec<(usize, u32)>);
+/// What [`TableMore`] has had since version 5, and since version 6.
+type LastAdded = (Vec<(IndexId, ShownRecord)>, Vec<(usize, u32)>, Vec<IndexId>);
 
 /// What an index was asked for with that is shown. Of the methods only gin changes what the index is, and its classes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -649,6 +653,11 @@ pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     let unreadable = |_| damaged("unreadable body");
     match value {
         [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
+        [SHOWN_VERSION, body @ ..] => {
+            let added = postcard::to_allocvec(&Vec::<IndexId>::new());
+            let whole = [body, &added.map_err(SqlError::internal)?].concat();
+            postcard::from_bytes(&whole).map_err(unreadable)
+        }
         [UNVALIDATED_VERSION, body @ ..] => {
             let added = postcard::to_allocvec(&LastAdded::default()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
@@ -745,6 +754,11 @@ impl TableRecord {
         found.map(|(_, shown)| shown)
     }
 
+    /// True if an index was asked for with NULLS NOT DISTINCT.
+    pub fn nulls_are_equal(&self, index: IndexId) -> bool {
+        self.more.nulls_equal.contains(&index)
+    }
+
     /// True if an index has an entry for each element of a row.
     pub fn is_inverted(&self, index: IndexId) -> bool {
         let shown = self.shown(index);
@@ -836,16 +850,19 @@ mod tests {
         };
         let value = write_table(&record).unwrap().value.unwrap();
         assert_eq!(read_table(&value).unwrap(), record);
-        let mut fourth = value[..value.len() - 2].to_vec();
+        let mut fifth = value[..value.len() - 1].to_vec();
+        fifth[0] = SHOWN_VERSION;
+        assert_eq!(read_table(&fifth).unwrap(), record);
+        let mut fourth = value[..value.len() - 3].to_vec();
         fourth[0] = UNVALIDATED_VERSION;
         assert_eq!(read_table(&fourth).unwrap(), record);
-        let mut third = value[..value.len() - 3].to_vec();
+        let mut third = value[..value.len() - 4].to_vec();
         third[0] = HIDDEN_VERSION;
         assert_eq!(read_table(&third).unwrap(), record);
-        let mut second = value[..value.len() - 7].to_vec();
+        let mut second = value[..value.len() - 8].to_vec();
         second[0] = MORE_VERSION;
         assert_eq!(read_table(&second).unwrap(), record);
-        let mut first = value[..value.len() - 9].to_vec();
+        let mut first = value[..value.len() - 10].to_vec();
         first[0] = VERSION;
         assert_eq!(read_table(&first).unwrap(), record);
         assert!(read_table(&first[..4]).is_err());

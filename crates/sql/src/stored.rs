@@ -210,6 +210,7 @@ fn index(table: &TableRecord, record: &IndexRecord) -> IndexDef {
         unique: record.unique,
         constraint: record.constraint,
         partial: table.predicate(record.id).is_some(),
+        nulls_equal: table.nulls_are_equal(record.id),
         inverted: table.inverted(record),
     }
 }

@@ -167,4 +167,5 @@ create index on invt_c using gin (n asc)
 create index on invt_c using gin (n nulls first)
 create index on invt_c using hash (id asc)
 create index on invt_c using brin (id nulls last)
+create index on invt_c using gin (n) nulls not distinct
 drop table invt_c

@@ -131,6 +131,7 @@ impl TableExt for TableDef {
             unique,
             constraint: unique,
             partial: false,
+            nulls_equal: false,
             inverted: Vec::new(),
         });
         self

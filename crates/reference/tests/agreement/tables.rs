@@ -154,6 +154,7 @@ fn indexes(dice: &mut Dice, table: &mut TableDef) {
             unique,
             constraint: unique,
             partial: false,
+            nulls_equal: unique && dice.one_in(3),
             inverted,
         });
     }

@@ -70,15 +70,14 @@ fn of_table(table: &TableRef, rows: [Rows; 3], granularity: Granularity) -> Opti
         let mut taken = BTreeMap::new();
         for (key, row) in &merged {
             let claimed: Vec<&Value> = index.columns.iter().map(|column| &row[*column]).collect();
-            if claimed.iter().any(|value| value.is_null()) {
+            if !index.nulls_equal && claimed.iter().any(|value| value.is_null()) {
                 continue;
             }
             let types = index.columns.iter().map(|column| table.frame_type(*column));
-            let claimed: Vec<u64> = claimed
-                .into_iter()
-                .zip(types)
-                .map(|(value, ty)| quintet_analysis::hashed(value, ty))
-                .collect();
+            let hashed = |(value, ty): (&Value, _)| {
+                (!value.is_null()).then(|| quintet_analysis::hashed(value, ty))
+            };
+            let claimed: Vec<Option<u64>> = claimed.into_iter().zip(types).map(hashed).collect();
             if let Some(holder) = taken.insert(claimed, key) {
                 return Some(format!(
                     "rows {holder} and {key} of {} are the same in {}",

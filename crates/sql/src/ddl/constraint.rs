@@ -244,8 +244,12 @@ fn unique(
             name.to_string()
         }
     };
+    let id = IndexId(draft.id());
+    if constraint.nulls_not_distinct {
+        record.more.nulls_equal.push(id);
+    }
     record.indexes.push(IndexRecord {
-        id: IndexId(draft.id()),
+        id,
         name,
         space: draft.space(),
         columns,

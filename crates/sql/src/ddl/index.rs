@@ -39,9 +39,7 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     planner.must_own_table(table.id)?;
     let included = included(&table, statement)?;
     method::refuse(planner, statement, relation.location)?;
-    let what = if statement.nulls_not_distinct {
-        Some("NULLS NOT DISTINCT".to_string())
-    } else if !statement.table_space.is_empty() && statement.table_space != "pg_default" {
+    let what = if !statement.table_space.is_empty() && statement.table_space != "pg_default" {
         Some("TABLESPACE".to_string())
     } else {
         None
@@ -111,6 +109,9 @@ pub(super) fn create(planner: &Planner, statement: &IndexStmt) -> SqlResult<Plan
     }
     if shown != ShownRecord::default() {
         record.more.shown.push((id, shown));
+    }
+    if statement.nulls_not_distinct {
+        record.more.nulls_equal.push(id);
     }
     record.indexes.push(IndexRecord {
         id,

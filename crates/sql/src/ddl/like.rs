@@ -348,6 +348,9 @@ fn indexes(
         }
         record.more.shown.push((new.id, shown));
     }
+    if like.other.nulls_are_equal(index.id) {
+        record.more.nulls_equal.push(new.id);
+    }
     comments.copy_whole(draft, index.id.0, new.id.0);
     record.indexes.push(new);
     Ok(())

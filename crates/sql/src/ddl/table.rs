@@ -384,8 +384,6 @@ pub(super) fn refuse_constraint_clauses(
     let late = constraint.deferrable || constraint.initdeferred;
     let what = if late && constraint.contype() != ConstrType::ConstrForeign {
         "DEFERRABLE"
-    } else if constraint.nulls_not_distinct {
-        "NULLS NOT DISTINCT"
     } else if !constraint.including.is_empty() {
         "INCLUDE"
     } else if !constraint.indexname.is_empty() {

@@ -623,8 +623,9 @@ impl<'c> Known<'c> {
                     true => String::new(),
                     false => format!(" INCLUDE ({})", included.join(", ")),
                 };
+                let nulls = nulls_words(shape.nulls_equal);
                 return Some(format!(
-                    "CREATE {}INDEX {} ON {only}{on} USING {} ({}){included}{}",
+                    "CREATE {}INDEX {} ON {only}{on} USING {} ({}){included}{nulls}{}",
                     if unique { "UNIQUE " } else { "" },
                     quoted(name),
                     method_name(shape.method),
@@ -652,7 +653,8 @@ impl<'c> Known<'c> {
                 if oid == number && is_constraint(oid) {
                     let words = if primary { "PRIMARY KEY" } else { "UNIQUE" };
                     let names = column_names(table, columns).join(", ");
-                    return Some(format!("{words} ({names})"));
+                    let nulls = nulls_words(shape_of(catalog, table, oid, columns).nulls_equal);
+                    return Some(format!("{words}{nulls} ({names})"));
                 }
             }
             for (place, check) in table.own_checks().enumerate() {
@@ -708,6 +710,14 @@ pub(crate) fn direction_words(direction: (bool, bool)) -> &'static str {
         (true, false) => " DESC NULLS LAST",
         (false, true) => " NULLS FIRST",
         (false, false) => "",
+    }
+}
+
+/// What stands behind the columns of an index whose NULLs are equal, and before those of a constraint.
+fn nulls_words(equal: bool) -> &'static str {
+    match equal {
+        true => " NULLS NOT DISTINCT",
+        false => "",
     }
 }
 

@@ -148,6 +148,8 @@ pub(super) struct IndexShape {
     pub classes: Vec<(u32, Option<String>)>,
     /// For each of the key's columns, its collation.
     pub collations: Vec<u32>,
+    /// NULLS NOT DISTINCT.
+    pub nulls_equal: bool,
 }
 
 impl IndexShape {
@@ -199,6 +201,7 @@ pub(super) fn shape_of(
             [] => vec![(false, false); keys.len()],
             given => given.to_vec(),
         },
+        nulls_equal: record.is_some_and(|record| record.nulls_are_equal(id)),
         collations: keys.iter().map(|&column| collation(column)).collect(),
         classes: types
             .enumerate()
@@ -245,7 +248,7 @@ fn index(
         short(shape.width()),
         short(columns.len()),
         flag(unique),
-        flag(false),
+        flag(shape.nulls_equal),
         flag(primary),
         flag(false),
         flag(true),

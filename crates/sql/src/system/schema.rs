@@ -178,7 +178,10 @@ fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
             let mut row = place(planner, &table.schema, name);
             row.extend(place(planner, &table.schema, &table.name));
             let distinct = match word {
-                "UNIQUE" => text("YES"),
+                "UNIQUE" => {
+                    let mut equal = table.indexes.iter().filter(|index| index.nulls_equal);
+                    yes_or_no(!equal.any(|index| index.name == name))
+                }
                 _ => Value::Null,
             };
             row.extend([

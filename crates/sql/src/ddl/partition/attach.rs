@@ -238,7 +238,8 @@ fn refuse_own(
     }
     for index in &record.indexes {
         let has = |other: &IndexRecord| {
-            (other.unique || !index.unique)
+            let equal = parent.nulls_are_equal(other.id) || !record.nulls_are_equal(index.id);
+            (other.unique && equal || !index.unique)
                 && same(&other.columns, &index.columns)
                 && parent.inverted(other) == record.inverted(index)
         };
@@ -378,6 +379,7 @@ fn own_record(
     }
     let mut directions = std::mem::take(&mut record.more.directions);
     let mut shown = std::mem::take(&mut record.more.shown);
+    let mut nulls_equal = std::mem::take(&mut record.more.nulls_equal);
     for index in &mut record.indexes {
         let columns = index.columns.iter();
         let columns: Vec<&str> = columns.map(|c| record.columns[*c].name.as_str()).collect();
@@ -393,9 +395,13 @@ fn own_record(
         for (known, _) in shown.iter_mut().filter(|(known, _)| *known == index.id) {
             *known = fresh;
         }
+        for known in nulls_equal.iter_mut().filter(|known| **known == index.id) {
+            *known = fresh;
+        }
         index.id = fresh;
     }
     record.more.directions = directions;
     record.more.shown = shown;
+    record.more.nulls_equal = nulls_equal;
     Ok(record)
 }

@@ -28,7 +28,9 @@ use quintet_ir::{Elements, Expr};
 #[derive(Clone, PartialEq, Eq)]
 enum Kind {
     Primary,
-    Unique,
+    Unique {
+        nulls_equal: bool,
+    },
     Plain,
     /// For each column, whether its paths are asked for.
     Inverted(Vec<bool>),
@@ -73,7 +75,8 @@ pub(in crate::ddl) fn create(
     let kind = if is_inverted(&statement.access_method) {
         Kind::Inverted(paths)
     } else if statement.unique {
-        Kind::Unique
+        let nulls_equal = statement.nulls_not_distinct;
+        Kind::Unique { nulls_equal }
     } else {
         Kind::Plain
     };
@@ -112,7 +115,9 @@ pub(in crate::ddl) fn add_keys(
         };
         let kind = match constraint.contype() {
             ConstrType::ConstrPrimary => Kind::Primary,
-            ConstrType::ConstrUnique => Kind::Unique,
+            ConstrType::ConstrUnique => Kind::Unique {
+                nulls_equal: constraint.nulls_not_distinct,
+            },
             _ => return Ok(None),
         };
         planner.must_own_table(id)?;
@@ -169,7 +174,10 @@ fn has(table: &TableDef, kind: &Kind, columns: &[usize]) -> bool {
     let mut indexes = (table.indexes.iter()).filter(|index| index.columns == columns);
     match kind {
         Kind::Primary => is_primary,
-        Kind::Unique => is_primary || indexes.any(|index| index.unique),
+        // No column of a primary key is ever NULL.
+        Kind::Unique { nulls_equal } => {
+            is_primary || indexes.any(|index| index.unique && (index.nulls_equal || !nulls_equal))
+        }
         Kind::Plain => is_primary || indexes.any(|index| !index.is_inverted()),
         Kind::Inverted(paths) => {
             let is_path = |elements: &Elements| *elements == Elements::PathsOfJson;

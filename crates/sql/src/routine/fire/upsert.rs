@@ -95,6 +95,12 @@ impl Embedding<'_, '_> {
             Arbiter::Primary => table.key_columns(),
             Arbiter::Index(number) => table.indexes[number].columns.clone(),
         };
+        if let Arbiter::Index(number) = clause.arbiter
+            && table.indexes[number].nulls_equal
+        {
+            let what = "ON CONFLICT DO UPDATE by an index with NULLS NOT DISTINCT, of a table with triggers";
+            return Err(SqlError::unsupported(what));
+        }
         if key.iter().any(|n| table.columns[*n].hidden) {
             let what = "ON CONFLICT DO UPDATE by a partial index or one over an expression, of a table with triggers";
             return Err(SqlError::unsupported(what));
