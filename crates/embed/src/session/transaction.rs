@@ -152,6 +152,8 @@ impl Session {
             self.say();
             return Ok(None);
         }
+        // The statement is done, and does not begin anew for what takes longer from here on.
+        self.host.moment = None;
         let ready = match self.check_deferred() {
             Ok(None) => self.empty_temporary(),
             other => other,
