@@ -96,6 +96,8 @@ states! {
     UNIQUE_VIOLATION = b"23505";
     /// A CHECK that is false.
     CHECK_VIOLATION = b"23514";
+    /// `with_check_option_violation`
+    WITH_CHECK_OPTION_VIOLATION = b"44000";
     /// The portal is not there or not in the state asked for.
     INVALID_CURSOR_STATE = b"24000";
     /// BEGIN inside a transaction.

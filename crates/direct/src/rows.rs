@@ -9,6 +9,7 @@ use quintet_base::error::ErrorObject;
 use quintet_base::row::RowReader;
 use quintet_base::{Bytes, SqlError, SqlResult, SqlState, SqlType, Value, key, text_format};
 use quintet_ir::partition::Misfit;
+use quintet_ir::schema::CheckKind;
 use quintet_ir::{DetachedHost, Host, TableDef, eval};
 use std::borrow::Cow;
 
@@ -120,6 +121,14 @@ pub(crate) fn check_row(table: &TableDef, row: &[Value], env: &Env<'_>) -> Resul
         // A row passes unless the condition is false; NULL passes.
         if env.eval_plain(&check.condition, row)?.as_bool() == Some(false) {
             let table = &*home(table, row);
+            if check.kind == CheckKind::OfView {
+                let message = format!("new row violates check option for view \"{}\"", check.name);
+                return Err(
+                    SqlError::new(SqlState::WITH_CHECK_OPTION_VIOLATION, message)
+                        .detail(failing_row(table, row, env.host))
+                        .into(),
+                );
+            }
             let message = format!(
                 "new row for relation \"{}\" violates check constraint \"{}\"",
                 table.name, check.name

@@ -164,8 +164,20 @@ pub struct CheckDef {
     pub text: String,
     /// Whether every row fulfils it: not those from before a check that came with NOT VALID, until somebody looks.
     pub validated: bool,
+    /// Whose it is.
+    pub kind: CheckKind,
+}
+
+/// Whose a check is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckKind {
+    /// The table's.
+    Own,
     /// It comes with the domain that a column is of, and raises the domain's errors by itself.
-    pub of_domain: bool,
+    OfDomain,
+    /// WITH CHECK OPTION of the view with its name, through which a statement changes the table: it is never NULL, and in
+    /// no other definition of the table.
+    OfView,
 }
 
 /// A sequence.
@@ -256,7 +268,9 @@ impl TableDef {
 
     /// The checks that are the table's own.
     pub fn own_checks(&self) -> impl Iterator<Item = &CheckDef> {
-        self.checks.iter().filter(|check| !check.of_domain)
+        self.checks
+            .iter()
+            .filter(|check| check.kind == CheckKind::Own)
     }
 
     /// Visible columns with their numbers.

@@ -10,6 +10,7 @@ use quintet_base::error::ErrorObject;
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
 use quintet_ir::TableDef;
 use quintet_ir::partition::Misfit;
+use quintet_ir::schema::CheckKind;
 use quintet_ir::statement::Arbiter;
 
 impl Run<'_> {
@@ -34,6 +35,12 @@ impl Run<'_> {
         for check in &table.checks {
             // NULL passes.
             if self.eval(&check.condition, row)?.as_bool() == Some(false) {
+                if check.kind == CheckKind::OfView {
+                    let message =
+                        format!("new row violates check option for view \"{}\"", check.name);
+                    let state = SqlState::WITH_CHECK_OPTION_VIOLATION;
+                    return Err(SqlError::new(state, message));
+                }
                 let message = format!(
                     "new row for relation \"{}\" violates check constraint \"{}\"",
                     table.name, check.name

@@ -189,8 +189,12 @@ impl Catalog {
                 (RecordKey::ForeignKey(id), None) => {
                     next.foreign_keys.remove(&id);
                 }
-                (RecordKey::View(id), value) => {
-                    replace(&mut next.views, id, value.as_deref())?;
+                (RecordKey::View(id), Some(value)) => {
+                    let record = records::read_view(value)?;
+                    next.views.insert(id, Arc::new(record));
+                }
+                (RecordKey::View(id), None) => {
+                    next.views.remove(&id);
                 }
                 (RecordKey::Comments(number), value) => {
                     replace(&mut next.comments, number, value.as_deref())?;

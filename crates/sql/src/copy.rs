@@ -4,13 +4,14 @@
 //! mean in PostgreSQL, in both their old and their new syntax.  Accepts and ignores: FREEZE.
 //! Does not: files, programs, WHERE (0A000); read or write the data itself.
 
+use crate::catalog::Relation;
 use crate::coerce;
 use crate::command::{Command, CopyFormat, CopyFrom, CopyKind, CopyTo, Planned};
 use crate::ddl::refuse_change;
 use crate::expr::Binder;
-use crate::from::{From, row_target};
+use crate::from::{From, find_named, row_target};
 use crate::generated;
-use crate::insert::{default_of, target_columns};
+use crate::insert::{default_of, listed_columns};
 use crate::join::{join, mark_needed};
 use crate::names::{self, inner, required};
 use crate::output;
@@ -19,7 +20,7 @@ use crate::rewrite::one_row;
 use crate::scope::Output;
 use crate::select::plan_query;
 use pg_query::NodeEnum;
-use pg_query::protobuf::{CopyStmt, DefElem, Node};
+use pg_query::protobuf::{CopyStmt, DefElem, Node, RangeVar};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::plan::Plan;
 use quintet_ir::statement::{Body, Insert, OutputColumn, Procedure};
@@ -70,7 +71,9 @@ pub(crate) fn plan_copy(planner: &Planner, statement: &CopyStmt) -> SqlResult<Pl
 }
 
 fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> SqlResult<CopyFrom> {
-    let table = row_target(planner, required(statement.relation.as_ref())?)?;
+    let relation = required(statement.relation.as_ref())?;
+    refuse_view(planner, relation, true)?;
+    let table = row_target(planner, relation)?;
     planner.need_table(table.relation(), Privileges::INSERT);
     refuse_change(planner.context, table.id)?;
     let triggers = planner.catalog().triggers_of(table.id).iter();
@@ -80,7 +83,7 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
         return Err(SqlError::unsupported(what)
             .hint("INSERT fires triggers; ALTER TABLE … DISABLE TRIGGER lets COPY pass them by."));
     }
-    let mut columns = target_columns(planner, &table, &statement.attlist)?;
+    let mut columns = listed_columns(planner, &table, &statement.attlist)?;
     let is_generated = |column: &usize| table.columns[*column].generated.is_some();
     match statement.attlist.is_empty() {
         true => columns.retain(|column| !is_generated(column)),
@@ -122,11 +125,28 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
     })
 }
 
+/// A view has no rows of its own to be copied.
+fn refuse_view(planner: &Planner, relation: &RangeVar, from: bool) -> SqlResult<()> {
+    let Some(Relation::View(_)) = find_named(planner, relation)? else {
+        return Ok(());
+    };
+    let (word, hint) = match from {
+        true => (
+            "to",
+            "To enable copying to a view, provide an INSTEAD OF INSERT trigger.",
+        ),
+        false => ("from", "Try the COPY (SELECT ...) TO variant."),
+    };
+    let message = format!("cannot copy {word} view \"{}\"", relation.relname);
+    Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message).hint(hint))
+}
+
 fn table_rows(planner: &Planner, statement: &CopyStmt) -> SqlResult<(Plan, Vec<Output>)> {
     let relation = required(statement.relation.as_ref())?;
+    refuse_view(planner, relation, false)?;
     let table = row_target(planner, relation)?;
     planner.need_table(table.relation(), Privileges::SELECT);
-    let mut columns = target_columns(planner, &table, &statement.attlist)?;
+    let mut columns = listed_columns(planner, &table, &statement.attlist)?;
     if statement.attlist.is_empty() {
         columns.retain(|column| table.columns[*column].generated.is_none());
     }

@@ -4,12 +4,13 @@
 //! table's own.  Does not: run anything.
 
 use crate::command::Planned;
-use crate::from::{Doing, From, changed_table};
-use crate::insert::{alias, bind_returning};
+use crate::from::Doing;
+use crate::insert::bind_returning;
 use crate::names::required;
 use crate::output;
 use crate::planner::Planner;
 use crate::subquery::Subqueries;
+use crate::updatable::Target;
 use crate::update::plan_target_rows;
 use crate::with;
 use pg_query::NodeEnum;
@@ -24,9 +25,10 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let whole = || NodeEnum::DeleteStmt(Box::new(statement.clone()));
     let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
-    let table = changed_table(planner, relation, Doing::Delete)?;
-    planner.need_target(table.relation(), Privileges::DELETE);
-    let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
+    let of = Target::find(planner, relation, Doing::Delete)?;
+    of.need(planner, Privileges::DELETE);
+    of.need_below(planner, Privileges::SELECT);
+    let mut from = of.from(relation);
     from.add_items(planner, &statement.using_clause)?;
     let subqueries = Subqueries::new(from.width);
     let where_clause = statement.where_clause.as_deref();
@@ -34,6 +36,7 @@ pub(crate) fn plan_delete(planner: &Planner, statement: &DeleteStmt) -> SqlResul
     let (returning, outputs) =
         bind_returning(planner, &from.scope, statement.returning_clause.as_ref())?;
     let returning = frame.exprs(returning);
+    let table = of.table;
     frame.leave_out(&mut source, table.frame_width(), returning.iter().flatten());
     let source = with::leave_with(planner, before, source)?;
     let delete = Delete {

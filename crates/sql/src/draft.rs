@@ -169,8 +169,7 @@ impl<'p, 'a> Draft<'p, 'a> {
 
     /// Writes a view's record.
     pub fn put_view(&mut self, record: &ViewRecord) -> SqlResult<()> {
-        self.changes
-            .push(records::write(RecordKey::View(record.id), record)?);
+        self.changes.push(records::write_view(record)?);
         Ok(())
     }
 

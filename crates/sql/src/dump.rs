@@ -16,8 +16,8 @@
 use crate::catalog::Catalog;
 use crate::partition::{bound_text, key_text};
 use crate::records::{
-    CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord, TriggerRecord,
-    TypeKind, TypeRecord, ViewColumnRecord, ViewRecord,
+    CheckOption, CheckRecord, ColumnRecord, CommentRecord, ForeignKeyRecord, TableRecord,
+    TriggerRecord, TypeKind, TypeRecord, ViewColumnRecord, ViewRecord,
 };
 use crate::system::{self, triggers::definition_of};
 use crate::temporary::is_temporary;
@@ -129,7 +129,14 @@ impl Catalog {
             let columns = list(view.columns.iter().map(|column| &*column.name));
             let name = qualified(&view.schema, &view.name);
             let text = match self.matview(view.id) {
-                None => format!("CREATE VIEW {name} ({columns}) AS {}", view.text),
+                None => {
+                    let check = match view.check {
+                        CheckOption::None => "",
+                        CheckOption::Local => " WITH LOCAL CHECK OPTION",
+                        CheckOption::Cascaded => " WITH CASCADED CHECK OPTION",
+                    };
+                    format!("CREATE VIEW {name} ({columns}) AS {}{check}", view.text)
+                }
                 Some(_) => format!(
                     "CREATE MATERIALIZED VIEW {name} ({columns}) AS {} WITH NO DATA",
                     view.text

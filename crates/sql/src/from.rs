@@ -12,7 +12,6 @@
 
 use crate::catalog::Relation;
 use crate::coerce;
-use crate::ddl::refuse_change;
 use crate::expr::{Binder, and};
 use crate::function_source::bind_function;
 use crate::join_clause::bind_join;
@@ -23,7 +22,7 @@ use crate::scope::{Output, Scope, ScopeColumn, ScopeTable, TableOid};
 use crate::select::plan_query;
 use crate::system;
 use crate::temporary::is_temporary;
-use crate::view::{bind_view, why_not_updatable};
+use crate::view::bind_view;
 use crate::with::bind_with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Alias, Node, RangeSubselect, RangeVar, SelectStmt};
@@ -298,42 +297,15 @@ pub(crate) fn find_named(planner: &Planner, relation: &RangeVar) -> SqlResult<Op
     Ok(planner.find_relation(schema, &relation.relname))
 }
 
-/// The table whose rows a statement changes. `doing`: as the message for a view has it.
-///
-/// # Errors
-/// `55000` for a view, else as [`target_table`].
-pub(crate) fn changed_table(
-    planner: &Planner,
-    relation: &RangeVar,
-    doing: Doing,
-) -> SqlResult<TableRef> {
-    if let Some(Relation::View(id)) = find_named(planner, relation)? {
-        let (verb, event, event_word) = match doing {
-            Doing::Insert => ("insert into", "inserting into", "INSERT"),
-            Doing::Update => ("update", "updating", "UPDATE"),
-            Doing::Delete => ("delete from", "deleting from", "DELETE"),
-        };
-        let message = format!("cannot {verb} view \"{}\"", relation.relname);
-        return Err(
-            SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .detail(why_not_updatable(planner, id))
-                .hint(format!(
-                    "To enable {event} the view, provide an INSTEAD OF {event_word} trigger or an \
-                 unconditional ON {event_word} DO INSTEAD rule."
-                )),
-        );
-    }
-    let table = row_target(planner, relation)?;
-    refuse_only(planner, relation, &table)?;
-    refuse_change(planner.context, table.id)?;
-    Ok(table)
-}
-
 /// A divided table has no rows of its own, apart from its partitions'.
 ///
 /// # Errors
 /// `0A000`.
-fn refuse_only(planner: &Planner, relation: &RangeVar, table: &TableRef) -> SqlResult<()> {
+pub(crate) fn refuse_only(
+    planner: &Planner,
+    relation: &RangeVar,
+    table: &TableRef,
+) -> SqlResult<()> {
     match table.partitions.is_some() && table.relation() == table.id && !relation.inh {
         true => Err(planner.unsupported("ONLY of a partitioned table", relation.location)),
         false => Ok(()),

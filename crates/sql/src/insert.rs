@@ -14,15 +14,16 @@ use crate::coerce;
 use crate::command::Planned;
 use crate::condition::Hidden;
 use crate::expr::Binder;
-use crate::from::{Doing, From, changed_table};
+use crate::from::Doing;
 use crate::generated;
 use crate::implied::implies;
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
 use crate::rewrite::one_row;
-use crate::scope::{Output, Scope, ScopeTable};
+use crate::scope::{Output, Scope};
 use crate::select::plan_query;
+use crate::updatable::{Target, assigned_twice};
 use crate::update;
 use crate::with;
 use pg_query::NodeEnum;
@@ -43,9 +44,13 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
     let whole = || NodeEnum::InsertStmt(Box::new(statement.clone()));
     let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
-    let table = changed_table(planner, relation, Doing::Insert)?;
-    planner.need_target(table.relation(), Privileges::INSERT);
-    let columns = target_columns(planner, &table, &statement.cols)?;
+    let into = Target::find(planner, relation, Doing::Insert)?;
+    into.need(planner, Privileges::INSERT);
+    let table = TableRef::clone(&into.table);
+    let (columns, beyond) = match statement.cols.is_empty() {
+        true => into.all_columns(),
+        false => (target_columns(planner, &into, &statement.cols)?, None),
+    };
     let overriding = statement.r#override();
     let (source, values) = match statement.select_stmt.as_deref() {
         None => (one_row(), defaults(&table)),
@@ -53,10 +58,11 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
             let Some(NodeEnum::SelectStmt(select)) = inner(node) else {
                 return Err(SqlError::internal("INSERT from no query"));
             };
-            let target = Target {
+            let target = Into {
                 planner,
                 table: &table,
                 columns: &columns,
+                beyond: beyond.as_ref(),
                 listed: !statement.cols.is_empty(),
                 overriding,
             };
@@ -70,12 +76,15 @@ pub(crate) fn plan_insert(planner: &Planner, statement: &InsertStmt) -> SqlResul
     let source = with::leave_with(planner, before, source)?;
     let (source, values) = generated::in_insert(&table, source, values);
     let conflict = match statement.on_conflict_clause.as_deref() {
-        Some(clause) => on_conflict(planner, &table, relation, clause)?,
+        Some(clause) => on_conflict(planner, &into, relation, clause)?,
         None => None,
     };
+    if into.is_view() && statement.returning_clause.is_some() {
+        into.need(planner, Privileges::SELECT);
+    }
     let (returning, outputs) = bind_returning(
         planner,
-        &From::of_table(&table, alias(relation), relation.alias.is_none()).scope,
+        &into.from(relation).scope,
         statement.returning_clause.as_ref(),
     )?;
     let insert = Insert {
@@ -124,16 +133,33 @@ fn refuse_own_reads(insert: &Insert) -> SqlResult<()> {
     }
 }
 
-/// The name a target table goes by.
-pub(crate) fn alias(relation: &RangeVar) -> &str {
-    relation
-        .alias
-        .as_ref()
-        .map_or(&relation.relname, |alias| &alias.aliasname)
+/// The column numbers of an INSERT's column list.
+fn target_columns(planner: &Planner, into: &Target, nodes: &[Node]) -> SqlResult<Vec<usize>> {
+    let mut columns = Vec::with_capacity(nodes.len());
+    let mut names = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let Some(NodeEnum::ResTarget(target)) = inner(node) else {
+            return Err(SqlError::internal("a column list of no names"));
+        };
+        let (name, location) = (target.name.as_str(), target.location);
+        if !target.indirection.is_empty() {
+            return Err(planner.unsupported("a part of a column as a target", location));
+        }
+        let number = into.column(planner, name, location, Doing::Insert)?;
+        if names.contains(&name) {
+            return Err(listed_twice(planner, name, location));
+        }
+        if columns.contains(&number) {
+            return Err(assigned_twice(&into.table, number));
+        }
+        names.push(name);
+        columns.push(number);
+    }
+    Ok(columns)
 }
 
-/// The column numbers of an INSERT's or COPY's column list; all of them if there is none.
-pub(crate) fn target_columns(
+/// The column numbers of COPY's column list; all of them if there is none.
+pub(crate) fn listed_columns(
     planner: &Planner,
     table: &TableDef,
     nodes: &[Node],
@@ -142,27 +168,19 @@ pub(crate) fn target_columns(
         return Ok(table.visible_columns().map(|(number, _)| number).collect());
     }
     let mut columns = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let (name, location) = match inner(node) {
-            Some(NodeEnum::ResTarget(target)) => {
-                if !target.indirection.is_empty() {
-                    return Err(
-                        planner.unsupported("a part of a column as a target", target.location)
-                    );
-                }
-                (target.name.as_str(), target.location)
-            }
-            Some(NodeEnum::String(string)) => (string.sval.as_str(), -1),
-            _ => return Err(SqlError::internal("a column list of no names")),
-        };
-        let number = column_number(planner, table, name, location)?;
+    for name in names::strings(nodes) {
+        let number = column_number(planner, table, name, -1)?;
         if columns.contains(&number) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(planner.error(SqlState::DUPLICATE_COLUMN, message, location));
+            return Err(listed_twice(planner, name, -1));
         }
         columns.push(number);
     }
     Ok(columns)
+}
+
+fn listed_twice(planner: &Planner, name: &str, location: i32) -> SqlError {
+    let message = format!("column \"{name}\" specified more than once");
+    planner.error(SqlState::DUPLICATE_COLUMN, message, location)
 }
 
 /// The number of a column to be assigned.
@@ -203,16 +221,18 @@ fn is_plain_values(select: &SelectStmt) -> bool {
 }
 
 /// Where rows go.
-struct Target<'t, 'a> {
+struct Into<'t, 'a> {
     planner: &'t Planner<'a>,
     table: &'t TableRef,
     columns: &'t [usize],
+    /// What a value behind those says, if it does not say that there are too many.
+    beyond: Option<&'t (usize, SqlError)>,
     /// The columns were listed by the user.
     listed: bool,
     overriding: OverridingKind,
 }
 
-impl Target<'_, '_> {
+impl Into<'_, '_> {
     fn values(&self, select: &SelectStmt) -> SqlResult<(Plan, Vec<Expr>)> {
         let mut rows = Vec::with_capacity(select.values_lists.len());
         for node in &select.values_lists {
@@ -276,6 +296,11 @@ impl Target<'_, '_> {
     }
 
     fn check_width(&self, given: usize, location: i32) -> SqlResult<()> {
+        if let Some((total, error)) = self.beyond
+            && (self.columns.len() + 1..=*total).contains(&given)
+        {
+            return Err(error.clone());
+        }
         let message = if given > self.columns.len() {
             "INSERT has more expressions than target columns"
         } else if given < self.columns.len() && self.listed {
@@ -377,14 +402,14 @@ pub(crate) fn bind_returning(
 
 fn on_conflict(
     planner: &Planner,
-    table: &TableRef,
+    into: &Target,
     relation: &RangeVar,
     clause: &OnConflictClause,
 ) -> SqlResult<Option<OnConflict>> {
     let arbiter = match clause.infer.as_deref() {
         Some(infer) => {
-            planner.need_table(table.relation(), Privileges::SELECT);
-            Some(arbiter(planner, table, infer)?)
+            into.need(planner, Privileges::SELECT);
+            Some(arbiter(planner, into, infer)?)
         }
         None => None,
     };
@@ -398,16 +423,16 @@ fn on_conflict(
                     clause.location,
                 ));
             }
-            planner.need_table(table.relation(), Privileges::UPDATE);
+            into.need(planner, Privileges::UPDATE);
             // The old row's frame, then the proposed row's columns.
-            let mut scope = From::of_table(table, alias(relation), relation.alias.is_none()).scope;
-            let width = table.frame_width();
+            let mut scope = into.from(relation).scope;
+            let width = into.table.frame_width();
             // `excluded` is in sight by its name only.
             let visible = scope.visible.len();
-            scope.add(ScopeTable::of_table(table, "excluded", None, width));
+            scope.add(into.in_sight("excluded", None, width));
             scope.visible.truncate(visible);
             let assignments =
-                update::bind_assignments(planner, table, &scope, None, &clause.target_list)?;
+                update::bind_assignments(planner, into, &scope, None, &clause.target_list)?;
             let filter = match clause.where_clause.as_deref() {
                 Some(node) => Some(Binder::new(planner, &scope, "WHERE").condition(node)?),
                 None => None,
@@ -423,9 +448,14 @@ fn on_conflict(
 }
 
 /// The unique key that ON CONFLICT names.
-fn arbiter(planner: &Planner, table: &TableDef, infer: &InferClause) -> SqlResult<Arbiter> {
+fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<Arbiter> {
+    let table = &*into.table;
     if !infer.conname.is_empty() {
         let name = &infer.conname;
+        if let Some(view) = into.view() {
+            let message = format!("constraint \"{name}\" for table \"{view}\" does not exist");
+            return Err(planner.error(SqlState::UNDEFINED_OBJECT, message, infer.location));
+        }
         if table
             .primary_key
             .as_ref()
@@ -448,7 +478,8 @@ fn arbiter(planner: &Planner, table: &TableDef, infer: &InferClause) -> SqlResul
             });
     }
     let mut wanted = Vec::with_capacity(infer.index_elems.len());
-    let scope = Scope::of_table(table);
+    let mut scope = Scope::empty();
+    scope.add(into.in_sight(&table.name, None, 0));
     let none = || {
         SqlError::new(
             SqlState::INVALID_COLUMN_REFERENCE,
@@ -460,12 +491,8 @@ fn arbiter(planner: &Planner, table: &TableDef, infer: &InferClause) -> SqlResul
             Some(NodeEnum::IndexElem(element))
                 if element.expr.is_none() && element.opclass.is_empty() =>
             {
-                wanted.push(column_number(
-                    planner,
-                    table,
-                    &element.name,
-                    infer.location,
-                )?);
+                let named = into.named(planner, &element.name, infer.location)?;
+                wanted.push(named.ok_or_else(none)?);
             }
             Some(NodeEnum::IndexElem(element)) if element.opclass.is_empty() => {
                 let node = required(element.expr.as_deref())?;

@@ -32,7 +32,7 @@
 //! | `group`, `grouping_sets`, `within_group`, `distinct`, `window` | what queries make of several rows |
 //! | `insert`, `update`, `delete`, `copy` | statements that change rows |
 //! | `sets`, `expanded` | sets in select lists |
-//! | `view` | views, where they are used |
+//! | `view`, `updatable` | views, where they are used; where rows are changed through them |
 //! | `ddl`, `draft` | schema changes |
 //! | `role` | roles, owners and privileges |
 //! | `plpgsql` | bodies of stored procedures, as a tree |
@@ -106,6 +106,7 @@ mod temporary;
 mod tree;
 mod types;
 mod unnest;
+mod updatable;
 mod update;
 mod user_type;
 mod utility;

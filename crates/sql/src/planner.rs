@@ -493,11 +493,34 @@ impl<'a> Planner<'a> {
     /// A view is read: what its query needs, its owner must have.
     pub fn need_view(&self, view: TableId, inside: Vec<Need>) {
         self.need_table(view, Privileges::SELECT);
+        self.need_of_view(view, inside);
+    }
+
+    /// Who owns a relation.
+    pub fn owner_of(&self, relation: TableId) -> RoleId {
         let object = Object {
             kind: ObjectKind::Table,
-            number: view.0,
+            number: relation.0,
         };
-        let owner = self.catalog().roles().access_of(object).owner;
+        self.catalog().roles().access_of(object).owner
+    }
+
+    /// Another needs privileges on a relation: who owns the view that it is below.
+    pub fn need_as(&self, role: RoleId, relation: TableId, privileges: Privileges) {
+        let object = Object {
+            kind: ObjectKind::Table,
+            number: relation.0,
+        };
+        self.needs.borrow_mut().push(Need {
+            object,
+            privileges,
+            role: Some(role),
+        });
+    }
+
+    /// What a view's expressions need, its owner must have.
+    pub fn need_of_view(&self, view: TableId, inside: Vec<Need>) {
+        let owner = self.owner_of(view);
         let owned = inside.into_iter().map(|need| Need {
             role: need.role.or(Some(owner)),
             ..need

@@ -6,9 +6,9 @@
 //!
 //! | key | | record |
 //! |---|---|---|
-//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 16 type, 32 role, 33 owner and privileges of an object | |
+//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
-//! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of routines 2 (1 lacks `altered`) |
+//! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 2 (1 lacks what is behind the struct: `check`), of routines 2 (1 lacks `altered`) |
 //! | | | rest: postcard of the struct below |
 //!
 //! Tables, indexes, sequences, routines and spaces take their numbers from one counter, which never goes
@@ -26,12 +26,14 @@ use quintet_ir::{Elements, Object, ObjectKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version of every record written now, but those of tables and sequences.
+/// Version of every record written now, but those of tables, sequences, views and routines.
 const VERSION: u8 = 1;
 /// Version of a sequence's record: since it has a `cache`.
 const SEQUENCE_VERSION: u8 = 3;
 /// Version of a sequence's record since it has a `counter`.
 const COUNTER_VERSION: u8 = 2;
+/// Version of a view's record: since its `check` is behind it.
+const VIEW_VERSION: u8 = 2;
 /// Version of a table's record: since its `more` has `nulls_equal`, and an index may be inverted.
 const TABLE_VERSION: u8 = 6;
 /// Version of a table's record since its `more` has `shown` and `collations`.
@@ -293,6 +295,29 @@ pub(crate) struct ViewRecord {
     pub columns: Vec<ViewColumnRecord>,
     /// Tables and views it names, with the places of their columns that it names.
     pub uses: Vec<(TableId, Vec<usize>)>,
+    /// Written behind the others, and not for a materialized view.
+    #[serde(skip)]
+    pub check: CheckOption,
+}
+
+/// WITH CHECK OPTION.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum CheckOption {
+    #[default]
+    None,
+    Local,
+    Cascaded,
+}
+
+impl CheckOption {
+    /// What it is called among the options of a view.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            CheckOption::None => None,
+            CheckOption::Local => Some("local"),
+            CheckOption::Cascaded => Some("cascaded"),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -596,6 +621,15 @@ pub(crate) fn write_sequence(record: &SequenceRecord) -> SqlResult<CatalogChange
     write_as(SEQUENCE_VERSION, RecordKey::Sequence(record.id), record)
 }
 
+/// A view's record as a change that writes it.
+pub(crate) fn write_view(record: &ViewRecord) -> SqlResult<CatalogChange> {
+    write_as(
+        VIEW_VERSION,
+        RecordKey::View(record.id),
+        &(record, record.check),
+    )
+}
+
 /// A table's record as a change that writes it.
 pub(crate) fn write_table(record: &TableRecord) -> SqlResult<CatalogChange> {
     write_as(TABLE_VERSION, RecordKey::Table(record.id), record)
@@ -643,6 +677,18 @@ pub(crate) fn read_routine(value: &[u8]) -> SqlResult<RoutineRecord> {
             let added = postcard::to_allocvec(&Vec::<String>::new()).map_err(SqlError::internal)?;
             let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
+        }
+        other => read(other),
+    }
+}
+
+/// Reads a view's record of any version.
+pub(crate) fn read_view(value: &[u8]) -> SqlResult<ViewRecord> {
+    match value {
+        [VIEW_VERSION, body @ ..] => {
+            let (record, check): (ViewRecord, CheckOption) =
+                postcard::from_bytes(body).map_err(|_| damaged("unreadable body"))?;
+            Ok(ViewRecord { check, ..record })
         }
         other => read(other),
     }
@@ -866,6 +912,29 @@ mod tests {
         first[0] = VERSION;
         assert_eq!(read_table(&first).unwrap(), record);
         assert!(read_table(&first[..4]).is_err());
+    }
+
+    #[test]
+    fn views_without_a_check_option_are_read() {
+        let record = ViewRecord {
+            id: TableId(7),
+            schema: "public".into(),
+            name: "v".into(),
+            path: "public".into(),
+            text: "SELECT 1 AS x".into(),
+            columns: Vec::new(),
+            uses: Vec::new(),
+            check: CheckOption::Local,
+        };
+        let value = write_view(&record).unwrap().value.unwrap();
+        assert_eq!(read_view(&value).unwrap(), record);
+        let mut first = value[..value.len() - 1].to_vec();
+        first[0] = VERSION;
+        let before = ViewRecord {
+            check: CheckOption::None,
+            ..record
+        };
+        assert_eq!(read_view(&first).unwrap(), before);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use quintet_base::{SqlResult, SqlType};
 use quintet_ir::Expr;
 use quintet_ir::cast::CastContext;
 use quintet_ir::schema::{
-    CheckDef, ColumnDef, Identity, IndexDef, PrimaryKey, SequenceDef, TableDef,
+    CheckDef, CheckKind, ColumnDef, Identity, IndexDef, PrimaryKey, SequenceDef, TableDef,
 };
 
 /// A sequence from its record.
@@ -134,7 +134,7 @@ pub(crate) fn table(catalog: &Catalog, record: &TableRecord) -> SqlResult<TableD
                 condition,
                 text: String::new(),
                 validated: true,
-                of_domain: true,
+                kind: CheckKind::OfDomain,
             });
         }
     }
@@ -197,7 +197,7 @@ fn check(planner: &Planner, scope: &Scope, record: &CheckRecord) -> SqlResult<Ch
         condition,
         text: record.text.clone(),
         validated: true,
-        of_domain: false,
+        kind: CheckKind::Own,
     })
 }
 

@@ -238,6 +238,11 @@ pub(crate) fn relation_oid(schema: &str, name: &str) -> Option<u32> {
     layout::find(schema, name).map(|layout| layout.oid)
 }
 
+/// True for the number of one that is no view.
+pub(crate) fn is_system_table(number: u32) -> bool {
+    layout::all().any(|layout| layout.oid == number && layout.kind == "r")
+}
+
 /// The number of the index of a table's primary key.
 pub(crate) fn primary_key_oid(table: TableId) -> u32 {
     table.0 + 1

@@ -6,21 +6,22 @@
 use crate::coerce;
 use crate::command::Planned;
 use crate::expr::Binder;
-use crate::from::{Doing, From, changed_table};
+use crate::from::{Doing, From};
 use crate::generated;
-use crate::insert::{alias, bind_returning, column_number, default_of};
+use crate::insert::{bind_returning, default_of};
 use crate::join::{join, mark_needed};
 use crate::names::{self, inner, required};
 use crate::output;
 use crate::planner::Planner;
 use crate::scope::Scope;
 use crate::subquery::Subqueries;
+use crate::updatable::{Target, assigned_twice};
 use crate::with;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{MultiAssignRef, Node, ResTarget, SubLink, UpdateStmt};
 use quintet_base::{SqlError, SqlResult, SqlState};
 use quintet_ir::plan::Plan;
-use quintet_ir::schema::{ColumnDef, Identity, TableDef};
+use quintet_ir::schema::{ColumnDef, Identity};
 use quintet_ir::statement::Update;
 use quintet_ir::{Expr, Privileges, Statement};
 use std::collections::BTreeSet;
@@ -31,14 +32,15 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
     let whole = || NodeEnum::UpdateStmt(Box::new(statement.clone()));
     let before = with::enter_with(planner, statement.with_clause.as_ref(), &whole)?;
     let relation = required(statement.relation.as_ref())?;
-    let table = changed_table(planner, relation, Doing::Update)?;
-    planner.need_target(table.relation(), Privileges::UPDATE);
-    let mut from = From::of_table(&table, alias(relation), relation.alias.is_none());
+    let of = Target::find(planner, relation, Doing::Update)?;
+    of.need(planner, Privileges::UPDATE);
+    of.need_below(planner, Privileges::SELECT);
+    let mut from = of.from(relation);
     from.add_items(planner, &statement.from_clause)?;
     let subqueries = Subqueries::new(from.width);
     let assignments = bind_assignments(
         planner,
-        &table,
+        &of,
         &from.scope,
         Some(&subqueries),
         &statement.target_list,
@@ -54,10 +56,10 @@ pub(crate) fn plan_update(planner: &Planner, statement: &UpdateStmt) -> SqlResul
     let returning = frame.exprs(returning);
     let values = assignments.iter().map(|(_, value)| value);
     let looked_at = values.chain(returning.iter().flatten());
-    frame.leave_out(&mut source, table.frame_width(), looked_at);
+    frame.leave_out(&mut source, of.table.frame_width(), looked_at);
     let source = with::leave_with(planner, before, source)?;
     let update = Update {
-        table,
+        table: of.table,
         source,
         assignments,
         returning,
@@ -160,7 +162,7 @@ pub(crate) fn plan_target_rows(
 /// Binds `column = value, …` over a scope.
 pub(crate) fn bind_assignments(
     planner: &Planner,
-    table: &TableDef,
+    of: &Target,
     scope: &Scope,
     subqueries: Option<&Subqueries>,
     nodes: &[Node],
@@ -178,15 +180,18 @@ pub(crate) fn bind_assignments(
         if !target.indirection.is_empty() {
             return Err(planner.unsupported("a part of a column as a target", target.location));
         }
-        let number = column_number(planner, table, &target.name, target.location)?;
+        let number = of.column(planner, &target.name, target.location, Doing::Update)?;
         if assignments.iter().any(|(other, _)| *other == number) {
-            let message = format!("multiple assignments to same column \"{}\"", target.name);
-            return Err(planner.error(SqlState::SYNTAX_ERROR, message, target.location));
+            let twice = assigned_twice(&of.table, number);
+            return Err(match of.is_view() {
+                true => twice,
+                false => planner.at(target.location)(twice),
+            });
         }
-        let value = bind_value(&binder, table, (number, target), &mut rows)?;
+        let value = bind_value(&binder, of, (number, target), &mut rows)?;
         assignments.push((number, value));
     }
-    generated::in_update(table, &mut assignments)?;
+    generated::in_update(&of.table, &mut assignments)?;
     Ok(assignments)
 }
 
@@ -195,11 +200,11 @@ type SelectedRow = Option<Vec<Expr>>;
 
 fn bind_value(
     binder: &Binder,
-    table: &TableDef,
+    of: &Target,
     (number, target): (usize, &ResTarget),
     selected: &mut SelectedRow,
 ) -> SqlResult<Expr> {
-    let column = &table.columns[number];
+    let column = &of.table.columns[number];
     let value = required(target.val.as_deref())?;
     if let Some(NodeEnum::MultiAssignRef(reference)) = inner(value)
         && let Some(NodeEnum::SubLink(link)) = reference.source.as_deref().and_then(inner)
@@ -214,10 +219,16 @@ fn bind_value(
         Some(NodeEnum::MultiAssignRef(reference)) => row_part(binder, reference, target.location)?,
         _ => value,
     };
-    if let Some(NodeEnum::SetToDefault(_)) = inner(value) {
+    if let Some(NodeEnum::SetToDefault(_)) = inner(value)
+        && !of.is_view()
+    {
         return Ok(default_of(column));
     }
     refuse_identity(binder.planner, column, target.location)?;
+    if let Some(NodeEnum::SetToDefault(_)) = inner(value) {
+        // A view's column has no default of its own.
+        return Ok(Expr::null(column.ty));
+    }
     let here = binder.planner.at(names::location(value));
     let bound = binder.bind(value)?;
     coerce::assign(

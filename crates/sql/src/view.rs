@@ -2,7 +2,7 @@
 //!
 //! Relies on: the text that CREATE VIEW kept, in which `*` is written out; `select`.  Promises: a view is a subselect
 //! where its name stands, planned by itself: names in it mean what they meant when it was made, whatever is in sight
-//! around it.  Does not: change rows through a view (55000); see [decision 36].
+//! around it.  Does not: change rows through a view (`updatable`); see [decision 36].
 //!
 //! [decision 36]: ../../../docs/decisions/0036-views-are-kept-as-text.md
 
@@ -23,7 +23,7 @@ use pg_query::protobuf::{
     SortByNulls,
 };
 use pg_query::{NodeEnum, NodeRef};
-use quintet_base::{SqlError, SqlResult, SqlState, TableId};
+use quintet_base::{SqlError, SqlResult, SqlState};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ pub(crate) fn context_of<'a>(outer: &PlanContext<'a>, path: &'a str) -> PlanCont
 }
 
 /// The same for a view that is there: one that is not temporary means no temporary tables.
-fn context_within<'a>(outer: &PlanContext<'a>, view: &'a ViewRecord) -> PlanContext<'a> {
+pub(crate) fn context_within<'a>(outer: &PlanContext<'a>, view: &'a ViewRecord) -> PlanContext<'a> {
     let context = context_of(outer, &view.path);
     let temporary = match is_temporary(&view.schema) {
         true => outer.user.temporary,
@@ -492,36 +492,4 @@ fn join_text(
         true => text,
         false => format!("({text})"),
     })
-}
-
-/// Why rows cannot be changed through a view, in PostgreSQL's words where it has them.
-pub(crate) fn why_not_updatable(planner: &Planner, id: TableId) -> &'static str {
-    const SIMPLE: &str = "Quintet changes no rows through views.";
-    let view = planner.catalog().view(id);
-    let Some(select) = view.and_then(|view| query_of(view).ok()) else {
-        return SIMPLE;
-    };
-    if !select.distinct_clause.is_empty() {
-        "Views containing DISTINCT are not automatically updatable."
-    } else if !select.group_clause.is_empty() {
-        "Views containing GROUP BY are not automatically updatable."
-    } else if select.having_clause.is_some() {
-        "Views containing HAVING are not automatically updatable."
-    } else if !matches!(
-        select.op(),
-        SetOperation::SetopNone | SetOperation::Undefined
-    ) {
-        "Views containing UNION, INTERSECT, or EXCEPT are not automatically updatable."
-    } else if select.with_clause.is_some() {
-        "Views containing WITH are not automatically updatable."
-    } else if select.limit_count.is_some() || select.limit_offset.is_some() {
-        "Views containing LIMIT or OFFSET are not automatically updatable."
-    } else if !matches!(
-        select.from_clause.as_slice(),
-        [one] if matches!(inner(one), Some(NodeEnum::RangeVar(_)))
-    ) {
-        "Views that do not select from a single table or view are not automatically updatable."
-    } else {
-        SIMPLE
-    }
 }

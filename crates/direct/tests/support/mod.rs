@@ -12,7 +12,7 @@ use quintet_dc::{DataComponent, MemoryMedium, MemoryStore};
 use quintet_direct::{Context, Direct, Run, STATEMENT_MEMORY_MAX, Stop};
 use quintet_ir::fold::DetachedHost;
 use quintet_ir::plan::{JoinKind, KeyBound, LockStrength, LockTarget, LockWait, SortKey};
-use quintet_ir::schema::{CheckDef, PrimaryKey, TableRef};
+use quintet_ir::schema::{CheckDef, CheckKind, PrimaryKey, TableRef};
 use quintet_ir::statement::{Body, Delete, Insert, Update};
 use quintet_ir::{
     Access, ColumnDef, CompareOp, Expr, Host, IndexDef, KeyRange, Path, Plan, Procedure,
@@ -143,7 +143,7 @@ impl TableExt for TableDef {
             condition,
             text: String::new(),
             validated: true,
-            of_domain: false,
+            kind: CheckKind::Own,
         });
         self
     }

@@ -6,8 +6,8 @@
 use super::{Function, builtin as new, fail, int, str};
 use crate::eval::Host;
 use quintet_base::SqlType::{
-    Bool, Int4, Int4Array, Int8, InternalChar, Name, Numeric as Decimal, Oid, OidVector, RegClass,
-    RegNamespace, RegProc, RegProcedure, RegRole, RegType, Text, TextArray, Unknown,
+    Bool, Int2, Int4, Int4Array, Int8, InternalChar, Name, Numeric as Decimal, Oid, OidVector,
+    RegClass, RegNamespace, RegProc, RegProcedure, RegRole, RegType, Text, TextArray, Unknown,
 };
 use quintet_base::value::Array;
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Value};
@@ -151,6 +151,8 @@ asked! {
     "pg_database_size"(Name) Int8;
     "oidvectortypes"(OidVector) Text;
     "pg_relation_is_publishable"(RegClass) Bool;
+    "pg_relation_is_updatable"(RegClass, Bool) Int4;
+    "pg_column_is_updatable"(RegClass, Int2, Bool) Bool;
     "pg_get_partkeydef"(Oid) Text;
     "pg_get_partition_constraintdef"(Oid) Text;
     "pg_partition_root"(RegClass) RegClass;

@@ -7,7 +7,7 @@ use crate::dice::Dice;
 use crate::exprs::{Exprs, assigned};
 use quintet_base::row::RowLayout;
 use quintet_base::{IndexId, SpaceId, SqlType, TableId, TypeMod};
-use quintet_ir::schema::{CheckDef, PrimaryKey, TableRef};
+use quintet_ir::schema::{CheckDef, CheckKind, PrimaryKey, TableRef};
 use quintet_ir::statement::{Insert, Statement};
 use quintet_ir::{ColumnDef, Elements, Expr, IndexDef, Plan, TableDef};
 use std::sync::Arc;
@@ -169,7 +169,7 @@ fn check(dice: &mut Dice, table: &mut TableDef) {
         condition,
         text: String::new(),
         validated: true,
-        of_domain: false,
+        kind: CheckKind::Own,
     });
 }
 

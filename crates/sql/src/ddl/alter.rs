@@ -87,6 +87,11 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
     if let Some(planned) = change_owner(planner, statement, relation, tag)? {
         return Ok(planned);
     }
+    if tag == "ALTER VIEW"
+        && let Some(planned) = super::view::alter(planner, relation, &commands)?
+    {
+        return Ok(planned);
+    }
     if commands.iter().all(|command| is_ignored(command.subtype())) {
         return Ok(planner.nothing(tag));
     }

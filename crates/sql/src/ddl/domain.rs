@@ -23,6 +23,7 @@ use pg_query::protobuf::{
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::Expr;
 use quintet_ir::ddl::Work;
+use quintet_ir::schema::CheckKind;
 
 pub(super) fn create(planner: &Planner, statement: &CreateDomainStmt) -> SqlResult<Planned> {
     let mut draft = Draft::new(planner);
@@ -201,7 +202,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterDomainStmt) -> SqlResult
         if verify {
             let table = draft.table_to_be(table.id)?;
             let checks = table.checks.iter().enumerate();
-            let checks = checks.filter(|(_, check)| check.of_domain);
+            let checks = checks.filter(|(_, check)| check.kind == CheckKind::OfDomain);
             let checks = checks.map(|(number, _)| number).collect();
             draft.work(Work::Verify {
                 table,

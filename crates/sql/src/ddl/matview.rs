@@ -15,7 +15,7 @@ use crate::from::find_named;
 use crate::names::{self, inner, required};
 use crate::parse::deparse;
 use crate::planner::{PlanContext, Planner};
-use crate::records::{self, MatviewRecord, RecordKey, ViewColumnRecord, ViewRecord};
+use crate::records::{self, CheckOption, MatviewRecord, RecordKey, ViewColumnRecord, ViewRecord};
 use crate::select::plan_query;
 use crate::temporary::is_temporary;
 use crate::view::{context_of, query_of, write_out_stars};
@@ -66,6 +66,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateTableAsStmt) -> SqlRes
     record.columns = columns(&query.outputs, &names::strings(&into.col_names))?;
     draft.put_table(&record)?;
     let view = ViewRecord {
+        check: CheckOption::None,
         id: record.id,
         schema: schema.clone(),
         name: name.clone(),

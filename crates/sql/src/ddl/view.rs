@@ -2,36 +2,40 @@
 //!
 //! Relies on: `view` for its query, the planner for what the query uses.  Promises: what a view uses cannot go, and a
 //! column of it cannot change its type, before the view has gone; with CASCADE the view goes along.
-//! Does not: WITH CHECK OPTION, recursive views (0A000).
+//! Does not: options but `check_option`, recursive views (0A000).
 
 use super::creation_schema;
 use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
+use crate::from::find_named;
 use crate::names::{self, inner, required};
 use crate::parse::deparse;
 use crate::planner::Planner;
-use crate::records::{ViewColumnRecord, ViewRecord};
+use crate::records::{CheckOption, ViewColumnRecord, ViewRecord};
 use crate::select::plan_query;
 use crate::temporary::is_temporary;
+use crate::updatable::refuse_check;
 use crate::view::{context_of, write_out_stars};
 use pg_query::NodeEnum;
-use pg_query::protobuf::{ViewCheckOption, ViewStmt};
+use pg_query::protobuf::{
+    AlterTableCmd, AlterTableType, Node, RangeVar, ViewCheckOption, ViewStmt,
+};
 use quintet_base::types::format_type;
 use quintet_base::{SqlError, SqlResult, SqlState, TableId};
+use std::sync::Arc;
 
 pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Planned> {
     let relation = required(statement.view.as_ref())?;
     let late = |what| planner.unsupported(what, relation.location);
-    let check = statement.with_check_option();
-    if !matches!(
-        check,
-        ViewCheckOption::NoCheckOption | ViewCheckOption::Undefined
-    ) {
-        return Err(late("WITH CHECK OPTION"));
+    let mut check = CheckOption::None;
+    for node in &statement.options {
+        check = check_option(planner, node, relation.location)?;
     }
-    if !statement.options.is_empty() {
-        return Err(late("options of a view"));
+    match statement.with_check_option() {
+        ViewCheckOption::LocalCheckOption => check = CheckOption::Local,
+        ViewCheckOption::CascadedCheckOption => check = CheckOption::Cascaded,
+        _ => {}
     }
     let Some(NodeEnum::SelectStmt(select)) = statement.query.as_deref().and_then(inner) else {
         return Err(late("a view over this kind of query"));
@@ -122,7 +126,7 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
             ),
         ));
     }
-    draft.put_view(&ViewRecord {
+    let record = ViewRecord {
         id,
         schema,
         name: relation.relname.clone(),
@@ -130,8 +134,84 @@ pub(super) fn create(planner: &Planner, statement: &ViewStmt) -> SqlResult<Plann
         text: deparse(NodeEnum::SelectStmt(select))?,
         columns,
         uses,
-    })?;
+        check,
+    };
+    if check != CheckOption::None {
+        refuse_check(planner, &Arc::new(record.clone()))?;
+    }
+    draft.put_view(&record)?;
     draft.finish("CREATE VIEW")
+}
+
+/// What an option of a view says.
+///
+/// # Errors
+/// `22023` for what it cannot say, `0A000` for another option.
+fn check_option(planner: &Planner, node: &Node, location: i32) -> SqlResult<CheckOption> {
+    let Some(NodeEnum::DefElem(option)) = inner(node) else {
+        return Err(SqlError::internal("an option of no name"));
+    };
+    let name = option.defname.as_str();
+    if name != "check_option" {
+        let what = format!("option {name} of a view");
+        return Err(planner.unsupported(what, location));
+    }
+    let said = option.arg.as_deref().and_then(names::option_text);
+    let said = said.unwrap_or_else(|| "true".to_string());
+    match said.to_ascii_lowercase().as_str() {
+        "local" => Ok(CheckOption::Local),
+        "cascaded" => Ok(CheckOption::Cascaded),
+        _ => {
+            let message = format!("invalid value for enum option \"check_option\": {said}");
+            let error = SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+            Err(error.detail("Valid values are \"local\" and \"cascaded\"."))
+        }
+    }
+}
+
+/// ALTER VIEW … SET (check_option = …) and RESET; `None` if it is something else about the view.
+pub(super) fn alter(
+    planner: &Planner,
+    relation: &RangeVar,
+    commands: &[&AlterTableCmd],
+) -> SqlResult<Option<Planned>> {
+    let view = match find_named(planner, relation)? {
+        Some(Relation::View(id)) => planner.catalog().view(id),
+        _ => None,
+    };
+    let Some(view) = view else {
+        return Ok(None);
+    };
+    planner.must_own_table(view.id)?;
+    let mut changed = ViewRecord::clone(view);
+    for command in commands {
+        let options = command.def.as_deref().and_then(names::list);
+        let options = options.unwrap_or_default();
+        for option in options {
+            changed.check = match command.subtype() {
+                AlterTableType::AtSetRelOptions => {
+                    check_option(planner, option, relation.location)?
+                }
+                AlterTableType::AtResetRelOptions => {
+                    let of_check = matches!(inner(option), Some(NodeEnum::DefElem(option)) if option.defname == "check_option");
+                    match of_check {
+                        true => CheckOption::None,
+                        false => continue,
+                    }
+                }
+                _ => return Ok(None),
+            };
+        }
+        if options.is_empty() {
+            return Ok(None);
+        }
+    }
+    if changed.check != CheckOption::None {
+        refuse_check(planner, &Arc::new(changed.clone()))?;
+    }
+    let mut draft = Draft::new(planner);
+    draft.put_view(&changed)?;
+    draft.finish("ALTER VIEW").map(Some)
 }
 
 /// True if a planner has met temporary tables or views.

@@ -16,7 +16,8 @@
 
 use super::call::any_node;
 use super::embed::{Embedding, Planned};
-use crate::from::target_table;
+use crate::catalog::Relation;
+use crate::from::{find_named, target_table};
 use crate::names::{inner, required};
 use crate::planner::Planner;
 use crate::tree::{node, string};
@@ -24,7 +25,7 @@ use pg_query::protobuf::{
     AConst, AExpr, AExprKind, AStar, Alias, BoolExpr, BoolExprType, CaseExpr, CaseWhen, CmdType,
     ColumnRef, DeleteStmt, FuncCall, InsertStmt, JoinExpr, JoinType, LimitOption, List,
     MergeMatchKind, MergeStmt, MergeWhenClause, Node, NullTest, NullTestType, ParamRef,
-    RangeSubselect, ResTarget, SelectStmt, SetOperation, UpdateStmt, WindowDef, a_const,
+    RangeSubselect, RangeVar, ResTarget, SelectStmt, SetOperation, UpdateStmt, WindowDef, a_const,
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, Value};
@@ -56,6 +57,7 @@ impl Embedding<'_, '_> {
     pub(super) fn merge(&mut self, source: &str, merge: &MergeStmt) -> SqlResult<usize> {
         let planner = Planner::inside(self.context, source, &self.variables);
         let relation = required(merge.relation.as_ref())?;
+        refuse_view(&planner, relation)?;
         let table = target_table(&planner, relation)?;
         if merge.returning_clause.is_some() {
             return Err(planner.unsupported("MERGE … RETURNING", relation.location));
@@ -326,6 +328,22 @@ impl About<'_> {
         });
         all(keys.chain(conditions))
     }
+}
+
+/// PostgreSQL 15 has no MERGE into views, which are updated otherwise.
+fn refuse_view(planner: &Planner, relation: &RangeVar) -> SqlResult<()> {
+    let Some(Relation::Table(id) | Relation::View(id)) = find_named(planner, relation)? else {
+        return Ok(());
+    };
+    let catalog = planner.catalog();
+    let what = match (catalog.view(id), catalog.matview(id)) {
+        (Some(_), _) => "views",
+        (_, Some(_)) => "materialized views",
+        _ => return Ok(()),
+    };
+    let message = format!("cannot execute MERGE on relation \"{}\"", relation.relname);
+    let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+    Err(error.detail(format!("This operation is not supported for {what}.")))
 }
 
 /// The WHEN clauses, each of a kind that PostgreSQL 15 has, and none behind one that takes all.

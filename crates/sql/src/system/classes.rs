@@ -10,7 +10,8 @@ use super::sequences::SEQUENCE_COLUMNS;
 use super::{Definition, OWNER, flag, layout, oid, partitions, schema_oid, short, text};
 use crate::planner::Planner;
 use crate::temporary::is_temporary;
-use quintet_base::Value;
+use quintet_base::value::Array;
+use quintet_base::{SqlType, Value};
 
 pub(super) const RELATIONS: &[Definition] = &[Definition {
     name: "pg_class",
@@ -123,6 +124,8 @@ fn class(planner: &Planner, class: &Class) -> Vec<Value> {
 
 /// The place of `reltype` in a row of `pg_class`.
 const CLASS_TYPE: usize = 3;
+/// That of `reloptions`.
+const CLASS_OPTIONS: usize = 29;
 /// That of `relispartition`.
 const CLASS_IS_PARTITION: usize = 26;
 
@@ -228,7 +231,7 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
         rows.push(row);
     }
     for view in planner.catalog().views() {
-        rows.push(class(
+        let mut row = class(
             planner,
             &Class {
                 oid: view.id.0,
@@ -239,7 +242,14 @@ fn classes(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: view.columns.len(),
                 ..plain
             },
-        ));
+        );
+        if let Some(word) = view.check.word() {
+            row[CLASS_OPTIONS] = Value::Array(Box::new(Array {
+                element: SqlType::Text,
+                values: vec![text(&format!("check_option={word}"))],
+            }));
+        }
+        rows.push(row);
     }
     for made in planner.catalog().user_types() {
         let Some(fields) = made.fields() else {

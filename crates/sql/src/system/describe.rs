@@ -19,6 +19,7 @@ use crate::planner::{PlanContext, Planner};
 use crate::records::ForeignKeyRecord;
 use crate::temporary::is_temporary;
 use crate::types;
+use crate::updatable::{possible, updatable_columns};
 use crate::view::definition;
 use pg_query::NodeEnum;
 use quintet_base::RoleId;
@@ -426,6 +427,20 @@ impl<'c> Known<'c> {
                 named(names.join(", "))
             }
             "pg_get_expr" => text(self.expression(arguments[0], number(1), yes(2))),
+            "pg_relation_is_updatable" => {
+                let planner = self.planner();
+                Value::Int4(possible(&planner, TableId(number(0))))
+            }
+            "pg_column_is_updatable" => {
+                let planner = self.planner();
+                let column = arguments[1]
+                    .as_i64()
+                    .and_then(|n| usize::try_from(n - 1).ok());
+                let last = column.and_then(|column| {
+                    updatable_columns(&planner, TableId(number(0)), column + 1).pop()
+                });
+                Value::Bool(last == Some(true))
+            }
             "pg_get_viewdef" => text(self.view(arguments[0], yes(1))?),
             "obj_description" => {
                 let class = arguments.get(1).and_then(|name| name.as_str());

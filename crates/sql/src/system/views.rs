@@ -8,10 +8,12 @@ use super::indexes::{all_indexes, part_indexes};
 use super::type_layout::{COLLATIONS, collation_of};
 use super::{Definition, Known, flag, layout, text};
 use crate::planner::Planner;
+use crate::records::CheckOption;
 use crate::records::MatviewRecord;
 use crate::records::TypeRecord;
 use crate::records::ViewRecord;
 use crate::temporary::is_temporary;
+use crate::updatable::{ADDS, CHANGES, possible, updatable_columns};
 use crate::view::definition;
 use quintet_base::{SqlType, TypeMod, Value};
 use quintet_ir::ObjectKind;
@@ -187,7 +189,7 @@ pub(super) const INFORMATION: &[Definition] = &[
                     text(&view.schema),
                     text(&view.name),
                     text("VIEW"),
-                    text("NO"),
+                    yes_or_no(possible(planner, view.id) & ADDS == ADDS),
                     text("NO"),
                 ]
             };
@@ -239,8 +241,14 @@ pub(super) const INFORMATION: &[Definition] = &[
                     text(&view.schema),
                     text(&view.name),
                     text(&definition(planner.context, view, false)),
-                    text("NONE"),
+                    text(match view.check {
+                        CheckOption::None => "NONE",
+                        CheckOption::Local => "LOCAL",
+                        CheckOption::Cascaded => "CASCADED",
+                    }),
                 ];
+                let possible = possible(planner, view.id);
+                row.extend([CHANGES, ADDS].map(|all| yes_or_no(possible & all == all)));
                 row.resize(10, text("NO"));
                 row
             };
@@ -422,7 +430,9 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
         }
     }
     for view in planner.catalog().views() {
-        for (column, position) in view.columns.iter().zip(1..) {
+        let updatable = updatable_columns(planner, view.id, view.columns.len());
+        let columns = view.columns.iter().zip(updatable);
+        for ((column, updatable), position) in columns.zip(1..) {
             let listed = Listed {
                 schema: &view.schema,
                 relation: &view.name,
@@ -437,7 +447,7 @@ fn columns(planner: &Planner) -> Vec<Vec<Value>> {
                 sequence: None,
                 domain: None,
                 collation: collation_of(column.ty),
-                updatable: false,
+                updatable,
             };
             rows.push(column_row(planner, &listed));
         }
@@ -511,8 +521,11 @@ pub(super) fn measures(ty: SqlType, modifier: TypeMod) -> Vec<Value> {
     all.map(number).to_vec()
 }
 
+fn yes_or_no(yes: bool) -> Value {
+    text(if yes { "YES" } else { "NO" })
+}
+
 fn column_row(planner: &Planner, column: &Listed) -> Vec<Value> {
-    let yes_or_no = |yes: bool| text(if yes { "YES" } else { "NO" });
     let (schema, name) = super::types::place_of(planner, column.ty);
     let counts = |number: fn(&SequenceDef) -> i64| match column.sequence {
         Some(sequence) => text(&number(sequence).to_string()),

@@ -15,7 +15,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{RangeVar, ResTarget, SetToDefault, UpdateStmt};
 use quintet_base::{SqlError, SqlResult};
 use quintet_ir::ddl::Work;
-use quintet_ir::schema::TableRef;
+use quintet_ir::schema::{CheckKind, TableRef};
 use quintet_ir::{ColumnDef, Expr};
 use std::mem::take;
 
@@ -83,7 +83,7 @@ impl Change<'_, '_, '_> {
         }
         if self.domains {
             let numbered = to.checks.iter().enumerate();
-            let of_domain = numbered.filter(|(_, check)| check.of_domain);
+            let of_domain = numbered.filter(|(_, check)| check.kind == CheckKind::OfDomain);
             checks.extend(of_domain.map(|(number, _)| number));
         }
         if !self.not_null.is_empty() || !checks.is_empty() {
