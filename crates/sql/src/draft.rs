@@ -148,6 +148,28 @@ impl<'p, 'a> Draft<'p, 'a> {
             .transpose()
     }
 
+    /// The sequence of a column, as this change has it so far.
+    pub fn sequence_of(&self, table: TableId, column: usize) -> SqlResult<Option<SequenceRecord>> {
+        let owner = Some((table, column));
+        for change in self.changes.iter().rev() {
+            let RecordKey::Sequence(_) = RecordKey::decode(&change.key)? else {
+                continue;
+            };
+            let Some(value) = change.value.as_deref() else {
+                continue;
+            };
+            let record = records::read_sequence(value)?;
+            if record.owned_by == owner && !self.has_dropped(RecordKey::Sequence(record.id)) {
+                return Ok(Some(record));
+            }
+        }
+        let mut all = self.planner.catalog().sequences();
+        let found = all.find(|sequence| {
+            sequence.owned_by == owner && !self.has_dropped(RecordKey::Sequence(sequence.id))
+        });
+        Ok(found.map(|sequence| stored::sequence_record(sequence)))
+    }
+
     /// Writes a sequence's record.
     pub fn put_sequence(&mut self, record: &SequenceRecord) -> SqlResult<()> {
         self.changes.push(records::write_sequence(record)?);

@@ -22,6 +22,7 @@ mod column;
 mod column_type;
 mod constraint;
 mod finish;
+mod identity;
 
 use super::constraint::Constraints;
 use super::{partition, record_of, trigger};
@@ -261,6 +262,8 @@ impl<'d, 'p, 'a> Change<'d, 'p, 'a> {
             AtDropConstraint => self.drop_constraint(command),
             AtAlterColumnType => self.alter_type(command),
             AtAddIdentity => self.add_identity(command),
+            AtSetIdentity => self.set_identity(command),
+            AtDropIdentity => self.drop_identity(command),
             AtValidateConstraint => self.validate_constraint(command),
             AtAlterConstraint => self.alter_constraint(command),
             other if trigger::switch(self.draft, &self.table, other, &command.name)? => Ok(()),
@@ -276,8 +279,6 @@ fn describe(kind: AlterTableType) -> &'static str {
     use AlterTableType::*;
     match kind {
         AtAddIdentity => "ADD GENERATED AS IDENTITY",
-        AtSetIdentity => "SET GENERATED",
-        AtDropIdentity => "DROP IDENTITY",
         AtDropExpression | AtSetExpression => "SET or DROP EXPRESSION",
         AtSetAccessMethod => "SET ACCESS METHOD",
         AtSetTableSpace => "SET TABLESPACE",

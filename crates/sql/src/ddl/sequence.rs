@@ -10,7 +10,7 @@ use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
-use crate::records::TableRecord;
+use crate::records::{SequenceRecord, TableRecord};
 use crate::types;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AlterSeqStmt, CreateSeqStmt, Node};
@@ -361,28 +361,44 @@ pub(super) fn alter(planner: &Planner, statement: &AlterSeqStmt) -> SqlResult<Pl
     let options = read(planner, &statement.options)?;
     let mut draft = Draft::new(planner);
     let record = changed_sequence(planner, id, |_| {})?;
-    let mut sequence = crate::stored::sequence(record);
-    define(&mut sequence, &options, false)?;
-    if options.owned_by.is_some() {
-        sequence.owned_by = owner(planner, schema, &options)?;
-    }
-    if let Some(restart) = options.restart {
-        let next = restart.unwrap_or(sequence.start);
-        if next < sequence.min {
-            let min = sequence.min;
-            return Err(invalid(format!(
-                "RESTART value ({next}) cannot be less than MINVALUE ({min})"
-            )));
-        }
-        if next > sequence.max {
-            let max = sequence.max;
-            return Err(invalid(format!(
-                "RESTART value ({next}) cannot be greater than MAXVALUE ({max})"
-            )));
-        }
-        draft.restart_sequence(&mut sequence, next)?;
-    } else {
-        draft.put_sequence(&crate::stored::sequence_record(&sequence))?;
-    }
+    let owned_by = match options.owned_by {
+        Some(_) => owner(planner, schema, &options)?,
+        None => record.owned_by,
+    };
+    put(&mut draft, SequenceRecord { owned_by, ..record }, &options)?;
     draft.finish(TAG)
+}
+
+/// Changes a sequence as these options say.
+///
+/// # Errors
+/// `42601` for an option that says what the sequence is, and as ALTER SEQUENCE.
+pub(super) fn redefine(draft: &mut Draft, record: SequenceRecord, nodes: &[Node]) -> SqlResult<()> {
+    let options = read(draft.planner, nodes)?;
+    if options.name.is_some() {
+        let message = "invalid sequence option SEQUENCE NAME";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
+    put(draft, record, &options)
+}
+
+fn put(draft: &mut Draft, record: SequenceRecord, options: &Options) -> SqlResult<()> {
+    let mut sequence = crate::stored::sequence(record);
+    define(&mut sequence, options, false)?;
+    let Some(restart) = options.restart else {
+        return draft.put_sequence(&crate::stored::sequence_record(&sequence));
+    };
+    let next = restart.unwrap_or(sequence.start);
+    let (min, max) = (sequence.min, sequence.max);
+    if next < min {
+        return Err(invalid(format!(
+            "RESTART value ({next}) cannot be less than MINVALUE ({min})"
+        )));
+    }
+    if next > max {
+        return Err(invalid(format!(
+            "RESTART value ({next}) cannot be greater than MAXVALUE ({max})"
+        )));
+    }
+    draft.restart_sequence(&mut sequence, next)
 }
