@@ -116,7 +116,8 @@ impl Walk<'_> {
                 self.follow_from((references, key.child), Fate::Removed, sides, turns);
             }
             _ => {
-                let set: Columns = key.columns.iter().copied().collect();
+                let made = child.generated_from(&key.columns);
+                let set: Columns = key.columns.iter().copied().chain(made).collect();
                 let kept = |pins: &Vec<Pin>| -> Vec<Pin> {
                     let others = pins.iter().filter(|pin| !set.contains(&pin.column));
                     others.cloned().collect()

@@ -384,8 +384,14 @@ fn changed(
     };
     let assigned = key.assigned(child, parent, &mut default)?;
     let mut new = row.to_vec();
+    let columns: Vec<usize> = assigned.iter().map(|(column, _)| *column).collect();
     for (column, value) in assigned {
         new[column] = value;
+    }
+    for column in child.generated_from(&columns) {
+        if let Some(expr) = &child.columns[column].generated {
+            new[column] = env.eval_plain(expr, &new)?;
+        }
     }
     Ok(new)
 }

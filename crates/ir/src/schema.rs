@@ -247,6 +247,25 @@ impl TableDef {
             .position(|c| !c.dropped && !c.hidden && c.name == name)
     }
 
+    /// The generated columns that are other ones when these are, hidden ones included, in an order in which they can be
+    /// computed: only hidden ones are made of generated ones.
+    pub fn generated_from(&self, columns: &[usize]) -> Vec<usize> {
+        let mut changed = columns.to_vec();
+        for hidden in [false, true] {
+            let all = self.columns.iter().enumerate();
+            for (number, column) in all.filter(|(_, c)| c.hidden == hidden && !c.dropped) {
+                let mut used = Vec::new();
+                if let Some(expr) = &column.generated {
+                    expr.collect_columns(&mut used);
+                }
+                if used.iter().any(|column| changed.contains(column)) {
+                    changed.push(number);
+                }
+            }
+        }
+        changed.split_off(columns.len())
+    }
+
     /// True if it is there for one session only.
     pub fn is_temporary(&self) -> bool {
         self.schema.starts_with("pg_temp_")
