@@ -394,13 +394,13 @@ fn lock_of(targets: &[LockTarget], table: &TableDef) -> Option<bool> {
 /// Numbers of the unique indexes.
 pub(crate) fn unique_indexes(table: &TableDef) -> Vec<usize> {
     let indexes = table.indexes.iter().enumerate();
-    let unique = indexes.filter(|(_, index)| index.unique);
+    let unique = indexes.filter(|(_, index)| index.is_unique());
     unique.map(|(number, _)| number).collect()
 }
 
 /// Sets of columns that something is promised of.
 fn checked_sets(table: &TableDef) -> Vec<Columns> {
-    let unique = table.indexes.iter().filter(|index| index.unique);
+    let unique = table.indexes.iter().filter(|index| index.is_unique());
     let unique = unique.map(|index| index.columns.iter().copied().collect::<Columns>());
     let checks = table.checks.iter();
     // What a row belongs to is decided by the whole partition key.

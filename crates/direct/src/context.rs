@@ -5,6 +5,7 @@
 //! [`ROWS_PER_CHECK`] rows.  Does not: count what the transaction itself buffers (`tc` bounds that).
 
 use crate::direct::Direct;
+use crate::late_key::LateKey;
 use crate::nested::{Calling, Inside};
 use crate::point::Scratch;
 use crate::references::Event;
@@ -89,6 +90,8 @@ pub(crate) struct Workspace {
     pub given: BTreeMap<usize, Given>,
     /// Rows that the statement has written and others may refer to, or that refer to others.
     pub events: Vec<Event>,
+    /// Keys that must be one row's alone when all is done.
+    pub owed: Vec<LateKey>,
 }
 
 impl Workspace {
@@ -323,6 +326,7 @@ impl<'e> Env<'e> {
         self.workspace.memory = self.workspace.floor;
         self.workspace.subqueries = Memory::default();
         self.workspace.events.clear();
+        self.workspace.owed.clear();
         self.workspace.given.clear();
     }
 

@@ -58,6 +58,8 @@ pub(crate) struct EntryKey {
     pub key: Bytes,
     /// No other row may have an entry at this key.
     pub exclusive: bool,
+    /// No other row may in the end: how many bytes of the key are its columns.
+    pub late: Option<usize>,
     /// There is no such entry: the index is a partial one and the row is not in it, or an inverted one.
     pub absent: bool,
 }
@@ -73,21 +75,25 @@ pub(crate) fn entry_key(
         return EntryKey {
             key: Bytes::new(),
             exclusive: false,
+            late: None,
             absent: true,
         };
     }
     let mut out = Vec::with_capacity(32 + row_key.len());
-    let mut exclusive = index.unique;
+    let mut whole = true;
     for &column in &index.columns {
-        exclusive &= index.nulls_equal || !row[column].is_null();
+        whole &= index.nulls_equal || !row[column].is_null();
         push(&row[column], table.columns[column].ty, &mut out);
     }
+    let exclusive = whole && index.unique;
+    let late = (whole && index.late.is_some()).then_some(out.len());
     if !exclusive {
         out.extend_from_slice(row_key);
     }
     EntryKey {
         key: Bytes::from(out),
         exclusive,
+        late,
         absent: index.partial && row[index.columns[0]].is_null(),
     }
 }

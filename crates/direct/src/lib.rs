@@ -39,6 +39,7 @@
 //! | `write` | one row with its index entries: add, change, remove |
 //! | `inverted` | entries of inverted indexes |
 //! | `insert`, `update` | the writing statements |
+//! | `late_key` | unique keys that are looked at when all is done |
 //! | `row_inserter` | rows that are inserted one at a time, as COPY gives them |
 //! | `references` | foreign keys: what follows from a statement, and what must hold after it |
 //! | `point`, `lean` | statements of a routine about one row by its key; the same where it lies |
@@ -68,6 +69,7 @@ mod inverted;
 mod join;
 mod kept;
 mod keys;
+mod late_key;
 mod lean;
 mod lock;
 mod lookup;

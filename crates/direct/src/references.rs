@@ -17,6 +17,7 @@
 use crate::context::{Env, Halt, row_bytes};
 use crate::cursor::Cursor;
 use crate::keys::{push, row_key};
+use crate::late_key::LateKey;
 use crate::rows::{about, check_row, key_text, read_row};
 use crate::write::{Change, lock_key, occupy, remove, vacate};
 use quintet_base::{
@@ -25,7 +26,7 @@ use quintet_base::{
 use quintet_ir::expr::CompareOp;
 use quintet_ir::plan::{Access, KeyRange, Path, Plan};
 use quintet_ir::references::converted;
-use quintet_ir::schema::TableRef;
+use quintet_ir::schema::{self, TableRef};
 use quintet_ir::statement::Arbiter;
 use quintet_ir::{Expr, ForeignKey, References, ReferentialAction, TableDef};
 use quintet_tc::{Attached, Strength, Txn};
@@ -73,6 +74,8 @@ enum Check {
         key: usize,
         row: Vec<Value>,
     },
+    /// A key is one row's alone.
+    Alone(LateKey),
 }
 
 /// Notes that a row was added (`old` is `None`), changed, or removed.
@@ -134,7 +137,7 @@ impl Event {
 
 /// Does what follows from the rows that the statement has written, and checks what must hold.
 pub(crate) fn settle(env: &mut Env<'_>) -> Result<(), Halt> {
-    if env.workspace.events.is_empty() {
+    if env.workspace.events.is_empty() && env.workspace.owed.is_empty() {
         return Ok(());
     }
     let mut events: VecDeque<Event> = std::mem::take(&mut env.workspace.events).into();
@@ -162,8 +165,9 @@ pub(crate) fn settle(env: &mut Env<'_>) -> Result<(), Halt> {
             }
         }
     }
-    for check in checks {
-        match is_deferred(check.key(), env.txn) {
+    let owed = std::mem::take(&mut env.workspace.owed);
+    for check in checks.into_iter().chain(owed.into_iter().map(Check::Alone)) {
+        match check.is_deferred(env.txn) {
             true => {
                 let modes = modes(env.txn);
                 env.txn.attach(Arc::new(Late {
@@ -199,15 +203,12 @@ pub(crate) fn settle_deferred(env: &mut Env<'_>) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Whether what a key demands is to be looked at when the transaction commits.
-fn is_deferred(key: &ForeignKey, txn: &Txn) -> bool {
-    if !key.deferrable {
-        return false;
-    }
+/// Whether what a constraint demands is to be looked at when the transaction commits. `deferred`: unless something else was said.
+fn is_deferred(id: ConstraintId, deferred: bool, txn: &Txn) -> bool {
     let modes = modes(txn);
-    let concerns = |mode: &&Mode| mode.keys.as_ref().is_none_or(|keys| keys.contains(&key.id));
+    let concerns = |mode: &&Mode| mode.keys.as_ref().is_none_or(|keys| keys.contains(&id));
     let said = modes.iter().rev().find(concerns);
-    said.map_or(key.deferred, |mode| mode.deferred)
+    said.map_or(deferred, |mode| mode.deferred)
 }
 
 /// What SET CONSTRAINTS has said: whatever was attached last knows.
@@ -224,15 +225,20 @@ pub fn deferred_tables(txn: &Txn) -> Vec<TableId> {
     let late = late.take_while(|late| !late.settled);
     let mut tables = Vec::new();
     for check in late.filter_map(|late| late.check.as_ref()) {
-        let (Check::Parent {
-            references, key, ..
-        }
-        | Check::NoChild {
-            references, key, ..
-        }) = check;
-        let key = &references.keys[*key];
-        for table in [key.child, key.parent] {
-            let id = references.tables[table].id;
+        let ids = match check {
+            Check::Alone(key) => vec![key.table],
+            Check::Parent {
+                references, key, ..
+            }
+            | Check::NoChild {
+                references, key, ..
+            } => {
+                let key = &references.keys[*key];
+                let of = |table: usize| references.tables[table].id;
+                vec![of(key.child), of(key.parent)]
+            }
+        };
+        for id in ids {
             if !tables.contains(&id) {
                 tables.push(id);
             }
@@ -263,27 +269,36 @@ pub fn set_constraints(txn: &mut Txn, keys: Option<Vec<ConstraintId>>, deferred:
 }
 
 impl Check {
-    fn key(&self) -> &ForeignKey {
+    fn is_deferred(&self, txn: &Txn) -> bool {
         match self {
             Check::Parent {
                 references, key, ..
             }
             | Check::NoChild {
                 references, key, ..
-            } => &references.keys[*key],
+            } => {
+                let key = &references.keys[*key];
+                key.deferrable && is_deferred(key.id, key.deferred, txn)
+            }
+            Check::Alone(key) => is_deferred(key.id, key.late == schema::Late::Commit, txn),
         }
     }
 
     fn run(&self, env: &mut Env<'_>) -> Result<(), Halt> {
         env.tick()?;
-        let key = self.key();
         match self {
+            Check::Alone(key) => key.check(env),
             Check::Parent {
-                references, row, ..
-            } => parent_is_there(references, key, row, env),
+                references,
+                key,
+                row,
+            } => parent_is_there(references, &references.keys[*key], row, env),
             Check::NoChild {
-                references, row, ..
+                references,
+                key,
+                row,
             } => {
+                let key = &references.keys[*key];
                 let parent = &references.tables[key.parent];
                 let (space, at) = place(key, parent, &key_values(key, row));
                 // Somebody else may have the key by now, or the row itself.

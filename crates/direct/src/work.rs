@@ -18,6 +18,7 @@ use crate::direct::Direct;
 use crate::insert::new_row_id;
 use crate::inverted;
 use crate::keys::{check_length, entry_key, primary_name, row_key};
+use crate::late_key::check_all;
 use crate::rows::{about, check_row, duplicate_rows, encode_row};
 use crate::write::{is_there, lock_key, remove};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
@@ -214,7 +215,8 @@ fn build_index(
         put_entry(table, number, row, &key, env)?;
         ahead.relieve(table, env)
     })?;
-    catch_up(table, env)
+    catch_up(table, env)?;
+    check_all(table, number, env)
 }
 
 /// Adds an entry to an index that nobody else can see yet.
@@ -273,7 +275,8 @@ fn rewrite(
         (0..to.indexes.len()).try_for_each(|number| put_entry(to, number, &row, &key, env))?;
         ahead.relieve(to, env)
     })?;
-    catch_up(to, env)
+    catch_up(to, env)?;
+    (0..to.indexes.len()).try_for_each(|number| check_all(to, number, env))
 }
 
 /// The space is closed: nobody else changes the rows meanwhile.

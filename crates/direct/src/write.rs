@@ -3,11 +3,13 @@
 //! Relies on: the row's key is locked by the caller where another could have it too.
 //! Promises: row and entries change together or the statement is undone; a key that must be its
 //! own is locked before anybody decides whether it is free, so two transactions can not both find it
-//! so, but for one that is above all others in a space which nobody else can name; what foreign keys may have to say is noted (`references`).  Does not: check NOT NULL and CHECK (`rows`).
+//! so, but for one that is above all others in a space which nobody else can name; what foreign keys may have to say is noted (`references`), and
+//! so are keys that are looked at late (`late_key`).  Does not: check NOT NULL and CHECK (`rows`).
 
 use crate::context::{Env, Halt};
 use crate::inverted;
 use crate::keys::{EntryKey, check_length, entry_key, primary_name};
+use crate::late_key;
 use crate::references::note;
 use crate::rows::{duplicate_key, read_row};
 use quintet_base::{Bytes, SpaceId, SqlError, SqlState, Value};
@@ -148,7 +150,9 @@ pub(crate) fn put_new(
     put_row(table, row_key, row, env)?;
     let entries = table.indexes.iter().zip(entries);
     for (index, entry) in entries.filter(|(_, entry)| !entry.absent) {
+        late_key::hold(table, index, &entry, env)?;
         put(table, index.space, &entry.key, row_key, env)?;
+        late_key::owe(table, index, &entry, row, env)?;
     }
     for index in inverted_indexes(table) {
         inverted::put(
@@ -255,7 +259,9 @@ pub(crate) fn occupy(table: &TableDef, change: &Change, env: &mut Env<'_>) -> Re
                 return Err(taken_error(table, taken.by, &change.new, env));
             }
             if !new.absent {
+                late_key::hold(table, index, &new, env)?;
                 put(table, index.space, &new.key, &change.new_key, env)?;
+                late_key::owe(table, index, &new, &change.new, env)?;
             }
         }
     }
@@ -280,6 +286,7 @@ fn remove_entry(
     if entry.exclusive {
         lock_key(table, index.space, &entry.key, env)?;
     }
+    late_key::hold(table, index, &entry, env)?;
     delete(table, index.space, entry.key, env)
 }
 

@@ -241,4 +241,5 @@ scripts!(
     orphan_by_key_change,
     orphan_by_cascade,
     orphan_by_late_check,
+    shared_late_key,
 );

@@ -206,6 +206,9 @@ fn removed(delete: &Delete) -> Option<Point> {
     {
         return None;
     }
+    if delete.table.has_late_keys() {
+        return None;
+    }
     let all = (0..access.table.columns.len()).collect();
     let output = delete.returning.clone().unwrap_or_default();
     PointRow::new(access, output, all).map(Point::Delete)
@@ -224,7 +227,7 @@ fn added(insert: &Insert) -> Option<Point> {
         .all(|value| !value.calls_routine() && !value.has_subquery());
     let refers = (insert.table.references.as_ref())
         .is_some_and(|references| references.from(0).next().is_some());
-    let checked = refers || !insert.table.checks.is_empty();
+    let checked = refers || !insert.table.checks.is_empty() || insert.table.has_late_keys();
     if !one_row || !plain || insert.conflict.is_some() || checked {
         return None;
     }

@@ -12,6 +12,7 @@
 //! | entry of a unique index, no NULL in it unless NULLs are equal | `IndexDef::space` | index columns | the row's key |
 //! | of a partial index, outside its predicate | none | | |
 //! | of an inverted index, one per element | `IndexDef::space` | which column (a byte), the element, then the row's key | the row's key |
+//! | entry of a unique index that is looked at late, no NULL in it | `IndexDef::space` | index columns, then the row's key | the row's key |
 //! | any other index entry | `IndexDef::space` | index columns, then the row's key | the row's key |
 //!
 //! Key columns are encoded by `base::key`; `char(n)` without its trailing blanks, because
@@ -111,8 +112,10 @@ pub struct IndexDef {
     pub space: SpaceId,
     /// Column numbers in key order.
     pub columns: Vec<usize>,
-    /// No two rows with equal columns, none of which is NULL; see `nulls_equal`.
+    /// No two rows with equal columns at any time, none of which is NULL; see `nulls_equal`.
     pub unique: bool,
+    /// The same, but it is looked at late; `unique` is false then.
+    pub late: Option<Late>,
     /// Made by a UNIQUE constraint (and dropped only with it).
     pub constraint: bool,
     /// Has a predicate: the first of `columns` is a hidden one, which is TRUE for rows that fulfil it and NULL for
@@ -125,10 +128,24 @@ pub struct IndexDef {
     pub inverted: Vec<Elements>,
 }
 
+/// When a unique index that is not looked at row by row is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Late {
+    /// DEFERRABLE: when the statement is over, unless SET CONSTRAINTS says otherwise.
+    Statement,
+    /// INITIALLY DEFERRED: when the transaction commits, unless SET CONSTRAINTS says otherwise.
+    Commit,
+}
+
 impl IndexDef {
     /// True if a row has an entry for each of its elements.
     pub fn is_inverted(&self) -> bool {
         !self.inverted.is_empty()
+    }
+
+    /// No two rows have equal, non-NULL columns once all is done.
+    pub fn is_unique(&self) -> bool {
+        self.unique || self.late.is_some()
     }
 
     /// The columns that were asked for: without the one of a predicate.
@@ -283,6 +300,11 @@ impl TableDef {
         let hidden = self.columns.iter().filter(|c| c.hidden && !c.dropped);
         let mut sources = hidden.filter_map(|column| column.generated.as_ref());
         sources.any(names_constant)
+    }
+
+    /// True if rows may have equal keys until somebody looks.
+    pub fn has_late_keys(&self) -> bool {
+        self.indexes.iter().any(|index| index.late.is_some())
     }
 
     /// The checks that are the table's own.

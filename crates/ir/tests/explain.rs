@@ -48,6 +48,7 @@ fn table(name: &str) -> TableRef {
             space: SpaceId(11),
             columns: vec![1, 2],
             unique: false,
+            late: None,
             constraint: false,
             partial: false,
             nulls_equal: false,

@@ -22,7 +22,7 @@ use crate::routine::StoredRoutine;
 use crate::stored;
 use crate::system;
 use quintet_base::objects::name_marked;
-use quintet_base::{ConstraintId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
+use quintet_base::{ConstraintId, IndexId, RoutineId, SequenceId, SpaceId, SqlResult, TableId};
 use quintet_ir::Program;
 use quintet_ir::partition::Partitions;
 use quintet_ir::schema::{SequenceDef, TableRef};
@@ -454,6 +454,11 @@ impl Catalog {
     /// All sequences, oldest first.
     pub fn sequences(&self) -> impl Iterator<Item = &Arc<SequenceDef>> {
         self.sequences.values()
+    }
+
+    /// Whether the unique constraint with this index is DEFERRABLE, and if so, whether INITIALLY DEFERRED.
+    pub(crate) fn late(&self, table: TableId, index: u32) -> Option<bool> {
+        self.record(table)?.late(IndexId(index))
     }
 
     /// The view with this number.

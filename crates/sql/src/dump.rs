@@ -205,10 +205,11 @@ impl Catalog {
                 let equal = record.nulls_are_equal(index.id);
                 let nulls = if equal { " NULLS NOT DISTINCT" } else { "" };
                 let rows = predicate.map_or_else(run, |text| format!(" WHERE {text}"));
+                let late = late_words(record.late(index.id));
                 let text = match (index.constraint, index.unique) {
                     (true, _) => {
                         format!(
-                            "ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE{nulls} ({columns})"
+                            "ALTER TABLE {only}{name} ADD CONSTRAINT {own} UNIQUE{nulls} ({columns}){late}"
                         )
                     }
                     (false, true) => {
@@ -422,8 +423,9 @@ impl Catalog {
         if let Some(key) = &record.primary_key {
             let columns = list(key.columns.iter().map(|&at| &*record.columns[at].name));
             parts.push(format!(
-                "CONSTRAINT {} PRIMARY KEY ({columns})",
-                quoted(&key.name)
+                "CONSTRAINT {} PRIMARY KEY ({columns}){}",
+                quoted(&key.name),
+                late_words(record.late_primary())
             ));
         }
         let name = qualified(&record.schema, &record.name);
@@ -511,16 +513,20 @@ pub(crate) fn clauses_of(key: &ForeignKeyRecord, set: &str) -> String {
     if !key.set.is_empty() {
         text += &format!(" ({set})");
     }
-    if key.deferrable {
-        text += " DEFERRABLE";
-    }
-    if key.deferred {
-        text += " INITIALLY DEFERRED";
-    }
+    text += late_words(key.deferrable.then_some(key.deferred));
     if !key.validated {
         text += " NOT VALID";
     }
     text
+}
+
+/// What stands behind a constraint that is looked at late.
+pub(crate) fn late_words(late: Option<bool>) -> &'static str {
+    match late {
+        None => "",
+        Some(false) => " DEFERRABLE",
+        Some(true) => " DEFERRABLE INITIALLY DEFERRED",
+    }
 }
 
 fn check_text(check: &CheckRecord) -> String {

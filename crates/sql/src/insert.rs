@@ -23,6 +23,7 @@ use crate::planner::Planner;
 use crate::rewrite::one_row;
 use crate::scope::{Output, Scope};
 use crate::select::plan_query;
+use crate::system::primary_key_oid;
 use crate::updatable::{Target, assigned_twice};
 use crate::update;
 use crate::with;
@@ -411,7 +412,12 @@ fn on_conflict(
             into.need(planner, Privileges::SELECT);
             Some(arbiter(planner, into, infer)?)
         }
-        None => None,
+        None => {
+            let all = (0..into.table.indexes.len()).map(Arbiter::Index);
+            let mut all = std::iter::once(Arbiter::Primary).chain(all);
+            all.try_for_each(|key| refuse_late(planner, &into.table, key))?;
+            None
+        }
     };
     let action = match clause.action() {
         OnConflictAction::OnconflictNothing => ConflictAction::Nothing,
@@ -461,6 +467,7 @@ fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<A
             .as_ref()
             .is_some_and(|key| key.name == *name)
         {
+            refuse_late(planner, table, Arbiter::Primary)?;
             return Ok(Arbiter::Primary);
         }
         let is_it = |index: &quintet_ir::IndexDef| index.constraint && index.name == *name;
@@ -469,6 +476,8 @@ fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<A
             .iter()
             .position(is_it)
             .map(Arbiter::Index)
+            .map(|found| refuse_late(planner, table, found).map(|()| found))
+            .transpose()?
             .ok_or_else(|| {
                 let message = format!(
                     "constraint \"{name}\" for table \"{}\" does not exist",
@@ -520,6 +529,7 @@ fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<A
         .as_ref()
         .is_some_and(|key| same(&key.columns))
     {
+        refuse_late(planner, table, Arbiter::Primary)?;
         return Ok(Arbiter::Primary);
     }
     let given = match infer.where_clause.as_deref() {
@@ -534,7 +544,7 @@ fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<A
         given => given.iter().collect(),
     };
     // One for all rows comes before one for some.
-    let fits = |index: &quintet_ir::IndexDef| index.unique && same(index.asked());
+    let fits = |index: &quintet_ir::IndexDef| index.is_unique() && same(index.asked());
     let is_there = |index: &quintet_ir::IndexDef| match index.predicate(table) {
         Some(predicate) => implies(&given, predicate).is_some(),
         None => !index.partial,
@@ -546,5 +556,23 @@ fn arbiter(planner: &Planner, into: &Target, infer: &InferClause) -> SqlResult<A
             let mut all = table.indexes.iter();
             all.position(|index| fits(index) && is_there(index))
         });
-    found.map(Arbiter::Index).ok_or_else(none)
+    let found = found.map(Arbiter::Index).ok_or_else(none)?;
+    refuse_late(planner, table, found)?;
+    Ok(found)
+}
+
+/// `55000` for a key that rows may share for a while.
+fn refuse_late(planner: &Planner, table: &TableDef, arbiter: Arbiter) -> SqlResult<()> {
+    let index = match arbiter {
+        Arbiter::Primary => primary_key_oid(table.id),
+        Arbiter::Index(number) => table.indexes[number].id.0,
+    };
+    match planner.catalog().late(table.id, index) {
+        None => Ok(()),
+        Some(_) => Err(SqlError::new(
+            SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as \
+             arbiters",
+        )),
+    }
 }

@@ -17,7 +17,7 @@
 
 use crate::catalog::CatalogChange;
 use crate::role::Whose;
-use crate::system::collation_of;
+use crate::system::{collation_of, primary_key_oid};
 use quintet_base::{
     ConstraintId, IndexId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState,
     SqlType, TableId, TypeMod,
@@ -34,7 +34,7 @@ const SEQUENCE_VERSION: u8 = 3;
 const COUNTER_VERSION: u8 = 2;
 /// Version of a view's record: since its `check` is behind it.
 const VIEW_VERSION: u8 = 2;
-/// Version of a table's record: since its `more` has `nulls_equal`, and an index may be inverted.
+/// Version of a table's record: since its `more` has `nulls_equal` and `late`, and an index may be inverted.
 const TABLE_VERSION: u8 = 6;
 /// Version of a table's record since its `more` has `shown` and `collations`.
 const SHOWN_VERSION: u8 = 5;
@@ -89,14 +89,23 @@ pub(crate) struct TableMore {
     pub unvalidated: Vec<String>,
     /// Indexes that were asked for with more than is done about them.
     pub shown: Vec<(IndexId, ShownRecord)>,
-    /// Columns with a collation of their own, by PostgreSQL's number: all of them compare bytes.
+    /// Columns with a collation of their own, by PostgreSQL's number: all of them compare bytes. Records of version 5 end
+    /// behind it.
     pub collations: Vec<(usize, u32)>,
     /// Indexes with NULLS NOT DISTINCT. Records of version 5 end before it.
     pub nulls_equal: Vec<IndexId>,
+    /// Unique constraints that are DEFERRABLE, the primary key by the number of its index; whether INITIALLY DEFERRED.
+    pub late: LateKeys,
 }
 
+/// Unique constraints that are looked at late.
+type LateKeys = Vec<(IndexId, bool)>;
+
 /// What [`TableMore`] has had since version 5, and since version 6.
-type LastAdded = (Vec<(IndexId, ShownRecord)>, Vec<(usize, u32)>, Vec<IndexId>);
+type LastAdded = (Vec<(IndexId, ShownRecord)>, Vec<(usize, u32)>, SinceSix);
+
+/// What it has had since version 6.
+type SinceSix = (Vec<IndexId>, LateKeys);
 
 /// What an index was asked for with that is shown. Of the methods only gin changes what the index is, and its classes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -700,8 +709,8 @@ pub(crate) fn read_table(value: &[u8]) -> SqlResult<TableRecord> {
     match value {
         [TABLE_VERSION, body @ ..] => postcard::from_bytes(body).map_err(unreadable),
         [SHOWN_VERSION, body @ ..] => {
-            let added = postcard::to_allocvec(&Vec::<IndexId>::new());
-            let whole = [body, &added.map_err(SqlError::internal)?].concat();
+            let added = postcard::to_allocvec(&SinceSix::default()).map_err(SqlError::internal)?;
+            let whole = [body, &added].concat();
             postcard::from_bytes(&whole).map_err(unreadable)
         }
         [UNVALIDATED_VERSION, body @ ..] => {
@@ -792,6 +801,17 @@ impl TableRecord {
         let ty = self.columns[column].ty;
         let own = collation.filter(|collation| *collation != collation_of(ty));
         self.more.collations.extend(own.map(|own| (column, own)));
+    }
+
+    /// Whether a unique constraint is DEFERRABLE, and if so, whether INITIALLY DEFERRED.
+    pub fn late(&self, index: IndexId) -> Option<bool> {
+        let found = self.more.late.iter().find(|(other, _)| *other == index);
+        found.map(|(_, deferred)| *deferred)
+    }
+
+    /// The same of the primary key.
+    pub fn late_primary(&self) -> Option<bool> {
+        self.late(IndexId(primary_key_oid(self.id)))
     }
 
     /// What an index was asked for with beyond its key, if anything.
@@ -896,19 +916,19 @@ mod tests {
         };
         let value = write_table(&record).unwrap().value.unwrap();
         assert_eq!(read_table(&value).unwrap(), record);
-        let mut fifth = value[..value.len() - 1].to_vec();
+        let mut fifth = value[..value.len() - 2].to_vec();
         fifth[0] = SHOWN_VERSION;
         assert_eq!(read_table(&fifth).unwrap(), record);
-        let mut fourth = value[..value.len() - 3].to_vec();
+        let mut fourth = value[..value.len() - 4].to_vec();
         fourth[0] = UNVALIDATED_VERSION;
         assert_eq!(read_table(&fourth).unwrap(), record);
-        let mut third = value[..value.len() - 4].to_vec();
+        let mut third = value[..value.len() - 5].to_vec();
         third[0] = HIDDEN_VERSION;
         assert_eq!(read_table(&third).unwrap(), record);
-        let mut second = value[..value.len() - 8].to_vec();
+        let mut second = value[..value.len() - 9].to_vec();
         second[0] = MORE_VERSION;
         assert_eq!(read_table(&second).unwrap(), record);
-        let mut first = value[..value.len() - 10].to_vec();
+        let mut first = value[..value.len() - 11].to_vec();
         first[0] = VERSION;
         assert_eq!(read_table(&first).unwrap(), record);
         assert!(read_table(&first[..4]).is_err());

@@ -14,6 +14,7 @@ use crate::parse::deparse;
 use crate::planner::Planner;
 use crate::select::plan_query;
 use crate::statement::plan_statement;
+use crate::system::primary_key_oid;
 use crate::system::print::quoted;
 use crate::{output, types};
 use pg_query::NodeEnum;
@@ -22,7 +23,7 @@ use pg_query::protobuf::{
     FetchStmt, LockStmt, Node, PrepareStmt, ReindexObjectType, ReindexStmt, TransactionStmt,
     TransactionStmtKind, VariableSetKind, VariableSetStmt,
 };
-use quintet_base::{Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_base::{ConstraintId, Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::{Object, ObjectKind, OutputColumn, Privileges, Statement};
 use std::sync::Arc;
 
@@ -182,25 +183,49 @@ fn lock_table(planner: &Planner, statement: &LockStmt) -> SqlResult<Planned> {
 
 fn set_constraints(planner: &Planner, statement: &ConstraintsSetStmt) -> SqlResult<Command> {
     let mut keys = Vec::new();
+    let catalog = planner.catalog();
     for node in &statement.constraints {
         let Some(NodeEnum::RangeVar(name)) = inner(node) else {
             continue;
         };
-        let named = planner.catalog().foreign_keys();
-        let named: Vec<_> = named.filter(|key| key.name == name.relname).collect();
+        let name = &name.relname;
+        let foreign = catalog.foreign_keys().filter(|key| key.name == *name);
+        let mut named: Vec<(ConstraintId, bool)> =
+            foreign.map(|key| (key.id, key.deferrable)).collect();
+        for table in catalog.tables() {
+            let is_late = |index: u32| catalog.late(table.id, index).is_some();
+            let primary = primary_key_oid(table.id);
+            if table
+                .primary_key
+                .as_ref()
+                .is_some_and(|key| key.name == *name)
+            {
+                if is_late(primary) && statement.deferred {
+                    return Err(SqlError::unsupported("SET CONSTRAINTS of a primary key"));
+                }
+                named.push((ConstraintId(primary), is_late(primary)));
+            }
+            let unique = table.indexes.iter().filter(|index| index.constraint);
+            let unique = unique.filter(|index| index.name == *name);
+            named.extend(unique.map(|index| (ConstraintId(index.id.0), index.late.is_some())));
+            let mut checks = table.own_checks();
+            if checks.any(|check| check.name == *name) {
+                named.push((ConstraintId(0), false));
+            }
+        }
         if named.is_empty() {
             return Err(SqlError::new(
                 SqlState::UNDEFINED_OBJECT,
-                format!("constraint \"{}\" does not exist", name.relname),
+                format!("constraint \"{name}\" does not exist"),
             ));
         }
-        if named.iter().any(|key| !key.deferrable) {
+        if named.iter().any(|(_, deferrable)| !deferrable) {
             return Err(SqlError::new(
                 SqlState::WRONG_OBJECT_TYPE,
-                format!("constraint \"{}\" is not deferrable", name.relname),
+                format!("constraint \"{name}\" is not deferrable"),
             ));
         }
-        keys.extend(named.iter().map(|key| key.id));
+        keys.extend(named.iter().map(|(id, _)| *id));
     }
     Ok(Command::SetConstraints {
         keys: (!statement.constraints.is_empty()).then_some(keys),

@@ -129,6 +129,7 @@ impl TableExt for TableDef {
             space: SpaceId(self.id.0 * 100 + number),
             columns: columns.to_vec(),
             unique,
+            late: None,
             constraint: unique,
             partial: false,
             nulls_equal: false,

@@ -48,6 +48,7 @@ impl Session {
         let table = &insert.table;
         let checks = table.checks.iter().map(|check| &check.condition);
         let reads = table.references.is_some()
+            || table.has_late_keys()
             || insert.values.iter().chain(checks).any(Expr::calls_routine);
         let is_open = |portal: &Portal| {
             matches!(

@@ -152,6 +152,7 @@ fn indexes(dice: &mut Dice, table: &mut TableDef) {
             space: SpaceId(table.space.0 + 1 + number),
             columns,
             unique,
+            late: None,
             constraint: unique,
             partial: false,
             nulls_equal: unique && dice.one_in(3),

@@ -1,7 +1,8 @@
 //! Constraints: primary keys, UNIQUE, CHECK; foreign keys go on to `foreign_key`.
 //!
 //! Relies on: a table's record whose columns are complete.  Promises: PostgreSQL's names and
-//! order; columns of a primary key become NOT NULL.  Does not: exclusion, keys that are checked late (0A000).
+//! order; columns of a primary key become NOT NULL.  Does not: exclusion, primary keys that are looked at when the
+//! transaction commits (0A000).
 
 use super::foreign_key;
 use super::table::refuse_constraint_clauses;
@@ -14,6 +15,7 @@ use crate::parse::expression_text;
 use crate::planner::Planner;
 use crate::records::{CheckRecord, IndexRecord, KeyRecord, TableRecord};
 use crate::scope::{Scope, ScopeColumn, ScopeTable};
+use crate::system::primary_key_oid;
 use pg_query::protobuf::{ConstrType, Constraint};
 use quintet_base::{ConstraintId, IndexId, SqlError, SqlResult, SqlState};
 use quintet_ir::Expr;
@@ -26,11 +28,12 @@ pub(super) struct Constraints {
 
 impl Constraints {
     pub fn add(&mut self, column: Option<usize>, constraint: &Constraint) {
-        use ConstrType::{ConstrAttrDeferrable, ConstrAttrDeferred, ConstrForeign};
+        use ConstrType::{ConstrAttrDeferrable, ConstrAttrDeferred};
+        use ConstrType::{ConstrForeign, ConstrPrimary, ConstrUnique};
         // Behind a column's constraint, these say more about it.
         if let Some((Some(before), last)) = self.list.last_mut()
             && Some(*before) == column
-            && last.contype() == ConstrForeign
+            && matches!(last.contype(), ConstrForeign | ConstrPrimary | ConstrUnique)
         {
             let kind = constraint.contype();
             if matches!(kind, ConstrAttrDeferrable | ConstrAttrDeferred) {
@@ -117,7 +120,11 @@ pub(super) fn apply(
                 let what = match other {
                     ConstrType::ConstrExclusion => "EXCLUDE",
                     ConstrType::ConstrAttrNotEnforced => "NOT ENFORCED",
-                    ConstrType::ConstrAttrDeferrable | ConstrType::ConstrAttrDeferred => "DEFERRABLE",
+                    ConstrType::ConstrAttrDeferrable | ConstrType::ConstrAttrDeferred => {
+                        let (state, place) = (SqlState::SYNTAX_ERROR, constraint.location);
+                        let message = "misplaced DEFERRABLE clause";
+                        return Err(draft.planner.error(state, message, place));
+                    }
                     _ => "this kind of constraint",
                 };
                 return Err(draft.planner.unsupported(what, constraint.location));
@@ -203,6 +210,15 @@ fn primary_key(
             name.to_string()
         }
     };
+    let own = IndexId(primary_key_oid(record.id));
+    record.more.late.retain(|(other, _)| *other != own);
+    if constraint.initdeferred {
+        let what = "a primary key that is INITIALLY DEFERRED";
+        return Err(draft.planner.unsupported(what, constraint.location));
+    }
+    if constraint.deferrable {
+        record.more.late.push((own, false));
+    }
     record.primary_key = Some(KeyRecord { name, columns });
     Ok(())
 }
@@ -245,8 +261,17 @@ fn unique(
         }
     };
     let id = IndexId(draft.id());
+    let is_late = constraint.deferrable || constraint.initdeferred;
+    if constraint.nulls_not_distinct && is_late {
+        return Err(SqlError::unsupported(
+            "UNIQUE NULLS NOT DISTINCT that is DEFERRABLE",
+        ));
+    }
     if constraint.nulls_not_distinct {
         record.more.nulls_equal.push(id);
+    }
+    if is_late {
+        record.more.late.push((id, constraint.initdeferred));
     }
     record.indexes.push(IndexRecord {
         id,

@@ -148,6 +148,7 @@ fn target(
             );
             return Err(planner.error(SqlState::UNDEFINED_OBJECT, message, constraint.location));
         };
+        refuse_late(parent, "primary key", parent.late_primary())?;
         return Ok((primary.columns.clone(), None));
     }
     let columns = numbers(planner, parent, &words(&constraint.pk_attrs), constraint)?;
@@ -157,11 +158,15 @@ fn target(
     if let Some(primary) = &parent.primary_key
         && is_of(&primary.columns)
     {
+        refuse_late(parent, "unique constraint", parent.late_primary())?;
         return Ok((columns, None));
     }
     let mut unique = parent.indexes.iter().filter(|index| index.unique);
     match unique.find(|index| is_of(&index.columns)) {
-        Some(index) => Ok((columns.clone(), Some(index.id))),
+        Some(index) => {
+            refuse_late(parent, "unique constraint", parent.late(index.id))?;
+            Ok((columns.clone(), Some(index.id)))
+        }
         None => Err(planner.error(
             SqlState::INVALID_FOREIGN_KEY,
             format!(
@@ -171,6 +176,19 @@ fn target(
             constraint.location,
         )),
     }
+}
+
+/// `55000` for a key that rows may share for a while.
+fn refuse_late(parent: &TableRecord, what: &str, late: Option<bool>) -> SqlResult<()> {
+    if late.is_none() {
+        return Ok(());
+    }
+    let table = &parent.name;
+    let message = format!("cannot use a deferrable {what} for referenced table \"{table}\"");
+    Err(SqlError::new(
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message,
+    ))
 }
 
 /// `42710` if a constraint of the table has this name.

@@ -143,6 +143,7 @@ pub(super) fn forget(record: &mut TableRecord, index: &IndexRecord) {
     record.more.directions.retain(|(id, _)| *id != index.id);
     record.more.shown.retain(|(id, _)| *id != index.id);
     record.more.nulls_equal.retain(|id| *id != index.id);
+    record.more.late.retain(|(id, _)| *id != index.id);
     record
         .more
         .hidden

@@ -351,6 +351,9 @@ fn indexes(
     if like.other.nulls_are_equal(index.id) {
         record.more.nulls_equal.push(new.id);
     }
+    if let Some(deferred) = like.other.late(index.id) {
+        record.more.late.push((new.id, deferred));
+    }
     comments.copy_whole(draft, index.id.0, new.id.0);
     record.indexes.push(new);
     Ok(())

@@ -456,7 +456,7 @@ pub(crate) fn check_keys(planner: &Planner, next: &Catalog) -> SqlResult<()> {
         }
         let primary = table.primary_key.iter();
         let primary = primary.map(|key| ("PRIMARY KEY", &key.columns));
-        let unique = table.indexes.iter().filter(|index| index.unique);
+        let unique = table.indexes.iter().filter(|index| index.is_unique());
         for (kind, key) in primary.chain(unique.map(|index| ("UNIQUE", &index.columns))) {
             let columns = partitions.all.columns.iter();
             let lacks = columns

@@ -382,7 +382,11 @@ pub(super) fn refuse_constraint_clauses(
     constraint: &Constraint,
 ) -> SqlResult<()> {
     let late = constraint.deferrable || constraint.initdeferred;
-    let what = if late && constraint.contype() != ConstrType::ConstrForeign {
+    let may_be_late = matches!(
+        constraint.contype(),
+        ConstrType::ConstrForeign | ConstrType::ConstrUnique | ConstrType::ConstrPrimary
+    );
+    let what = if late && !may_be_late {
         "DEFERRABLE"
     } else if !constraint.including.is_empty() {
         "INCLUDE"

@@ -54,11 +54,17 @@ struct Constraint<'a> {
     /// A check's condition.
     source: Value,
     foreign: Option<&'a ForeignKeyRecord>,
+    /// DEFERRABLE, and then if INITIALLY DEFERRED; of a foreign key it says so itself.
+    late: Option<bool>,
     validated: bool,
 }
 
 fn constraint(planner: &Planner, constraint: Constraint) -> Vec<Value> {
     let key = constraint.foreign;
+    let late = match key {
+        Some(key) => key.deferrable.then_some(key.deferred),
+        None => constraint.late,
+    };
     let letter = |letter: fn(&ForeignKeyRecord) -> char| {
         let letter = key.map_or(' ', letter);
         text(letter.encode_utf8(&mut [0; 4]))
@@ -68,8 +74,8 @@ fn constraint(planner: &Planner, constraint: Constraint) -> Vec<Value> {
         text(constraint.name),
         oid(schema_oid(planner, constraint.schema)),
         text(constraint.kind),
-        flag(key.is_some_and(|key| key.deferrable)),
-        flag(key.is_some_and(|key| key.deferred)),
+        flag(late.is_some()),
+        flag(late == Some(true)),
         flag(constraint.validated),
         oid(constraint.table),
         oid(constraint.domain),
@@ -124,6 +130,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
             columns,
             source: Value::Null,
             foreign: None,
+            late: planner.catalog().late(table.id, index),
             validated: true,
         };
         if let Some(key) = &table.primary_key {
@@ -161,6 +168,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: numbers(own.columns),
                 source: Value::Null,
                 foreign: None,
+                late: planner.catalog().late(own.table.id, own.parent),
                 validated: true,
             };
             rows.push(inherited(constraint(planner, key), own.parent));
@@ -183,6 +191,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: numbers(&columns),
                 source: text(&printed_check(planner, &table, &check.text, false)),
                 foreign: None,
+                late: None,
                 validated: check.validated,
             };
             // PostgreSQL knows the parents of keys alone.
@@ -206,6 +215,7 @@ fn constraints(planner: &Planner) -> Vec<Vec<Value>> {
                 columns: Value::Null,
                 source: text(&source),
                 foreign: None,
+                late: None,
                 validated: true,
             };
             constraint(planner, check)
@@ -232,6 +242,7 @@ fn foreign_key(planner: &Planner, key: &ForeignKeyRecord) -> Vec<Value> {
         columns: numbers(&key.columns),
         source: Value::Null,
         foreign: Some(key),
+        late: None,
         validated: key.validated,
     };
     constraint(planner, key)

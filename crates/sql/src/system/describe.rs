@@ -12,7 +12,7 @@ use super::print::{key_text, quoted};
 use super::pseudo_types;
 use super::row_types::{array_type, relation_of, row_type, with_rows};
 use crate::call::split_name;
-use crate::dump::clauses_of;
+use crate::dump::{clauses_of, late_words};
 use crate::names;
 use crate::parse;
 use crate::planner::{PlanContext, Planner};
@@ -669,7 +669,8 @@ impl<'c> Known<'c> {
                     let words = if primary { "PRIMARY KEY" } else { "UNIQUE" };
                     let names = column_names(table, columns).join(", ");
                     let nulls = nulls_words(shape_of(catalog, table, oid, columns).nulls_equal);
-                    return Some(format!("{words}{nulls} ({names})"));
+                    let late = late_words(catalog.late(table.id, oid));
+                    return Some(format!("{words}{nulls} ({names}){late}"));
                 }
             }
             for (place, check) in table.own_checks().enumerate() {

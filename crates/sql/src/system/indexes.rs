@@ -63,7 +63,7 @@ pub(super) fn all_indexes(table: &TableDef) -> Vec<(u32, &str, &[usize], bool, b
             index.id.0,
             index.name.as_str(),
             columns,
-            index.unique,
+            index.is_unique(),
             false,
         )
     });
@@ -251,7 +251,7 @@ fn index(
         flag(shape.nulls_equal),
         flag(primary),
         flag(false),
-        flag(true),
+        flag(planner.catalog().late(table.id, number).is_none()),
         flag(false),
         flag(true),
         flag(true),

@@ -147,12 +147,22 @@ fn yes_or_no(yes: bool) -> Value {
     text(if yes { "YES" } else { "NO" })
 }
 
-/// Keys of a table: name, word, columns.
-fn keys(table: &TableDef) -> Vec<(&str, &'static str, &[usize])> {
+/// A primary key or a unique constraint: its name, its kind, its columns, and its index.
+type Key<'t> = (&'t str, &'static str, &'t [usize], u32);
+
+/// Those of a table.
+fn keys(table: &TableDef) -> Vec<Key<'_>> {
     let primary = table.primary_key.iter();
-    let primary = primary.map(|key| (key.name.as_str(), "PRIMARY KEY", key.columns.as_slice()));
+    let number = super::primary_key_oid(table.id);
+    let primary = primary.map(|key| {
+        let columns = key.columns.as_slice();
+        (key.name.as_str(), "PRIMARY KEY", columns, number)
+    });
     let unique = table.indexes.iter().filter(|index| index.constraint);
-    let unique = unique.map(|index| (index.name.as_str(), "UNIQUE", index.columns.as_slice()));
+    let unique = unique.map(|index| {
+        let columns = index.columns.as_slice();
+        (index.name.as_str(), "UNIQUE", columns, index.id.0)
+    });
     primary.chain(unique).collect()
 }
 
@@ -193,8 +203,9 @@ fn table_constraints(planner: &Planner) -> Vec<Vec<Value>> {
             ]);
             rows.push(row);
         };
-        for (name, word, _) in keys(table) {
-            add(name, word, false, false);
+        for (name, word, _, index) in keys(table) {
+            let late = planner.catalog().late(table.id, index);
+            add(name, word, late.is_some(), late == Some(true));
         }
         for key in planner.catalog().foreign_keys_of(table.id) {
             add(&key.name, "FOREIGN KEY", key.deferrable, key.deferred);
@@ -230,7 +241,7 @@ fn key_columns(planner: &Planner) -> Vec<Vec<Value>> {
                 rows.push(row);
             }
         };
-        for (name, _, columns) in keys(table) {
+        for (name, _, columns, _) in keys(table) {
             add(name, columns, None);
         }
         for key in planner.catalog().foreign_keys_of(table.id) {
@@ -262,7 +273,7 @@ fn unique_columns<'t>(parent: &'t TableDef, key: &ForeignKeyRecord) -> (&'t str,
 fn usage<'c>(planner: &Planner<'c>) -> Vec<(String, &'c TableDef, Vec<usize>)> {
     let mut found = Vec::new();
     for table in planner.catalog().tables() {
-        for (name, _, columns) in keys(table) {
+        for (name, _, columns, _) in keys(table) {
             found.push((name.to_string(), &**table, columns.to_vec()));
         }
         for key in planner.catalog().foreign_keys_of(table.id) {
