@@ -285,13 +285,17 @@ impl Session {
         let Some(txn) = self.txn.as_mut() else {
             return Ok(None);
         };
+        // The statement has run, and cannot go elsewhere and begin again: nobody would see why it was stopped.
+        let moment = self.host.moment.take();
         let mut context = Context {
             txn,
             host: &self.host,
             params: &[],
             cancel: &self.cancel,
         };
-        match self.db.direct.check_deferred(&mut context) {
+        let checked = self.db.direct.check_deferred(&mut context);
+        self.host.moment = moment;
+        match checked {
             Ok(()) => Ok(None),
             Err(Stop::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(Stop::Error(error)) => Err(error),
