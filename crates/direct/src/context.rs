@@ -342,7 +342,7 @@ impl<'e> Env<'e> {
 }
 
 /// What a kept row takes, roughly.
-pub(crate) fn row_bytes(row: &[Value]) -> usize {
+pub fn row_bytes(row: &[Value]) -> usize {
     size_of::<Vec<Value>>() + row.iter().map(value_bytes).sum::<usize>()
 }
 

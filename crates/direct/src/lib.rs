@@ -103,7 +103,7 @@ mod with;
 mod work;
 mod write;
 
-pub use context::{Context, STATEMENT_MEMORY_MAX, Stop};
+pub use context::{Context, STATEMENT_MEMORY_MAX, Stop, row_bytes};
 pub use direct::Direct;
 pub use dynamic::{Answer, Asked, AskedStatement};
 pub use references::{deferred_tables, set_constraints};

@@ -106,11 +106,13 @@ pub enum Command {
         /// What.
         payload: String,
     },
-    /// A SELECT of nothing but functions of advisory locks.
+    /// A SELECT of functions of advisory locks.
     Advisory {
+        /// The rows for each of which they are called; none: once, over nothing.
+        source: Option<Arc<Procedure>>,
         /// In this order.
         calls: Vec<AdvisoryCall>,
-        /// The one row of the result, over what the calls gave.
+        /// The row of the result, over the row of the source and behind it what the calls gave.
         row: Vec<quintet_ir::Expr>,
     },
     /// SELECT of nothing but `pg_sleep`: seconds.
@@ -267,7 +269,7 @@ pub struct AdvisoryCall {
     pub shared: bool,
     /// Until the transaction ends.
     pub transaction: bool,
-    /// One bigint or two integers, over the parameters.
+    /// One bigint or two integers, over the parameters and the row of the source.
     pub arguments: Vec<quintet_ir::Expr>,
 }
 

@@ -4,29 +4,107 @@
 //! a cancel request leaves the line.  Does not: give locks of a transaction back at ROLLBACK TO: they last until its end.
 
 use super::Session;
-use super::execute::canceled;
+use super::execute::{Pulled, canceled, only_calls_commit};
 use super::portal::{Portal, PortalState};
 use crate::advisory::{Attempt, Key, Way};
-use crate::step::{Pause, Reason};
+use crate::step::{Flow, Pause, Reason};
 use quintet_base::{SqlError, SqlResult, SqlState, Value};
+use quintet_direct::{Run, row_bytes};
+use quintet_ir::{Host, Procedure, out_of_memory};
 use quintet_sql::command::{Advisory, AdvisoryCall, Command};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// How far the calls of a statement have come.
+pub(super) struct Advising {
+    /// The query that gives the rows, until it is over.
+    run: Option<Box<Run>>,
+    /// Those for which calls are left to make: behind the first what those gave that were made.
+    rows: VecDeque<Vec<Value>>,
+    /// What they take.
+    bytes: usize,
+    /// How many calls were made for the first.
+    given: usize,
+    /// Of the others the rows of the result.
+    shown: VecDeque<Vec<Value>>,
+}
+
 impl Session {
+    /// Begins the query that says for which rows the calls are made, if there is one.
+    pub(super) fn begin_advising(&mut self, portal: &mut Portal, source: Option<&Arc<Procedure>>) {
+        let run = source.map(|source| Run::new(&self.host.direct, Arc::clone(source)));
+        let once = match run {
+            None => VecDeque::from([Vec::new()]),
+            Some(_) => VecDeque::new(),
+        };
+        portal.state = PortalState::Advising(Box::new(Advising {
+            run: run.map(Box::new),
+            rows: once,
+            bytes: 0,
+            given: 0,
+            shown: VecDeque::new(),
+        }));
+    }
+
     /// Makes the calls of a statement from where it stands. `Some`: wait, and call again.
     pub(super) fn advise(&mut self, portal: &mut Portal) -> SqlResult<Option<Pause>> {
         let prepared = Arc::clone(&portal.prepared);
-        let (Command::Advisory { calls, row }, PortalState::Advising(given)) =
+        let (Command::Advisory { calls, row, .. }, PortalState::Advising(advising)) =
             (&prepared.planned.command, &mut portal.state)
         else {
             return Ok(None);
         };
-        while let Some(call) = calls.get(given.len()) {
+        if let Some(run) = &mut advising.run {
+            let rows = &mut advising.rows;
+            let (kept, bound) = (&mut advising.bytes, self.host.statement_memory());
+            let mut keep = |row: &[Value]| {
+                // As it is, and then as it is shown.
+                *kept += 2 * row_bytes(row);
+                if *kept > bound {
+                    return Err(out_of_memory(bound));
+                }
+                rows.push_back(row.to_vec());
+                Ok(Flow::Continue)
+            };
+            match self.pull(run, &portal.params, 0, &mut 0, &mut keep)? {
+                Pulled::Wait(pause) => return Ok(Some(pause)),
+                Pulled::Commit | Pulled::Ask => return Err(only_calls_commit()),
+                Pulled::End | Pulled::Enough | Pulled::Break => {}
+            }
+            advising.run = None;
+            // How long a lock is waited for may have been asked for here.
+            self.set_what_was_wanted()?;
+        }
+        while let Some(frame) = advising.rows.front_mut() {
+            if let Some(pause) =
+                self.advise_row(frame, &mut advising.given, calls, &portal.params)?
+            {
+                return Ok(Some(pause));
+            }
+            let shown = row.iter();
+            let shown = shown.map(|expr| quintet_ir::eval(expr, frame, &portal.params, &self.host));
+            advising.shown.push_back(shown.collect::<SqlResult<_>>()?);
+            advising.rows.pop_front();
+            advising.given = 0;
+        }
+        let shown = std::mem::take(&mut advising.shown);
+        portal.state = PortalState::Rows(shown);
+        Ok(None)
+    }
+
+    /// Makes the calls for one row, behind which what they give is put.
+    fn advise_row(
+        &mut self,
+        frame: &mut Vec<Value>,
+        given: &mut usize,
+        calls: &[AdvisoryCall],
+        params: &[Value],
+    ) -> SqlResult<Option<Pause>> {
+        while let Some(call) = calls.get(*given) {
             let arguments = call.arguments.iter();
-            let arguments = arguments
-                .map(|argument| quintet_ir::eval(argument, &[], &portal.params, &self.host));
+            let arguments =
+                arguments.map(|argument| quintet_ir::eval(argument, frame, params, &self.host));
             let arguments = arguments.collect::<SqlResult<Vec<Value>>>()?;
             let key = match arguments.as_slice() {
                 [] => Some(Key::One(0)),
@@ -44,12 +122,9 @@ impl Session {
                     Err(pause) => return Ok(Some(pause)),
                 },
             };
-            given.push(value);
+            frame.push(value);
+            *given += 1;
         }
-        let shown = row.iter();
-        let shown = shown.map(|expr| quintet_ir::eval(expr, given, &portal.params, &self.host));
-        let shown = shown.collect::<SqlResult<Vec<Value>>>()?;
-        portal.state = PortalState::Rows(VecDeque::from([shown]));
         Ok(None)
     }
 

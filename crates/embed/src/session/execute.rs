@@ -167,9 +167,12 @@ impl Session {
             Command::Unlisten(Some(channel)) => self.listen(Listening::NotTo(channel.clone())),
             Command::Unlisten(None) => self.listen(Listening::ToNothing),
             Command::Notify { channel, payload } => self.notify(channel, payload)?,
-            Command::Advisory { .. } => {
+            Command::Advisory { source, .. } => {
                 self.enter_statement();
-                portal.state = PortalState::Advising(Vec::new());
+                if source.is_some() {
+                    self.ensure_schema(portal)?;
+                }
+                self.begin_advising(portal, source.as_ref());
                 return Ok(None);
             }
             Command::Sleep(_) => {

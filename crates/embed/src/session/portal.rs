@@ -3,6 +3,7 @@
 //! Relies on: nothing but the states of what it may be doing.  Promises: it can be put aside at any step and gone on
 //! with later.  Does not: take a step by itself (`execute`), or know its name (`extended`).
 
+use super::advising::Advising;
 use super::again::Alone;
 use super::batched::Batched;
 use super::call::Calling;
@@ -53,8 +54,8 @@ pub(super) enum PortalState {
     /// A call that is in line for a batch, or in one.
     Batched(Box<Batched>),
     Calling(Box<Calling>),
-    /// Calls of functions of advisory locks, with what those before gave.
-    Advising(Vec<Value>),
+    /// Calls of functions of advisory locks.
+    Advising(Box<Advising>),
     /// Asleep, until this moment of the monotonic clock once that is known.
     Sleeping(Option<u64>),
     /// A result that was made whole: SHOW, EXPLAIN, held cursors.
