@@ -15,6 +15,7 @@ use crate::coerce;
 use crate::expr::{Binder, and};
 use crate::function_source::bind_function;
 use crate::join_clause::bind_join;
+use crate::locking::locked_below;
 use crate::names::{self, inner, required};
 use crate::planner::Planner;
 use crate::rewrite::{is_volatile, move_columns, same};
@@ -483,6 +484,7 @@ fn bind_subselect(
     };
     let mut from = starting_at(start);
     let name = alias_or(item.alias.as_ref(), "");
+    let select = &*locked_below(planner, name, select)?;
     let outer = if item.lateral {
         lateral
     } else {

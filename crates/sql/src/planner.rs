@@ -15,7 +15,7 @@ use crate::scope::{Scope, ScopeColumn};
 use crate::sizes::Sizes;
 use crate::temporary::{is_temporary, schema_of};
 use crate::variables::Variables;
-use pg_query::protobuf::RangeVar;
+use pg_query::protobuf::{Node, RangeVar};
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, RoutineId, SqlError, SqlResult, SqlState, SqlType, TableId, limits};
 use quintet_ir::expressions::{each_node, each_of_statement, subqueries};
@@ -105,6 +105,8 @@ pub(crate) struct Planner<'a> {
     targets: RefCell<Vec<TableId>>,
     /// WITH queries in sight, by name, innermost last.
     pub with: RefCell<Vec<crate::with::WithQuery>>,
+    /// What the SELECT whose FROM is being bound says of locks.
+    pub locking: RefCell<Vec<Node>>,
     /// How many numbers of kept rows have been given out.
     numbers: Cell<usize>,
     /// What is in sight around the subquery at hand, innermost last.
@@ -205,6 +207,7 @@ impl<'a> Planner<'a> {
             needs: RefCell::new(Vec::new()),
             targets: RefCell::new(Vec::new()),
             with: RefCell::new(Vec::new()),
+            locking: RefCell::default(),
             numbers: Cell::new(0),
             outer: RefCell::new(Vec::new()),
             inlines: Cell::new(true),

@@ -94,7 +94,10 @@ fn plan_select(
     let select = moved.as_ref().unwrap_or(select);
     refuse_parts(planner, select)?;
     let mut from = From::default();
-    from.add_items(planner, &select.from_clause)?;
+    let around = planner.locking.replace(select.locking_clause.clone());
+    let added = from.add_items(planner, &select.from_clause);
+    planner.locking.replace(around);
+    added?;
     let subqueries = Subqueries::new(from.width);
     let aggregates = RefCell::new(Vec::new());
     let groupings = RefCell::new(Vec::new());
@@ -174,7 +177,22 @@ fn plan_select(
     });
     let mut joined = join(&leaves, conditions, order, planner.sizes)?;
     let collapsed = grouped || distinct || !on.is_empty() || !windows.is_empty();
-    let locks = plan_locks(planner, select, &from, &joined, collapsed)?;
+    let several = if distinct || !on.is_empty() {
+        Some("DISTINCT clause")
+    } else if !select.group_clause.is_empty() {
+        Some("GROUP BY clause")
+    } else if having.is_some() {
+        Some("HAVING clause")
+    } else if grouped {
+        Some("aggregate functions")
+    } else if collapsed {
+        Some("window functions")
+    } else {
+        moved
+            .as_ref()
+            .map(|_| "set-returning functions in the target list")
+    };
+    let locks = plan_locks(planner, select, &from, &joined, several)?;
 
     let single = joined.single;
     let mut sorted = (joined.sorted && kept) || (single && !grouped);

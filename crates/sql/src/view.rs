@@ -7,6 +7,7 @@
 //! [decision 36]: ../../../docs/decisions/0036-views-are-kept-as-text.md
 
 use crate::from::{From, add_plan, alias_or, rename_columns, starting_at};
+use crate::locking::locked_below;
 use crate::names::{self, inner};
 use crate::parse;
 use crate::planner::{PlanContext, Planner, Who};
@@ -24,6 +25,7 @@ use pg_query::protobuf::{
 };
 use pg_query::{NodeEnum, NodeRef};
 use quintet_base::{SqlError, SqlResult, SqlState};
+use quintet_ir::Privileges;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +80,12 @@ pub(crate) fn bind_view(
     relation: &protobuf::RangeVar,
     start: usize,
 ) -> SqlResult<From> {
+    let name = alias_or(relation.alias.as_ref(), &relation.relname);
     let select = query_of(view)?;
+    let select = &*locked_below(planner, name, &select)?;
+    if !select.locking_clause.is_empty() && !planner.locking.borrow().is_empty() {
+        planner.need_table(view.id, Privileges::UPDATE);
+    }
     let context = context_within(planner.context, view);
     let nothing = Variables::default();
     let inside = match planner.variables {
@@ -91,7 +98,7 @@ pub(crate) fn bind_view(
     };
     inside.as_deep_as(planner);
     inside.number_behind(planner);
-    let planned = planner.deeper(|| plan_query(&inside, &select, None));
+    let planned = planner.deeper(|| plan_query(&inside, select, None));
     planner.number_behind(&inside);
     // A place in the view's text says nothing to who uses it.
     let mut planned = planned.map_err(SqlError::nowhere)?;
@@ -109,7 +116,6 @@ pub(crate) fn bind_view(
         output.origin = Some((view.id, number as u16 + 1));
     }
     let mut from = starting_at(start);
-    let name = alias_or(relation.alias.as_ref(), &relation.relname);
     let schema = relation.alias.is_none().then_some(view.schema.as_str());
     add_plan(&mut from, planned.plan, &planned.outputs, name, schema);
     rename_columns(planner, &mut from, relation.alias.as_ref())?;
