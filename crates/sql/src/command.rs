@@ -295,8 +295,17 @@ pub struct CopyFrom {
     pub columns: Vec<usize>,
     /// An INSERT whose parameters are the fields, already of the columns' types.
     pub insert: Arc<Procedure>,
+    /// Of a table whose INSERT fires triggers: the INSERT of all rows, whose parameters are the columns as arrays.
+    pub fired: Option<Arc<Procedure>>,
     /// The format.
     pub format: CopyFormat,
+}
+
+impl CopyFrom {
+    /// What is run.
+    pub fn writes(&self) -> &Procedure {
+        self.fired.as_ref().unwrap_or(&self.insert)
+    }
 }
 
 /// COPY … TO STDOUT.

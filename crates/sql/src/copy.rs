@@ -1,6 +1,6 @@
 //! COPY.
 //!
-//! Relies on: `insert` for the target, `select` for the source.  Promises: options mean what they
+//! Relies on: `insert` for the target, `select` for the source, `routine` for triggers.  Promises: options mean what they
 //! mean in PostgreSQL, in both their old and their new syntax.  Accepts and ignores: FREEZE.
 //! Does not: files, programs, WHERE (0A000); read or write the data itself.
 
@@ -15,14 +15,22 @@ use crate::insert::{default_of, listed_columns};
 use crate::join::{join, mark_needed};
 use crate::names::{self, inner, required};
 use crate::output;
+use crate::parse::parse_expression;
 use crate::planner::Planner;
 use crate::rewrite::one_row;
 use crate::scope::Output;
 use crate::select::plan_query;
+use crate::tree::{node, string};
 use pg_query::NodeEnum;
-use pg_query::protobuf::{CopyStmt, DefElem, Node, RangeVar};
-use quintet_base::{SqlError, SqlResult, SqlState};
+use pg_query::protobuf::{
+    Alias, ColumnRef, CopyStmt, DefElem, FuncCall, InsertStmt, LimitOption, List, Node,
+    OverridingKind, ParamRef, RangeFunction, RangeVar, ResTarget, SelectStmt, SetOperation,
+    TypeCast,
+};
+use quintet_base::types::format_type;
+use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TypeMod};
 use quintet_ir::plan::Plan;
+use quintet_ir::schema::TableDef;
 use quintet_ir::statement::{Body, Insert, OutputColumn, Procedure};
 use quintet_ir::{Expr, Privileges, Statement};
 use std::sync::Arc;
@@ -76,13 +84,6 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
     let table = row_target(planner, relation)?;
     planner.need_table(table.relation(), Privileges::INSERT);
     refuse_change(planner.context, table.id)?;
-    let triggers = planner.catalog().triggers_of(table.id).iter();
-    let mut triggers = triggers.filter(|trigger| trigger.insert && trigger.is_enabled());
-    if let Some(trigger) = triggers.next() {
-        let what = format!("COPY into a table with trigger \"{}\"", trigger.name);
-        return Err(SqlError::unsupported(what)
-            .hint("INSERT fires triggers; ALTER TABLE … DISABLE TRIGGER lets COPY pass them by."));
-    }
     let mut columns = listed_columns(planner, &table, &statement.attlist)?;
     let is_generated = |column: &usize| table.columns[*column].generated.is_some();
     match statement.attlist.is_empty() {
@@ -118,11 +119,128 @@ fn plan_from(planner: &Planner, statement: &CopyStmt, format: CopyFormat) -> Sql
         result: vec![],
     };
     Ok(CopyFrom {
+        fired: fired(planner, relation, &table, &columns)?,
         table,
         columns,
         insert: Arc::new(procedure),
         format,
     })
+}
+
+/// The INSERT of all rows at once, if it fires triggers.
+///
+/// # Errors
+/// `0A000` for a column of an array of a user's type.
+fn fired(
+    planner: &Planner,
+    relation: &RangeVar,
+    table: &TableDef,
+    columns: &[usize],
+) -> SqlResult<Option<Arc<Procedure>>> {
+    let triggers = planner.catalog().triggers_of(table.id).iter();
+    let mut triggers = triggers.filter(|trigger| trigger.insert && trigger.is_enabled());
+    let Some(trigger) = triggers.next() else {
+        return Ok(None);
+    };
+    let mut types = Vec::with_capacity(columns.len());
+    let mut values = Vec::with_capacity(columns.len());
+    for (place, &column) in columns.iter().enumerate() {
+        let column = &table.columns[column];
+        let value = column_ref(vec![string(format!("c{place}"))]);
+        // There are no arrays of arrays: those come as texts.
+        types.push(column.ty.array_of().unwrap_or(SqlType::TextArray));
+        values.push(match column.ty.array_of() {
+            Some(_) => value,
+            None => as_type(value, column.ty).ok_or_else(|| {
+                let (trigger, name) = (&trigger.name, &column.name);
+                SqlError::unsupported(format!(
+                    "COPY into column \"{name}\" of a table with trigger \"{trigger}\""
+                ))
+            })?,
+        });
+    }
+    let names = columns.iter().map(|&column| &*table.columns[column].name);
+    let insert = insert_of_arrays(relation, &names.collect::<Vec<_>>(), values);
+    let inside = Planner::new(planner.context, "", &types);
+    let planned = crate::statement::plan_statement(&inside, &insert)?;
+    for need in inside.take_needs() {
+        planner.need(need.object, need.privileges);
+    }
+    match planned.command {
+        Command::Run(procedure) => Ok(Some(procedure)),
+        _ => Err(SqlError::internal("an INSERT of something else")),
+    }
+}
+
+fn column_ref(fields: Vec<Node>) -> Node {
+    node(NodeEnum::ColumnRef(ColumnRef {
+        fields,
+        location: -1,
+    }))
+}
+
+/// A value as one of a type that the parser knows.
+fn as_type(value: Node, ty: SqlType) -> Option<Node> {
+    let sample = format!("NULL::{}", format_type(ty, TypeMod::NONE));
+    let Some(NodeEnum::TypeCast(cast)) = parse_expression(&sample).ok()?.node else {
+        return None;
+    };
+    Some(node(NodeEnum::TypeCast(Box::new(TypeCast {
+        arg: Some(Box::new(value)),
+        ..*cast
+    }))))
+}
+
+/// `INSERT INTO relation (names) OVERRIDING SYSTEM VALUE SELECT values FROM unnest($1, $2, …) AS c (c0, c1, …)`.
+fn insert_of_arrays(relation: &RangeVar, names: &[&str], values: Vec<Node>) -> NodeEnum {
+    let target = |name: &str, val: Option<Box<Node>>| {
+        node(NodeEnum::ResTarget(Box::new(ResTarget {
+            name: name.to_string(),
+            val,
+            location: -1,
+            ..ResTarget::default()
+        })))
+    };
+    let parameters = (1..).zip(names).map(|(number, _)| {
+        node(NodeEnum::ParamRef(ParamRef {
+            number,
+            location: -1,
+        }))
+    });
+    let call = FuncCall {
+        funcname: vec![string("pg_catalog"), string("unnest")],
+        args: parameters.collect(),
+        location: -1,
+        ..FuncCall::default()
+    };
+    let call = node(NodeEnum::FuncCall(Box::new(call)));
+    let items = vec![call, Node { node: None }];
+    let own = (0..names.len()).map(|place| string(format!("c{place}")));
+    let function = RangeFunction {
+        functions: vec![node(NodeEnum::List(List { items }))],
+        alias: Some(Alias {
+            aliasname: "c".to_string(),
+            colnames: own.collect(),
+        }),
+        ..RangeFunction::default()
+    };
+    let values = values.into_iter();
+    let select = SelectStmt {
+        target_list: values
+            .map(|value| target("", Some(Box::new(value))))
+            .collect(),
+        from_clause: vec![node(NodeEnum::RangeFunction(function))],
+        limit_option: LimitOption::Default as i32,
+        op: SetOperation::SetopNone as i32,
+        ..SelectStmt::default()
+    };
+    NodeEnum::InsertStmt(Box::new(InsertStmt {
+        relation: Some(relation.clone()),
+        cols: names.iter().map(|name| target(name, None)).collect(),
+        select_stmt: Some(Box::new(node(NodeEnum::SelectStmt(Box::new(select))))),
+        r#override: OverridingKind::OverridingSystemValue as i32,
+        ..InsertStmt::default()
+    }))
 }
 
 /// A view has no rows of its own to be copied.

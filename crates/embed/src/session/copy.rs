@@ -4,6 +4,7 @@
 //! statement: all of its rows or none.  Does not: skip a constraint or an index.
 
 use super::ahead::Renewed;
+use super::copy_fired::Fired;
 use super::planning::Prepared;
 use super::{Mode, Session};
 use crate::copy_in::{CopyReader, Fields};
@@ -11,6 +12,7 @@ use crate::step::{Pause, Reason, RowSink, Step};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::{SpaceId, SqlError, SqlResult, SqlState, Value, binary_format};
 use quintet_direct::{AHEAD_SPACE, Context, RowInserter, Stop, translate};
+use quintet_ir::Host;
 use quintet_sql::command::{Command, CopyFrom, CopyKind, CopyTo};
 use quintet_tc::{Mark, Txn};
 use std::sync::Arc;
@@ -34,11 +36,13 @@ pub(super) struct CopyInto {
     /// Not before there are so many rows, unless it must be.
     renews_at: u64,
     inserter: RowInserter,
+    /// What the rows are kept for, if they fire triggers.
+    pub(super) fired: Option<Fired>,
     /// The fields of a row, as values.
     values: Vec<Value>,
     /// It has met a lock, and is to be inserted when the wait is over.
     is_waiting: bool,
-    rows: u64,
+    pub(super) rows: u64,
 }
 
 impl Session {
@@ -55,7 +59,12 @@ impl Session {
         let mark = txn.begin_statement();
         let reader = CopyReader::new(copy.format.clone());
         let inserter = RowInserter::new(Arc::clone(&copy.insert))?;
-        let fresh = self.fresh_spaces(inserter.insert()?);
+        let fired = copy.fired.as_ref();
+        let fired = fired.map(|procedure| Fired::new(procedure, copy));
+        let fresh = match fired {
+            None => self.fresh_spaces(inserter.insert()?),
+            Some(_) => Vec::new(),
+        };
         if let Some(txn) = self.txn.as_mut() {
             txn.begin_to_fill(&fresh);
         }
@@ -67,9 +76,10 @@ impl Session {
             mark,
             fresh,
             since: mark,
-            renewable: Some(Arc::clone(prepared)),
+            renewable: fired.is_none().then(|| Arc::clone(prepared)),
             renews_at: 0,
             inserter,
+            fired,
             values: Vec::new(),
             is_waiting: false,
             rows: 0,
@@ -153,12 +163,20 @@ impl Session {
             if !std::mem::take(&mut copy.is_waiting) {
                 if !copy.reader.next_row(end, &mut fields)? {
                     if end {
+                        if let Some(pause) = self.fire(copy)? {
+                            return Ok(Some(pause));
+                        }
                         self.catch_up()?;
                     }
                     return Ok(None);
                 }
                 let read = read_fields(&copy.plan, &fields, self.format(), &mut copy.values);
                 read.map_err(|error| in_line(error, copy))?;
+            }
+            let bound = self.host.statement_memory();
+            if let Some(fired) = &mut copy.fired {
+                fired.keep(&mut copy.values, bound)?;
+                continue;
             }
             if let Some(pause) = self.copy_row(copy)? {
                 return Ok(Some(pause));

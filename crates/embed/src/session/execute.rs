@@ -257,7 +257,7 @@ impl Session {
             Command::CopyFrom(copy) => {
                 self.enter_statement();
                 self.refuse_if_read_only("COPY FROM")?;
-                match self.keep_schema(portal, copy.insert.spaces_written())? {
+                match self.keep_schema(portal, copy.writes().spaces_written())? {
                     Steady::Yes => {}
                     Steady::Wait(pause) => return Ok(Some(Step::Wait(pause))),
                     Steady::Changed => return self.start_anew(portal, sink),

@@ -26,7 +26,7 @@
 //! | `locking` | LOCK TABLE |
 //! | `temporary` | temporary tables: when the session commits, and when it ends |
 //! | `identity` | SET ROLE, SET SESSION AUTHORIZATION |
-//! | `copy` | COPY in and out |
+//! | `copy`, `copy_fired` | COPY in and out; into what fires triggers |
 //! | `dynamic` | statements of calls that are planned when they are reached |
 //! | `again` | statements by themselves that have lost |
 //! | `ahead` | what fills a table that nobody else can see |
@@ -52,6 +52,7 @@ mod batched;
 mod call;
 mod change;
 mod copy;
+mod copy_fired;
 mod cursors;
 mod dynamic;
 mod execute;
