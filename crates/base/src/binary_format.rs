@@ -14,6 +14,8 @@
 //! interval    i64 micros, i32 days, i32 months
 //! time        i64 micros                    timetz               and i32 seconds west
 //! json        UTF-8                         jsonb                01, then UTF-8
+//! inet, cidr  family (2, 3), bits of the network, 1 of a cidr, 4 or 16, and as many bytes
+//! macaddr     6 bytes
 //! enum        u32 place in rows; clients see the label's UTF-8
 //! array       i32 dimensions (0 or 1), i32 1 if a NULL is inside, u32 element OID,
 //!             with 1 dimension: i32 elements, i32 lower bound (1, of vectors 0);
@@ -24,6 +26,7 @@ use crate::datetime;
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
 use crate::text_format::FormatContext;
 use crate::types::{SqlType, TypeFamily};
@@ -59,6 +62,12 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Text(v) => out.extend_from_slice(v.as_bytes()),
         Value::Bytea(v) => out.extend_from_slice(v),
         Value::Uuid(v) => out.extend_from_slice(v),
+        Value::MacAddr(v) => out.extend_from_slice(v),
+        Value::Inet(v) => {
+            let length = v.family().bytes() as u8;
+            out.extend_from_slice(&[v.family().code(), v.bits(), u8::from(v.is_cidr()), length]);
+            out.extend_from_slice(v.address());
+        }
         Value::Array(v) if v.element == SqlType::Record => {}
         Value::Array(v) => write_array(v, out),
         Value::Interval(v) => {
@@ -241,6 +250,8 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Numeric => Value::numeric(read_numeric(bytes)?),
         SqlType::Bytea => Value::Bytea(bytes.into()),
         SqlType::Uuid => Value::Uuid(exact(ty, bytes)?),
+        SqlType::MacAddr => Value::MacAddr(exact(ty, bytes)?),
+        SqlType::Inet | SqlType::Cidr => Value::Inet(read_inet(ty, bytes)?),
         SqlType::Interval => {
             let bytes = exact::<16>(ty, bytes)?;
             let (micros, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| invalid(ty))?;
@@ -301,6 +312,30 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
             }
         },
     })
+}
+
+fn read_inet(ty: SqlType, bytes: &[u8]) -> SqlResult<Inet> {
+    let refuse = |what: String| SqlError::new(SqlState::INVALID_BINARY_REPRESENTATION, what);
+    // Whether it is a cidr is the type's to say.
+    let Some((&[family, bits, _, length], address)) = bytes.split_first_chunk() else {
+        return Err(invalid(ty));
+    };
+    let family = Family::from_code(family)
+        .ok_or_else(|| refuse(format!("invalid address family in external \"{ty}\" value")))?;
+    if bits > family.bits() {
+        return Err(refuse(format!("invalid bits in external \"{ty}\" value")));
+    }
+    if usize::from(length) != family.bytes() {
+        return Err(refuse(format!("invalid length in external \"{ty}\" value")));
+    }
+    let inet = Inet::new(family, address, bits).ok_or_else(|| invalid(ty))?;
+    match ty {
+        SqlType::Cidr => inet.exact_cidr().ok_or_else(|| {
+            refuse("invalid external \"cidr\" value".to_string())
+                .detail("Value has bits set to right of mask.")
+        }),
+        _ => Ok(inet),
+    }
 }
 
 /// Bytes of a client as text: UTF-8 without zero bytes.

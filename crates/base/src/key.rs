@@ -15,7 +15,7 @@
 //!   float4 float8   big-endian bits; positive: sign bit set; negative: all bits flipped;
 //!                   -0 is written as 0, every NaN as the one above infinity
 //!   text bytea      the bytes with 00 written as 00 FF, then 00 00
-//!   uuid            16 bytes
+//!   uuid            16 bytes                    macaddr  6 bytes
 //!   numeric         class byte: 10 -Infinity, 20 below zero, 30 zero, 40 above zero,
 //!                   50 Infinity, 60 NaN. After 40: exponent e as 3 bytes big-endian with
 //!                   800000 added (value = 0.d1d2d3… × 10^e, d1 not 0); pairs of digits d1d2, d3d4, …
@@ -25,6 +25,8 @@
 //!   interval        its span in microseconds, 16 bytes big-endian, sign bit flipped
 //!   time            as int8
 //!   timetz          the moment in UTC as int8, then seconds west as int4
+//!   inet cidr       02 or 03 for the family, the address with what is behind the network zero, the length
+//!                   of the network, the address
 //!   jsonb           an empty array as the whole document: 01. Else 02 and the document: null 10,
 //!                   string 20 and as text, number 30 and as numeric, false 40, true 41,
 //!                   array 50, u32 big-endian count and the elements, object 60, count and
@@ -41,6 +43,7 @@ use crate::datum::Datum;
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
 use crate::json::{DEPTH_MAX, Json};
+use crate::network::{Family, Inet};
 use crate::numeric::Numeric;
 use crate::types::{SqlType, TypeFamily};
 use crate::value::{Array, EnumValue, Str, Value};
@@ -100,6 +103,13 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
         Value::Text(v) => encode_bytes(v.as_bytes(), out),
         Value::Bytea(v) => encode_bytes(v, out),
         Value::Uuid(v) => out.extend_from_slice(v),
+        Value::MacAddr(v) => out.extend_from_slice(v),
+        Value::Inet(v) => {
+            out.push(v.family().code());
+            out.extend_from_slice(v.network().address());
+            out.push(v.bits());
+            out.extend_from_slice(v.address());
+        }
         Value::Interval(v) => {
             out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes());
         }
@@ -353,6 +363,8 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::Numeric => Value::numeric(decode_numeric(bytes)?),
         SqlType::Bytea => Value::Bytea(decode_bytes(bytes)?.into()),
         SqlType::Uuid => Value::Uuid(take(bytes)?),
+        SqlType::MacAddr => Value::MacAddr(take(bytes)?),
+        SqlType::Inet | SqlType::Cidr => Value::Inet(decode_inet(ty, bytes)?),
         SqlType::Interval => {
             let span = i128::from_be_bytes(take(bytes)?) ^ i128::MIN;
             Value::Interval(Interval::from_span(span).ok_or_else(corrupt)?)
@@ -390,6 +402,25 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
             Value::Array(Box::new(Array { element, values }))
         }
     })
+}
+
+fn decode_inet(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Inet> {
+    let family = Family::from_code(take::<1>(bytes)?[0]).ok_or_else(corrupt)?;
+    let mut part = |count: usize| {
+        let (part, rest) = bytes.split_at_checked(count).ok_or_else(corrupt)?;
+        *bytes = rest;
+        Ok(part)
+    };
+    let network = part(family.bytes())?;
+    let bits = part(1)?[0];
+    let inet = Inet::new(family, part(family.bytes())?, bits).ok_or_else(corrupt)?;
+    if inet.network().address() != network {
+        return Err(corrupt());
+    }
+    match ty {
+        SqlType::Cidr => inet.exact_cidr().ok_or_else(corrupt),
+        _ => Ok(inet),
+    }
 }
 
 fn decode_bytes(bytes: &mut &[u8]) -> SqlResult<Vec<u8>> {

@@ -14,6 +14,7 @@
 //! | `datum` | values where they lie |
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
 //! | `json` | JSON documents, as text and as values |
+//! | `network` | addresses of the internet and of network cards |
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
 //! | `key`, `row` | order-preserving keys and rows as the stores keep them |
 //! | `conflict` | which rows a call may touch, said before it runs |
@@ -31,6 +32,7 @@ pub mod json;
 pub mod key;
 pub mod level;
 pub mod limits;
+pub mod network;
 pub mod numeric;
 pub mod objects;
 pub mod patience;
@@ -49,6 +51,7 @@ pub use ids::{
 pub use interval::Interval;
 pub use json::Json;
 pub use level::Level;
+pub use network::Inet;
 pub use numeric::Numeric;
 pub use patience::Patience;
 pub use types::{SqlType, TypeMod};

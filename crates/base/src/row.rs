@@ -11,9 +11,9 @@
 //! then          u32 LE × variable columns: end of each, counted from the start of the next part
 //! then          bytes    variable columns back to back
 //! ```
-//! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, timetz 12
+//! Fixed: bool 1, int2 2, int4/float4/date/oid/enum (place) 4, int8/float8/timestamps/time 8, uuid 16, macaddr 6, timetz 12
 //! (micros, seconds east), interval 16 (micros, days, months).
-//! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays as
+//! Variable: text family and json as UTF-8, jsonb as `Json::write_bytes`, bytea as is, numeric as `Numeric::to_bytes`, arrays, inet and cidr as
 //! `binary_format` writes them, records, which are in no table, as `record` does.
 
 mod record;
@@ -84,6 +84,7 @@ fn fixed_width(ty: SqlType) -> Option<usize> {
         _ if ty.is_named_oid() => 4,
         Enum(_) => 4,
         Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
+        MacAddr => 6,
         TimeTz => 12,
         Uuid | Interval => 16,
         _ => return None,
@@ -604,6 +605,7 @@ fn write_fixed(out: &mut [u8], value: Datum<'_>) {
         Datum::Lying(Value::Float4(v)) => put(out, v.to_le_bytes()),
         Datum::Lying(Value::Float8(v)) => put(out, v.to_le_bytes()),
         Datum::Lying(Value::Uuid(v)) => put(out, *v),
+        Datum::Lying(Value::MacAddr(v)) => put(out, *v),
         Datum::Lying(Value::Time(v)) => put(out, v.to_le_bytes()),
         Datum::Lying(Value::TimeTz(v)) => {
             put(out, v.micros.to_le_bytes());
@@ -639,6 +641,7 @@ fn read_fixed(ty: SqlType, bytes: &[u8]) -> Value {
         SqlType::Timestamp => Value::Timestamp(i64::from_le_bytes(take(bytes))),
         SqlType::TimestampTz => Value::TimestampTz(i64::from_le_bytes(take(bytes))),
         SqlType::Uuid => Value::Uuid(take(bytes)),
+        SqlType::MacAddr => Value::MacAddr(take(bytes)),
         SqlType::Time => Value::Time(i64::from_le_bytes(take(bytes))),
         SqlType::TimeTz => Value::TimeTz(TimeTz {
             micros: i64::from_le_bytes(take(bytes)),
@@ -664,7 +667,9 @@ fn write_variable(out: &mut Vec<u8>, value: Datum<'_>) {
         Datum::Lying(Value::Array(array)) if array.element == SqlType::Record => {
             record::write(&array.values, out);
         }
-        Datum::Lying(value @ Value::Array(_)) => crate::binary_format::write(value, out),
+        Datum::Lying(value @ (Value::Array(_) | Value::Inet(_))) => {
+            crate::binary_format::write(value, out)
+        }
         Datum::Lying(Value::Jsonb(json)) => json.write_bytes(out),
         other => panic!("{other:?} in a variable column: the binder let a wrong type through"),
     }
@@ -686,7 +691,7 @@ fn read_variable(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         TypeFamily::Exact => Ok(Value::numeric(
             Numeric::from_bytes(bytes).ok_or_else(|| corrupt("numeric"))?,
         )),
-        _ => crate::binary_format::read(ty, bytes).map_err(|_| corrupt("array")),
+        _ => crate::binary_format::read(ty, bytes).map_err(|_| corrupt("array or address")),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::{self, IntervalStyle};
 use crate::json::{self, Json};
 use crate::limits::IDENTIFIER_BYTES_MAX;
+use crate::network;
 use crate::numeric::Numeric;
 use crate::objects::ObjectNames;
 use crate::types::{SqlType, TypeMod};
@@ -90,6 +91,8 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
                 out.extend_from_slice(&hex(*byte));
             }
         }
+        Value::Inet(v) => network::write(*v, out),
+        Value::MacAddr(v) => network::write_mac(*v, out),
         Value::Array(v) if ty.is_vector() => array::write_vector(v, context, out),
         Value::Array(v) => array::write(v, context, out),
         Value::Interval(v) => interval::write_in_style(*v, context.interval_style, out),
@@ -174,6 +177,9 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
             &context.zone,
         )?),
         SqlType::Uuid => Value::Uuid(read_uuid(text)?),
+        SqlType::Inet => Value::Inet(network::parse_inet(text)?),
+        SqlType::Cidr => Value::Inet(network::parse_cidr(text)?),
+        SqlType::MacAddr => Value::MacAddr(network::parse_mac(text)?),
         SqlType::Name => Value::Text(Str::from(cut_bytes(
             checked_text(text)?,
             IDENTIFIER_BYTES_MAX,

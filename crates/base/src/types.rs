@@ -97,6 +97,15 @@ pub enum SqlType {
     RegOper,
     /// The same with its arguments.
     RegOperator,
+    /// An address of the internet, with the length of its network.
+    Inet,
+    /// A network.
+    Cidr,
+    /// An address of a network card.
+    MacAddr,
+    InetArray,
+    CidrArray,
+    MacAddrArray,
 }
 
 /// How text of several types compares and which operators a type has.
@@ -111,6 +120,10 @@ pub enum TypeFamily {
     Binary,
     DateTime,
     Uuid,
+    /// inet and cidr.
+    Network,
+    /// macaddr.
+    Card,
     /// interval, which is no point in time.
     Timespan,
     /// Enums, each of which compares with itself alone.
@@ -197,6 +210,12 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (RegTypeArray, 2211, "regtype[]", None),
         (Int2Vector, 22, "int2vector", None),
         (OidVector, 30, "oidvector", None),
+        (Inet, 869, "inet", Some(InetArray)),
+        (Cidr, 650, "cidr", Some(CidrArray)),
+        (MacAddr, 829, "macaddr", Some(MacAddrArray)),
+        (InetArray, 1041, "inet[]", None),
+        (CidrArray, 651, "cidr[]", None),
+        (MacAddrArray, 1040, "macaddr[]", None),
     ]
 };
 
@@ -259,6 +278,9 @@ impl SqlType {
             "json" => Json,
             "jsonb" => Jsonb,
             "oid" => Oid,
+            "inet" => Inet,
+            "cidr" => Cidr,
+            "macaddr" => MacAddr,
             "void" => Void,
             "unknown" => Unknown,
             "regclass" => RegClass,
@@ -304,12 +326,18 @@ impl SqlType {
             Int4 | Float4 | Date | Oid | Void | Enum(_) => 4,
             _ if self.is_named_oid() => 4,
             Int8 | Float8 | Timestamp | TimestampTz | Time => 8,
+            MacAddr => 6,
             TimeTz => 12,
             Uuid | Interval => 16,
             Name => 64,
             Unknown => -2,
             _ => -1,
         }
+    }
+
+    /// Whether PostgreSQL hands values of the type over as such, `typbyval`.
+    pub fn is_by_value(self) -> bool {
+        matches!(self.type_len(), 1 | 2 | 4 | 8)
     }
 
     /// The family.
@@ -329,6 +357,8 @@ impl SqlType {
             Json | Jsonb => TypeFamily::Json,
             Record => TypeFamily::Record,
             Uuid => TypeFamily::Uuid,
+            Inet | Cidr => TypeFamily::Network,
+            MacAddr => TypeFamily::Card,
             Unknown => TypeFamily::Unknown,
             Void => TypeFamily::Void,
             _ => TypeFamily::Array,

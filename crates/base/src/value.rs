@@ -7,6 +7,7 @@
 use crate::datetime::TimeTz;
 use crate::interval::Interval;
 use crate::json::Json;
+use crate::network::{Inet, MacAddr};
 use crate::numeric::Numeric;
 use crate::types::SqlType;
 use std::cmp::Ordering;
@@ -69,6 +70,10 @@ pub enum Value {
     Jsonb(std::sync::Arc<Json>),
     /// A label of an enum.
     Enum(EnumValue),
+    /// inet or cidr
+    Inet(Inet),
+    /// macaddr
+    MacAddr(MacAddr),
 }
 
 /// A label of an enum, by its place: what it is called is the catalogue's to say, and may change.
@@ -126,6 +131,9 @@ impl Value {
             Value::TimeTz(_) => SqlType::TimeTz,
             Value::Jsonb(_) => SqlType::Jsonb,
             Value::Enum(v) => SqlType::Enum(v.ty),
+            Value::Inet(v) if v.is_cidr() => SqlType::Cidr,
+            Value::Inet(_) => SqlType::Inet,
+            Value::MacAddr(_) => SqlType::MacAddr,
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
     }
@@ -194,6 +202,8 @@ impl Value {
             (Value::TimeTz(a), Value::TimeTz(b)) => a.order(*b),
             (Value::Jsonb(a), Value::Jsonb(b)) => a.order(b),
             (Value::Enum(a), Value::Enum(b)) => a.place.cmp(&b.place),
+            (Value::Inet(a), Value::Inet(b)) => a.order(*b),
+            (Value::MacAddr(a), Value::MacAddr(b)) => a.cmp(b),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }
     }

@@ -199,6 +199,7 @@ impl AggregateFunction {
                 (&[Interval], Interval),
                 (&[Time], Time),
                 (&[TimeTz], TimeTz),
+                (&[Inet], Inet),
             ],
             AggregateFunction::BoolAnd | AggregateFunction::BoolOr => &[(&[Bool], Bool)],
             AggregateFunction::StringAgg => &[(&[Text, Text], Text), (&[Bytea, Bytea], Bytea)],

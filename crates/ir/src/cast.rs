@@ -11,6 +11,7 @@
 //! | text kinds → anything, bool ↔ integer, jsonb → boolean and numbers | explicit |
 //! | time → timetz and interval | implicit |
 //! | oid ↔ regclass and its kin, integers → these, text → regclass | implicit |
+//! | cidr → inet | implicit; the other way: assignment |
 //! | json ↔ jsonb, what shows a time of day → time | assignment |
 //! | arrays | as their elements |
 
@@ -38,6 +39,7 @@ pub(crate) enum Category {
     Boolean,
     DateTime,
     Internal,
+    Network,
     Numeric,
     Pseudo,
     String,
@@ -57,9 +59,11 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::Array => Category::Array,
         TypeFamily::Unknown => Category::Unknown,
         TypeFamily::Timespan => Category::Timespan,
+        TypeFamily::Network => Category::Network,
         TypeFamily::Record => Category::Pseudo,
         TypeFamily::Binary
         | TypeFamily::Uuid
+        | TypeFamily::Card
         | TypeFamily::Json
         | TypeFamily::Void
         | TypeFamily::Enum => Category::User,
@@ -69,7 +73,10 @@ pub(crate) fn category(ty: SqlType) -> Category {
 /// True for the types that a category prefers over its others.
 pub(crate) fn is_preferred(ty: SqlType) -> bool {
     use SqlType::*;
-    matches!(ty, Bool | Float8 | Oid | Text | TimestampTz | Interval)
+    matches!(
+        ty,
+        Bool | Float8 | Oid | Text | TimestampTz | Interval | Inet
+    )
 }
 
 /// The weakest context in which `from` converts to `to`; `None`: never.
@@ -107,6 +114,8 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (Timestamp | TimestampTz, Date) | (TimestampTz, Timestamp) => Assignment,
         (Time, TimeTz | Interval) => Implicit,
         (TimeTz | Timestamp | TimestampTz | Interval, Time) | (TimestampTz, TimeTz) => Assignment,
+        (Cidr, Inet) => Implicit,
+        (Inet, Cidr) => Assignment,
         (Json, Jsonb) | (Jsonb, Json) => Assignment,
         (Jsonb, Bool | Int2 | Int4 | Int8 | Float4 | Float8 | Numeric) => Explicit,
         // Everything else goes through text, or not at all.

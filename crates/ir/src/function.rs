@@ -22,6 +22,7 @@
 //! | `domain` | what a value of a domain must be |
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json` | json and jsonb |
+//! | `network` | inet, cidr, macaddr |
 //! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `ordered` | what ordered-set aggregates take out of a sorted array |
@@ -51,6 +52,7 @@ mod keywords;
 mod like;
 pub(crate) use like::like;
 mod math;
+mod network;
 mod ordered;
 mod pattern;
 mod quantified;
@@ -226,6 +228,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         to_char::FUNCTIONS,
         json::FUNCTIONS,
         math::FUNCTIONS,
+        network::FUNCTIONS,
         json::make::FUNCTIONS,
         system::FUNCTIONS,
         array::OF_VECTORS,

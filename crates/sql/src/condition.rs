@@ -355,6 +355,8 @@ impl Side {
             return Some(other.clone());
         }
         match (self.from, self.to) {
+            // Keys of both are the same.
+            (Cidr, Inet) => Some(other.clone()),
             (Text | Varchar | Name, Text | Varchar | Name) => Some(other.clone()),
             (Bpchar, _) if equality => Some(Expr::Cast {
                 input: Box::new(other.clone()),

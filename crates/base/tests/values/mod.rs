@@ -4,10 +4,11 @@
 
 use proptest::prelude::*;
 use quintet_base::datetime::TimeTz;
-use quintet_base::{Array, Interval, Json, Numeric, SqlType, Str, Value};
+use quintet_base::network::Family;
+use quintet_base::{Array, Inet, Interval, Json, Numeric, SqlType, Str, Value};
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 43] = [
+pub const TYPES: [SqlType; 49] = [
     SqlType::Bool,
     SqlType::Int2,
     SqlType::Int4,
@@ -51,6 +52,12 @@ pub const TYPES: [SqlType; 43] = [
     SqlType::Float4Array,
     SqlType::ByteaArray,
     SqlType::BpcharArray,
+    SqlType::Inet,
+    SqlType::Cidr,
+    SqlType::MacAddr,
+    SqlType::InetArray,
+    SqlType::CidrArray,
+    SqlType::MacAddrArray,
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -170,6 +177,9 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Uuid => prop_oneof![any::<[u8; 16]>(), any::<u8>().prop_map(|b| [b; 16])]
             .prop_map(Value::Uuid)
             .boxed(),
+        SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
+        SqlType::Inet => inet().prop_map(Value::Inet).boxed(),
+        SqlType::Cidr => inet().prop_map(|v| Value::Inet(v.network())).boxed(),
         SqlType::Interval => interval().prop_map(Value::Interval).boxed(),
         SqlType::Time => (0i64..=86_400_000_000).prop_map(Value::Time).boxed(),
         SqlType::TimeTz => (0i64..=86_400_000_000, -57_599i32..57_600)
@@ -184,6 +194,18 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
                 .boxed()
         }
     }
+}
+
+/// Addresses of few different bytes, so that many lie within the networks of others.
+fn inet() -> impl Strategy<Value = Inet> {
+    let byte = || prop::sample::select(vec![0u8, 1, 128, 255]);
+    (any::<bool>(), prop::array::uniform16(byte()), 0u8..=128).prop_map(|(long, bytes, bits)| {
+        match long {
+            true => Inet::new(Family::V6, &bytes, bits),
+            false => Inet::new(Family::V4, &bytes[..4], bits % 33),
+        }
+        .unwrap()
+    })
 }
 
 /// A value of the type, or now and then NULL.

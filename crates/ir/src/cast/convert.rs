@@ -10,7 +10,9 @@ use quintet_base::datetime::{ClockWord, MICROS_PER_DAY};
 use quintet_base::text_format::{self, FormatContext};
 use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
-use quintet_base::{Json, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value, datetime};
+use quintet_base::{
+    Json, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value, datetime, network,
+};
 
 fn out_of_range(ty: SqlType) -> SqlError {
     let name = if ty == SqlType::Oid { "OID" } else { ty.name() };
@@ -56,6 +58,11 @@ pub(super) fn convert(
             value => through_text(&value, from, to, format),
         },
         Text | Varchar | Bpchar | Name | InternalChar => to_text(value, from, to, format),
+        Inet | Cidr => match value {
+            Value::Inet(inet) if to == Cidr => Ok(Value::Inet(inet.network())),
+            Value::Inet(inet) => Ok(Value::Inet(inet.as_inet())),
+            value => through_text(&value, from, to, format),
+        },
         Time | TimeTz | Interval => to_clock(value, from, to, host),
         Json => match value {
             Value::Jsonb(json) => Ok(Value::text(json.to_string())),
@@ -288,6 +295,10 @@ fn to_text(value: Value, from: SqlType, to: SqlType, format: &FormatContext) -> 
         // The cast spells a boolean out, unlike its output function.
         Value::Bool(v) if matches!(to, Text | Varchar | Bpchar) => {
             Str::from(if v { "true" } else { "false" })
+        }
+        // The same with an address's length.
+        Value::Inet(v) if matches!(to, Text | Varchar | Bpchar) => {
+            Str::from(network::with_length(v))
         }
         Value::Int4(code) if to == InternalChar => match u8::try_from(code) {
             Ok(0) => Str::default(),

@@ -52,6 +52,8 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[Time, Time], Time),
     (&[TimeTz, TimeTz], TimeTz),
     (&[Jsonb, Jsonb], Jsonb),
+    (&[Inet, Inet], Inet),
+    (&[MacAddr, MacAddr], MacAddr),
 ];
 
 /// The operator as SQL writes it.

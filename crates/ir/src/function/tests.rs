@@ -6,8 +6,9 @@ use crate::eval::eval;
 use crate::expr::Expr;
 use crate::fold::DetachedHost;
 use proptest::prelude::*;
+use quintet_base::network::Family;
 use quintet_base::value::Array;
-use quintet_base::{Numeric, SqlType, Value};
+use quintet_base::{Inet, Numeric, SqlType, Value};
 
 fn any_text() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -74,6 +75,20 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Timestamp => edges(MOMENTS).prop_map(Value::Timestamp).boxed(),
         SqlType::TimestampTz => edges(MOMENTS).prop_map(Value::TimestampTz).boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
+        SqlType::Inet | SqlType::Cidr => (any::<bool>(), any::<[u8; 16]>(), 0u8..=128)
+            .prop_map(move |(long, bytes, bits)| {
+                let inet = match long {
+                    true => Inet::new(Family::V6, &bytes, bits),
+                    false => Inet::new(Family::V4, &bytes[..4], bits % 33),
+                };
+                let inet = inet.unwrap();
+                Value::Inet(match ty {
+                    SqlType::Cidr => inet.network(),
+                    _ => inet,
+                })
+            })
+            .boxed(),
         SqlType::Interval => (edges(INT4), edges(INT4), edges(INT8))
             .prop_map(|(months, days, micros)| {
                 Value::Interval(quintet_base::Interval {

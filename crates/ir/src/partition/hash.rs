@@ -35,6 +35,9 @@ pub fn is_hashable(ty: SqlType) -> bool {
             | Timestamp
             | TimestampTz
             | Uuid
+            | Inet
+            | Cidr
+            | MacAddr
     )
 }
 
@@ -66,6 +69,12 @@ fn hash_of_value(value: &Value) -> u64 {
         Value::Text(text) => of_bytes(text.as_bytes()),
         Value::Bytea(bytes) => of_bytes(bytes),
         Value::Uuid(bytes) => of_bytes(bytes),
+        Value::MacAddr(bytes) => of_bytes(bytes),
+        Value::Inet(inet) => {
+            let mut bytes = vec![inet.family().code(), inet.bits()];
+            bytes.extend_from_slice(inet.address());
+            of_bytes(&bytes)
+        }
         other => panic!("{other:?} in a partition key: only hashable types are let in"),
     }
 }

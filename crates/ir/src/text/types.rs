@@ -41,6 +41,9 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::RegRole, "regrole"),
     (SqlType::Int2Vector, "int2vector"),
     (SqlType::OidVector, "oidvector"),
+    (SqlType::Inet, "inet"),
+    (SqlType::Cidr, "cidr"),
+    (SqlType::MacAddr, "macaddr"),
 ];
 
 /// Before the number of an enum.

@@ -10,6 +10,7 @@ use crate::schema::TableDef;
 use crate::statement::{Arbiter, ConflictAction, Insert, OnConflict, Statement};
 use crate::window::{FrameMode, WindowCall, offset_type};
 use quintet_base::SqlType;
+use quintet_base::types::TypeFamily;
 
 impl Statement {
     /// Types of the rows that it gives: of a statement that writes, what RETURNING gives.
@@ -409,8 +410,7 @@ impl Checker<'_> {
         for (place, value) in all {
             let ty = table.frame_type(columns[place]);
             self.expr(value, outer)?;
-            let alike = is_plain_text(ty) && is_plain_text(value.ty());
-            self.wants(value.ty() == ty || alike, || {
+            self.wants(has_same_keys(ty, value.ty()), || {
                 format!("a key's value is of type {} instead of {ty}", value.ty())
             })?;
         }
@@ -490,9 +490,11 @@ fn uses_below(plan: &Plan, width: usize) -> bool {
             .any(|input| uses_below(input, width))
 }
 
-/// Text that has the same keys whichever of these it is.
-fn is_plain_text(ty: SqlType) -> bool {
-    matches!(ty, SqlType::Text | SqlType::Varchar | SqlType::Name)
+/// Whether a value of one type has the key that it would have as one of the other.
+fn has_same_keys(a: SqlType, b: SqlType) -> bool {
+    let is_plain_text = |ty| matches!(ty, SqlType::Text | SqlType::Varchar | SqlType::Name);
+    let is_network = |ty: SqlType| ty.family() == TypeFamily::Network;
+    a == b || (is_plain_text(a) && is_plain_text(b)) || (is_network(a) && is_network(b))
 }
 
 fn name(plan: &Plan) -> String {

@@ -76,7 +76,7 @@ fn attribute(attribute: &Attribute) -> Vec<Value> {
         short(attribute.number),
         Value::Int4(i32::from(ty.family() == TypeFamily::Array)),
         Value::Int4(attribute.modifier.0),
-        flag(matches!(ty.type_len(), 1..=8)),
+        flag(ty.is_by_value()),
         flag(attribute.not_null),
         flag(attribute.default),
         flag(attribute.missing),

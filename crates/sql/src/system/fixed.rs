@@ -266,7 +266,8 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         TypeFamily::Unknown => ("X", false),
         TypeFamily::Timespan => ("T", true),
         TypeFamily::Void | TypeFamily::Record => ("P", false),
-        TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Json => ("U", false),
+        TypeFamily::Network => ("I", ty == SqlType::Inet),
+        TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Card | TypeFamily::Json => ("U", false),
         TypeFamily::Enum => ("E", false),
     }
 }
@@ -321,7 +322,7 @@ fn types(planner: &Planner) -> Vec<Vec<Value>> {
             oid(PG_CATALOG),
             oid(OWNER),
             Value::Int2(ty.type_len()),
-            flag(matches!(ty.type_len(), 1..=8)),
+            flag(ty.is_by_value()),
             text(if pseudo { "p" } else { "b" }),
             text(category),
             flag(preferred),

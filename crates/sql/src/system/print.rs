@@ -387,7 +387,8 @@ impl Printer<'_, '_, '_> {
             a_const::Val::Boolval(value) => value.boolval.to_string(),
             a_const::Val::Sval(text) => {
                 let ty = wanted.filter(|ty| *ty != SqlType::Unknown);
-                labelled(&text.sval, ty.unwrap_or(SqlType::Text))
+                let ty = ty.unwrap_or(SqlType::Text);
+                labelled(&as_value(&text.sval, ty), ty)
             }
             a_const::Val::Bsval(_) => return None,
         })
@@ -713,6 +714,20 @@ impl Printer<'_, '_, '_> {
         };
         let end = if self.pretty { "\n" } else { " " };
         Some(format!("{text}{gap}ELSE {otherwise}{end}END"))
+    }
+}
+
+/// A literal as its value prints, if that is the same for everybody.
+fn as_value(text: &str, ty: SqlType) -> String {
+    let format = FormatContext::default();
+    let family = ty.family();
+    let is_plain = matches!(
+        family,
+        TypeFamily::Network | TypeFamily::Card | TypeFamily::Uuid
+    );
+    match quintet_base::text_format::read(ty, text, &format) {
+        Ok(value) if is_plain => quintet_base::text_format::to_string(&value, ty, &format),
+        _ => text.to_string(),
     }
 }
 

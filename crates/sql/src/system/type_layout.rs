@@ -19,7 +19,7 @@ pub(crate) fn collation_of(ty: SqlType) -> u32 {
 /// How PostgreSQL would keep values of a type: `p`, `m` or `x`.
 pub(super) fn storage_of(ty: SqlType) -> &'static str {
     match ty {
-        SqlType::Numeric => "m",
+        SqlType::Numeric | SqlType::Inet | SqlType::Cidr => "m",
         ty if ty.type_len() == -1 && !ty.is_vector() => "x",
         _ => "p",
     }

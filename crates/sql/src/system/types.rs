@@ -262,7 +262,7 @@ pub(super) fn types(planner: &Planner) -> Vec<Vec<Value>> {
             oid(schema_oid(planner, &record.schema)),
             oid(OWNER),
             Value::Int2(like.type_len()),
-            flag(matches!(like.type_len(), 1..=8)),
+            flag(like.is_by_value()),
             text(kind),
             text(category),
             flag(false),
