@@ -14,6 +14,8 @@
 //!               Filter: (b = 2)
 //! ```
 
+mod document;
+mod node;
 mod text;
 
 use crate::aggregate::AggregateCall;
@@ -26,6 +28,9 @@ use crate::plan::{Access, JoinKind, KeyRange, Path, Plan, SortKey, Turns};
 use crate::schema::TableDef;
 use crate::statement::{Arbiter, ConflictAction, Insert, Statement};
 use crate::window::{WindowCall, WindowFunction};
+pub use document::{Format, Part, document};
+pub use node::Node;
+use node::{SUBPLAN, WITH};
 pub use text::{constant_text, expr_text};
 
 /// What the hidden row id is called.
@@ -33,21 +38,27 @@ const ROW_ID: &str = "rowid";
 
 /// EXPLAIN's lines for a statement, indented as PostgreSQL does (`->  `).
 pub fn explain(statement: &Statement) -> Vec<String> {
-    let root = match statement {
+    tree(statement).lines()
+}
+
+/// What is said of a statement.
+pub fn tree(statement: &Statement) -> Node {
+    let changes = |operation: &'static str, table: &TableDef, source: &Plan| {
+        let child = Printer::over(&[source]).node(source, &[]);
+        modification(operation, table).with(child)
+    };
+    match statement {
         Statement::Query(plan) => Printer::over(&[plan]).node(plan, &[]),
         Statement::Insert(insert) => insert_node(insert),
-        Statement::Update(update) => {
-            let child = Printer::over(&[&update.source]).node(&update.source, &[]);
-            Node::new(format!("Update on {}", update.table.name)).with(child)
-        }
-        Statement::Delete(delete) => {
-            let child = Printer::over(&[&delete.source]).node(&delete.source, &[]);
-            Node::new(format!("Delete on {}", delete.table.name)).with(child)
-        }
-    };
-    let mut lines = vec![];
-    root.print(0, &mut lines);
-    lines
+        Statement::Update(update) => changes("Update", &update.table, &update.source),
+        Statement::Delete(delete) => changes("Delete", &delete.table, &delete.source),
+    }
+}
+
+fn modification(operation: &'static str, table: &TableDef) -> Node {
+    Node::titled("ModifyTable", format!("{operation} on {}", table.name))
+        .fact("Operation", operation)
+        .of_table(&table.name)
 }
 
 /// Names of a plan's frame, for printing expressions over it.
@@ -57,7 +68,7 @@ pub fn frame_names(plan: &Plan) -> Vec<String> {
 
 fn insert_node(insert: &Insert) -> Node {
     let child = Printer::over(&[&insert.source]).node(&insert.source, &[]);
-    let mut node = Node::new(format!("Insert on {}", insert.table.name)).with(child);
+    let mut node = modification("Insert", &insert.table).with(child);
     let Some(conflict) = &insert.conflict else {
         return node;
     };
@@ -71,7 +82,7 @@ fn insert_node(insert: &Insert) -> Node {
             Arbiter::Primary => key_name(&insert.table),
             Arbiter::Index(number) => &insert.table.indexes[number].name,
         };
-        node.property("Conflict Arbiter Indexes", index);
+        node.list("Conflict Arbiter Indexes", vec![index.to_string()]);
     }
     if let ConflictAction::Update {
         filter: Some(filter),
@@ -89,45 +100,6 @@ fn insert_node(insert: &Insert) -> Node {
         node.property("Conflict Filter", &expr_text(filter, &names));
     }
     node
-}
-
-/// A line with what hangs on it.
-struct Node {
-    title: String,
-    properties: Vec<String>,
-    children: Vec<Node>,
-}
-
-impl Node {
-    fn new(title: impl Into<String>) -> Node {
-        Node {
-            title: title.into(),
-            properties: vec![],
-            children: vec![],
-        }
-    }
-
-    fn with(mut self, child: Node) -> Node {
-        self.children.push(child);
-        self
-    }
-
-    fn property(&mut self, name: &str, value: &str) {
-        self.properties.push(format!("{name}: {value}"));
-    }
-
-    fn print(&self, indent: usize, lines: &mut Vec<String>) {
-        let arrow = if indent == 0 { "" } else { "->  " };
-        lines.push(format!("{:indent$}{arrow}{}", "", self.title));
-        // What belongs to a node stands two columns right of its title.
-        let inner = indent + arrow.len() + 2;
-        for property in &self.properties {
-            lines.push(format!("{:inner$}{property}", ""));
-        }
-        for child in &self.children {
-            child.print(inner, lines);
-        }
-    }
 }
 
 fn table_names(table: &TableDef, qualified: bool) -> Vec<String> {
@@ -166,9 +138,26 @@ fn count_scans(plan: &Plan) -> usize {
     }
 }
 
-fn list(exprs: &[Expr], names: &[String]) -> String {
-    let texts: Vec<_> = exprs.iter().map(|e| expr_text(e, names)).collect();
-    texts.join(", ")
+fn list(exprs: &[Expr], names: &[String]) -> Vec<String> {
+    exprs.iter().map(|e| expr_text(e, names)).collect()
+}
+
+fn function_scan(name: &str) -> Node {
+    Node::titled("Function Scan", format!("Function Scan on {name}"))
+        .fact("Function Name", name)
+        .fact("Alias", name)
+}
+
+fn of_with(kind: &'static str, title: &str, number: usize) -> Node {
+    Node::titled(kind, title).fact("CTE Name", format!("with{number}"))
+}
+
+fn join_type(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "Inner",
+        JoinKind::Left => "Left",
+        JoinKind::Full => "Full",
+    }
 }
 
 impl Printer {
@@ -251,8 +240,7 @@ impl Printer {
         each_of_node(plan, &mut |expr, _| {
             subqueries(expr, &mut |subquery| {
                 let over = Printer::over(&[&subquery.plan]);
-                node.children
-                    .push(Node::new("SubPlan").with(over.node(&subquery.plan, &[])));
+                node.push(Node::new(SUBPLAN).with(over.node(&subquery.plan, &[])));
             });
         });
         node
@@ -261,11 +249,13 @@ impl Printer {
     fn without_subqueries(&self, plan: &Plan, outer: &[String]) -> Node {
         match plan {
             Plan::Values { rows, .. } if rows.len() <= 1 => Node::new("Result"),
-            Plan::Values { .. } => Node::new("Values Scan on \"*VALUES*\""),
+            Plan::Values { .. } => {
+                Node::titled("Values Scan", "Values Scan on \"*VALUES*\"").fact("Alias", "*VALUES*")
+            }
             Plan::Scan(access) => self.scan(access, outer),
-            Plan::Series { .. } => Node::new("Function Scan on generate_series"),
-            Plan::Unnest { .. } => Node::new("Function Scan on unnest"),
-            Plan::Call { callee, .. } => Node::new(format!("Function Scan on {}", callee.name)),
+            Plan::Series { .. } => function_scan("generate_series"),
+            Plan::Unnest { .. } => function_scan("unnest"),
+            Plan::Call { callee, .. } => function_scan(&callee.name),
             Plan::Join {
                 outer: left,
                 inner,
@@ -281,14 +271,16 @@ impl Printer {
                     let conditions = (&pairs[..], on.as_ref());
                     let mut node = self.hash_join(*kind, conditions, &self.visible(plan, outer));
                     let kept = Node::new("Hash").with(self.node(inner, &visible));
-                    node.children = vec![self.node(left, outer), kept];
+                    node.push(self.node(left, outer));
+                    node.push(kept);
                     return node;
                 }
-                let mut node = Node::new(match kind {
-                    JoinKind::Inner => "Nested Loop",
-                    JoinKind::Left => "Nested Loop Left Join",
-                    JoinKind::Full => "Hash Full Join",
-                });
+                let mut node = match kind {
+                    JoinKind::Inner => Node::new("Nested Loop"),
+                    JoinKind::Left => Node::titled("Nested Loop", "Nested Loop Left Join"),
+                    JoinKind::Full => Node::titled("Hash Join", "Hash Full Join"),
+                }
+                .fact("Join Type", join_type(*kind));
                 if let Some(on) = on {
                     node.property("Join Filter", &expr_text(on, &self.visible(plan, outer)));
                 }
@@ -325,7 +317,7 @@ impl Printer {
                 outer: given,
             } => {
                 let mut node = Node::new("Lateral");
-                node.property("Given", &list(given, outer));
+                node.list("Given", list(given, outer));
                 node.with(self.node(input, &[]))
             }
             Plan::Lookup {
@@ -350,12 +342,15 @@ impl Printer {
                 node.with(self.node(input, &[]))
             }
             Plan::Aggregate { input, keys, .. } => {
-                let mut node = Node::new(match keys.is_empty() {
-                    true => "Aggregate",
-                    false => "HashAggregate",
-                });
+                let (title, strategy) = match keys.is_empty() {
+                    true => ("Aggregate", "Plain"),
+                    false => ("HashAggregate", "Hashed"),
+                };
+                let mut node = Node::titled("Aggregate", title)
+                    .fact("Strategy", strategy)
+                    .fact("Partial Mode", "Simple");
                 if !keys.is_empty() {
-                    node.property("Group Key", &list(keys, &self.visible(input, outer)));
+                    node.list("Group Key", list(keys, &self.visible(input, outer)));
                 }
                 node.with(self.node(input, outer))
             }
@@ -364,23 +359,30 @@ impl Printer {
                 first,
                 then,
                 turns,
-            } => Node::new(match turns {
-                Turns::Once => format!("With with{number}"),
-                _ => format!("Recursive Union with{number}"),
-            })
+            } => match turns {
+                Turns::Once => of_with(WITH, &format!("With with{number}"), *number),
+                _ => {
+                    let title = format!("Recursive Union with{number}");
+                    of_with("Recursive Union", &title, *number)
+                }
+            }
             .with(self.node(first, outer))
             .with(self.node(then, outer)),
             Plan::Given {
                 number, turning, ..
-            } => Node::new(match turning {
-                true => format!("WorkTable Scan on with{number}"),
-                false => format!("CTE Scan on with{number}"),
-            }),
+            } => {
+                let kind = match turning {
+                    true => "WorkTable Scan",
+                    false => "CTE Scan",
+                };
+                of_with(kind, &format!("{kind} on with{number}"), *number)
+                    .fact("Alias", format!("with{number}"))
+            }
             Plan::Window { input, .. } => Node::new("WindowAgg").with(self.node(input, outer)),
             Plan::Sort { input, keys, .. } => {
                 let mut node = Node::new("Sort");
                 let visible = self.visible(input, outer);
-                node.property("Sort Key", &sort_keys(keys, &visible));
+                node.list("Sort Key", sort_keys(keys, &visible));
                 node.with(self.node(input, outer))
             }
             Plan::Unique { input } => Node::new("Unique").with(self.node(input, outer)),
@@ -399,10 +401,11 @@ impl Printer {
         (pairs, on): (&[Pair<'_>], Option<&Expr>),
         names: &[String],
     ) -> Node {
-        let mut node = Node::new(match kind {
+        let title = match kind {
             JoinKind::Left => "Hash Left Join",
             _ => "Hash Join",
-        });
+        };
+        let mut node = Node::titled("Hash Join", title).fact("Join Type", join_type(kind));
         let mut conditions = Vec::new();
         for (outer, inner) in pairs {
             conditions.push(format!(
@@ -458,10 +461,28 @@ impl Printer {
         };
         let columns: Vec<&str> = columns.iter().map(|&c| own[c].as_str()).collect();
         let backward = if access.reverse { " Backward" } else { "" };
-        let mut node = Node::new(match index {
-            None => format!("Seq Scan{backward} on {}", table.name),
-            Some(index) => format!("Index Scan{backward} using {index} on {}", table.name),
-        });
+        let direction = if access.reverse {
+            "Backward"
+        } else {
+            "Forward"
+        };
+        let mut node = match index {
+            None => {
+                let title = format!("Seq Scan{backward} on {}", table.name);
+                let node = Node::titled("Seq Scan", title);
+                match access.reverse {
+                    true => node.fact("Scan Direction", direction),
+                    false => node,
+                }
+            }
+            Some(index) => {
+                let title = format!("Index Scan{backward} using {index} on {}", table.name);
+                Node::titled("Index Scan", title)
+                    .fact("Scan Direction", direction)
+                    .fact("Index Name", index)
+            }
+        }
+        .of_table(&table.name);
         if let Some(condition) = range_text(ranges, &columns, &names) {
             node.property("Index Cond", &condition);
         }
@@ -489,11 +510,11 @@ fn call_text(call: &AggregateCall, names: &[String]) -> String {
     let distinct = if call.distinct { "DISTINCT " } else { "" };
     let args = match call.args.is_empty() {
         true => "*".to_string(),
-        false => list(&call.args, names),
+        false => list(&call.args, names).join(", "),
     };
     let order = match call.order.is_empty() {
         true => String::new(),
-        false => format!(" ORDER BY {}", sort_keys(&call.order, names)),
+        false => format!(" ORDER BY {}", sort_keys(&call.order, names).join(", ")),
     };
     let filter = call.filter.as_ref().map_or_else(String::new, |filter| {
         format!(" FILTER (WHERE {})", expr_text(filter, names))
@@ -504,7 +525,7 @@ fn call_text(call: &AggregateCall, names: &[String]) -> String {
 fn window_text(call: &WindowCall, names: &[String]) -> String {
     let args = match (call.args.is_empty(), call.function) {
         (true, WindowFunction::Aggregate(_)) => "*".to_string(),
-        _ => list(&call.args, names),
+        _ => list(&call.args, names).join(", "),
     };
     let filter = call.filter.as_ref().map_or_else(String::new, |filter| {
         format!(" FILTER (WHERE {})", expr_text(filter, names))
@@ -512,9 +533,8 @@ fn window_text(call: &WindowCall, names: &[String]) -> String {
     format!("{}({args}){filter} OVER (?)", call.function.name())
 }
 
-fn sort_keys(keys: &[SortKey], names: &[String]) -> String {
-    let texts: Vec<_> = keys
-        .iter()
+fn sort_keys(keys: &[SortKey], names: &[String]) -> Vec<String> {
+    keys.iter()
         .map(|key| {
             let nulls = match (key.descending, key.nulls_first) {
                 (false, true) => " NULLS FIRST",
@@ -524,8 +544,7 @@ fn sort_keys(keys: &[SortKey], names: &[String]) -> String {
             let descending = if key.descending { " DESC" } else { "" };
             format!("{}{descending}{nulls}", expr_text(&key.expr, names))
         })
-        .collect();
-    texts.join(", ")
+        .collect()
 }
 
 /// Several conditions as one.

@@ -9,6 +9,7 @@ use quintet_base::{Level, SqlError, SqlType, TableId};
 use quintet_ir::Needs;
 use quintet_ir::Program;
 use quintet_ir::ddl::Work;
+use quintet_ir::explain::Format;
 use quintet_ir::plan::Plan;
 use quintet_ir::schema::TableRef;
 use quintet_ir::statement::{OutputColumn, Procedure};
@@ -179,6 +180,8 @@ pub enum Command {
     Explain {
         /// Run it, too.
         analyze: bool,
+        /// In which form.
+        format: Format,
         /// What is explained: only `Run` for now.
         inner: Box<Planned>,
     },

@@ -862,7 +862,11 @@ fn plan_parsed(planner: &Planner, parsed: &Parsed) -> SqlResult<Planned> {
         None => Ok(planner.command(Command::Empty, "")),
         Some(node) if parsed.explains_call() => {
             let planned = crate::statement::plan_statement(planner, node)?;
-            Ok(crate::utility::explained(planner, planned, false))
+            Ok(crate::utility::explained(
+                planner,
+                planned,
+                crate::utility::Asked::default(),
+            ))
         }
         Some(node) => crate::statement::plan_statement(planner, node),
     }

@@ -24,6 +24,7 @@ use pg_query::protobuf::{
     TransactionStmtKind, VariableSetKind, VariableSetStmt,
 };
 use quintet_base::{ConstraintId, Level, SqlError, SqlResult, SqlState, SqlType, TypeMod};
+use quintet_ir::explain::Format;
 use quintet_ir::{Object, ObjectKind, OutputColumn, Privileges, Statement};
 use std::sync::Arc;
 
@@ -503,28 +504,49 @@ pub(crate) fn text_column(name: &str) -> OutputColumn {
 }
 
 fn explain(planner: &Planner, statement: &ExplainStmt) -> SqlResult<Planned> {
-    let mut analyze = false;
+    let mut asked = Asked::default();
     for node in &statement.options {
         let Some(NodeEnum::DefElem(option)) = inner(node) else {
             continue;
         };
-        explain_option(planner, option, &mut analyze)?;
+        explain_option(planner, option, &mut asked)?;
     }
     let query = required(statement.query.as_deref().and_then(inner))?;
     let planned = crate::statement::plan_statement(planner, query)?;
     if !matches!(planned.command, Command::Run(_) | Command::Execute { .. }) {
         return Err(SqlError::unsupported(format!("EXPLAIN of {}", planned.tag)));
     }
-    Ok(explained(planner, planned, analyze))
+    Ok(explained(planner, planned, asked))
+}
+
+/// How a statement is to be explained.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    analyze: bool,
+    format: Format,
+}
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked {
+            analyze: false,
+            format: Format::Text,
+        }
+    }
 }
 
 /// The explanation of a statement.
-pub(crate) fn explained(planner: &Planner, planned: Planned, analyze: bool) -> Planned {
+pub(crate) fn explained(planner: &Planner, planned: Planned, asked: Asked) -> Planned {
+    let mut column = text_column("QUERY PLAN");
+    if asked.format == Format::Json {
+        column.ty = SqlType::Json;
+    }
     Planned {
         params: planned.params.clone(),
-        columns: vec![text_column("QUERY PLAN")],
+        columns: vec![column],
         command: Command::Explain {
-            analyze,
+            analyze: asked.analyze,
+            format: asked.format,
             inner: Box::new(planned),
         },
         tag: "EXPLAIN",
@@ -533,21 +555,25 @@ pub(crate) fn explained(planner: &Planner, planned: Planned, analyze: bool) -> P
     }
 }
 
-fn explain_option(planner: &Planner, option: &DefElem, analyze: &mut bool) -> SqlResult<()> {
+fn explain_option(planner: &Planner, option: &DefElem, asked: &mut Asked) -> SqlResult<()> {
     let text = option.arg.as_deref().and_then(names::option_text);
     let name = option.defname.as_str();
     match name {
-        "analyze" => *analyze = copy::boolean(planner, option, text.as_deref())?,
+        "analyze" => asked.analyze = copy::boolean(planner, option, text.as_deref())?,
         // The printed form has no costs, and is as verbose as it can be.
         "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" => {
             copy::boolean(planner, option, text.as_deref())?;
         }
-        "format"
-            if text
-                .as_deref()
-                .is_none_or(|text| text.eq_ignore_ascii_case("text")) => {}
         "format" => {
-            return Err(planner.unsupported("EXPLAIN in a format other than TEXT", option.location));
+            let missing = || SqlError::new(SqlState::SYNTAX_ERROR, "format requires a parameter");
+            let text = text.ok_or_else(missing)?;
+            asked.format = Format::from_name(&text).ok_or_else(|| {
+                planner.error(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("unrecognized value for EXPLAIN option \"format\": \"{text}\""),
+                    option.location,
+                )
+            })?;
         }
         "wal" | "generic_plan" | "memory" | "serialize" => {
             return Err(planner.unsupported(

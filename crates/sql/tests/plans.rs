@@ -109,8 +109,12 @@ fn describe(planned: &Planned) -> Vec<String> {
             lines.push(format!("DECLARE {name} hold {hold} scroll {scroll}"));
             lines.extend(query.statement().into_iter().flat_map(explain));
         }
-        Command::Explain { analyze, inner } => {
-            lines.push(format!("EXPLAIN analyze {analyze}"));
+        Command::Explain {
+            analyze,
+            format,
+            inner,
+        } => {
+            lines.push(format!("EXPLAIN analyze {analyze} format {format:?}"));
             lines.extend(describe(inner));
         }
         other => lines.push(format!("{}: {other:?}", planned.tag)),

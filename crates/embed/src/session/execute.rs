@@ -278,8 +278,12 @@ impl Session {
                 portal.state = PortalState::CopyOut(Box::new(run), copy);
                 return Ok(None);
             }
-            Command::Explain { analyze, inner } => {
-                let pause = self.explain(*analyze, inner, portal)?;
+            Command::Explain {
+                analyze,
+                format,
+                inner,
+            } => {
+                let pause = self.explain((*analyze, *format), inner, portal)?;
                 return Ok(pause.map(Step::Wait));
             }
             Command::ExplainRoutine(program) => {
