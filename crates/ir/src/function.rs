@@ -26,6 +26,7 @@
 //! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `ordered` | what ordered-set aggregates take out of a sorted array |
+//! | `variadic` | functions called with an array of their arguments |
 //! | `to_char` | `to_char`, `to_date`, `to_timestamp`, `to_number` |
 //! | `math` | buckets, angles, digests and other rarities |
 //! | `compare` | `=`, `<` … as functions, and the type in which two types compare |
@@ -65,6 +66,7 @@ mod text;
 pub(crate) mod text_edit;
 pub(crate) mod timespan;
 mod to_char;
+mod variadic;
 
 use crate::cast::{Category, category};
 use crate::eval::Host;
@@ -78,6 +80,7 @@ pub use compare::{compare_type, operator_symbol};
 pub use domain::HOLDS as DOMAIN_HOLDS;
 pub use encoding::quoted_identifier;
 pub use json::make::{MARK as JSON_MARK, ROW as JSON_ROW, write_json};
+pub use variadic::{Called, other_call};
 
 /// When a function gives the same answer for the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,6 +216,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         float::FUNCTIONS,
         decimal::FUNCTIONS,
         text::FUNCTIONS,
+        variadic::FUNCTIONS,
         text_edit::FUNCTIONS,
         encoding::FUNCTIONS,
         extension::FUNCTIONS,

@@ -21,8 +21,8 @@ use quintet_base::{SequenceId, SqlError, SqlResult, SqlState, SqlType, TypeMod, 
 use quintet_ir::aggregate::{
     AggregateCall, AggregateFunction, is_aggregate_name, resolve_aggregate,
 };
-use quintet_ir::function::is_function_name;
 use quintet_ir::function::sets::is_set_name;
+use quintet_ir::function::{Called, does_not_exist, is_function_name, other_call};
 use quintet_ir::plan::SortKey;
 use quintet_ir::window::WindowFunction;
 use quintet_ir::{CompareOp, Expr};
@@ -55,8 +55,8 @@ impl Binder<'_, '_> {
         if call.agg_within_group {
             return self.within_group(name, call);
         }
-        if call.func_variadic {
-            return Err(self.planner.unsupported("VARIADIC", location));
+        if let (true, Some(other)) = (call.func_variadic, other_call(name)) {
+            return self.with_array(name, &other, call).map_err(here);
         }
         if let Some(expr) = self.aggregate(name, call)? {
             return Ok(expr);
@@ -146,6 +146,27 @@ impl Binder<'_, '_> {
         }
         let one = Expr::Const(Value::Int4(1), SqlType::Int4);
         self.apply("-", vec![found, one]).map_err(here)
+    }
+
+    /// A call with VARIADIC of a function that takes any number of arguments.
+    fn with_array(&self, name: &str, other: &Called, call: &FuncCall) -> SqlResult<Expr> {
+        let args = call.args.iter().map(|arg| self.bind(arg));
+        let args = args.collect::<SqlResult<Vec<Expr>>>()?;
+        if args.len() != other.before + 1 {
+            let types: Vec<SqlType> = args.iter().map(Expr::ty).collect();
+            return Err(does_not_exist(name, &types));
+        }
+        let given = (call.args.last().zip(args.last())).filter(|_| !other.of_text);
+        if let Some((node, array)) = given
+            && array.ty().element().is_none()
+        {
+            let message = "VARIADIC argument must be an array";
+            let location = names::location(node);
+            return Err(self
+                .planner
+                .error(SqlState::DATATYPE_MISMATCH, message, location));
+        }
+        self.apply(other.function, args)
     }
 
     /// What is asked of an enum as a whole; `None` if nothing is.

@@ -6,8 +6,6 @@ begin
 end $$;
 create function any_type(a anyelement) returns anyelement -- refused: 0A000 anyelement
 language plpgsql as $$ begin return a; end $$;
-create function many(variadic a int[]) returns int -- refused: 0A000 VARIADIC
-language plpgsql as $$ begin return 1; end $$;
 create function another_role() returns int -- refused: 0A000 SET role
 language plpgsql set role = quintet as $$ begin return 1; end $$;
 create function takes(a money) returns int -- refused: 0A000 money

@@ -1,7 +1,7 @@
 //! format(): a template with values put into it.
 //!
 //! Relies on: `encoding` for quoting.  Promises: PostgreSQL's specifiers `%[n$][-][width]` with `s`, `I`,
-//! `L`, `%%`, a width taken from an argument (`*`, `*n$`), and its errors.  Does not: take a VARIADIC array.
+//! `L`, `%%`, a width taken from an argument (`*`, `*n$`), and its errors.
 
 use super::encoding::{literal, quoted_identifier};
 use super::{Function, builtin as new, fail, str};
@@ -31,7 +31,7 @@ enum Width {
     Argument(Option<usize>),
 }
 
-fn format(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+pub(super) fn format(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }

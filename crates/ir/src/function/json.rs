@@ -125,20 +125,20 @@ fn walk_node<'n, 'a>(node: &'n Node<'a>, path: &[Option<&str>]) -> Option<&'n No
     })
 }
 
-fn at_path(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn at_path(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(part(walk(json(args[0]), &texts(args[1]))))
 }
 
-fn at_path_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn at_path_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(part_text(walk(json(args[0]), &texts(args[1]))))
 }
 
-fn plain_at_path(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn plain_at_path(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let parsed = parse(str(args[0]))?;
     Ok(node(walk_node(&parsed, &texts(args[1]))))
 }
 
-fn plain_at_path_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn plain_at_path_text(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     let parsed = parse(str(args[0]))?;
     Ok(node_text(walk_node(&parsed, &texts(args[1]))))
 }

@@ -236,13 +236,13 @@ fn convert_from(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     quintet_base::binary_format::utf8(bytes(args[0])).map(Value::text)
 }
 
-fn count_nulls(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn count_nulls(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(super::text::count(
         args.iter().filter(|v| v.is_null()).count(),
     ))
 }
 
-fn count_values(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
+pub(super) fn count_values(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(super::text::count(
         args.iter().filter(|v| !v.is_null()).count(),
     ))

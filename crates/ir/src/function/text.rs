@@ -80,7 +80,7 @@ fn push_any(text: &mut Str, value: &Value, host: &dyn Host) {
     }
 }
 
-fn concat(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+pub(super) fn concat(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let mut text = Str::default();
     for value in args {
         push_any(&mut text, value, host);
@@ -89,7 +89,7 @@ fn concat(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Text(text))
 }
 
-fn concat_with_separator(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+pub(super) fn concat_with_separator(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }

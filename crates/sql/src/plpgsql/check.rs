@@ -50,7 +50,7 @@ fn routine(header: &Header, tokens: &Tokens, body: &str) -> String {
     for (number, parameter) in header.parameters.iter().enumerate() {
         let comma = if number > 0 { ", " } else { "" };
         let mode = match parameter.mode {
-            ParameterMode::In => "IN",
+            ParameterMode::In | ParameterMode::Variadic => "IN",
             ParameterMode::Out | ParameterMode::Table => "OUT",
             ParameterMode::InOut => "INOUT",
         };

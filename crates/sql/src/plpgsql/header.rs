@@ -213,9 +213,7 @@ fn read_parameter(parameter: &FunctionParameter, text: &str) -> SqlResult<Parame
         FunctionParameterMode::FuncParamOut => ParameterMode::Out,
         FunctionParameterMode::FuncParamInout => ParameterMode::InOut,
         FunctionParameterMode::FuncParamTable => ParameterMode::Table,
-        FunctionParameterMode::FuncParamVariadic => {
-            return Err(SqlError::unsupported("a VARIADIC parameter"));
-        }
+        FunctionParameterMode::FuncParamVariadic => ParameterMode::Variadic,
         _ => ParameterMode::In,
     };
     Ok(Parameter {

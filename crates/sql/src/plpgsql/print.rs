@@ -29,6 +29,7 @@ impl Display for Header {
                 ParameterMode::In => "in",
                 ParameterMode::Out => "out",
                 ParameterMode::InOut => "inout",
+                ParameterMode::Variadic => "variadic",
                 ParameterMode::Table => "table",
             };
             let name = parameter.name.as_deref().unwrap_or("$");

@@ -72,6 +72,8 @@ pub(crate) enum ParameterMode {
     In,
     Out,
     InOut,
+    /// An array, for all arguments that are left.
+    Variadic,
     /// A column of RETURNS TABLE.
     Table,
 }
@@ -79,7 +81,7 @@ pub(crate) enum ParameterMode {
 impl ParameterMode {
     /// True if its value is part of the result.
     pub(crate) fn is_result(self) -> bool {
-        !matches!(self, ParameterMode::In)
+        !matches!(self, ParameterMode::In | ParameterMode::Variadic)
     }
 }
 

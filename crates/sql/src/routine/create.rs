@@ -107,7 +107,7 @@ fn check_parameters(planner: &Planner, signature: &Signature) -> SqlResult<()> {
         let state = SqlState::INVALID_FUNCTION_DEFINITION;
         Err(SqlError::new(state, message))
     };
-    let mut any = false;
+    let (mut any, mut last) = (false, false);
     for (number, parameter) in signature.parameters.iter().enumerate() {
         // One that is given and one that comes out may share a name, as far as the language can tell them apart.
         let clashes = |other: &Parameter| {
@@ -119,6 +119,18 @@ fn check_parameters(planner: &Planner, signature: &Signature) -> SqlResult<()> {
         if signature.parameters[..number].iter().any(clashes) {
             let name = parameter.name.as_deref().unwrap_or_default();
             return refuse(&format!("parameter name \"{name}\" used more than once"));
+        }
+        if last && (parameter.is_input() || signature.procedure) {
+            let input = if signature.procedure { "" } else { "input " };
+            return refuse(&format!(
+                "VARIADIC parameter must be the last {input}parameter"
+            ));
+        }
+        if parameter.mode == ParameterMode::Variadic {
+            if parameter.taken().is_none() {
+                return refuse("VARIADIC parameter must be an array");
+            }
+            last = true;
         }
         if default(planner, parameter)?.is_some() {
             if !parameter.is_input() {

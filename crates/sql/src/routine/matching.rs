@@ -1,7 +1,8 @@
 //! Which routine a call means, and what its arguments are.
 //!
 //! Relies on: signatures, `ir::function` for the choice among overloads.  Promises: PostgreSQL's rules;
-//! defaults fill in what is left out; names may stand before arguments.  Does not: VARIADIC.
+//! defaults fill in what is left out; names may stand before arguments; a VARIADIC parameter takes all that are left.
+//! Does not: types that stand for others.
 
 use super::StoredRoutine;
 use super::signature::{Parameter, ROW, Signature};
@@ -20,6 +21,7 @@ use quintet_ir::Expr;
 use quintet_ir::cast::CastContext;
 use quintet_ir::function::{Choice, choose_among};
 use quintet_ir::schema::TableDef;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A call that has found its routine: one expression per slot of its parameters, of its type.
@@ -110,9 +112,6 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
         false => plain_call(planner, call)?,
     };
     let call = plain.as_ref().unwrap_or(call);
-    if call.func_variadic {
-        return Err(here(SqlError::unsupported("VARIADIC")));
-    }
     let Some((schema, name)) = parts(planner, call) else {
         return Err(here(SqlError::unsupported(
             "a reference to another database",
@@ -149,14 +148,15 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
     let mut candidates = Vec::new();
     for stored in planner.find_routines(schema, name) {
         let signature = stored.signature(planner.catalog())?;
-        if let Some(places) = places(signature, &given) {
+        if let Some(places) = places(signature, &given, call.func_variadic) {
             candidates.push((signature, places));
         }
     }
-    let lists: Vec<Vec<SqlType>> = candidates
+    let mut lists: Vec<Vec<SqlType>> = candidates
         .iter()
         .map(|(signature, places)| types_by_argument(signature, places, given.len()))
         .collect();
+    prefer_exact(&mut candidates, &mut lists);
     let (signature, places) = match choose_among(&lists, &types) {
         Choice::One(number) => candidates.swap_remove(number),
         Choice::None => return Err(here(not_found(&written(name, &given), procedure))),
@@ -185,6 +185,16 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
             arguments.extend(fields(planner, row, table).map_err(&here)?);
             continue;
         }
+        if let (Place::Rest(numbers), Some(element)) = (place, parameter.taken()) {
+            let mut elements = Vec::with_capacity(numbers.len());
+            for number in numbers.clone() {
+                if let Some(Argument::Value(expr)) = given[number].take() {
+                    elements.push(coerce::implicit(planner, expr, element).map_err(&here)?);
+                }
+            }
+            arguments.push(Expr::Array { elements, element });
+            continue;
+        }
         let taken = match place {
             Place::Given(number) => match given[*number].take() {
                 Some(Argument::Value(expr)) => Some(expr),
@@ -205,7 +215,7 @@ fn best_match(binder: &Binder, call: &FuncCall, procedure: bool) -> SqlResult<Ma
                 None => return Err(SqlError::internal("an argument was given twice")),
             },
             Place::Default => default(planner, parameter)?.unwrap_or(Expr::null(parameter.ty)),
-            Place::Nothing => Expr::Const(Value::Null, parameter.ty),
+            Place::Nothing | Place::Rest(_) => Expr::Const(Value::Null, parameter.ty),
         };
         arguments.push(expr);
     }
@@ -247,17 +257,28 @@ fn fields(planner: &Planner, row: Option<Argument>, table: &TableDef) -> SqlResu
 /// Where a parameter's value comes from.
 enum Place {
     Given(usize),
+    /// All of these, as an array.
+    Rest(Range<usize>),
     Default,
     Nothing,
 }
 
 /// Where each parameter's value comes from; `None` if the arguments' number or names do not fit.
-fn places(signature: &Signature, given: &[Given]) -> Option<Vec<Place>> {
+fn places(signature: &Signature, given: &[Given], as_array: bool) -> Option<Vec<Place>> {
     let takes = |parameter: &Parameter| {
         parameter.is_input() || (signature.procedure && parameter.mode == ParameterMode::Out)
     };
     let mut places: Vec<Option<Place>> = signature.parameters.iter().map(|_| None).collect();
     let mut open = signature.parameters.iter().enumerate();
+    let (all, rest_of) = (given.len(), given);
+    let rest = signature
+        .parameters
+        .iter()
+        .position(|p| p.taken().is_some());
+    let rest = rest.filter(|_| !as_array);
+    if rest.is_some() && given.iter().any(|given| given.name.is_some()) {
+        return None;
+    }
     for (number, given) in given.iter().enumerate() {
         let (at, _) = match &given.name {
             None => open.find(|(_, parameter)| takes(parameter))?,
@@ -267,6 +288,17 @@ fn places(signature: &Signature, given: &[Given]) -> Option<Vec<Place>> {
                 .enumerate()
                 .find(|(_, parameter)| takes(parameter) && parameter.name.as_ref() == Some(name))?,
         };
+        if rest == Some(at) {
+            let values = &rest_of[number..];
+            if values
+                .iter()
+                .any(|given| matches!(given.value, Argument::Row(_)))
+            {
+                return None;
+            }
+            places[at] = Some(Place::Rest(number..all));
+            break;
+        }
         if places[at].is_some() || !given.value.fits(&signature.parameters[at]) {
             return None;
         }
@@ -287,11 +319,32 @@ fn places(signature: &Signature, given: &[Given]) -> Option<Vec<Place>> {
 fn types_by_argument(signature: &Signature, places: &[Place], count: usize) -> Vec<SqlType> {
     let mut types = vec![SqlType::Unknown; count];
     for (place, parameter) in places.iter().zip(&signature.parameters) {
-        if let Place::Given(number) = place {
-            types[*number] = parameter.ty;
+        match (place, parameter.taken()) {
+            (Place::Given(number), _) => types[*number] = parameter.ty,
+            (Place::Rest(numbers), Some(element)) => types[numbers.clone()].fill(element),
+            _ => {}
         }
     }
     types
+}
+
+/// Of routines that want the same types, those that take the arguments one by one come before those that make an array of them.
+fn prefer_exact(
+    candidates: &mut Vec<(&Arc<Signature>, Vec<Place>)>,
+    lists: &mut Vec<Vec<SqlType>>,
+) {
+    let gathers = |places: &[Place]| places.iter().any(|p| matches!(p, Place::Rest(_)));
+    let exact = |types: &[SqlType]| {
+        let mut all = candidates.iter().zip(lists.iter());
+        all.any(|((_, places), own)| own == types && !gathers(places))
+    };
+    let kept: Vec<bool> = (candidates.iter().zip(lists.iter()))
+        .map(|((_, places), own)| !gathers(places) || !exact(own))
+        .collect();
+    let mut by_place = kept.iter();
+    candidates.retain(|_| by_place.next() == Some(&true));
+    let mut by_place = kept.iter();
+    lists.retain(|_| by_place.next() == Some(&true));
 }
 
 /// `name(a => type, ...)`, as a call that does not fit is described.

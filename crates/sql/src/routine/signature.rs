@@ -115,9 +115,16 @@ impl Parameter {
         }
     }
 
+    /// The type of the arguments that it takes all of.
+    pub fn taken(&self) -> Option<SqlType> {
+        let is_variadic = self.mode == ParameterMode::Variadic;
+        self.ty.element().filter(|_| is_variadic)
+    }
+
     /// Whether a caller gives it a value.
     pub fn is_input(&self) -> bool {
-        matches!(self.mode, ParameterMode::In | ParameterMode::InOut)
+        use ParameterMode::{In, InOut, Variadic};
+        matches!(self.mode, In | InOut | Variadic)
     }
 }
 

@@ -604,7 +604,7 @@ impl Printer<'_, '_, '_> {
     }
 
     fn call(&self, call: &protobuf::FuncCall) -> Option<String> {
-        if call.over.is_some() || call.agg_within_group || call.func_variadic {
+        if call.over.is_some() || call.agg_within_group {
             return None;
         }
         let name = names::strings(&call.funcname);
@@ -661,8 +661,11 @@ impl Printer<'_, '_, '_> {
                 Some(&wanted) => self.converted(arg, wanted, Bond::Or),
                 None => self.print(arg, None).map(|(text, _)| text),
             });
-        let args: Option<Vec<String>> = args.collect();
-        Some(format!("{name}({})", args?.join(", ")))
+        let mut args = args.collect::<Option<Vec<String>>>()?;
+        if let (true, Some(last)) = (call.func_variadic, args.last_mut()) {
+            last.insert_str(0, "VARIADIC ");
+        }
+        Some(format!("{name}({})", args.join(", ")))
     }
 
     /// The sequence that a constant names.

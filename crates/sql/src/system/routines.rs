@@ -206,6 +206,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
                 ParameterMode::In => "i",
                 ParameterMode::Out => "o",
                 ParameterMode::InOut => "b",
+                ParameterMode::Variadic => "v",
                 ParameterMode::Table => "t",
             };
             all.map(|p| text(letter(p))).collect()
@@ -215,6 +216,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
         let named = signature.parameters.iter().any(|p| p.name.is_some());
         let array = |element, values| Value::Array(Box::new(Array { element, values }));
         let result = result_number(planner, &header, &signature);
+        let variadic = signature.parameters.iter().find_map(Parameter::taken);
         vec![
             oid(stored.record.id.0),
             text(&stored.record.name),
@@ -223,7 +225,7 @@ fn procedures(planner: &Planner) -> Vec<Vec<Value>> {
             oid(language),
             Value::Float4(100.0),
             Value::Float4(if set { 1000.0 } else { 0.0 }),
-            oid(0),
+            oid(variadic.map_or(0, SqlType::oid)),
             text(if signature.procedure { "p" } else { "f" }),
             flag(own.definer),
             flag(false),
@@ -377,7 +379,7 @@ fn parameters(planner: &Planner) -> Vec<Vec<Value>> {
         let record = &routine.stored.record;
         for (parameter, position) in routine.signature.parameters.iter().zip(1..) {
             let mode = match parameter.mode {
-                ParameterMode::In => "IN",
+                ParameterMode::In | ParameterMode::Variadic => "IN",
                 ParameterMode::InOut => "INOUT",
                 ParameterMode::Out | ParameterMode::Table => "OUT",
             };
@@ -496,6 +498,7 @@ fn arguments_text(routine: &Described, with_defaults: bool) -> String {
             ParameterMode::In | ParameterMode::Table => parts.push("IN".into()),
             ParameterMode::Out => parts.push("OUT".into()),
             ParameterMode::InOut => parts.push("INOUT".into()),
+            ParameterMode::Variadic => parts.push("VARIADIC".into()),
         }
         parts.extend(parameter.name.as_deref().map(quoted));
         parts.push(row.clone().unwrap_or_else(|| parameter.type_text()));

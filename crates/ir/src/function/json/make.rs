@@ -22,10 +22,18 @@ pub const MARK: &str = "json()";
 pub const ROW: &str = "row_to_json()";
 
 fn mark(args: &[&Value], _: &dyn Host) -> SqlResult<Value> {
-    Ok(Value::Array(Box::new(Array {
-        element: Record,
-        values: vec![args[0].clone()],
-    })))
+    Ok(marked_json(args[0]))
+}
+
+/// A json as an argument of any type.
+pub(in crate::function) fn marked_json(json: &Value) -> Value {
+    match json {
+        Value::Null => Value::Null,
+        json => Value::Array(Box::new(Array {
+            element: Record,
+            values: vec![json.clone()],
+        })),
+    }
 }
 
 /// The text of a marked json.
@@ -203,7 +211,7 @@ fn argument_key(args: &[&Value], at: usize, format: &FormatContext) -> SqlResult
     }
 }
 
-fn build_object(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+pub(in crate::function) fn build_object(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let mut built = Vec::with_capacity(args.len() / 2);
     for (at, pair) in pairs(args)?.enumerate() {
         let key = argument_key(args, 2 * at, host.format())?;
@@ -212,14 +220,17 @@ fn build_object(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::json(Json::object(built)))
 }
 
-fn build_array(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+pub(in crate::function) fn build_array(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let elements = args.iter().map(|value| to_json(value, host.format()));
     Ok(Value::json(Json::Array(
         elements.collect::<SqlResult<_>>()?,
     )))
 }
 
-fn build_plain_object(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+pub(in crate::function) fn build_plain_object(
+    args: &[&Value],
+    host: &dyn Host,
+) -> SqlResult<Value> {
     let mut out = String::from("{");
     for (at, pair) in pairs(args)?.enumerate() {
         if at > 0 {
@@ -233,7 +244,7 @@ fn build_plain_object(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::text(out))
 }
 
-fn build_plain_array(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+pub(in crate::function) fn build_plain_array(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let mut out = String::from("[");
     for (at, value) in args.iter().enumerate() {
         if at > 0 {

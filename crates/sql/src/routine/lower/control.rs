@@ -11,7 +11,7 @@ use crate::expr::{Binder, or};
 use crate::names::{inner, required};
 use crate::parse;
 use crate::planner::Planner;
-use crate::plpgsql::{Branch, ParameterMode, RowTarget, SqlText, Statement, StatementKind, Target};
+use crate::plpgsql::{Branch, RowTarget, SqlText, Statement, StatementKind, Target};
 use crate::scope::Scope;
 use crate::variables::Shape;
 use pg_query::NodeEnum;
@@ -372,7 +372,7 @@ impl Lowering<'_, '_, '_> {
         let signature = &found.signature;
         let mut targets = Vec::new();
         for (number, parameter) in signature.parameters.iter().enumerate() {
-            if parameter.mode == ParameterMode::In {
+            if !parameter.mode.is_result() {
                 continue;
             }
             let column = targets.len();
