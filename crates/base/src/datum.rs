@@ -290,7 +290,7 @@ mod tests {
                 (round(a, scale), long(a).round(i32::from(scale)).ok()),
                 (
                     fit(a, precision, scale),
-                    long(a).apply_typmod(precision, scale).ok(),
+                    long(a).apply_typmod(precision, scale as i16).ok(),
                 ),
             ];
             for (place, (short, long)) in pairs.into_iter().enumerate() {

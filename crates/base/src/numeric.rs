@@ -383,11 +383,11 @@ impl Numeric {
         }
     }
 
-    /// Rounds to what a `numeric(precision, scale)` column holds.
+    /// Rounds to what a `numeric(precision, scale)` column holds; of a scale below zero, before the point.
     ///
     /// # Errors
     /// `22003` if it does not fit.
-    pub fn apply_typmod(&self, precision: u16, scale: u16) -> SqlResult<Numeric> {
+    pub fn apply_typmod(&self, precision: u16, scale: i16) -> SqlResult<Numeric> {
         let refuse = |detail: String| {
             SqlError::new(
                 SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
@@ -404,10 +404,10 @@ impl Numeric {
                 mantissa,
                 scale: own,
             } => {
-                let mantissa = if *own <= scale {
-                    mantissa.scale_up(u32::from(scale - own))
-                } else {
-                    mantissa.scale_down(u32::from(own - scale), Rounding::HalfAway)
+                let by = i32::from(scale) - i32::from(*own);
+                let mantissa = match by >= 0 {
+                    true => mantissa.scale_up(by.unsigned_abs()),
+                    false => mantissa.scale_down(by.unsigned_abs(), Rounding::HalfAway),
                 };
                 if mantissa.digits() > u32::from(precision) {
                     let whole = i32::from(precision) - i32::from(scale);
@@ -421,17 +421,21 @@ impl Numeric {
                          absolute value less than {bound}."
                     )));
                 }
-                Numeric::finite(mantissa, u32::from(scale))
+                match u32::try_from(scale) {
+                    Ok(scale) => Numeric::finite(mantissa, scale),
+                    Err(_) => Numeric::finite(mantissa.scale_up(scale.unsigned_abs().into()), 0),
+                }
             }
         }
     }
 
     /// True if [`Numeric::apply_typmod`] would give the same number. What takes longer to find out than to
     /// do is false.
-    pub fn fits(&self, precision: u16, scale: u16) -> bool {
+    pub fn fits(&self, precision: u16, scale: i16) -> bool {
         let bound = 10_u64.checked_pow(u32::from(precision));
         self.short().is_some_and(|(mantissa, own)| {
-            own == scale && bound.is_none_or(|bound| mantissa.unsigned_abs() < bound)
+            i32::from(own) == i32::from(scale)
+                && bound.is_none_or(|bound| mantissa.unsigned_abs() < bound)
         })
     }
 

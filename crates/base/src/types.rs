@@ -414,9 +414,13 @@ impl fmt::Display for SqlType {
 }
 
 /// A type modifier with PostgreSQL's packing: `varchar(n)`/`char(n)` is n+4, `numeric(p,s)` is
-/// `(p << 16 | s) + 4`, timestamps carry their precision, -1 means none.
+/// `(p << 16 | s) + 4` with s in 11 bits, timestamps carry their precision, -1 means none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TypeMod(pub i32);
+
+/// Where the scale of a `numeric` is in its modifier.
+const SCALE_BITS: i32 = 0x7ff;
+const SCALE_SIGN: i32 = 0x400;
 
 impl TypeMod {
     /// No modifier.
@@ -428,8 +432,8 @@ impl TypeMod {
     }
 
     /// For `numeric(precision, scale)`.
-    pub fn precision_scale(precision: u16, scale: u16) -> TypeMod {
-        TypeMod((i32::from(precision) << 16 | i32::from(scale)) + 4)
+    pub fn precision_scale(precision: u16, scale: i16) -> TypeMod {
+        TypeMod((i32::from(precision) << 16 | (i32::from(scale) & SCALE_BITS)) + 4)
     }
 
     /// The length of a `varchar(n)`/`char(n)` modifier, in characters.
@@ -438,8 +442,10 @@ impl TypeMod {
     }
 
     /// Precision and scale of a `numeric(p,s)` modifier.
-    pub fn as_precision_scale(self) -> Option<(u16, u16)> {
-        (self.0 >= 4).then_some((((self.0 - 4) >> 16) as u16, ((self.0 - 4) & 0x7ff) as u16))
+    pub fn as_precision_scale(self) -> Option<(u16, i16)> {
+        // The highest of its bits is the sign.
+        let scale = ((self.0.wrapping_sub(4) & SCALE_BITS) ^ SCALE_SIGN) - SCALE_SIGN;
+        (self.0 >= 4).then_some((((self.0 - 4) >> 16) as u16, scale as i16))
     }
 }
 
@@ -495,6 +501,10 @@ mod tests {
         assert_eq!(
             format_type(SqlType::Numeric, TypeMod::precision_scale(12, 2)),
             "numeric(12,2)"
+        );
+        assert_eq!(
+            format_type(SqlType::Numeric, TypeMod::precision_scale(5, -2)),
+            "numeric(5,-2)"
         );
         assert_eq!(
             format_type(SqlType::Bpchar, TypeMod::length(22)),

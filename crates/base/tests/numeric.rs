@@ -629,6 +629,9 @@ fn columns_hold_what_their_modifier_allows() {
         ("7", 4, 2, "7.00"),
         ("0.5", 2, 2, "0.50"),
         ("NaN", 4, 2, "NaN"),
+        ("12350", 3, -2, "12400"),
+        ("-49", 1, -2, "0"),
+        ("0.00123", 3, 5, "0.00123"),
     ] {
         let held = n(value).apply_typmod(precision, scale).unwrap();
         assert_eq!(held.to_string(), expected);
@@ -654,6 +657,12 @@ fn columns_hold_what_their_modifier_allows() {
             "must round to an absolute value less than 10^1.",
         ),
         ("-inf", 4, 2, "cannot hold an infinite value."),
+        (
+            "99950",
+            3,
+            -2,
+            "must round to an absolute value less than 10^5.",
+        ),
     ] {
         let error = n(value).apply_typmod(precision, scale).unwrap_err();
         assert_eq!(error.state, SqlState::NUMERIC_VALUE_OUT_OF_RANGE);

@@ -584,7 +584,7 @@ proptest! {
             (
                 Value::numeric(number),
                 SqlType::Numeric,
-                TypeMod::precision_scale(precision, of_column),
+                TypeMod::precision_scale(precision, of_column as i16),
             ),
         ] {
             if fits_length(&value, ty, modifier) {

@@ -323,6 +323,8 @@ fn conversion(input: Node, from: SqlType, to: SqlType, modifier: TypeMod) -> Opt
     match to {
         Numeric => {
             let (precision, scale) = modifier.as_precision_scale()?;
+            // Few have a scale below zero.
+            let scale = u16::try_from(scale).ok()?;
             Some(Node::FitDecimal(converted, precision, scale))
         }
         Varchar | Bpchar => Some(Node::FitText(converted, to, modifier.as_length()?)),

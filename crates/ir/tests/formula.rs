@@ -158,7 +158,7 @@ impl Random {
                 let precision = scale + 1 + self.below(6) as u16;
                 let modifier = match self.one_in(3) {
                     true => TypeMod::NONE,
-                    false => TypeMod::precision_scale(precision, scale),
+                    false => TypeMod::precision_scale(precision, scale as i16),
                 };
                 self.cast(from, ty, modifier, depth)
             }

@@ -53,7 +53,7 @@ fn parse_type(text: &str) -> (SqlType, TypeMod) {
                 .collect();
             let modifier = match (name, numbers.as_slice()) {
                 ("numeric", [p]) => TypeMod::precision_scale(*p, 0),
-                ("numeric", [p, s]) => TypeMod::precision_scale(*p, *s),
+                ("numeric", [p, s]) => TypeMod::precision_scale(*p, *s as i16),
                 (_, [n]) => TypeMod::length(u32::from(*n)),
                 _ => panic!("modifier of {text}"),
             };

@@ -163,6 +163,9 @@ pub(crate) fn plain_name(planner: &Planner, name: &TypeName) -> SqlResult<String
     }
 }
 
+/// Digits behind the point, or before it, of a numeric's modifier.
+const SCALE_MAX: i32 = 1000;
+
 fn modifier(planner: &Planner, name: &TypeName, ty: SqlType) -> SqlResult<TypeMod> {
     let location = name.location;
     let mut numbers = Vec::new();
@@ -195,12 +198,12 @@ fn modifier(planner: &Planner, name: &TypeName, ty: SqlType) -> SqlResult<TypeMo
                     "NUMERIC precision {precision} must be between 1 and 1000"
                 )));
             }
-            if !(0..=precision).contains(&scale) {
+            if !(-SCALE_MAX..=SCALE_MAX).contains(&scale) {
                 return Err(wrong(format!(
-                    "NUMERIC scale {scale} must be between 0 and precision {precision}"
+                    "NUMERIC scale {scale} must be between -{SCALE_MAX} and {SCALE_MAX}"
                 )));
             }
-            Ok(TypeMod::precision_scale(precision as u16, scale as u16))
+            Ok(TypeMod::precision_scale(precision as u16, scale as i16))
         }
         (
             SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::TimeTz,

@@ -72,7 +72,7 @@ impl Dice {
             SqlType::Varchar if !self.one_in(4) => TypeMod::length(self.between(1, 6) as u32),
             SqlType::Bpchar => TypeMod::length(self.between(1, 5) as u32),
             SqlType::Numeric if !self.one_in(3) => {
-                TypeMod::precision_scale(self.between(3, 6) as u16, self.below(3) as u16)
+                TypeMod::precision_scale(self.between(3, 6) as u16, self.below(3) as i16)
             }
             _ => TypeMod::NONE,
         }

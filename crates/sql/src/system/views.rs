@@ -499,7 +499,9 @@ pub(super) fn measures(ty: SqlType, modifier: TypeMod) -> Vec<Value> {
         SqlType::Float8 => (Some(53), Some(2), None),
         SqlType::Numeric => match modifier.as_precision_scale() {
             Some((precision, scale)) => {
-                (Some(i32::from(precision)), Some(10), Some(i32::from(scale)))
+                // PostgreSQL 15 does not tell of a sign here.
+                let scale = i32::from(scale) & 0x7ff;
+                (Some(i32::from(precision)), Some(10), Some(scale))
             }
             None => (None, Some(10), None),
         },
