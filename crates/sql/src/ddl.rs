@@ -11,7 +11,7 @@
 //! | `ddl/schema`, `ddl/extension` | schemas; extensions |
 //! | `ddl/trigger`, `ddl/matview` | triggers; materialized views |
 //! | `ddl/view` | views |
-//! | `ddl/user_type`, `ddl/domain`, `ddl/drop_type` | types and domains |
+//! | `ddl/user_type`, `ddl/attribute`, `ddl/domain`, `ddl/drop_type` | types and domains |
 //! | `ddl/comment` | COMMENT ON |
 //! | `ddl/table` | CREATE TABLE |
 //! | `ddl/like` | LIKE in CREATE TABLE |
@@ -27,6 +27,7 @@
 //! | `ddl/partition` | partitions |
 
 mod alter;
+mod attribute;
 mod comment;
 mod constraint;
 mod domain;

@@ -25,7 +25,7 @@ mod finish;
 mod identity;
 
 use super::constraint::Constraints;
-use super::{partition, record_of, trigger};
+use super::{attribute, partition, record_of, trigger};
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::from::target_table;
@@ -74,6 +74,7 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
         ObjectType::ObjectIndex => "ALTER INDEX",
         ObjectType::ObjectSequence => "ALTER SEQUENCE",
         ObjectType::ObjectView => "ALTER VIEW",
+        ObjectType::ObjectType => "ALTER TYPE",
         ObjectType::ObjectMatview => "ALTER MATERIALIZED VIEW",
         _ => return Err(SqlError::unsupported("ALTER of this kind of object")),
     };
@@ -85,6 +86,9 @@ pub(super) fn alter(planner: &Planner, statement: &AlterTableStmt) -> SqlResult<
             _ => None,
         })
         .collect();
+    if statement.objtype() == ObjectType::ObjectType {
+        return attribute::alter(planner, relation, &commands);
+    }
     if let Some(planned) = change_owner(planner, statement, relation, tag)? {
         return Ok(planned);
     }

@@ -55,6 +55,7 @@ pub(super) fn rename(planner: &Planner, statement: &RenameStmt) -> SqlResult<Pla
     };
     match statement.rename_type() {
         ObjectType::ObjectColumn => column(planner, relation, statement),
+        ObjectType::ObjectAttribute => super::attribute::rename(planner, statement),
         ObjectType::ObjectTabconstraint => constraint(planner, relation, statement),
         ObjectType::ObjectTrigger => super::trigger::rename(planner, statement),
         ObjectType::ObjectMatview => whole(planner, relation, statement, "ALTER MATERIALIZED VIEW"),

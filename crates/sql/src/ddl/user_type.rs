@@ -2,7 +2,7 @@
 //!
 //! Relies on: `draft`; rows keep the places of labels ([`crate::records::LabelRecord`]).  Promises: no row is touched: a
 //! label that comes between two others takes a place between theirs, and one that is renamed keeps its own.  Does not:
-//! range types, base types, attributes of composite types once they are made (0A000), or rename what is named in text
+//! range types, base types (0A000), attributes of composite types once they are made (`attribute`), or rename what is named in text
 //! that the catalogue keeps.
 
 use super::creation_schema;
@@ -14,7 +14,8 @@ use crate::records::{LabelRecord, TypeKind, TypeRecord, ViewColumnRecord};
 use crate::types;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
-    AlterEnumStmt, CompositeTypeStmt, CreateEnumStmt, Node, ObjectType, RangeVar, RenameStmt,
+    AlterEnumStmt, ColumnDef, CompositeTypeStmt, CreateEnumStmt, Node, ObjectType, RangeVar,
+    RenameStmt,
 };
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, limits};
 use quintet_ir::ddl::Work;
@@ -152,25 +153,32 @@ pub(super) fn create_composite(
         let Some(NodeEnum::ColumnDef(column)) = inner(node) else {
             return Err(SqlError::unsupported("this part of CREATE TYPE"));
         };
-        let (ty, modifier) = types::resolve(planner, required(column.type_name.as_ref())?)?;
-        let field = column.colname.as_str();
-        if matches!(ty, SqlType::Unknown | SqlType::Void) {
-            let message = format!("column \"{field}\" has pseudo-type {ty}");
-            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
-        }
-        if fields.iter().any(|other| other.name == field) {
-            let message = format!("column \"{field}\" specified more than once");
+        let made = field(planner, column)?;
+        if fields.iter().any(|other| other.name == made.name) {
+            let message = format!("column \"{}\" specified more than once", made.name);
             return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
         }
-        fields.push(ViewColumnRecord {
-            name: field.to_string(),
-            ty,
-            modifier,
-        });
+        fields.push(made);
     }
     let record = begin(&mut draft, name, TypeKind::Composite(fields))?;
     draft.put_type(&record)?;
     draft.finish("CREATE TYPE")
+}
+
+/// A field of a composite type.
+pub(super) fn field(planner: &Planner, column: &ColumnDef) -> SqlResult<ViewColumnRecord> {
+    let (ty, modifier) = types::resolve(planner, required(column.type_name.as_ref())?)?;
+    let name = column.colname.as_str();
+    if matches!(ty, SqlType::Unknown | SqlType::Void) {
+        let message = format!("column \"{name}\" has pseudo-type {ty}");
+        return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+    }
+    super::table::collation(planner, column, ty)?;
+    Ok(ViewColumnRecord {
+        name: name.to_string(),
+        ty,
+        modifier,
+    })
 }
 
 /// ALTER TYPE … ADD VALUE, RENAME VALUE.
