@@ -40,6 +40,8 @@ pub(crate) struct Event {
     table: usize,
     old: Option<Vec<Value>>,
     new: Option<Vec<Value>>,
+    /// What follows from it, and what must hold, is another's matter.
+    by_replica: bool,
 }
 
 /// Attached to a transaction.
@@ -78,7 +80,8 @@ enum Check {
     Alone(LateKey),
 }
 
-/// Notes that a row was added (`old` is `None`), changed, or removed.
+/// Notes that a row was added (`old` is `None`), changed, or removed. What a replica writes has been checked elsewhere, and
+/// what follows from it comes as well; others who refer to a row that goes are held off all the same.
 pub(crate) fn note(
     table: &TableDef,
     old: Option<&[Value]>,
@@ -93,7 +96,8 @@ pub(crate) fn note(
         (_, None) => references.to(0).next().is_some(),
         (Some(old), Some(new)) => references.heeds(differences(old, new)),
     };
-    if !matters {
+    let by_replica = env.host.is_replica();
+    if !matters || by_replica && old.is_none() {
         return Ok(());
     }
     let event = Event {
@@ -101,6 +105,7 @@ pub(crate) fn note(
         table: 0,
         old: old.map(<[Value]>::to_vec),
         new: new.map(<[Value]>::to_vec),
+        by_replica,
     };
     event.charge(env)?;
     env.workspace.events.push(event);
@@ -147,6 +152,7 @@ pub(crate) fn settle(env: &mut Env<'_>) -> Result<(), Halt> {
         let references = Arc::clone(&event.references);
         for (number, key) in references.keys.iter().enumerate() {
             if key.child == event.table
+                && !event.by_replica
                 && let Some(new) = &event.new
                 && event.changes(&key.columns)
             {
@@ -326,6 +332,9 @@ fn bring_about(
     let (space, at) = place(key, parent, &key_values(key, old));
     let held = env.txn.hold_presence(space, &at, Strength::Exclusive);
     held.map_err(|error| env.halt(error, &parent.name))?;
+    if event.by_replica {
+        return Ok(());
+    }
     let action = match event.new {
         Some(_) => key.on_update,
         None => key.on_delete,
@@ -378,6 +387,7 @@ fn bring_about(
             table: key.child,
             old: Some(row),
             new,
+            by_replica: false,
         };
         event.charge(env)?;
         events.push_back(event);

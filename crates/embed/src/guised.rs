@@ -5,7 +5,7 @@
 //! transactions: such a routine may not.
 
 use crate::host::{SessionHost, plan_here};
-use crate::settings::Settings;
+use crate::settings::{Settings, refuse_restricted};
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlType};
 use quintet_ir::dynamic::Planned;
@@ -63,6 +63,9 @@ impl Host for Guised<'_> {
     }
 
     fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
+        if self.is_restricted() {
+            refuse_restricted(name)?;
+        }
         self.host.set_setting(name, value, local)
     }
 
@@ -72,6 +75,10 @@ impl Host for Guised<'_> {
 
     fn is_restricted(&self) -> bool {
         !self.host.schema.catalog.roles().is_superuser(self.role)
+    }
+
+    fn is_replica(&self) -> bool {
+        self.settings().is_replica
     }
 
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {

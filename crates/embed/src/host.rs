@@ -6,7 +6,7 @@
 use crate::channels::Channels;
 use crate::database::Schema;
 use crate::guised::Guised;
-use crate::settings::Settings;
+use crate::settings::{Settings, refuse_restricted};
 use crate::spill::SpillRoom;
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlState, SqlType};
@@ -287,6 +287,9 @@ impl quintet_ir::Host for SessionHost {
     }
 
     fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
+        if self.is_restricted() {
+            refuse_restricted(name)?;
+        }
         let mut tried = self.settings.clone();
         tried.set(name, Some(value))?;
         let value = tried.get(&name.to_ascii_lowercase()).unwrap_or(value);
@@ -328,6 +331,10 @@ impl quintet_ir::Host for SessionHost {
 
     fn is_restricted(&self) -> bool {
         !self.schema.catalog.roles().is_superuser(self.role())
+    }
+
+    fn is_replica(&self) -> bool {
+        self.settings.is_replica
     }
 
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {

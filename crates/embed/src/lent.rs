@@ -159,6 +159,10 @@ impl quintet_ir::Host for LentHost {
         !self.facts.schema.catalog.roles().is_superuser(role)
     }
 
+    fn is_replica(&self) -> bool {
+        self.facts.settings.is_replica
+    }
+
     fn allow(&self, needs: &[Need]) -> SqlResult<()> {
         let role = self.facts.settings.identity.current();
         self.facts.schema.catalog.allow(role, needs)

@@ -29,6 +29,7 @@ use quintet_base::text_format::FormatContext;
 use quintet_base::{Durability, RoleId, SqlError, SqlResult, SqlState};
 use quintet_engine::Engine;
 use quintet_sql::{KEPT_SETTINGS, KeptSetting, kept_setting};
+pub(crate) use value::refuse_restricted;
 use value::{MESSAGES, invalid, parse_bool, parse_kilobytes, read_milliseconds};
 
 /// Said of settings that are kept for clients (`sql::KEPT_SETTINGS`).
@@ -45,6 +46,8 @@ pub(crate) struct Settings {
     /// What transactions read, if not the present.
     pub as_of: Option<AsOf>,
     pub identity: Identity,
+    /// `session_replication_role` is `replica`.
+    pub is_replica: bool,
     /// Names that changed since they were last reported.
     changed: Vec<&'static str>,
     /// Another number after each change, so that who has a copy knows whether it is good still.
@@ -79,6 +82,7 @@ impl Settings {
             engine,
             as_of: None,
             identity: Identity::new(user, role),
+            is_replica: false,
             changed: Vec::new(),
             changes: 0,
             path_version: 0,

@@ -64,6 +64,10 @@ pub trait Host {
     fn is_restricted(&self) -> bool {
         false
     }
+    /// Whether the session writes what triggers and foreign keys have had their effect on elsewhere.
+    fn is_replica(&self) -> bool {
+        false
+    }
     /// Whether the time that the statement may take is over.
     fn is_overdue(&self) -> bool {
         false

@@ -44,6 +44,10 @@ macro_rules! ask_as_whoever_it_is {
             self.host.is_restricted()
         }
 
+        fn is_replica(&self) -> bool {
+            self.host.is_replica()
+        }
+
         fn allow(&self, needs: &[$crate::Need]) -> ::quintet_base::SqlResult<()> {
             self.host.allow(needs)
         }

@@ -1,7 +1,7 @@
 //! Settings of PostgreSQL's planner and its memory that clients set, and that steer nothing here.
 //!
 //! Relies on: nothing.  Promises: PostgreSQL 15's names, defaults and kinds.  Does not: list settings whose effect a client
-//! would miss (`session_replication_role`, `default_tablespace` with a name): those are refused.
+//! would miss (`default_tablespace` with a name): those are refused.
 
 /// A setting that is kept for whoever set it.
 pub struct KeptSetting {

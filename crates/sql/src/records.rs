@@ -284,9 +284,19 @@ pub(crate) struct TriggerRecord {
 }
 
 impl TriggerRecord {
-    /// Whether it fires at all: `R` waits for a replica's session, and there is none.
+    /// Whether it fires at all.
     pub fn is_enabled(&self) -> bool {
-        matches!(self.enabled, 'O' | 'A')
+        self.enabled != 'D'
+    }
+
+    /// Whether it fires in a replica's session, or in any other.
+    pub fn fires(&self, in_replica: bool) -> bool {
+        match self.enabled {
+            'A' => true,
+            'R' => in_replica,
+            'O' => !in_replica,
+            _ => false,
+        }
     }
 }
 

@@ -86,7 +86,7 @@ use crate::contention::{Incident, Label};
 use crate::database::{Inner, Schema};
 use crate::host::SessionHost;
 use crate::lent::Facts;
-use crate::settings::Settings;
+use crate::settings::{Settings, refuse_restricted};
 use crate::step::{Pause, Step, TransactionStatus};
 use copy::CopyInto;
 use cursors::Kept;
@@ -236,9 +236,13 @@ impl Session {
         let user = (options.user.as_str(), role);
         let is_role = |(name, _): &(String, String)| name.eq_ignore_ascii_case("role");
         let (roles, others): (Vec<_>, Vec<_>) = options.settings.into_iter().partition(is_role);
+        let is_superuser = schema.catalog.roles().is_superuser(role);
+        if !is_superuser {
+            (others.iter()).try_for_each(|(name, _)| refuse_restricted(name))?;
+        }
         let kept = schema.catalog.roles().settings_of(role);
         let mut settings = Settings::new(user, kept, &others, db.durability, db.engine)?;
-        settings.note_superuser(schema.catalog.roles().is_superuser(role));
+        settings.note_superuser(is_superuser);
         settings.take_changed();
         let now = db.clock.now_micros();
         let cancel = Arc::default();

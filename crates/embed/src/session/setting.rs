@@ -5,7 +5,9 @@
 //! Does not: check values (`settings`).
 
 use super::{Mode, Session};
+use crate::settings::refuse_restricted;
 use quintet_base::{Level, SqlResult, SqlState, Value};
+use quintet_ir::Host;
 use quintet_sql::command::TransactionModes;
 use std::collections::VecDeque;
 
@@ -97,6 +99,9 @@ impl Session {
         name: &str,
         value: Option<&str>,
     ) -> SqlResult<()> {
+        if self.host.is_restricted() {
+            refuse_restricted(name)?;
+        }
         self.remember_settings();
         if local {
             if self.mode != Mode::Explicit {

@@ -34,6 +34,8 @@ pub(super) enum Kind {
     SynchronousCommit,
     /// direct, chain, queue, auto or locking.
     Engine,
+    /// origin, replica or local; for superusers.
+    ReplicationRole,
     /// A moment of the past.
     AsOf,
     /// A role that the session has looked up, or `none`.
@@ -284,6 +286,13 @@ pub(super) const KNOWN: &[Known] = &[
         Kind::SessionUser,
         Some("session_authorization"),
         "The session's user.",
+    ),
+    known(
+        "session_replication_role",
+        "origin",
+        Kind::ReplicationRole,
+        None,
+        "Whether triggers fire and foreign keys are looked at: not under replica.",
     ),
     known(
         "standard_conforming_strings",

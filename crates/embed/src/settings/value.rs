@@ -164,6 +164,14 @@ impl Settings {
                 "off" | "false" | "no" | "0" => Ok("off".into()),
                 _ => Err(invalid()),
             },
+            Kind::ReplicationRole => {
+                let value = value.to_ascii_lowercase();
+                if !matches!(value.as_str(), "origin" | "replica" | "local") {
+                    return Err(invalid().hint("Available values: origin, replica, local."));
+                }
+                self.is_replica = value == "replica";
+                Ok(value)
+            }
             Kind::AsOf => {
                 self.as_of = AsOf::parse(value, &self.format).map_err(|error| {
                     invalid()
@@ -276,6 +284,23 @@ fn show_kilobytes(kilobytes: u64) -> String {
         Some((factor, unit)) => format!("{}{unit}", kilobytes / factor),
         None => format!("{kilobytes}kB"),
     }
+}
+
+/// Who is no superuser may not set this by its name. What goes back to an earlier value when a transaction ends, or with
+/// all others, was allowed when it was set.
+///
+/// # Errors
+/// `42501`.
+pub(crate) fn refuse_restricted(name: &str) -> SqlResult<()> {
+    const FOR_SUPERUSERS: [&str; 1] = ["session_replication_role"];
+    let found = FOR_SUPERUSERS
+        .iter()
+        .find(|known| known.eq_ignore_ascii_case(name));
+    let Some(name) = found else {
+        return Ok(());
+    };
+    let message = format!("permission denied to set parameter \"{name}\"");
+    Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
 }
 
 /// A value that its kind does not have.

@@ -17,6 +17,9 @@ const VERSION: &str = concat!("PostgreSQL 15.0 (Quintet ", env!("CARGO_PKG_VERSI
 /// PostgreSQL's number for the encoding UTF8, the only one here.
 const ENCODING_UTF8: i64 = 6;
 
+/// The name of the function that says whether the session is a replica's ([`Host::is_replica`]).
+pub const IS_REPLICA: &str = "is_replica()";
+
 fn random(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     /// A double holds 53 bits exactly.
     const BITS: u32 = 53;
@@ -170,6 +173,10 @@ fn process_id(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Int4(host.process_id()))
 }
 
+fn replica(_: &[&Value], host: &dyn Host) -> SqlResult<Value> {
+    Ok(Value::Bool(host.is_replica()))
+}
+
 fn no(_: &[&Value], _: &dyn Host) -> SqlResult<Value> {
     Ok(Value::Bool(false))
 }
@@ -233,6 +240,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     new("pg_notify", &[Text, Text], Void, notify)
         .volatile()
         .lenient(),
+    new(IS_REPLICA, &[], Bool, replica).stable(),
     new("pg_backend_pid", &[], Int4, process_id).stable(),
     new("lastval", &[], Int8, last_value).volatile(),
     new("nextval", &[RegClass], Int8, next_value).volatile(),

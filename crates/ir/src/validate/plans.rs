@@ -377,12 +377,9 @@ impl Checker<'_> {
             self.expr(&one.value, outer)?;
             let ty = elements.compared(one.test, table.frame_type(column));
             let is = one.value.ty();
-            let is_alike = |one: SqlType, other: SqlType| {
-                one == other || is_plain_text(one) && is_plain_text(other)
-            };
             let alike = match (ty.element(), is.element()) {
-                (Some(one), Some(other)) => is_alike(one, other),
-                _ => is_alike(ty, is),
+                (Some(one), Some(other)) => has_same_keys(one, other),
+                _ => has_same_keys(ty, is),
             };
             self.wants(alike, || {
                 format!("what is sought is of type {is} instead of {ty}")

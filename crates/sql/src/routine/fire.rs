@@ -32,6 +32,7 @@ use pg_query::NodeEnum;
 use pg_query::protobuf::{DeleteStmt, RangeVar};
 use quintet_base::value::Array;
 use quintet_base::{SqlError, SqlResult, SqlType, TypeMod, Value};
+use quintet_ir::function;
 use quintet_ir::plan::{LockStrength, LockTarget, LockWait, Plan};
 use quintet_ir::routine::{Action, Into, Step};
 use quintet_ir::schema::TableRef;
@@ -94,6 +95,25 @@ struct Changed {
     row: Vec<usize>,
     /// Slots of what RETURNING gives, with their types.
     returned: Vec<(usize, SqlType)>,
+}
+
+/// What must be true of a session that fires a trigger. It is asked when the statement runs: plans, and what routines are
+/// compiled to, are the same for all sessions.
+fn session_that_fires(trigger: &TriggerRecord) -> SqlResult<Option<Expr>> {
+    let [in_replica, elsewhere] = [true, false].map(|replica| trigger.fires(replica));
+    if in_replica && elsewhere {
+        return Ok(None);
+    }
+    let found = function::resolve(function::IS_REPLICA, &[])?;
+    let is_replica = Expr::Call {
+        function: found.function,
+        args: Vec::new(),
+        ty: found.result,
+    };
+    Ok(Some(match in_replica {
+        true => is_replica,
+        false => Expr::Not(Box::new(is_replica)),
+    }))
 }
 
 /// True if a statement fires triggers.
@@ -406,11 +426,19 @@ impl Embedding<'_, '_> {
                 silent: true,
             },
         };
-        let Some(condition) = &trigger.condition else {
-            self.add(call);
-            return Ok(());
+        let mut conditions: Vec<Expr> = Vec::new();
+        conditions.extend(session_that_fires(trigger)?);
+        if let Some(condition) = &trigger.condition {
+            conditions.push(self.condition_of_trigger(firing, seen, condition)?);
+        }
+        let condition = match conditions.len() {
+            0 => {
+                self.add(call);
+                return Ok(());
+            }
+            1 => conditions.remove(0),
+            _ => Expr::And(conditions),
         };
-        let condition = self.condition_of_trigger(firing, seen, condition)?;
         let step = self.step(call);
         self.add(Action::If {
             branches: vec![(condition, vec![step])],

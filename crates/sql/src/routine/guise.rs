@@ -88,7 +88,11 @@ fn is_true(option: &DefElem) -> bool {
 
 /// Who it is, and how a transaction runs, is not for a function to say.
 fn refuse(name: &str) -> SqlResult<()> {
-    let identity = matches!(name, "role" | "session_authorization");
+    // Who may set the last one would have to be asked with each call.
+    let identity = matches!(
+        name,
+        "role" | "session_authorization" | "session_replication_role"
+    );
     if identity || name.starts_with("transaction_") || name.starts_with("quintet.") {
         return Err(SqlError::unsupported(format!("SET {name} for a function")));
     }

@@ -399,6 +399,11 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "Client Connection Defaults / Statement Behavior",
         "string",
     ),
+    (
+        "session_replication_role",
+        "Client Connection Defaults / Statement Behavior",
+        "enum",
+    ),
     ("server_encoding", "Preset Options", "string"),
     ("server_version", "Preset Options", "string"),
     ("server_version_num", "Preset Options", "integer"),
