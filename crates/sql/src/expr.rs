@@ -327,13 +327,11 @@ impl<'b, 'a> Binder<'b, 'a> {
             .as_deref()
             .map(|node| self.bind(node))
             .transpose()?;
+        // The first of types that convert into each other is taken, and that of ELSE comes before all.
         let has_otherwise = otherwise.is_some();
-        results.extend(otherwise);
+        let results = otherwise.into_iter().chain(results).collect();
         let (mut results, ty) = self.unify(results, "CASE", case.location)?;
-        let otherwise = match has_otherwise {
-            true => results.pop().map(Box::new),
-            false => None,
-        };
+        let otherwise = has_otherwise.then(|| Box::new(results.remove(0)));
         Ok(Expr::Case {
             branches: conditions.into_iter().zip(results).collect(),
             otherwise,
