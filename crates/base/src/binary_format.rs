@@ -16,12 +16,14 @@
 //! json        UTF-8                         jsonb                01, then UTF-8
 //! inet, cidr  family (2, 3), bits of the network, 1 of a cidr, 4 or 16, and as many bytes
 //! macaddr     6 bytes
+//! bit, varbit i32 bits, and as many bytes as it takes for them, the first bit highest
 //! enum        u32 place in rows; clients see the label's UTF-8
 //! array       i32 dimensions (0 or 1), i32 1 if a NULL is inside, u32 element OID,
 //!             with 1 dimension: i32 elements, i32 lower bound (1, of vectors 0);
 //!             per element: i32 length (-1 is NULL) and that many bytes
 //! ```
 
+use crate::bits::Bits;
 use crate::datetime;
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::Interval;
@@ -67,6 +69,10 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
             let length = v.family().bytes() as u8;
             out.extend_from_slice(&[v.family().code(), v.bits(), u8::from(v.is_cidr()), length]);
             out.extend_from_slice(v.address());
+        }
+        Value::Bits(v) => {
+            out.extend_from_slice(&(v.len() as i32).to_be_bytes());
+            out.extend_from_slice(v.bytes());
         }
         Value::Array(v) if v.element == SqlType::Record => {}
         Value::Array(v) => write_array(v, out),
@@ -252,6 +258,7 @@ pub fn read(ty: SqlType, bytes: &[u8]) -> SqlResult<Value> {
         SqlType::Uuid => Value::Uuid(exact(ty, bytes)?),
         SqlType::MacAddr => Value::MacAddr(exact(ty, bytes)?),
         SqlType::Inet | SqlType::Cidr => Value::Inet(read_inet(ty, bytes)?),
+        SqlType::Bit | SqlType::VarBit => Value::Bits(read_bits(ty, bytes)?),
         SqlType::Interval => {
             let bytes = exact::<16>(ty, bytes)?;
             let (micros, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| invalid(ty))?;
@@ -336,6 +343,18 @@ fn read_inet(ty: SqlType, bytes: &[u8]) -> SqlResult<Inet> {
         }),
         _ => Ok(inet),
     }
+}
+
+fn read_bits(ty: SqlType, bytes: &[u8]) -> SqlResult<Bits> {
+    let (count, bytes) = bytes.split_first_chunk().ok_or_else(|| invalid(ty))?;
+    let count = usize::try_from(i32::from_be_bytes(*count)).map_err(|_| {
+        let message = "invalid length in external bit string";
+        SqlError::new(SqlState::INVALID_BINARY_REPRESENTATION, message)
+    })?;
+    if bytes.len() != count.div_ceil(8) {
+        return Err(invalid(ty));
+    }
+    Bits::new(count, bytes)
 }
 
 /// Bytes of a client as text: UTF-8 without zero bytes.

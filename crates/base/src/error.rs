@@ -52,6 +52,8 @@ states! {
     DATETIME_FIELD_OVERFLOW = b"22008";
     /// An offset from UTC that no zone has.
     INVALID_TIME_ZONE_DISPLACEMENT = b"22009";
+    /// A part of a text that is shorter than nothing.
+    SUBSTRING_ERROR = b"22011";
     /// Division by zero.
     DIVISION_BY_ZERO = b"22012";
     /// A negative distance in a window's frame.
@@ -88,6 +90,8 @@ states! {
     SEQUENCE_LIMIT_EXCEEDED = b"2200H";
     /// An array index or shape that does not fit.
     ARRAY_SUBSCRIPT_ERROR = b"2202E";
+    /// More or fewer bits than there have to be.
+    STRING_DATA_LENGTH_MISMATCH = b"22026";
     /// NULL in a NOT NULL column.
     NOT_NULL_VIOLATION = b"23502";
     /// A key that is not there.

@@ -27,6 +27,7 @@
 //!   timetz          the moment in UTC as int8, then seconds west as int4
 //!   inet cidr       02 or 03 for the family, the address with what is behind the network zero, the length
 //!                   of the network, the address
+//!   bit, varbit     the bytes as of bytea, then how many bits of the last one count, 00 if there is none
 //!   jsonb           an empty array as the whole document: 01. Else 02 and the document: null 10,
 //!                   string 20 and as text, number 30 and as numeric, false 40, true 41,
 //!                   array 50, u32 big-endian count and the elements, object 60, count and
@@ -38,6 +39,7 @@
 //! length, is encoded from text whose trailing blanks the caller has cut; in one key space always do
 //! the one or always the other.
 
+use crate::bits::Bits;
 use crate::datetime::{MICROS_PER_SECOND, TimeTz};
 use crate::datum::Datum;
 use crate::error::{SqlError, SqlResult, SqlState};
@@ -109,6 +111,10 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(v.network().address());
             out.push(v.bits());
             out.extend_from_slice(v.address());
+        }
+        Value::Bits(v) => {
+            encode_bytes(v.bytes(), out);
+            out.push(v.bits_of_last());
         }
         Value::Interval(v) => {
             out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes());
@@ -365,6 +371,7 @@ fn decode_some(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Value> {
         SqlType::Uuid => Value::Uuid(take(bytes)?),
         SqlType::MacAddr => Value::MacAddr(take(bytes)?),
         SqlType::Inet | SqlType::Cidr => Value::Inet(decode_inet(ty, bytes)?),
+        SqlType::Bit | SqlType::VarBit => Value::Bits(decode_bits(bytes)?),
         SqlType::Interval => {
             let span = i128::from_be_bytes(take(bytes)?) ^ i128::MIN;
             Value::Interval(Interval::from_span(span).ok_or_else(corrupt)?)
@@ -420,6 +427,18 @@ fn decode_inet(ty: SqlType, bytes: &mut &[u8]) -> SqlResult<Inet> {
     match ty {
         SqlType::Cidr => inet.exact_cidr().ok_or_else(corrupt),
         _ => Ok(inet),
+    }
+}
+
+fn decode_bits(bytes: &mut &[u8]) -> SqlResult<Bits> {
+    let all = decode_bytes(bytes)?;
+    let of_last = usize::from(take::<1>(bytes)?[0]);
+    let count = (8 * all.len() + of_last).checked_sub(8.min(8 * all.len()));
+    let count = count.filter(|count| count.div_ceil(8) == all.len());
+    let bits = Bits::new(count.ok_or_else(corrupt)?, &all)?;
+    match bits.bytes() == all {
+        true => Ok(bits),
+        false => Err(corrupt()),
     }
 }
 

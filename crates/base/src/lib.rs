@@ -15,12 +15,14 @@
 //! | `numeric`, `datetime`, `interval` | exact decimals and calendar arithmetic as PostgreSQL defines them |
 //! | `json` | JSON documents, as text and as values |
 //! | `network` | addresses of the internet and of network cards |
+//! | `bits` | strings of bits |
 //! | `text_format`, `binary_format` | values as the protocol, COPY and literals write them |
 //! | `key`, `row` | order-preserving keys and rows as the stores keep them |
 //! | `conflict` | which rows a call may touch, said before it runs |
 //! | `patience` | whether what was in vain before is worth trying again |
 
 pub mod binary_format;
+pub mod bits;
 pub mod conflict;
 pub mod datetime;
 pub mod datum;
@@ -41,6 +43,7 @@ pub mod text_format;
 pub mod types;
 pub mod value;
 
+pub use bits::Bits;
 pub use bytes::Bytes;
 pub use datum::Datum;
 pub use durability::Durability;

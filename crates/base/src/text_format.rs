@@ -11,6 +11,7 @@
 mod array;
 mod float;
 
+use crate::bits::Bits;
 use crate::datetime::{self, DateOrder, TimeZone};
 use crate::error::{SqlError, SqlResult, SqlState};
 use crate::interval::{self, IntervalStyle};
@@ -93,6 +94,7 @@ pub fn write(value: &Value, ty: SqlType, context: &FormatContext, out: &mut Vec<
         }
         Value::Inet(v) => network::write(*v, out),
         Value::MacAddr(v) => network::write_mac(*v, out),
+        Value::Bits(v) => v.write(out),
         Value::Array(v) if ty.is_vector() => array::write_vector(v, context, out),
         Value::Array(v) => array::write(v, context, out),
         Value::Interval(v) => interval::write_in_style(*v, context.interval_style, out),
@@ -180,6 +182,7 @@ pub fn read(ty: SqlType, text: &str, context: &FormatContext) -> SqlResult<Value
         SqlType::Inet => Value::Inet(network::parse_inet(text)?),
         SqlType::Cidr => Value::Inet(network::parse_cidr(text)?),
         SqlType::MacAddr => Value::MacAddr(network::parse_mac(text)?),
+        SqlType::Bit | SqlType::VarBit => Value::Bits(Bits::parse(text)?),
         SqlType::Name => Value::Text(Str::from(cut_bytes(
             checked_text(text)?,
             IDENTIFIER_BYTES_MAX,
@@ -360,6 +363,11 @@ pub fn coerce_length(
         },
         Value::Timestamp(v) => Value::Timestamp(round_timestamp(v, modifier)?),
         Value::TimestampTz(v) => Value::TimestampTz(round_timestamp(v, modifier)?),
+        Value::Bits(bits) => Value::Bits(match modifier.as_bits() {
+            Some(length) if ty == SqlType::Bit => bits.fit(length, explicit)?,
+            Some(most) => bits.fit_varying(most, explicit)?,
+            None => bits,
+        }),
         Value::Interval(v) => Value::Interval(v.apply_modifier(modifier)),
         Value::Time(v) => Value::Time(datetime::round_time(v, digits_of(modifier))),
         Value::TimeTz(v) => Value::TimeTz(datetime::TimeTz {
@@ -396,6 +404,10 @@ pub fn fits_length(value: &Value, ty: SqlType, modifier: TypeMod) -> bool {
         Value::Numeric(number) => modifier
             .as_precision_scale()
             .is_some_and(|(precision, scale)| number.fits(precision, scale)),
+        Value::Bits(bits) => modifier.as_bits().is_some_and(|length| match ty {
+            SqlType::Bit => bits.len() == length,
+            _ => bits.len() <= length,
+        }),
         _ => false,
     }
 }

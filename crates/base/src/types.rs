@@ -106,6 +106,12 @@ pub enum SqlType {
     InetArray,
     CidrArray,
     MacAddrArray,
+    /// As many bits as its length says, one if it says nothing.
+    Bit,
+    /// Bits, at most so many.
+    VarBit,
+    BitArray,
+    VarBitArray,
 }
 
 /// How text of several types compares and which operators a type has.
@@ -124,6 +130,8 @@ pub enum TypeFamily {
     Network,
     /// macaddr.
     Card,
+    /// bit and bit varying.
+    Bits,
     /// interval, which is no point in time.
     Timespan,
     /// Enums, each of which compares with itself alone.
@@ -216,6 +224,10 @@ const TABLE: &[(SqlType, u32, &str, Option<SqlType>)] = {
         (InetArray, 1041, "inet[]", None),
         (CidrArray, 651, "cidr[]", None),
         (MacAddrArray, 1040, "macaddr[]", None),
+        (Bit, 1560, "bit", Some(BitArray)),
+        (BitArray, 1561, "bit[]", None),
+        (VarBit, 1562, "bit varying", Some(VarBitArray)),
+        (VarBitArray, 1563, "bit varying[]", None),
     ]
 };
 
@@ -281,6 +293,8 @@ impl SqlType {
             "inet" => Inet,
             "cidr" => Cidr,
             "macaddr" => MacAddr,
+            "bit" => Bit,
+            "varbit" | "bit varying" => VarBit,
             "void" => Void,
             "unknown" => Unknown,
             "regclass" => RegClass,
@@ -359,6 +373,7 @@ impl SqlType {
             Uuid => TypeFamily::Uuid,
             Inet | Cidr => TypeFamily::Network,
             MacAddr => TypeFamily::Card,
+            Bit | VarBit => TypeFamily::Bits,
             Unknown => TypeFamily::Unknown,
             Void => TypeFamily::Void,
             _ => TypeFamily::Array,
@@ -414,7 +429,7 @@ impl fmt::Display for SqlType {
 }
 
 /// A type modifier with PostgreSQL's packing: `varchar(n)`/`char(n)` is n+4, `numeric(p,s)` is
-/// `(p << 16 | s) + 4` with s in 11 bits, timestamps carry their precision, -1 means none.
+/// `(p << 16 | s) + 4` with s in 11 bits, timestamps carry their precision and bits their number, -1 means none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct TypeMod(pub i32);
 
@@ -441,6 +456,11 @@ impl TypeMod {
         (self.0 >= 4).then_some((self.0 - 4) as usize)
     }
 
+    /// The number of bits of a `bit(n)`/`bit varying(n)` modifier.
+    pub fn as_bits(self) -> Option<usize> {
+        usize::try_from(self.0).ok()
+    }
+
     /// Precision and scale of a `numeric(p,s)` modifier.
     pub fn as_precision_scale(self) -> Option<(u16, i16)> {
         // The highest of its bits is the sign.
@@ -460,6 +480,10 @@ pub fn format_type(ty: SqlType, modifier: TypeMod) -> String {
             Some((p, s)) => format!("numeric({p},{s})"),
             None => ty.name().to_string(),
         },
+        SqlType::Bit | SqlType::VarBit => match modifier.as_bits() {
+            Some(n) => format!("{}({n})", ty.name()),
+            None => ty.name().to_string(),
+        },
         SqlType::Interval => ty.name().to_string() + &crate::interval::modifier_words(modifier),
         SqlType::Time | SqlType::TimeTz | SqlType::Timestamp | SqlType::TimestampTz
             if modifier != TypeMod::NONE =>
@@ -472,6 +496,20 @@ pub fn format_type(ty: SqlType, modifier: TypeMod) -> String {
             Some(element) if modifier != TypeMod::NONE => format_type(element, modifier) + "[]",
             _ => ty.to_string(),
         },
+    }
+}
+
+/// The same where a length could have been said and was not: `bit` and `character` alone would be one long.
+pub fn format_declared(ty: SqlType, modifier: TypeMod) -> String {
+    let unbounded = match ty.element().unwrap_or(ty) {
+        SqlType::Bit => "\"bit\"",
+        SqlType::Bpchar => "bpchar",
+        _ => return format_type(ty, modifier),
+    };
+    match (modifier, ty.family()) {
+        (TypeMod::NONE, TypeFamily::Array) => format!("{unbounded}[]"),
+        (TypeMod::NONE, _) => unbounded.to_string(),
+        _ => format_type(ty, modifier),
     }
 }
 
@@ -516,5 +554,11 @@ mod tests {
             "numeric(5,2)[]"
         );
         assert_eq!(format_type(SqlType::Int4Array, TypeMod::NONE), "integer[]");
+        assert_eq!(format_type(SqlType::BitArray, TypeMod(3)), "bit(3)[]");
+        assert_eq!(format_declared(SqlType::BitArray, TypeMod(3)), "bit(3)[]");
+        let unbounded = |ty| format_declared(ty, TypeMod::NONE);
+        assert_eq!(unbounded(SqlType::Bit), "\"bit\"");
+        assert_eq!(unbounded(SqlType::BpcharArray), "bpchar[]");
+        assert_eq!(unbounded(SqlType::VarBit), "bit varying");
     }
 }

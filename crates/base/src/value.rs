@@ -4,6 +4,7 @@
 //! bytea by reference count or one copy).  Does not: know its declared type: text, varchar, char(n)
 //! and name are all `Text` here, and the plan carries the type beside the value.
 
+use crate::bits::Bits;
 use crate::datetime::TimeTz;
 use crate::interval::Interval;
 use crate::json::Json;
@@ -74,6 +75,8 @@ pub enum Value {
     Inet(Inet),
     /// macaddr
     MacAddr(MacAddr),
+    /// bit or bit varying
+    Bits(Bits),
 }
 
 /// A label of an enum, by its place: what it is called is the catalogue's to say, and may change.
@@ -108,7 +111,7 @@ impl Value {
         Value::Numeric(numeric)
     }
 
-    /// The natural type of the value, `Unknown` for NULL, `Text` for all text.
+    /// The natural type of the value, `Unknown` for NULL, `Text` for all text, `VarBit` for all bits.
     pub fn natural_type(&self) -> SqlType {
         match self {
             Value::Null => SqlType::Unknown,
@@ -134,6 +137,7 @@ impl Value {
             Value::Inet(v) if v.is_cidr() => SqlType::Cidr,
             Value::Inet(_) => SqlType::Inet,
             Value::MacAddr(_) => SqlType::MacAddr,
+            Value::Bits(_) => SqlType::VarBit,
             Value::Array(a) => a.element.array_of().unwrap_or(SqlType::Unknown),
         }
     }
@@ -204,6 +208,7 @@ impl Value {
             (Value::Enum(a), Value::Enum(b)) => a.place.cmp(&b.place),
             (Value::Inet(a), Value::Inet(b)) => a.order(*b),
             (Value::MacAddr(a), Value::MacAddr(b)) => a.cmp(b),
+            (Value::Bits(a), Value::Bits(b)) => a.order(b),
             _ => (self.natural_type().oid()).cmp(&other.natural_type().oid()),
         }
     }

@@ -351,6 +351,7 @@ pub(crate) fn value_bytes(value: &Value) -> usize {
     let beyond = match value {
         Value::Text(text) if text.is_heap_allocated() => text.len(),
         Value::Bytea(bytes) => bytes.len() + 16,
+        Value::Bits(bits) => bits.bytes().len() + 17,
         Value::Numeric(_) => 48,
         Value::Array(array) => 48 + array.values.iter().map(value_bytes).sum::<usize>(),
         _ => 0,

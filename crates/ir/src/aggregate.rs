@@ -203,9 +203,12 @@ impl AggregateFunction {
             ],
             AggregateFunction::BoolAnd | AggregateFunction::BoolOr => &[(&[Bool], Bool)],
             AggregateFunction::StringAgg => &[(&[Text, Text], Text), (&[Bytea, Bytea], Bytea)],
-            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
-                &[(&[Int2], Int2), (&[Int4], Int4), (&[Int8], Int8)]
-            }
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => &[
+                (&[Int2], Int2),
+                (&[Int4], Int4),
+                (&[Int8], Int8),
+                (&[Bit], Bit),
+            ],
             AggregateFunction::StddevSamp
             | AggregateFunction::StddevPop
             | AggregateFunction::VarSamp

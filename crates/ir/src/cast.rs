@@ -12,6 +12,7 @@
 //! | time → timetz and interval | implicit |
 //! | oid ↔ regclass and its kin, integers → these, text → regclass | implicit |
 //! | cidr → inet | implicit; the other way: assignment |
+//! | bit ↔ bit varying | implicit; bit ↔ integer: explicit |
 //! | json ↔ jsonb, what shows a time of day → time | assignment |
 //! | arrays | as their elements |
 
@@ -36,6 +37,7 @@ pub enum CastContext {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Category {
     Array,
+    Bits,
     Boolean,
     DateTime,
     Internal,
@@ -60,6 +62,7 @@ pub(crate) fn category(ty: SqlType) -> Category {
         TypeFamily::Unknown => Category::Unknown,
         TypeFamily::Timespan => Category::Timespan,
         TypeFamily::Network => Category::Network,
+        TypeFamily::Bits => Category::Bits,
         TypeFamily::Record => Category::Pseudo,
         TypeFamily::Binary
         | TypeFamily::Uuid
@@ -75,7 +78,7 @@ pub(crate) fn is_preferred(ty: SqlType) -> bool {
     use SqlType::*;
     matches!(
         ty,
-        Bool | Float8 | Oid | Text | TimestampTz | Interval | Inet
+        Bool | Float8 | Oid | Text | TimestampTz | Interval | Inet | VarBit
     )
 }
 
@@ -116,6 +119,8 @@ pub fn cast_context(from: SqlType, to: SqlType) -> Option<CastContext> {
         (TimeTz | Timestamp | TimestampTz | Interval, Time) | (TimestampTz, TimeTz) => Assignment,
         (Cidr, Inet) => Implicit,
         (Inet, Cidr) => Assignment,
+        (Bit, VarBit) | (VarBit, Bit) => Implicit,
+        (Int4 | Int8, Bit) | (Bit, Int4 | Int8) => Explicit,
         (Json, Jsonb) | (Jsonb, Json) => Assignment,
         (Jsonb, Bool | Int2 | Int4 | Int8 | Float4 | Float8 | Numeric) => Explicit,
         // Everything else goes through text, or not at all.
@@ -180,6 +185,12 @@ pub fn common_type(types: &[SqlType], what: &str) -> SqlResult<SqlType> {
     }
 }
 
+/// True if a conversion, of integers into bits, has to know how long its result is to be.
+pub fn takes_length(from: SqlType, to: SqlType) -> bool {
+    let [from, to] = [from, to].map(|ty| ty.element().unwrap_or(ty));
+    to == SqlType::Bit && from.family() == TypeFamily::Integer
+}
+
 /// Converts a value, then applies the modifier.
 ///
 /// # Errors
@@ -194,6 +205,9 @@ pub fn cast(
 ) -> SqlResult<Value> {
     let converted = if from == to || value.is_null() {
         value
+    } else if takes_length(from, to) {
+        // The length says which of the number's bits are wanted, so none is left to apply.
+        return convert::to_bits(value, modifier);
     } else {
         convert::convert(value, from, to, host)?
     };

@@ -23,6 +23,7 @@
 //! | `calendar`, `timespan` | dates and timestamps; intervals and times of day |
 //! | `json` | json and jsonb |
 //! | `network` | inet, cidr, macaddr |
+//! | `bits` | bit, bit varying |
 //! | `sets`, `json_rows` | functions that give rows; rows out of JSON |
 //! | `array` | arrays: polymorphic, with a resolution of their own |
 //! | `ordered` | what ordered-set aggregates take out of a sorted array |
@@ -36,6 +37,7 @@
 pub(crate) mod arithmetic;
 mod array;
 pub(crate) use array::{element, element_at};
+mod bits;
 mod calendar;
 mod catalog;
 pub(crate) mod choose;
@@ -234,6 +236,7 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyL
         json::FUNCTIONS,
         math::FUNCTIONS,
         network::FUNCTIONS,
+        bits::FUNCTIONS,
         json::make::FUNCTIONS,
         system::FUNCTIONS,
         array::OF_VECTORS,

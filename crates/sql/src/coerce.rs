@@ -13,7 +13,7 @@ use quintet_base::text_format;
 use quintet_base::types::TypeFamily;
 use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, TypeMod, Value};
 use quintet_ir::Expr;
-use quintet_ir::cast::{CastContext, cast_context};
+use quintet_ir::cast::{CastContext, cast_context, takes_length};
 use quintet_ir::fold::fold;
 
 /// `expr` as `ty` without a modifier, if the context allows the conversion.
@@ -124,6 +124,12 @@ pub(crate) fn explicit(
         let read = interval::parse_interval_in(text, modifier)?;
         let known = Expr::Const(Value::Interval(read), ty);
         return Ok(apply_modifier(known, ty, modifier, true));
+    }
+    if takes_length(expr.ty(), ty) && cast_context(expr.ty(), ty).is_some() {
+        return Ok(match fold(relabel(expr, ty, modifier)) {
+            known @ Expr::Const(..) => apply_modifier(known, ty, modifier, true),
+            cast => cast,
+        });
     }
     let converted = convert(planner, expr, ty, CastContext::Explicit)?;
     Ok(apply_modifier(converted, ty, modifier, true))

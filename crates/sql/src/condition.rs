@@ -356,7 +356,7 @@ impl Side {
         }
         match (self.from, self.to) {
             // Keys of both are the same.
-            (Cidr, Inet) => Some(other.clone()),
+            (Cidr, Inet) | (Bit, VarBit) => Some(other.clone()),
             (Text | Varchar | Name, Text | Varchar | Name) => Some(other.clone()),
             (Bpchar, _) if equality => Some(Expr::Cast {
                 input: Box::new(other.clone()),

@@ -22,7 +22,7 @@ use crate::records::{
 use crate::system::{self, triggers::definition_of};
 use crate::temporary::is_temporary;
 use quintet_base::objects::name_marked;
-use quintet_base::types::format_type;
+use quintet_base::types::{format_declared, format_type};
 use quintet_base::{SqlError, SqlResult, SqlType};
 use quintet_ir::partition::Part;
 use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
@@ -442,7 +442,7 @@ impl Catalog {
         let domain = record.domain(at).and_then(|domain| self.user_type(domain));
         let ty = match domain {
             Some(domain) => qualified(&domain.schema, &domain.name),
-            None => format_type(column.ty, column.modifier),
+            None => format_declared(column.ty, column.modifier),
         };
         let mut text = format!("{} {ty}", quoted(&column.name));
         let mut collations = record.more.collations.iter();
@@ -544,14 +544,14 @@ fn type_text(record: &TypeRecord) -> String {
         }
         TypeKind::Composite(fields) => {
             let field = |field: &ViewColumnRecord| {
-                let ty = format_type(field.ty, field.modifier);
+                let ty = format_declared(field.ty, field.modifier);
                 format!("{} {ty}", quoted(&field.name))
             };
             let fields: Vec<String> = fields.iter().map(field).collect();
             format!("CREATE TYPE {name} AS ({})", fields.join(", "))
         }
         TypeKind::Domain(domain) => {
-            let base = format_type(domain.base, domain.modifier);
+            let base = format_declared(domain.base, domain.modifier);
             let mut text = format!("CREATE DOMAIN {name} AS {base}");
             if let Some(default) = &domain.default {
                 text += &format!(" DEFAULT {default}");

@@ -21,7 +21,7 @@ use crate::types;
 use crate::variables::Conflict;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{self, BoolExprType, BoolTestType, Node, NullTestType, a_const};
-use quintet_base::{Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value};
+use quintet_base::{Bits, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value};
 use quintet_ir::aggregate::AggregateCall;
 use quintet_ir::cast::{CastContext, common_type};
 use quintet_ir::expr::Truth;
@@ -159,8 +159,9 @@ impl<'b, 'a> Binder<'b, 'a> {
                 Value::Text(Str::from(string.sval.as_str())),
                 SqlType::Unknown,
             ),
-            a_const::Val::Bsval(_) => {
-                return Err(self.planner.unsupported("a bit string", constant.location));
+            a_const::Val::Bsval(bits) => {
+                let read = Bits::parse(&bits.bsval).map_err(self.planner.at(constant.location))?;
+                Expr::Const(Value::Bits(read), SqlType::Bit)
             }
         })
     }

@@ -11,7 +11,7 @@
 use crate::records::{self, RecordKey, TableRecord};
 use crate::system::print::quoted;
 use quintet_base::text_format::{self, FormatContext};
-use quintet_base::types::format_type;
+use quintet_base::types::format_declared;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType, TableId, TypeMod, Value};
 use quintet_ir::TableDef;
 use quintet_ir::partition::{Bound, Limit, Method, Part, Partitioning, Partitions};
@@ -311,7 +311,7 @@ pub(crate) fn key_text(partitioning: &PartitioningRecord, record: &TableRecord) 
 fn labelled(value: &Value, ty: SqlType) -> String {
     let text = constant(value, ty);
     match text.starts_with('\'') {
-        true => format!("{text}::{}", format_type(ty, TypeMod::NONE)),
+        true => format!("{text}::{}", format_declared(ty, TypeMod::NONE)),
         false => text,
     }
 }

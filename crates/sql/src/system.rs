@@ -400,6 +400,7 @@ pub(crate) fn type_name(ty: SqlType) -> String {
         TimestampTz => "timestamptz",
         Time => "time",
         TimeTz => "timetz",
+        VarBit => "varbit",
         other => other.name(),
     }
     .to_string()

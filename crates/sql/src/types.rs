@@ -10,12 +10,12 @@ use crate::system::type_name;
 use crate::tree::{node, string};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{Integer, TypeName};
+use quintet_base::bits::BITS_MAX;
 use quintet_base::{SqlResult, SqlState, SqlType, TypeMod, interval};
 use std::sync::Arc;
 
 /// Types that PostgreSQL has and Quintet does not.
 const FOREIGN: &[&str] = &[
-    "bit",
     "box",
     "circle",
     "hstore",
@@ -33,7 +33,6 @@ const FOREIGN: &[&str] = &[
     "tsrange",
     "tsvector",
     "txid_snapshot",
-    "varbit",
     "xid",
     "xid8",
     "cid",
@@ -204,6 +203,16 @@ fn modifier(planner: &Planner, name: &TypeName, ty: SqlType) -> SqlResult<TypeMo
                 )));
             }
             Ok(TypeMod::precision_scale(precision as u16, scale as i16))
+        }
+        (SqlType::Bit | SqlType::VarBit, &[length]) => {
+            let word = crate::system::type_name(ty);
+            match usize::try_from(length) {
+                Err(_) | Ok(0) => Err(wrong(format!("length for type {word} must be at least 1"))),
+                Ok(1..=BITS_MAX) => Ok(TypeMod(length)),
+                Ok(_) => Err(wrong(format!(
+                    "length for type {word} cannot exceed {BITS_MAX}"
+                ))),
+            }
         }
         (
             SqlType::Timestamp | SqlType::TimestampTz | SqlType::Time | SqlType::TimeTz,

@@ -5,10 +5,10 @@
 use proptest::prelude::*;
 use quintet_base::datetime::TimeTz;
 use quintet_base::network::Family;
-use quintet_base::{Array, Inet, Interval, Json, Numeric, SqlType, Str, Value};
+use quintet_base::{Array, Bits, Inet, Interval, Json, Numeric, SqlType, Str, Value};
 
 /// Every type whose values can be stored and sent, arrays included.
-pub const TYPES: [SqlType; 49] = [
+pub const TYPES: [SqlType; 53] = [
     SqlType::Bool,
     SqlType::Int2,
     SqlType::Int4,
@@ -58,6 +58,10 @@ pub const TYPES: [SqlType; 49] = [
     SqlType::InetArray,
     SqlType::CidrArray,
     SqlType::MacAddrArray,
+    SqlType::Bit,
+    SqlType::VarBit,
+    SqlType::BitArray,
+    SqlType::VarBitArray,
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -178,6 +182,7 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
             .prop_map(Value::Uuid)
             .boxed(),
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
+        SqlType::Bit | SqlType::VarBit => bits().prop_map(Value::Bits).boxed(),
         SqlType::Inet => inet().prop_map(Value::Inet).boxed(),
         SqlType::Cidr => inet().prop_map(|v| Value::Inet(v.network())).boxed(),
         SqlType::Interval => interval().prop_map(Value::Interval).boxed(),
@@ -194,6 +199,16 @@ pub fn value(ty: SqlType) -> BoxedStrategy<Value> {
                 .boxed()
         }
     }
+}
+
+/// Bits of few different bytes, so that many begin with others.
+fn bits() -> impl Strategy<Value = Bits> {
+    let byte = prop::sample::select(vec![0u8, 1, 128, 255]);
+    let bytes = prop::collection::vec(byte, 0..4);
+    (bytes, 0..8usize).prop_map(|(bytes, less)| {
+        let count = (8 * bytes.len()).saturating_sub(less);
+        Bits::new(count, &bytes).unwrap()
+    })
 }
 
 /// Addresses of few different bytes, so that many lie within the networks of others.

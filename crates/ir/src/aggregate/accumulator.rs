@@ -14,7 +14,7 @@ use crate::function::text_edit::bounded;
 use crate::function::{arithmetic, float};
 use quintet_base::datum::{self, Datum};
 use quintet_base::value::Array;
-use quintet_base::{Interval, Numeric, SqlResult, SqlType, Value};
+use quintet_base::{Bits, Interval, Numeric, SqlResult, SqlType, Value};
 use std::cmp::Ordering;
 
 /// The running state of one call over one group. The caller evaluates arguments, applies FILTER,
@@ -61,6 +61,11 @@ enum State {
     /// bit_and, bit_or, bit_xor.
     Bits {
         result: Option<i64>,
+        function: AggregateFunction,
+    },
+    /// The same of strings of bits.
+    BitString {
+        result: Option<Bits>,
         function: AggregateFunction,
     },
     /// stddev, corr and the like.
@@ -118,6 +123,14 @@ impl Accumulator {
                 values: None,
                 element: ty,
             },
+            AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor
+                if ty == SqlType::Bit =>
+            {
+                State::BitString {
+                    result: None,
+                    function: call.function,
+                }
+            }
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
                 State::Bits {
                     result: None,
@@ -309,6 +322,14 @@ impl State {
                     (Some(bits), _) => bits ^ value,
                 });
             }
+            (State::BitString { result, function }, [Value::Bits(value)]) => {
+                *result = Some(match (&*result, function) {
+                    (None, _) => value.clone(),
+                    (Some(bits), AggregateFunction::BitAnd) => bits.and(value)?,
+                    (Some(bits), AggregateFunction::BitOr) => bits.or(value)?,
+                    (Some(bits), _) => bits.xor(value)?,
+                });
+            }
             (State::Text { joined }, [Value::Text(value), separator]) => match joined {
                 Some(joined) => {
                     joined.push_str(separator.as_str().unwrap_or(""));
@@ -374,6 +395,7 @@ impl State {
             State::Decimal { sum, .. } => Ok(Value::numeric(sum)),
             State::Extreme { best, .. } => Ok(best),
             State::Truth { result, .. } => Ok(result.map_or(Value::Null, Value::Bool)),
+            State::BitString { result, .. } => Ok(result.map_or(Value::Null, Value::Bits)),
             State::Bits { result: None, .. } => Ok(Value::Null),
             State::Bits {
                 result: Some(bits), ..

@@ -11,7 +11,8 @@ use quintet_base::text_format::{self, FormatContext};
 use quintet_base::types::TypeFamily;
 use quintet_base::value::Array;
 use quintet_base::{
-    Json, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, Value, datetime, network,
+    Bits, Json, Numeric, SqlError, SqlResult, SqlState, SqlType, Str, TypeMod, Value, datetime,
+    network,
 };
 
 fn out_of_range(ty: SqlType) -> SqlError {
@@ -42,6 +43,7 @@ pub(super) fn convert(
             Value::Text(text) => text_format::read(to, &text, format),
             value => to_integer(&value, from, Oid),
         },
+        Int4 | Int8 if from == Bit => from_bits(&value, to),
         Int2 | Int4 | Int8 | Oid => match value {
             Value::Text(text) if from == InternalChar && to == Int4 => Ok(Value::Int4(
                 text.bytes().next().map_or(0, |b| i32::from(b as i8)),
@@ -61,6 +63,10 @@ pub(super) fn convert(
         Inet | Cidr => match value {
             Value::Inet(inet) if to == Cidr => Ok(Value::Inet(inet.network())),
             Value::Inet(inet) => Ok(Value::Inet(inet.as_inet())),
+            value => through_text(&value, from, to, format),
+        },
+        Bit | VarBit => match value {
+            Value::Bits(_) => Ok(value),
             value => through_text(&value, from, to, format),
         },
         Time | TimeTz | Interval => to_clock(value, from, to, host),
@@ -151,6 +157,40 @@ fn cannot(from: SqlType, to: SqlType) -> SqlError {
         SqlState::CANNOT_COERCE,
         format!("cannot cast type {from} to {to}"),
     )
+}
+
+/// An integer as a `bit` of this length, of one bit if there is none; of an array each.
+pub(super) fn to_bits(value: Value, modifier: TypeMod) -> SqlResult<Value> {
+    let array = match value {
+        Value::Null => return Ok(value),
+        Value::Array(array) => array,
+        other => {
+            let number = other
+                .as_i64()
+                .ok_or_else(|| cannot(other.natural_type(), SqlType::Bit))?;
+            return Bits::of_integer(number, modifier.as_bits().unwrap_or(1)).map(Value::Bits);
+        }
+    };
+    let values = array.values.into_iter();
+    let values = values.map(|value| to_bits(value, modifier));
+    Ok(Value::Array(Box::new(Array {
+        element: SqlType::Bit,
+        values: values.collect::<SqlResult<_>>()?,
+    })))
+}
+
+fn from_bits(value: &Value, to: SqlType) -> SqlResult<Value> {
+    let Value::Bits(bits) = value else {
+        return Err(cannot(SqlType::Bit, to));
+    };
+    let number = bits.to_integer().ok_or_else(|| out_of_range(to))?;
+    match to {
+        SqlType::Int4 => match u32::try_from(number) {
+            Ok(number) if bits.len() <= 32 => Ok(Value::Int4(number as i32)),
+            _ => Err(out_of_range(to)),
+        },
+        _ => Ok(Value::Int8(number as i64)),
+    }
 }
 
 fn through_text(

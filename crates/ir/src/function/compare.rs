@@ -54,6 +54,8 @@ const OPERATORS: &[(&[SqlType], SqlType)] = &[
     (&[Jsonb, Jsonb], Jsonb),
     (&[Inet, Inet], Inet),
     (&[MacAddr, MacAddr], MacAddr),
+    (&[Bit, Bit], Bit),
+    (&[VarBit, VarBit], VarBit),
 ];
 
 /// The operator as SQL writes it.

@@ -185,11 +185,12 @@ fn format_type(args: &[&Value], host: &dyn Host) -> SqlResult<Value> {
     let Value::Oid(oid) = *args[0] else {
         return Ok(Value::Null);
     };
-    let modifier = args[1]
-        .as_i64()
-        .map_or(TypeMod::NONE, |m| TypeMod(m as i32));
+    let modifier = args[1].as_i64().map(|modifier| TypeMod(modifier as i32));
     Ok(match (SqlType::from_oid(oid), oid) {
-        (Some(ty), _) => Value::text(types::format_type(ty, modifier)),
+        (Some(ty), _) => Value::text(match modifier {
+            Some(modifier) => types::format_declared(ty, modifier),
+            None => types::format_type(ty, TypeMod::NONE),
+        }),
         (None, 0) => Value::text("-"),
         (None, oid) => {
             let name = host.format().objects.name(SqlType::RegType, oid);

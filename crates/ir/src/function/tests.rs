@@ -8,7 +8,7 @@ use crate::fold::DetachedHost;
 use proptest::prelude::*;
 use quintet_base::network::Family;
 use quintet_base::value::Array;
-use quintet_base::{Inet, Numeric, SqlType, Value};
+use quintet_base::{Bits, Inet, Numeric, SqlType, Value};
 
 fn any_text() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -75,6 +75,13 @@ fn any_value(ty: SqlType) -> BoxedStrategy<Value> {
         SqlType::Timestamp => edges(MOMENTS).prop_map(Value::Timestamp).boxed(),
         SqlType::TimestampTz => edges(MOMENTS).prop_map(Value::TimestampTz).boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::Bit | SqlType::VarBit => prop::collection::vec(any::<u8>(), 0..3)
+            .prop_map(|bytes| {
+                let count =
+                    (8 * bytes.len()).saturating_sub(bytes.first().map_or(0, |b| b % 8).into());
+                Value::Bits(Bits::new(count, &bytes).unwrap())
+            })
+            .boxed(),
         SqlType::MacAddr => any::<[u8; 6]>().prop_map(Value::MacAddr).boxed(),
         SqlType::Inet | SqlType::Cidr => (any::<bool>(), any::<[u8; 16]>(), 0u8..=128)
             .prop_map(move |(long, bytes, bits)| {
@@ -181,6 +188,7 @@ proptest! {
                 || value.natural_type() == result
                 || (value.as_str().is_some() && matches!(result, SqlType::Name | SqlType::Json))
                 || (matches!(value, Value::Oid(_)) && result.is_named_oid())
+                || (matches!(value, Value::Bits(_)) && result == SqlType::Bit)
                 // What marks a json has fields of its own.
                 || result == SqlType::Record;
             prop_assert!(fits, "{:?} gave {:?}, not {}", function, value, result);

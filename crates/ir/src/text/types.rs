@@ -44,6 +44,8 @@ const WORDS: &[(SqlType, &str)] = &[
     (SqlType::Inet, "inet"),
     (SqlType::Cidr, "cidr"),
     (SqlType::MacAddr, "macaddr"),
+    (SqlType::Bit, "bit"),
+    (SqlType::VarBit, "varbit"),
 ];
 
 /// Before the number of an enum.

@@ -490,8 +490,9 @@ fn uses_below(plan: &Plan, width: usize) -> bool {
 /// Whether a value of one type has the key that it would have as one of the other.
 fn has_same_keys(a: SqlType, b: SqlType) -> bool {
     let is_plain_text = |ty| matches!(ty, SqlType::Text | SqlType::Varchar | SqlType::Name);
-    let is_network = |ty: SqlType| ty.family() == TypeFamily::Network;
-    a == b || (is_plain_text(a) && is_plain_text(b)) || (is_network(a) && is_network(b))
+    let both = |family| [a, b].iter().all(|ty| ty.family() == family);
+    let alike = both(TypeFamily::Network) || both(TypeFamily::Bits);
+    a == b || alike || (is_plain_text(a) && is_plain_text(b))
 }
 
 fn name(plan: &Plan) -> String {

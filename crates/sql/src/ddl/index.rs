@@ -163,10 +163,11 @@ fn classes(
         let Some(NodeEnum::IndexElem(element)) = inner(node) else {
             continue;
         };
+        let ty = record.columns[column].ty;
         let Some(name) = names::strings(&element.opclass).last().copied() else {
+            method::must_have_class(&statement.access_method, ty)?;
             continue;
         };
-        let ty = record.columns[column].ty;
         match class_for(&statement.access_method, name, ty) {
             ClassFor::Own => {}
             ClassFor::Other => named.push((place, name.to_string())),

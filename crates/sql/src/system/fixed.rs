@@ -267,6 +267,7 @@ pub(super) fn category(ty: SqlType) -> (&'static str, bool) {
         TypeFamily::Timespan => ("T", true),
         TypeFamily::Void | TypeFamily::Record => ("P", false),
         TypeFamily::Network => ("I", ty == SqlType::Inet),
+        TypeFamily::Bits => ("V", ty == SqlType::VarBit),
         TypeFamily::Binary | TypeFamily::Uuid | TypeFamily::Card | TypeFamily::Json => ("U", false),
         TypeFamily::Enum => ("E", false),
     }

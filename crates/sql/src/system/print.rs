@@ -21,7 +21,7 @@ use pg_query::protobuf::{
     a_const,
 };
 use quintet_base::text_format::FormatContext;
-use quintet_base::types::{TypeFamily, format_type};
+use quintet_base::types::{TypeFamily, format_declared};
 use quintet_base::{IndexId, SqlType, TypeMod, Value};
 use quintet_ir::function;
 use quintet_ir::schema::TableDef;
@@ -390,7 +390,9 @@ impl Printer<'_, '_, '_> {
                 let ty = ty.unwrap_or(SqlType::Text);
                 labelled(&as_value(&text.sval, ty), ty)
             }
-            a_const::Val::Bsval(_) => return None,
+            a_const::Val::Bsval(bits) => {
+                labelled(&as_value(&bits.bsval, SqlType::Bit), SqlType::Bit)
+            }
         })
     }
 
@@ -423,17 +425,38 @@ impl Printer<'_, '_, '_> {
         Some(format!("{}.{name}", quoted(&table)))
     }
 
+    /// A literal of a type with a length, which takes the place of the type by itself.
+    fn of_length(
+        &self,
+        constant: &protobuf::AConst,
+        ty: SqlType,
+        modifier: TypeMod,
+    ) -> Option<String> {
+        let text = self.constant(constant, Some(ty))?;
+        let text = text.strip_suffix(&cast_name(ty))?;
+        Some(format!("{text}{}", format_declared(ty, modifier)))
+    }
+
     fn cast(&self, cast: &protobuf::TypeCast) -> Option<(String, Bond)> {
         let name = cast.type_name.as_ref()?;
         let (ty, modifier) = types::resolve(self.planner, name).ok()?;
         let arg = cast.arg.as_deref()?;
-        let shown = match modifier {
-            TypeMod::NONE => cast_name(ty),
-            modifier => format_type(ty, modifier),
-        };
+        let shown = format_declared(ty, modifier);
+        if matches!(inner(arg), Some(NodeEnum::AConst(constant)) if constant.isnull) {
+            return Some((format!("NULL::{shown}"), Bond::Atom));
+        }
+        if let Some(NodeEnum::AConst(constant)) = inner(arg)
+            && ty == SqlType::Bit
+            && matches!(constant.val, Some(a_const::Val::Bsval(_)))
+        {
+            return Some((self.of_length(constant, ty, modifier)?, Bond::Atom));
+        }
         if let Some(NodeEnum::AConst(constant)) = inner(arg)
             && matches!(constant.val, Some(a_const::Val::Sval(_)))
         {
+            if matches!(ty.family(), TypeFamily::Text | TypeFamily::Bits) {
+                return Some((self.of_length(constant, ty, modifier)?, Bond::Atom));
+            }
             if ty == SqlType::Bool {
                 // The grammar's way of writing TRUE and FALSE, too.
                 let text = self.constant(constant, Some(SqlType::Text))?;
@@ -726,7 +749,7 @@ fn as_value(text: &str, ty: SqlType) -> String {
     let family = ty.family();
     let is_plain = matches!(
         family,
-        TypeFamily::Network | TypeFamily::Card | TypeFamily::Uuid
+        TypeFamily::Network | TypeFamily::Card | TypeFamily::Bits | TypeFamily::Uuid
     );
     match quintet_base::text_format::read(ty, text, &format) {
         Ok(value) if is_plain => quintet_base::text_format::to_string(&value, ty, &format),
@@ -736,11 +759,7 @@ fn as_value(text: &str, ty: SqlType) -> String {
 
 /// A type in a cast without a length: `character` alone would be one character long.
 fn cast_name(ty: SqlType) -> String {
-    match ty {
-        SqlType::Bpchar => "bpchar".to_string(),
-        SqlType::BpcharArray => "bpchar[]".to_string(),
-        ty => ty.to_string(),
-    }
+    format_declared(ty, TypeMod::NONE)
 }
 
 /// What an operator takes for these types; they stay as they are where PostgreSQL has an operator between them.

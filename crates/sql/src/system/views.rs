@@ -483,11 +483,12 @@ pub(super) fn measures(ty: SqlType, modifier: TypeMod) -> Vec<Value> {
     let number = |number: Option<i32>| number.map_or(Value::Null, Value::Int4);
     let length = match ty {
         SqlType::Varchar | SqlType::Bpchar => modifier.as_length(),
+        SqlType::Bit | SqlType::VarBit => modifier.as_bits(),
         _ => None,
     };
     let length = length.and_then(|length| i32::try_from(length).ok());
     let octets = match (ty, length) {
-        (_, Some(length)) => length.checked_mul(4),
+        (SqlType::Varchar | SqlType::Bpchar, Some(length)) => length.checked_mul(4),
         (SqlType::Text | SqlType::Varchar, None) => Some(OCTETS_MAX),
         _ => None,
     };

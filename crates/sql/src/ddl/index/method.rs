@@ -10,6 +10,7 @@ use crate::records::TableRecord;
 use crate::system::{has_class, is_ordered};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{IndexElem, IndexStmt, SortByDir, SortByNulls};
+use quintet_base::types::TypeFamily;
 use quintet_base::{SqlError, SqlResult, SqlState, SqlType};
 use quintet_ir::Elements;
 
@@ -86,11 +87,7 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
         return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message));
     }
     if !has_class("gin", ty) {
-        let message =
-            format!("data type {ty} has no default operator class for access method \"gin\"");
-        return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message).hint(
-            "You must specify an operator class for the index or define a default operator class for the data type.",
-        ));
+        return Err(no_class("gin", ty));
     }
     match ty.element().filter(|element| !is_ordered(*element)) {
         Some(element) => Err(SqlError::unsupported(format!(
@@ -98,4 +95,23 @@ fn check_type(elements: Elements, ty: SqlType) -> SqlResult<()> {
         ))),
         None => Ok(()),
     }
+}
+
+/// What a method can do nothing with is refused in PostgreSQL's words.
+///
+/// # Errors
+/// `42704`: PostgreSQL has no hash of bits.
+pub(super) fn must_have_class(method: &str, ty: SqlType) -> SqlResult<()> {
+    match method == "hash" && ty.family() == TypeFamily::Bits {
+        true => Err(no_class(method, ty)),
+        false => Ok(()),
+    }
+}
+
+fn no_class(method: &str, ty: SqlType) -> SqlError {
+    let message =
+        format!("data type {ty} has no default operator class for access method \"{method}\"");
+    SqlError::new(SqlState::UNDEFINED_OBJECT, message).hint(
+        "You must specify an operator class for the index or define a default operator class for the data type.",
+    )
 }
