@@ -368,3 +368,42 @@ fn other_sessions_learn_labels() {
         .unwrap();
     assert_eq!(rows(&mut b, "execute p"), ["newer", "newer", "ok"]);
 }
+
+// Attributes of a composite type are changed for a session that has called functions with it, and for a database that is
+// opened again.
+#[test]
+fn other_sessions_learn_attributes() {
+    let (dir, db) = open();
+    let (mut a, mut b) = (db.client().unwrap(), db.client().unwrap());
+    a.query(
+        "create type pair as (a int, b text);
+         create function pairs() returns setof pair language plpgsql as $$
+         declare p pair; begin p.a := 1; return next p; end $$",
+    )
+    .unwrap();
+    b.query("prepare p as select p from pairs() p").unwrap();
+    assert_eq!(rows(&mut b, "execute p"), ["(1,)"]);
+    a.query("alter type pair add attribute c numeric(4,-1), drop attribute b")
+        .unwrap();
+    assert_eq!(rows(&mut b, "select * from pairs()"), ["1|-"]);
+    assert_eq!(rows(&mut b, "execute p"), ["(1,)"]);
+    a.query("alter type pair rename attribute a to z").unwrap();
+    assert_eq!(
+        state(&mut b, "select * from pairs()"),
+        SqlState(*b"42703"),
+        "the function's text names it"
+    );
+    drop((a, b));
+    db.close().unwrap();
+    drop(db);
+    let db = reopen(&dir);
+    let mut c = db.client().unwrap();
+    assert_eq!(
+        rows(
+            &mut c,
+            "select attname, format_type(atttypid, atttypmod) from pg_attribute
+             where attrelid = 'pair'::regclass order by attnum"
+        ),
+        ["z|integer", "c|numeric(4,-1)"]
+    );
+}
