@@ -12,9 +12,9 @@
 
 use crate::partition::Divisions;
 use crate::records::{
-    self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, FIRST_ID, ForeignKeyRecord,
-    MatviewRecord, OnCommit, RecordKey, RoleRecord, SchemaRecord, SettingsRecord, TableRecord,
-    TriggerRecord, TypeRecord, ViewRecord,
+    self, AccessRecord, CommentsRecord, Counters, DefaultsRecord, ExtensionRecord, FIRST_ID,
+    ForeignKeyRecord, MatviewRecord, OnCommit, RecordKey, RoleRecord, SchemaRecord, SettingsRecord,
+    TableRecord, TriggerRecord, TypeRecord, ViewRecord,
 };
 use crate::references;
 use crate::role::{Access, Roles};
@@ -222,6 +222,11 @@ impl Catalog {
                     let record = value.as_deref().map(records::read::<RoleRecord>);
                     let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
                     roles.put(id, record.transpose()?);
+                }
+                (RecordKey::Defaults(number), value) => {
+                    let record = value.as_deref().map(records::read::<DefaultsRecord>);
+                    let roles = roles.get_or_insert_with(|| Roles::clone(&self.roles));
+                    roles.put_defaults(number, record.transpose()?);
                 }
                 (RecordKey::Settings(whose), value) => {
                     let record = value.as_deref().map(records::read::<SettingsRecord>);

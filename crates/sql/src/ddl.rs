@@ -101,6 +101,9 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::CommentStmt(statement) => comment::comment(planner, statement)?,
         NodeEnum::CreateRoleStmt(statement) => role::create(planner, statement)?,
         NodeEnum::AlterRoleStmt(statement) => role::alter(planner, statement)?,
+        NodeEnum::AlterDefaultPrivilegesStmt(statement) => {
+            role::alter_defaults(planner, statement)?
+        }
         NodeEnum::AlterRoleSetStmt(statement) => role::alter_role(planner, statement)?,
         NodeEnum::AlterDatabaseSetStmt(statement) => role::alter_database(planner, statement)?,
         NodeEnum::DropRoleStmt(statement) => role::drop(planner, statement)?,

@@ -10,20 +10,20 @@ use crate::ddl::{check_keys, refuse_actions, refuse_unfired};
 use crate::partition::{PartitionRecord, PartitioningRecord};
 use crate::planner::Planner;
 use crate::records::{
-    self, AccessRecord, CommentsRecord, Counters, ExtensionRecord, ForeignKeyRecord, MatviewRecord,
-    RecordKey, RoleRecord, RoutineRecord, SchemaRecord, SequenceRecord, SettingsRecord,
-    TableRecord, TriggerRecord, TypeRecord, ViewRecord,
+    self, AccessRecord, CommentsRecord, Counters, DefaultsRecord, ExtensionRecord,
+    ForeignKeyRecord, MatviewRecord, RecordKey, RoleRecord, RoutineRecord, SchemaRecord,
+    SequenceRecord, SettingsRecord, TableRecord, TriggerRecord, TypeRecord, ViewRecord,
 };
-use crate::role::Whose;
+use crate::role::{Access, EVERYWHERE, Whose};
 use crate::stored;
 use crate::system;
 use crate::temporary::is_temporary;
 use quintet_base::{
     ConstraintId, RoleId, RoutineId, SequenceId, SpaceId, SqlError, SqlResult, SqlState, TableId,
 };
-use quintet_ir::Procedure;
 use quintet_ir::ddl::Work;
 use quintet_ir::schema::{SequenceDef, TableDef, TableRef};
+use quintet_ir::{Object, Procedure};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -321,6 +321,19 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.changes.push(records::remove(RecordKey::Role(id)));
     }
 
+    /// Writes what objects to come are granted.
+    pub fn put_defaults(&mut self, record: &DefaultsRecord) -> SqlResult<()> {
+        let key = RecordKey::Defaults(record.number);
+        self.changes.push(records::write(key, record)?);
+        Ok(())
+    }
+
+    /// Removes that.
+    pub fn drop_defaults(&mut self, number: u32) {
+        self.changes
+            .push(records::remove(RecordKey::Defaults(number)));
+    }
+
     /// Writes what sessions begin with.
     pub fn put_settings(&mut self, record: &SettingsRecord) -> SqlResult<()> {
         let key = RecordKey::Settings(record.whose());
@@ -383,6 +396,41 @@ impl<'p, 'a> Draft<'p, 'a> {
                 owner: role,
                 acl: None,
             })?;
+        }
+        Ok(())
+    }
+
+    /// Grants on new objects what ALTER DEFAULT PRIVILEGES has said, and forgets what it has said of schemas that have gone. `next`: the
+    /// catalogue with all other changes.
+    fn grant_by_default(&mut self, next: &Catalog) -> SqlResult<()> {
+        let before = self.planner.catalog();
+        let schemas = system::schemas(next);
+        for record in next.roles().all_defaults() {
+            let is_there = |(number, _): &(u32, String)| *number == record.schema;
+            if record.schema != EVERYWHERE && !schemas.iter().any(is_there) {
+                self.drop_defaults(record.number);
+            }
+        }
+        let written = self.changes.iter().filter(|change| change.value.is_some());
+        let objects = written.filter_map(|change| RecordKey::decode(&change.key).ok()?.object());
+        let mut made: Vec<Object> = objects.filter(|object| !before.is_there(*object)).collect();
+        made.dedup();
+        for object in made {
+            let access = next.roles().access_of(object);
+            if access.acl.is_some() {
+                continue;
+            }
+            let (owner, schema) = (access.owner, next.schema_number_of(object));
+            let Some(acl) = next.roles().defaults_for(object.kind, owner, schema)? else {
+                continue;
+            };
+            let key = RecordKey::Access(object.number).encode();
+            self.changes.retain(|change| change.key != key);
+            let access = Access {
+                owner,
+                acl: Some(acl),
+            };
+            self.put_access(&access.record(object.number))?;
         }
         Ok(())
     }
@@ -596,6 +644,9 @@ impl<'p, 'a> Draft<'p, 'a> {
         self.settle_owners()?;
         // Whether it can be read back is known now, not when it is too late.
         let next = self.planner.catalog().apply(&self.changes)?;
+        if next.roles().has_defaults() {
+            self.grant_by_default(&next)?;
+        }
         self.forget_comments(&next)?;
         for key in next.foreign_keys() {
             refuse_actions(&next, key)?;

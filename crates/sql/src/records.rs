@@ -6,7 +6,7 @@
 //!
 //! | key | | record |
 //! |---|---|---|
-//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database | |
+//! | byte 0 | kind: 0 counters, 1 table, 2 sequence, 3 routine, 4 foreign key, 5 view, 6 comments, 7 schema, 8 extension, 9 trigger, 10 what a materialized view is besides its table, 16 type, 32 role, 33 owner and privileges of an object, 34 and 35 what a role's sessions begin with, everywhere and in the database, 36 default privileges | |
 //! | bytes 1-4 | number, big-endian; 0 for counters, the object's for its comments | |
 //! | | | byte 0: version: 1, of tables 6 (1 lacks `more`, 2 what `TableMore` has behind `directions`, 3 what it has behind `on_commit`, 4 behind `unvalidated`, 5 behind `collations`), of sequences 3 (1 lacks `counter`, 2 `cache`), of views 2 (1 lacks what is behind the struct: `check`), of routines 2 (1 lacks `altered`) |
 //! | | | rest: postcard of the struct below |
@@ -495,6 +495,18 @@ pub(crate) struct GrantRecord {
     pub options: u16,
 }
 
+/// ALTER DEFAULT PRIVILEGES.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DefaultsRecord {
+    pub number: u32,
+    pub role: RoleId,
+    /// 0: in all.
+    pub schema: u32,
+    /// The kind of object, by PostgreSQL's letter.
+    pub kind: char,
+    pub acl: Vec<GrantRecord>,
+}
+
 impl RoleRecord {
     /// A role that may do nothing.
     pub fn plain(id: RoleId, name: &str) -> RoleRecord {
@@ -537,6 +549,7 @@ pub(crate) enum RecordKey {
     /// Of the object with this number.
     Access(u32),
     Settings(Whose),
+    Defaults(u32),
 }
 
 impl RecordKey {
@@ -558,6 +571,7 @@ impl RecordKey {
             RecordKey::Partition(id) => (21, id.0),
             RecordKey::Role(id) => (32, id.0),
             RecordKey::Access(number) => (33, number),
+            RecordKey::Defaults(number) => (36, number),
             RecordKey::Settings(whose) => (34 + u8::from(whose.in_database), whose.role.0),
         };
         let mut key = vec![kind];
@@ -584,7 +598,8 @@ impl RecordKey {
             | RecordKey::Partitioning(_)
             | RecordKey::Role(_)
             | RecordKey::Access(_)
-            | RecordKey::Settings(_) => return None,
+            | RecordKey::Settings(_)
+            | RecordKey::Defaults(_) => return None,
         };
         Some(Object { kind, number })
     }
@@ -614,6 +629,7 @@ impl RecordKey {
             (21, _) => Ok(RecordKey::Partition(TableId(number))),
             (32, _) => Ok(RecordKey::Role(RoleId(number))),
             (33, _) => Ok(RecordKey::Access(number)),
+            (36, _) => Ok(RecordKey::Defaults(number)),
             (34 | 35, _) => Ok(RecordKey::Settings(Whose {
                 in_database: *kind == 35,
                 role: RoleId(number),

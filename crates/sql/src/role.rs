@@ -14,11 +14,13 @@
 //! | `role/member` | GRANT and REVOKE of roles |
 //! | `role/grant` | GRANT and REVOKE of privileges |
 //! | `role/owner` | ALTER … OWNER TO |
+//! | `role/defaults` | ALTER DEFAULT PRIVILEGES |
 //! | `role/settings` | ALTER ROLE and DATABASE … SET |
 //! | `role/verifier` | what is kept of a password |
 
 mod access;
 mod acl;
+mod defaults;
 mod define;
 mod grant;
 mod member;
@@ -30,6 +32,7 @@ pub mod verifier;
 pub(crate) use access::Access;
 pub(crate) use access::THE_DATABASE;
 pub(crate) use acl::{Item as AclItem, default_acl, text as acl_text};
+pub(crate) use defaults::{EVERYWHERE, alter as alter_defaults};
 pub(crate) use define::{alter, create, drop, rename};
 pub(crate) use grant::grant;
 pub(crate) use member::grant_role;
@@ -37,7 +40,7 @@ pub(crate) use owner::{alter_owner, change_owner};
 pub(crate) use settings::{Whose, alter_database, alter_role};
 
 use crate::planner::Planner;
-use crate::records::{RoleRecord, RoutineRecord, SettingsRecord};
+use crate::records::{DefaultsRecord, RoleRecord, RoutineRecord, SettingsRecord};
 use pg_query::protobuf::{RoleSpec, RoleSpecType};
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,6 +77,8 @@ pub struct Roles {
     memberships: BTreeMap<RoleId, Vec<RoleId>>,
     /// What sessions begin with.
     settings: BTreeMap<Whose, SettingsRecord>,
+    /// What objects to come are granted.
+    defaults: BTreeMap<u32, DefaultsRecord>,
 }
 
 /// What a log-in has to know of a role.

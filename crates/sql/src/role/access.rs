@@ -7,7 +7,7 @@ use super::acl::{self, Acl, Item, default_acl};
 use super::{DATABASE_OWNER, READ_ALL, Roles, WRITE_ALL, denied, routine_word};
 use crate::catalog::Catalog;
 use crate::planner::Planner;
-use crate::records::{AccessRecord, GrantRecord};
+use crate::records::{AccessRecord, DefaultsRecord, GrantRecord};
 use crate::system;
 use quintet_base::{RoleId, RoutineId, SequenceId, SqlResult, TableId};
 use quintet_ir::{Need, Object, ObjectKind, Privileges};
@@ -21,33 +21,59 @@ pub(crate) struct Access {
     pub acl: Option<Acl>,
 }
 
+fn items(grants: &[GrantRecord]) -> Acl {
+    let item = |grant: &GrantRecord| Item {
+        grantee: grant.grantee,
+        grantor: grant.grantor,
+        privileges: Privileges(grant.privileges),
+        options: Privileges(grant.options),
+    };
+    grants.iter().map(item).collect()
+}
+
+fn grants(items: &[Item]) -> Vec<GrantRecord> {
+    let grant = |item: &Item| GrantRecord {
+        grantee: item.grantee,
+        grantor: item.grantor,
+        privileges: item.privileges.0,
+        options: item.options.0,
+    };
+    items.iter().map(grant).collect()
+}
+
+impl DefaultsRecord {
+    pub fn new(
+        number: u32,
+        (role, schema, kind): (RoleId, u32, char),
+        list: &[Item],
+    ) -> DefaultsRecord {
+        DefaultsRecord {
+            number,
+            role,
+            schema,
+            kind,
+            acl: grants(list),
+        }
+    }
+
+    pub fn list(&self) -> Acl {
+        items(&self.acl)
+    }
+}
+
 impl Access {
     pub fn of_record(record: &AccessRecord) -> Access {
-        let item = |grant: &GrantRecord| Item {
-            grantee: grant.grantee,
-            grantor: grant.grantor,
-            privileges: Privileges(grant.privileges),
-            options: Privileges(grant.options),
-        };
-        let items = |grants: &Vec<GrantRecord>| grants.iter().map(item).collect();
         Access {
             owner: record.owner,
-            acl: record.acl.as_ref().map(items),
+            acl: record.acl.as_deref().map(items),
         }
     }
 
     pub fn record(&self, number: u32) -> AccessRecord {
-        let grant = |item: &Item| GrantRecord {
-            grantee: item.grantee,
-            grantor: item.grantor,
-            privileges: item.privileges.0,
-            options: item.options.0,
-        };
-        let grants = |items: &Acl| items.iter().map(grant).collect();
         AccessRecord {
             number,
             owner: self.owner,
-            acl: self.acl.as_ref().map(grants),
+            acl: self.acl.as_deref().map(grants),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::inner;
 use crate::planner::Planner;
-use crate::records::RoleRecord;
+use crate::records::{DefaultsRecord, RoleRecord};
 use pg_query::NodeEnum;
 use pg_query::protobuf::{
     AlterRoleStmt, CreateRoleStmt, DropRoleStmt, RenameStmt, RoleSpecType, RoleStmtType,
@@ -244,6 +244,17 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
             lines.extend(what().map(|what| format!("privileges for {what}")));
         }
     }
+    for record in catalog.roles().all_defaults() {
+        let list = record.list();
+        let is_named = list
+            .iter()
+            .any(|item| item.grantee == id || item.grantor == id);
+        if record.role == id {
+            lines.push(format!("owner of {}", said_of(catalog, record)));
+        } else if is_named {
+            lines.push(format!("privileges for {}", said_of(catalog, record)));
+        }
+    }
     match lines.is_empty() {
         true => Ok(()),
         false => Err(SqlError::new(
@@ -254,6 +265,23 @@ fn refuse_needed(planner: &Planner, id: RoleId) -> SqlResult<()> {
             ),
         )
         .detail(lines.join("\n"))),
+    }
+}
+
+/// What default privileges are called.
+fn said_of(catalog: &crate::Catalog, record: &DefaultsRecord) -> String {
+    let kind = match record.kind {
+        'r' => "relations",
+        'S' => "sequences",
+        'f' => "functions",
+        _ => "schemas",
+    };
+    let role = catalog.roles().name(record.role);
+    let said = format!("default privileges on new {kind} belonging to role {role}");
+    let all = crate::system::schemas(catalog);
+    match all.iter().find(|(number, _)| *number == record.schema) {
+        Some((_, name)) => format!("{said} in schema {name}"),
+        None => said,
     }
 }
 

@@ -1,7 +1,7 @@
 //! GRANT and REVOKE of privileges.
 //!
 //! Relies on: `acl`.  Promises: what is granted, by whom, and which warnings there are, as in PostgreSQL.  Does not: privileges on
-//! columns, nor default privileges of objects to come (0A000).
+//! columns (0A000); default privileges of objects to come (`defaults`).
 
 use super::access::{Access, THE_DATABASE};
 use super::acl::{self, Behavior, Item, Mode};
@@ -26,18 +26,10 @@ pub(crate) fn grant(planner: &Planner, statement: &GrantStmt) -> SqlResult<Plann
         let message = "grantor must be current user";
         return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
-    let grantees = options::specs(&statement.grantees).into_iter();
-    let grantees = grantees.map(|spec| match named(planner, spec)? {
-        Named::Role(role) => Ok(role),
-        Named::Public => Ok(RoleId::PUBLIC),
-    });
-    let grantees = grantees.collect::<SqlResult<Vec<RoleId>>>()?;
+    let grantees = grantees(planner, statement)?;
     let wanted = wanted(planner, statement)?;
     let objects = match statement.targtype() {
         GrantTargetType::AclTargetAllInSchema => all_in_schemas(planner, statement)?,
-        GrantTargetType::AclTargetDefaults => {
-            return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES"));
-        }
         _ => named_objects(planner, statement)?,
     };
     let mut draft = Draft::new(planner);
@@ -51,7 +43,17 @@ pub(crate) fn grant(planner: &Planner, statement: &GrantStmt) -> SqlResult<Plann
     })
 }
 
-/// The privileges that a statement names; `None`: all.
+/// Whom a statement is about.
+pub(super) fn grantees(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<RoleId>> {
+    let grantees = options::specs(&statement.grantees).into_iter();
+    let grantees = grantees.map(|spec| match named(planner, spec)? {
+        Named::Role(role) => Ok(role),
+        Named::Public => Ok(RoleId::PUBLIC),
+    });
+    grantees.collect()
+}
+
+/// The privileges that a statement names, of those that there are on the kind of object; `None`: all.
 fn wanted(planner: &Planner, statement: &GrantStmt) -> SqlResult<Option<Privileges>> {
     let (possible, word) = match statement.objtype() {
         // Sequences may be named as tables.
@@ -67,6 +69,19 @@ fn wanted(planner: &Planner, statement: &GrantStmt) -> SqlResult<Option<Privileg
         ObjectType::ObjectDatabase => (acl::all_of(ObjectKind::Database), "database"),
         _ => return Err(SqlError::unsupported("privileges on this kind of object")),
     };
+    let wanted = privileges_named(planner, statement)?;
+    let others = wanted.unwrap_or(Privileges::NONE) & !possible;
+    match others.is_empty() {
+        true => Ok(wanted),
+        false => Err(invalid(others, word)),
+    }
+}
+
+/// The same, whatever it is about.
+pub(super) fn privileges_named(
+    planner: &Planner,
+    statement: &GrantStmt,
+) -> SqlResult<Option<Privileges>> {
     let mut all = Privileges::NONE;
     for node in &statement.privileges {
         let Some(NodeEnum::AccessPriv(named)) = inner(node) else {
@@ -79,15 +94,12 @@ fn wanted(planner: &Planner, statement: &GrantStmt) -> SqlResult<Option<Privileg
             let message = format!("unrecognized privilege type \"{}\"", named.priv_name);
             SqlError::new(SqlState::SYNTAX_ERROR, message)
         })?;
-        if !possible.contains(privilege) {
-            return Err(invalid(privilege, word));
-        }
         all |= privilege;
     }
     Ok((!statement.privileges.is_empty()).then_some(all))
 }
 
-fn invalid(privilege: Privileges, word: &str) -> SqlError {
+pub(super) fn invalid(privilege: Privileges, word: &str) -> SqlError {
     let mut known = Privileges::ALL.iter();
     let name = known.find(|(one, ..)| privilege.contains(*one));
     let name = name.map_or("", |(_, name, _)| name);
@@ -167,7 +179,7 @@ fn named_objects(planner: &Planner, statement: &GrantStmt) -> SqlResult<Vec<Obje
     statement.objects.iter().map(object).collect()
 }
 
-fn schema_named(planner: &Planner, name: &str) -> SqlResult<Object> {
+pub(super) fn schema_named(planner: &Planner, name: &str) -> SqlResult<Object> {
     match planner.catalog().has_schema(name) || name.starts_with("pg_catalog") {
         true => Ok(planner.schema_object(name)),
         false => Err(SqlError::new(

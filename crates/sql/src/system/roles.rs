@@ -5,7 +5,7 @@
 
 use super::{DATABASE, Definition, flag, oid, text};
 use crate::planner::Planner;
-use crate::records::{RoleRecord, SettingsRecord};
+use crate::records::{DefaultsRecord, RoleRecord, SettingsRecord};
 use crate::role::{AclItem as Item, Roles, acl_text, default_acl};
 use quintet_base::value::Array;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlType, Value};
@@ -47,6 +47,29 @@ pub(super) const RELATIONS: &[Definition] = &[
                 ]
             };
             planner.catalog().roles().all().map(row).collect()
+        },
+    },
+    Definition {
+        name: "pg_default_acl",
+        columns: &[
+            "oid",
+            "defaclrole",
+            "defaclnamespace",
+            "defaclobjtype",
+            "defaclacl",
+        ],
+        rows: |planner| {
+            let roles = planner.catalog().roles();
+            let row = |record: &DefaultsRecord| {
+                vec![
+                    oid(record.number),
+                    oid(record.role.0),
+                    oid(record.schema),
+                    text(record.kind.encode_utf8(&mut [0; 4])),
+                    list_of(roles, &record.list()),
+                ]
+            };
+            roles.all_defaults().map(row).collect()
         },
     },
     Definition {
