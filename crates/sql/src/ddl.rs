@@ -12,6 +12,7 @@
 //! | `ddl/trigger`, `ddl/matview` | triggers; materialized views |
 //! | `ddl/view` | views |
 //! | `ddl/user_type`, `ddl/attribute`, `ddl/domain`, `ddl/drop_type` | types and domains |
+//! | `ddl/owned` | REASSIGN OWNED, DROP OWNED |
 //! | `ddl/comment` | COMMENT ON |
 //! | `ddl/table` | CREATE TABLE |
 //! | `ddl/like` | LIKE in CREATE TABLE |
@@ -39,6 +40,7 @@ mod hidden;
 mod index;
 mod like;
 mod matview;
+mod owned;
 mod partition;
 mod rename;
 mod schema;
@@ -101,6 +103,8 @@ pub(crate) fn plan_ddl(planner: &Planner, node: &NodeEnum) -> SqlResult<Option<P
         NodeEnum::CommentStmt(statement) => comment::comment(planner, statement)?,
         NodeEnum::CreateRoleStmt(statement) => role::create(planner, statement)?,
         NodeEnum::AlterRoleStmt(statement) => role::alter(planner, statement)?,
+        NodeEnum::ReassignOwnedStmt(statement) => owned::reassign(planner, statement)?,
+        NodeEnum::DropOwnedStmt(statement) => owned::drop(planner, statement)?,
         NodeEnum::AlterDefaultPrivilegesStmt(statement) => {
             role::alter_defaults(planner, statement)?
         }

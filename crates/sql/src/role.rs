@@ -31,11 +31,14 @@ pub mod verifier;
 
 pub(crate) use access::Access;
 pub(crate) use access::THE_DATABASE;
-pub(crate) use acl::{Item as AclItem, default_acl, text as acl_text};
+pub(crate) use acl::{
+    Item as AclItem, default_acl, text as acl_text, with_new_owner, without_role,
+};
 pub(crate) use defaults::{EVERYWHERE, alter as alter_defaults};
 pub(crate) use define::{alter, create, drop, rename};
 pub(crate) use grant::grant;
 pub(crate) use member::grant_role;
+pub(crate) use options::specs;
 pub(crate) use owner::{alter_owner, change_owner};
 pub(crate) use settings::{Whose, alter_database, alter_role};
 

@@ -127,8 +127,6 @@ fn unsupported(node: &NodeEnum) -> SqlError {
         NodeEnum::ReindexStmt(_) => "REINDEX",
         NodeEnum::ConstraintsSetStmt(_) => "SET CONSTRAINTS",
         NodeEnum::AlterDefaultPrivilegesStmt(_) => "ALTER DEFAULT PRIVILEGES",
-        NodeEnum::ReassignOwnedStmt(_) => "REASSIGN OWNED",
-        NodeEnum::DropOwnedStmt(_) => "DROP OWNED",
         NodeEnum::AlterObjectSchemaStmt(_) => "ALTER … SET SCHEMA",
         NodeEnum::SecLabelStmt(_) => "SECURITY LABEL",
         NodeEnum::ImportForeignSchemaStmt(_) => "IMPORT FOREIGN SCHEMA",

@@ -5,18 +5,17 @@
 //! (0A000).
 
 use super::{drop_table, drop_type, release_function, release_sequence, view};
-use crate::catalog::Relation;
+use crate::catalog::{Catalog, Relation};
 use crate::command::Planned;
 use crate::draft::Draft;
 use crate::names::{self, inner};
 use crate::planner::Planner;
-use crate::records::TypeRecord;
 use crate::role::{Access, THE_DATABASE, role_named};
 use crate::system::PUBLIC;
 use crate::temporary::is_temporary;
 use pg_query::NodeEnum;
 use pg_query::protobuf::{CreateSchemaStmt, DropStmt};
-use quintet_base::{RoutineId, SqlError, SqlResult, SqlState, TableId};
+use quintet_base::{RoutineId, SequenceId, SqlError, SqlResult, SqlState, TableId};
 use quintet_ir::Privileges;
 
 pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResult<Planned> {
@@ -76,7 +75,7 @@ pub(super) fn create(planner: &Planner, statement: &CreateSchemaStmt) -> SqlResu
 }
 
 /// The number of a schema that can be dropped.
-fn own(planner: &Planner, name: &str) -> SqlResult<u32> {
+pub(super) fn own(planner: &Planner, name: &str) -> SqlResult<u32> {
     if is_temporary(name) {
         return Err(
             SqlError::unsupported("a change of a schema of temporary tables")
@@ -124,67 +123,71 @@ pub(super) fn drop(planner: &Planner, statement: &DropStmt, cascade: bool) -> Sq
     draft.finish("DROP SCHEMA")
 }
 
-/// Drops what a schema holds.
-pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult<()> {
-    let catalog = draft.planner.catalog();
-    let (mut tables, mut views, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
-    let mut details = Vec::new();
+/// Objects that are dropped together.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub tables: Vec<TableId>,
+    pub views: Vec<TableId>,
+    /// Those that no column owns.
+    pub sequences: Vec<SequenceId>,
+    pub routines: Vec<RoutineId>,
+    pub types: Vec<u32>,
+    pub extensions: Vec<u32>,
+}
+
+/// What a schema holds, and what messages call it.
+pub(super) fn contents(catalog: &Catalog, schema: &str) -> (Contents, Vec<String>) {
+    let mut all = Contents::default();
+    let mut names = Vec::new();
     for (name, relation) in catalog.relations_in(schema) {
-        match relation {
+        let kind = match relation {
             Relation::Table(id) | Relation::Partition(id) => {
-                tables.push(id);
-                details.push(format!("table {schema}.{name} depends on schema {schema}"));
+                all.tables.push(id);
+                "table"
             }
             Relation::View(id) => {
-                views.push(id);
-                details.push(format!("view {schema}.{name} depends on schema {schema}"));
+                all.views.push(id);
+                "view"
             }
             Relation::Sequence(id) => {
                 let owned = catalog.sequence_by_id(id).and_then(|s| s.owned_by);
-                if owned.is_none() {
-                    sequences.push(id);
-                    details.push(format!(
-                        "sequence {schema}.{name} depends on schema {schema}"
-                    ));
+                if owned.is_some() {
+                    continue;
                 }
+                all.sequences.push(id);
+                "sequence"
             }
-            Relation::Index(..) | Relation::PrimaryKey(_) => {}
-        }
+            Relation::Index(..) | Relation::PrimaryKey(_) => continue,
+        };
+        names.push(format!("{kind} {schema}.{name}"));
     }
     let extensions = catalog.extensions();
-    let extensions = extensions.filter(|(_, record)| record.schema == schema);
-    let extensions: Vec<u32> = extensions
-        .map(|(number, record)| {
-            details.push(format!(
-                "extension {} depends on schema {schema}",
-                record.name
-            ));
-            number
-        })
-        .collect();
+    for (number, record) in extensions.filter(|(_, record)| record.schema == schema) {
+        all.extensions.push(number);
+        names.push(format!("extension {}", record.name));
+    }
     let routines = catalog.all_routines();
-    let routines = routines.filter(|routine| routine.record.schema == schema);
-    let routines: Vec<(RoutineId, String)> = routines
-        .map(|routine| (routine.record.id, routine.record.name.clone()))
-        .collect();
-    details.extend(
-        routines
-            .iter()
-            .map(|(_, name)| format!("function {schema}.{name} depends on schema {schema}")),
-    );
+    for routine in routines.filter(|routine| routine.record.schema == schema) {
+        all.routines.push(routine.record.id);
+        names.push(format!("function {schema}.{}", routine.record.name));
+    }
     let types = catalog.user_types();
-    let types: Vec<&TypeRecord> = types
-        .filter(|record| record.schema == schema)
-        .map(|record| &**record)
-        .collect();
-    details.extend(types.iter().map(|record| {
-        let name = &record.name;
-        format!("type {schema}.{name} depends on schema {schema}")
-    }));
-    if details.is_empty() {
+    for record in types.filter(|record| record.schema == schema) {
+        all.types.push(record.id);
+        names.push(format!("type {schema}.{}", record.name));
+    }
+    (all, names)
+}
+
+/// Drops what a schema holds.
+pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult<()> {
+    let (all, names) = contents(draft.planner.catalog(), schema);
+    if names.is_empty() {
         return Ok(());
     }
     if !cascade {
+        let depend = |name: &String| format!("{name} depends on schema {schema}");
+        let details: Vec<String> = names.iter().map(depend).collect();
         return Err(SqlError::new(
             SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
             format!("cannot drop schema {schema} because other objects depend on it"),
@@ -192,35 +195,38 @@ pub(super) fn empty(draft: &mut Draft, schema: &str, cascade: bool) -> SqlResult
         .detail(details.join("\n"))
         .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
-    let objects = details
-        .iter()
-        .filter_map(|line| line.split(" depends on ").next());
-    let objects: Vec<String> = objects.map(str::to_string).collect();
-    draft.planner.notice_cascade(&objects);
-    let together: Vec<TableId> = tables.iter().chain(&views).copied().collect();
-    let routines: Vec<RoutineId> = routines.into_iter().map(|(id, _)| id).collect();
-    for id in &routines {
-        release_function(draft, *id, &format!("schema {schema}"), true)?;
+    draft.planner.notice_cascade(&names);
+    drop_all(draft, &all, &format!("schema {schema}"), true)
+}
+
+/// Drops them. `what` they are, for messages.
+pub(super) fn drop_all(
+    draft: &mut Draft,
+    all: &Contents,
+    what: &str,
+    cascade: bool,
+) -> SqlResult<()> {
+    let together: Vec<TableId> = all.tables.iter().chain(&all.views).copied().collect();
+    for id in &all.routines {
+        release_function(draft, *id, what, cascade)?;
         draft.drop_routine(*id);
     }
-    for id in tables {
-        drop_table(draft, id, true, &together)?;
+    for id in &all.tables {
+        drop_table(draft, *id, cascade, &together)?;
     }
-    for id in views {
-        if !draft.has_dropped_view(id) {
-            let what = format!("schema {schema}");
-            view::release(draft, &what, id, None, true, &together)?;
-            draft.drop_view(id);
+    for id in &all.views {
+        if !draft.has_dropped_view(*id) {
+            view::release(draft, what, *id, None, cascade, &together)?;
+            draft.drop_view(*id);
         }
     }
-    for id in sequences {
-        release_sequence(draft, id, &format!("schema {schema}"), true, &together)?;
-        draft.drop_sequence(id);
+    for id in &all.sequences {
+        release_sequence(draft, *id, what, cascade, &together)?;
+        draft.drop_sequence(*id);
     }
-    let types: Vec<u32> = types.iter().map(|record| record.id).collect();
-    drop_type::release(draft, &types, true, &together, &routines)?;
-    for number in extensions {
-        draft.drop_extension(number);
+    drop_type::release(draft, &all.types, cascade, &together, &all.routines)?;
+    for number in &all.extensions {
+        draft.drop_extension(*number);
     }
     Ok(())
 }

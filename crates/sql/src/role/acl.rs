@@ -263,6 +263,19 @@ pub(crate) fn with_new_owner(acl: &[Item], old: RoleId, new: RoleId) -> Acl {
     next
 }
 
+/// The list without what roles were granted, and what they have granted on.
+///
+/// # Errors
+/// As [`update`].
+pub(crate) fn without_role(acl: &[Item], roles: &[RoleId], owner: RoleId) -> SqlResult<Acl> {
+    let mut next = acl.to_vec();
+    let is_theirs = |item: &&Item| roles.contains(&item.grantee);
+    while let Some(item) = next.iter().find(is_theirs).copied() {
+        next = update(&next, item, Mode::Remove, owner, Behavior::Cascade)?;
+    }
+    Ok(next)
+}
+
 /// `grantee=letters/grantor`, a star behind each letter that may be granted on.
 pub(crate) fn text(roles: &Roles, item: &Item) -> String {
     let mut text = match item.grantee {

@@ -137,7 +137,7 @@ impl<'n> Options<'n> {
 }
 
 /// The roles that a list names.
-pub(super) fn specs(nodes: &[Node]) -> Vec<&RoleSpec> {
+pub(crate) fn specs(nodes: &[Node]) -> Vec<&RoleSpec> {
     let specs = nodes.iter().filter_map(|node| match inner(node) {
         Some(NodeEnum::RoleSpec(spec)) => Some(spec),
         _ => None,

@@ -316,9 +316,10 @@ pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Va
         _ => return,
     };
     let place = |name: &str| relation.columns.iter().position(|column| *column == name);
-    let (Some(number), Some(owner), Some(acl)) = (place("oid"), place(owner), place(acl)) else {
+    let (Some(number), Some(owner)) = (place("oid"), place(owner)) else {
         return;
     };
+    let acl = place(acl);
     let relkind = place("relkind");
     let catalog = planner.catalog();
     let roles = catalog.roles();
@@ -352,7 +353,8 @@ pub(super) fn stamp(planner: &Planner, relation: &Definition, rows: &mut [Vec<Va
         };
         let access = roles.access_of(object);
         row[owner] = oid(access.owner.0);
-        if let (Some(list), true) = (&access.acl, !matches!(relkind, Some("i" | "I"))) {
+        let has_list = !matches!(relkind, Some("i" | "I"));
+        if let (Some(list), Some(acl), true) = (&access.acl, acl, has_list) {
             row[acl] = list_of(roles, list);
         }
     }
