@@ -5,6 +5,7 @@
 //! transactions: such a routine may not.
 
 use crate::host::{SessionHost, plan_here};
+use crate::session::fixed_in_guise;
 use crate::settings::{Settings, refuse_restricted};
 use quintet_base::text_format::FormatContext;
 use quintet_base::{RoleId, SequenceId, SqlError, SqlResult, SqlType};
@@ -63,6 +64,13 @@ impl Host for Guised<'_> {
     }
 
     fn set_setting(&self, name: &str, value: &str, local: bool) -> SqlResult<String> {
+        let identity = ["role", "session_authorization"];
+        let identity = identity
+            .into_iter()
+            .find(|one| name.eq_ignore_ascii_case(one));
+        if let Some(name) = identity.filter(|_| self.name.is_some()) {
+            return Err(fixed_in_guise(name));
+        }
         if self.is_restricted() {
             refuse_restricted(name)?;
         }

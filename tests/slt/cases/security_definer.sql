@@ -69,6 +69,12 @@ CREATE FUNCTION sd_fe() RETURNS text SECURITY DEFINER LANGUAGE plpgsql AS $$ BEG
 ALTER FUNCTION sd_fe OWNER TO sd_own;
 CREATE FUNCTION sd_ff() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN sd_fe(); EXCEPTION WHEN OTHERS THEN RETURN sqlerrm || ' now ' || (current_user <> 'sd_own')::text; END $$;
 SELECT sd_ff();
+CREATE FUNCTION sd_become(r text) RETURNS text SECURITY DEFINER LANGUAGE plpgsql AS $$ BEGIN EXECUTE format('SET ROLE %I', r); RETURN current_user; END $$;
+SELECT sd_become('sd_own');
+SELECT current_user = session_user AS same;
+CREATE OR REPLACE FUNCTION sd_become(r text) RETURNS text SECURITY DEFINER LANGUAGE sql AS $$ SELECT set_config('role', r, false) $$;
+SELECT sd_become('sd_own');
+DROP FUNCTION sd_become;
 SET search_path = 'Weird One', public;
 SHOW search_path;
 SET search_path TO Weird, "$user";

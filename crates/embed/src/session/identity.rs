@@ -7,6 +7,14 @@ use super::Session;
 use quintet_base::{RoleId, SqlError, SqlResult, SqlState};
 use std::sync::Arc;
 
+/// What a routine that runs as its owner may not set.
+pub(crate) fn fixed_in_guise(parameter: &str) -> SqlError {
+    SqlError::new(
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        format!("cannot set parameter \"{parameter}\" within security-definer function"),
+    )
+}
+
 impl Session {
     fn role_named(&mut self, name: &str) -> SqlResult<RoleId> {
         let schema = Arc::clone(self.schema());
@@ -19,8 +27,17 @@ impl Session {
         })
     }
 
+    /// A routine that runs as its owner says nothing of who the session is.
+    fn refuse_in_guise(&self, parameter: &str) -> SqlResult<()> {
+        match self.host.settings.identity.is_guised() {
+            true => Err(fixed_in_guise(parameter)),
+            false => Ok(()),
+        }
+    }
+
     /// SET ROLE; `None`, and `none`: the session's own.
     pub(super) fn set_role(&mut self, local: bool, name: Option<&str>) -> SqlResult<()> {
+        self.refuse_in_guise("role")?;
         let name = name.unwrap_or("none");
         if name != "none" {
             let role = self.role_named(name)?;
@@ -40,6 +57,7 @@ impl Session {
 
     /// SET SESSION AUTHORIZATION; `None`: who has logged in.
     pub(super) fn set_session_user(&mut self, local: bool, name: Option<&str>) -> SqlResult<()> {
+        self.refuse_in_guise("session_authorization")?;
         if let Some(name) = name {
             let login = self.host.settings.identity.login();
             let is_own = self.host.settings.is_initial("session_authorization", name);

@@ -76,6 +76,7 @@ mod temporary;
 mod transaction;
 mod waits;
 
+pub(crate) use identity::fixed_in_guise;
 pub use planning::Prepared;
 pub use simple::SimpleStatement;
 

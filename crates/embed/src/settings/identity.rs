@@ -41,6 +41,11 @@ impl Identity {
         self.session
     }
 
+    /// Whether a routine runs as its owner.
+    pub fn is_guised(&self) -> bool {
+        self.guise.is_some()
+    }
+
     /// Who runs statements.
     pub fn current(&self) -> RoleId {
         match &self.guise {
