@@ -394,12 +394,7 @@ impl Program {
         first.is_some_and(|routine| routine.name.is_empty())
     }
 
-    /// Whether the first routine has statements that are planned when they are reached.
-    pub fn is_dynamic(&self) -> bool {
-        self.code().first().is_some_and(|code| code.is_dynamic)
-    }
-
-    /// Whether any of them has: what it touches nobody knows before it is run.
+    /// Whether any routine has statements that are planned when they are reached: what it touches nobody knows before it is run.
     pub fn has_dynamic(&self) -> bool {
         self.code().iter().any(|code| code.is_dynamic)
     }

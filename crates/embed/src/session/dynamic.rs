@@ -3,7 +3,8 @@
 //! Relies on: `direct::Run`, which stops at such a statement and goes on with an answer; `planning` to plan it, and the call
 //! anew.  Promises: it runs in the transaction of the call, as a statement of a block would; what comes behind it in the call
 //! is planned with the schema, the search path and the role as it has left them; a handler that takes an error has the schema
-//! and the settings as they were when its block began.  Does not: end the transaction, or run such a call again when it loses.
+//! and the settings as they were when its block began.  Does not: end the transaction; a call that has
+//! changed more than rows is not run again when it loses.
 //!
 //! ```text
 //!   call ── Stop::Ask ──► plan, run in a portal of its own ──► schema, path, role or a record's fields are others?

@@ -152,8 +152,6 @@ impl Session {
             self.say();
             return Ok(None);
         }
-        // The statement is done, and does not begin anew for what takes longer from here on.
-        self.host.moment = None;
         let ready = match self.check_deferred() {
             Ok(None) => self.empty_temporary(),
             other => other,
@@ -282,20 +280,18 @@ impl Session {
 
     /// Checks what was put off until the commit. `Some`: wait, and call again.
     pub(super) fn check_deferred(&mut self) -> SqlResult<Option<Pause>> {
+        // The statement is done, and does not begin anew for what takes longer from here on.
+        self.host.moment = None;
         let Some(txn) = self.txn.as_mut() else {
             return Ok(None);
         };
-        // The statement has run, and cannot go elsewhere and begin again: nobody would see why it was stopped.
-        let moment = self.host.moment.take();
         let mut context = Context {
             txn,
             host: &self.host,
             params: &[],
             cancel: &self.cancel,
         };
-        let checked = self.db.direct.check_deferred(&mut context);
-        self.host.moment = moment;
-        match checked {
+        match self.db.direct.check_deferred(&mut context) {
             Ok(()) => Ok(None),
             Err(Stop::Blocked(wait)) => Ok(Some(Pause(Reason::Row(wait)))),
             Err(Stop::Error(error)) => Err(error),
