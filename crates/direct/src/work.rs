@@ -33,8 +33,11 @@ pub const AHEAD_SPACE: SpaceId = SpaceId(6);
 
 /// Does all of it, in order.
 pub(crate) fn run(direct: &Direct, env: &mut Env<'_>, work: &[Work]) -> Result<(), Halt> {
-    // All before anything is read or written: closing may have to wait, and may move the snapshot.
-    for table in work.iter().flat_map(tables_read) {
+    // All before anything is read or written: closing may have to wait, and may move the snapshot. What is made here needs no
+    // closing, and what goes ahead into it would wait for it.
+    let made: BTreeSet<SpaceId> = work.iter().filter_map(made_by).collect();
+    let read = work.iter().flat_map(tables_read);
+    for table in read.filter(|table| !made.contains(&table.space)) {
         let closed = env.txn.close_space(table.space);
         closed.map_err(|error| env.halt(error, &table.name))?;
     }
@@ -126,6 +129,16 @@ fn tables_read(item: &Work) -> Vec<&TableRef> {
             [table].into_iter().chain(parent).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// The space that an item makes, which nobody else can name.
+fn made_by(item: &Work) -> Option<SpaceId> {
+    match item {
+        Work::Rewrite {
+            to, fresh: true, ..
+        } => Some(to.space),
+        _ => None,
     }
 }
 

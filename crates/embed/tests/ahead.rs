@@ -87,6 +87,38 @@ fn indexes_keys_and_new_types_may_take_more_than_a_transaction() {
     }
 }
 
+/// What is checked of a table that is being made is of the one who makes it: he does not wait for himself.
+#[test]
+fn columns_that_may_not_be_null_any_more_are_looked_at_in_what_went_ahead() {
+    let (_dir, db) = filled();
+    let mut client = db.client().unwrap();
+    let all = "alter table t alter n drop not null, alter twice drop not null";
+    client.query(all).unwrap();
+    for change in [
+        "alter table t add primary key (n)",
+        "alter table t alter twice set not null, alter note type varchar, add check (twice > 0)",
+    ] {
+        client.query(change).unwrap();
+        check(&mut client);
+        let null = "insert into t values (0, null, 'x')";
+        let before = change.contains("primary");
+        assert_eq!(before, client.query(null).is_ok(), "{change}");
+        client.query("delete from t where n = 0").unwrap();
+    }
+    client
+        .query("alter table t alter twice drop not null")
+        .unwrap();
+    client
+        .query("update t set twice = null where n = 12345")
+        .unwrap();
+    let again = "alter table t alter twice set not null, alter note type text";
+    assert_eq!(state(&mut client, again), SqlState::NOT_NULL_VIOLATION);
+    assert_eq!(
+        one(&mut client, "select count(*) from t where twice is null"),
+        "1"
+    );
+}
+
 #[test]
 fn a_block_sees_what_it_has_built_and_others_when_it_commits() {
     let (_dir, db) = filled();
